@@ -1,0 +1,53 @@
+# make demo | test | check | fuzz | bench | corpus: each sets up .venv by itself. Needs Python >= 3.11, make and gcc.
+
+# The first Python that is new enough and can make a virtual environment; PYTHON=... chooses another one.
+PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13 python; do \
+	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo "$$p" && break; done)
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+PYTEST_ARGS ?= -n auto
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test check lint fuzz bench corpus docs clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: $(READY)  ## the virtual environment in .venv, with everything that development needs
+
+$(READY): pyproject.toml
+	@test -n '$(PYTHON)' || { echo 'no Python >= 3.11 with venv and ensurepip found; set PYTHON=/path/to/python' >&2; exit 1; }
+	@"$(PY)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || '$(PYTHON)' -m venv --clear $(VENV)
+	"$(PY)" -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(READY)
+
+demo: $(READY)  ## flatten real functions, check and time them, render out/scene.png
+	"$(PY)" examples/demo.py
+
+test: $(READY)  ## the tests
+	"$(PY)" -m pytest $(PYTEST_ARGS)
+
+check: lint test  ## ruff, mypy --strict, import contracts and the tests
+
+lint: $(READY)  ## the static part of check
+	"$(PY)" -m ruff check .
+	"$(PY)" -m mypy
+	"$(VENV)/bin/lint-imports"
+
+fuzz: $(READY)  ## random programs against the original until PROGRAMS are through
+	"$(PY)" -m tests.generator.fuzz --programs $(or $(PROGRAMS),20000)
+
+bench: $(READY)  ## speed ratios against what people use instead
+	"$(PY)" benchmarks/speed.py
+
+corpus: $(READY)  ## run an open corpus of packaged functions: make corpus CORPUS=path/to/corpus
+	@test -n '$(CORPUS)' || { echo 'usage: make corpus CORPUS=path/to/corpus' >&2; exit 2; }
+	"$(PY)" '$(CORPUS)/run_corpus.py' --adapter benchmarks/corpus_adapter.py $(CORPUS_ARGS)
+
+docs: $(READY)  ## write the generated pages of docs/
+	"$(PY)" docs/generate.py
+
+clean:  ## remove what make made
+	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
