@@ -1,0 +1,252 @@
+"""Python's scalar operations on NumPy lanes, with Python's bits.
+
+Printed NumPy twins import this module for what NumPy's own operators and functions do not compute as Python does.
+All functions work elementwise on arrays and on NumPy or Python scalars, broadcast, and take lanes of the kinds
+bool_, int64 and float64. In lanes where Python raises (or leaves int64) they give some value: nan or infinity for
+the elementary functions, nothing in particular for integers. They may set floating-point flags, so that callers who
+do not want NumPy's warnings use `np.errstate(all="ignore")`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from pyflat import libm
+
+Lanes = Any
+"""An array or scalar of bool_, int64 or float64."""
+
+_INT32_MAX = 2**31 - 1
+_BITS = 64
+
+
+# --- integers
+
+
+def floordiv(a: Lanes, b: Lanes) -> Lanes:
+    """Python's `a // b` of two ints (int64) or two floats (float64): rounds down; signed zeros as Python's."""
+    return np.floor_divide(a, b)
+
+
+def mod(a: Lanes, b: Lanes) -> Lanes:
+    """Python's `a % b` of two ints (int64) or two floats (float64): the sign of the divisor."""
+    return np.remainder(a, b)
+
+
+def shl(a: Lanes, count: Lanes) -> Lanes:
+    """`a << count` of int64, modulo 2**64; count in 0..63."""
+    return np.left_shift(a, count)
+
+
+def shr(a: Lanes, count: Lanes) -> Lanes:
+    """Python's `a >> count` of int64; a count of 64 and more gives 0 or -1."""
+    return np.right_shift(a, count)
+
+
+def ipow(base: Lanes, exponent: Lanes) -> Lanes:
+    """Python's `base ** exponent` of int64 with an exponent >= 0, modulo 2**64."""
+    return np.power(np.asarray(base, dtype=np.int64), np.maximum(exponent, np.int64(0)))
+
+
+# --- truth and choice
+
+
+def logical_not(a: Lanes) -> Lanes:
+    """Python's `not a` of bool_ lanes."""
+    return np.logical_not(a)
+
+
+def select(condition: Lanes, a: Lanes, b: Lanes) -> Lanes:
+    """`a` where `condition` (bool_), else `b`; both of the same kind, which is the result's."""
+    return np.where(condition, a, b)
+
+
+def gather(table: Sequence[Any] | np.ndarray, index: Lanes) -> Lanes:
+    """`table[index]` with Python's negative indices; a lane outside the table gets one of its ends."""
+    elements = np.asarray(table)
+    size = len(elements)
+    wrapped = np.where(np.less(index, 0), np.add(index, size), index)
+    return elements[np.clip(wrapped, 0, size - 1)]
+
+
+# --- conversions
+
+
+def to_float(a: Lanes) -> Lanes:
+    """`float(a)` of bool_ or int64: the nearest float64, ties to even."""
+    return np.asarray(a).astype(np.float64)[()]
+
+
+def to_int(a: Lanes) -> Lanes:
+    """`int(a)` of bool_ or float64: rounds towards zero; float64 beyond int64 or nan give any int64."""
+    return np.asarray(a).astype(np.int64)[()]
+
+
+def floor_int(a: Lanes) -> Lanes:
+    """`math.floor(a)` of float64 as int64."""
+    return to_int(np.floor(a))
+
+
+def ceil_int(a: Lanes) -> Lanes:
+    """`math.ceil(a)` of float64 as int64."""
+    return to_int(np.ceil(a))
+
+
+def round_int(a: Lanes) -> Lanes:
+    """`round(a)` of float64 as int64, ties to even."""
+    return to_int(np.rint(a))
+
+
+# --- floats, exact
+
+
+def ldexp(a: Lanes, exponent: Lanes) -> Lanes:
+    """`math.ldexp(a, exponent)` of float64 and int64; infinite where Python raises OverflowError."""
+    return np.ldexp(a, np.clip(exponent, -_INT32_MAX, _INT32_MAX).astype(np.int32))
+
+
+_SPLIT = 134217729.0
+"""2**27 + 1: Veltkamp's constant, halves a float64's digits."""
+
+_TENS = np.array([10.0**k for k in range(23)])
+"""The powers of ten that are float64 exactly."""
+
+
+def round_digits(x: Lanes, digits: Lanes) -> Lanes:
+    """`round(x, digits)` of float64 and int64: the correctly rounded decimal, ties to even, as CPython.
+
+    With up to 22 digits x * 10**digits is computed as an exact sum of two floats (Dekker), which decides the
+    rounding; the quotient of two exact numbers is then the correctly rounded result. What does not fit
+    is rounded by Python, lane by lane.
+    """
+    x, digits = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(digits, dtype=np.int64))
+    within = (digits >= 0) & (digits < len(_TENS))
+    ten = _TENS[np.where(within, digits, 0)]
+    product = x * ten
+    error = _product_error(x, ten, product)
+    whole = np.rint(product)
+    rest = product - whole
+    whole = whole + ((rest == 0.5) & (error > 0.0)) - ((rest == -0.5) & (error < 0.0))
+    decided = within & (np.abs(product) < 2.0**51)
+    result = np.asarray(np.where(decided, whole / ten, x))
+    result = np.copysign(result, x)
+    unsure = ~(decided | (within & ~(np.abs(x) < 2.0**52)))
+    if np.any(unsure):
+        python = libm.total("round_digits")
+        result[unsure] = [python(v, n) for v, n in zip(x[unsure].tolist(), digits[unsure].tolist(), strict=True)]
+    return result[()]
+
+
+def _split(x: Any) -> tuple[Any, Any]:
+    """x as a sum of two floats of 26 digits each."""
+    scaled = x * _SPLIT
+    high = scaled - (scaled - x)
+    return high, x - high
+
+
+def _product_error(a: Any, b: Any, product: Any) -> Any:
+    """a * b - product, exactly (T. J. Dekker, 1971)."""
+    a_high, a_low = _split(a)
+    b_high, b_low = _split(b)
+    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def hypot(x: Lanes, y: Lanes) -> Lanes:
+    """`math.hypot(x, y)` of float64, bit for bit."""
+    return hypot_function()(x, y)
+
+
+@cache
+def hypot_function() -> Callable[[Lanes, Lanes], Lanes]:
+    """CPython's algorithm on arrays if it gives this CPython's bits, otherwise its own function lane by lane."""
+    with np.errstate(all="ignore"):
+        known = libm.agrees("hypot", lambda x, y: float(vector_norm(x, y)))
+    return vector_norm if known else libm.ufunc("hypot")
+
+
+def vector_norm(x: Lanes, y: Lanes) -> Lanes:
+    """hypot as `vector_norm` of CPython 3.10 and 3.11 computes it (Modules/mathmodule.c): scaled by a power of two,
+    squared exactly, summed with compensation, and the root corrected once."""
+    x, y = np.abs(np.asarray(x, dtype=np.float64)), np.abs(np.asarray(y, dtype=np.float64))
+    largest = np.maximum(x, y)
+    exponent = np.frexp(largest)[1]
+    result = _scaled_norm(x, y, np.ldexp(1.0, -exponent))
+    tiny = exponent < -1023
+    if np.any(tiny):
+        result = np.where(tiny, _tiny_norm(x, y, largest), result)
+    result = np.where(largest == 0.0, 0.0, result)
+    return np.where(np.isinf(x) | np.isinf(y), np.inf, result)[()]
+
+
+def _scaled_norm(x: Any, y: Any, scale: Any) -> Any:
+    total, parts = np.float64(1.0), [np.float64(0.0)] * 3
+    for term in (x * scale, y * scale):
+        high, low = _split(term)
+        total, parts[0] = _accumulate(total, parts[0], high * high)
+        total, parts[1] = _accumulate(total, parts[1], 2.0 * high * low)
+        parts[2] = parts[2] + low * low
+    root = np.sqrt(total - 1.0 + (parts[0] + parts[1] + parts[2]))
+    high, low = _split(root)
+    total, parts[0] = _accumulate(total, parts[0], -high * high)
+    total, parts[1] = _accumulate(total, parts[1], -2.0 * high * low)
+    total, parts[2] = _accumulate(total, parts[2], -low * low)
+    residual = total - 1.0 + (parts[0] + parts[1] + parts[2])
+    return (root + residual / (2.0 * root)) / scale
+
+
+def _accumulate(total: Any, lost: Any, term: Any) -> tuple[Any, Any]:
+    """total + term, and the digits lost in it added to `lost`; |total| >= |term|."""
+    longer = total + term
+    return longer, lost + ((total - longer) + term)
+
+
+def _tiny_norm(x: Any, y: Any, largest: Any) -> Any:
+    total, lost = np.float64(1.0), np.float64(0.0)
+    for part in (x / largest, y / largest):
+        total, lost = _accumulate(total, lost, part * part)
+    return largest * np.sqrt(total - 1.0 + lost)
+
+
+# --- the C library's functions
+
+
+def _elementary(name: str, python: str = "") -> Callable[..., Lanes]:
+    def function(*lanes: Lanes) -> Lanes:
+        return libm.ufunc(name)(*lanes)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`{python or 'math.' + name}` of float64, with CPython's bits; not finite where it raises."
+    return function
+
+
+exp = _elementary("exp")
+expm1 = _elementary("expm1")
+exp2 = _elementary("exp2")
+log = _elementary("log")
+log2 = _elementary("log2")
+log10 = _elementary("log10")
+log1p = _elementary("log1p")
+sin = _elementary("sin")
+cos = _elementary("cos")
+tan = _elementary("tan")
+asin = _elementary("asin")
+acos = _elementary("acos")
+atan = _elementary("atan")
+atan2 = _elementary("atan2")
+sinh = _elementary("sinh")
+cosh = _elementary("cosh")
+tanh = _elementary("tanh")
+asinh = _elementary("asinh")
+acosh = _elementary("acosh")
+atanh = _elementary("atanh")
+cbrt = _elementary("cbrt")
+erf = _elementary("erf")
+erfc = _elementary("erfc")
+gamma = _elementary("gamma")
+lgamma = _elementary("lgamma")
+remainder = _elementary("remainder")
+pow = _elementary("pow", "a ** b")

@@ -1,0 +1,312 @@
+"""The C library's elementary functions as NumPy ufuncs and as raw addresses.
+
+NumPy's own `exp`, `sin`, ... are vectorised and differ from `math.exp`, ... in the last digit of some lanes. CPython
+calls the C library, so a twin that calls the same functions gives the same bits. `ufunc(name)` wraps the library's
+function into a genuine `numpy.ufunc` (with NumPy's own generic loops, through NumPy's C interface);
+`address(name)` is what compiled code calls.
+
+CPython is the meaning, the library only the means: at first use each function is compared with CPython on a table
+of edge and ordinary points, and where a platform's CPython does something of its own, CPython's function itself is
+called lane by lane. Where CPython raises, the result is nan or infinite.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import itertools
+import math
+import struct
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from pyflat.errors import InternalError
+from pyflat.ir.ops import PRIMITIVES, Accuracy
+from pyflat.ir.types import FLOAT
+
+_LIBRARY_OWN = ("fmod", "remainder", "nextafter")
+"""Functions that are exact by definition; the library's are the ones CPython has."""
+
+NAMES: frozenset[str] = frozenset(
+    [row.name for row in PRIMITIVES.values() if row.accuracy is Accuracy.LIBM] + list(_LIBRARY_OWN)
+)
+"""The functions that the C library provides."""
+
+CALLED: frozenset[str] = frozenset(("gamma", "lgamma", "hypot"))
+"""Functions of floats that CPython computes with code of its own."""
+
+_FROM_FUNC_AND_DATA, _LOOP_D_D, _LOOP_DD_D = 1, 5, 15
+"""Slots of NumPy's ufunc interface (numpy/__ufunc_api.h)."""
+
+_NPY_DOUBLE = 12
+_UFUNC_NONE = -1
+_FENV_BYTES = 128
+"""More than `fenv_t` of any C library."""
+
+_lock = threading.RLock()
+_forever: list[object] = []
+"""Buffers and callbacks that compiled loops point into."""
+
+_raised: list[BaseException] = []
+"""Exceptions (a KeyboardInterrupt, say) that a callback could not let pass through C code."""
+
+Function = Callable[..., float]
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    """The C library that has the elementary functions; OSError when none is found."""
+    if sys.platform == "win32":
+        candidates: tuple[str | None, ...] = ("ucrtbase", "msvcrt")
+    else:
+        candidates = (None, ctypes.util.find_library("m"), "libm.so.6", "libm.dylib")
+    for candidate in candidates:
+        try:
+            library = ctypes.CDLL(candidate)
+        except OSError:
+            continue
+        if hasattr(library, "exp") and hasattr(library, "pow"):
+            return library
+    raise OSError("pyflat needs the C library's mathematical functions and found no shared library that has exp and pow")
+
+
+def operand_count(name: str) -> int:
+    (operands, _) = PRIMITIVES[name].signatures[0]
+    return len(operands)
+
+
+def total(name: str) -> Function:
+    """CPython's function on Python floats, made total: nan where it raises."""
+    python = PRIMITIVES[name].python
+
+    def call(*args: float) -> float:
+        try:
+            return float(python(*args))
+        except (ArithmeticError, ValueError):
+            return math.nan
+
+    return call
+
+
+# --- which function gives CPython's bits
+
+_EDGES = (0.0, 1.0, 0.5, 2.0, 3.0, 0.1, 1e-5, 5e-324, 2.3e-308, 1e-200, 0.9999999999, 1.5, 7.25, 30.0, 710.0, 1e5, 2.0**53,
+          1e15 + 0.5, 1e200, 1.7e308, math.inf, math.nan)
+_TABLE = tuple(s * x for x in _EDGES for s in (1.0, -1.0))
+
+
+@cache
+def _ordinary(count: int) -> tuple[float, ...]:
+    """A fixed sequence of numbers of all signs and many magnitudes, without touching anybody's random state."""
+    state, numbers = 1, []
+    for _ in range(count):
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        numbers.append(math.ldexp(state / 2**63 - 1.0, state % 23 - 16))
+    return tuple(numbers)
+
+
+def points(name: str) -> Iterator[tuple[float, ...]]:
+    """Operands on which an implementation of `name` is compared with CPython."""
+    if operand_count(name) == 1:
+        yield from ((x,) for x in _TABLE + _ordinary(200))
+        return
+    yield from itertools.product(_TABLE, repeat=2)
+    numbers = _ordinary(400)
+    yield from zip(numbers[::2], numbers[1::2], strict=True)
+
+
+def same_bits(a: float, b: float) -> bool:
+    """Equal, and equally signed zeros; any nan is any other."""
+    return (math.isnan(a) and math.isnan(b)) or struct.pack("d", a) == struct.pack("d", b)
+
+
+def agrees(name: str, function: Function) -> bool:
+    """Whether `function` gives CPython's bits at the points where CPython returns, and nan or inf elsewhere."""
+    python = PRIMITIVES[name].python
+    for args in points(name):
+        value = function(*args)
+        try:
+            expected = python(*args)
+        except (ArithmeticError, ValueError):
+            if math.isfinite(value):
+                return False
+            continue
+        if not same_bits(value, expected):
+            return False
+    return True
+
+
+def _prototype(name: str) -> Any:
+    return ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * operand_count(name))
+
+
+@cache
+def _library_address(name: str) -> int | None:
+    """The address of the library's function if it gives CPython's bits."""
+    if name not in NAMES or not hasattr(_library(), name):
+        return None
+    location = ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value
+    if location is None or not agrees(name, _prototype(name)(location)):
+        return None
+    return location
+
+
+def from_library(name: str) -> bool:
+    """Whether the C library's function is used; False: CPython's is called lane by lane."""
+    with _lock:
+        return _library_address(name) is not None
+
+
+def callback(function: Callable[..., float], *operands: Any) -> int:
+    """The address of a C function of the given ctypes operands, returning double, that calls `function`.
+
+    An exception cannot pass through C: it is kept, the lane is nan, and `raise_pending` raises it afterwards.
+    """
+
+    def call(*args: Any) -> float:
+        try:
+            return function(*args)
+        except BaseException as error:  # noqa: BLE001 - kept, and raised by raise_pending
+            _raised.append(error)
+            return math.nan
+
+    thunk = ctypes.CFUNCTYPE(ctypes.c_double, *operands)(call)
+    _forever.append(thunk)
+    location = ctypes.cast(thunk, ctypes.c_void_p).value
+    if location is None:
+        raise InternalError("a callback without an address")
+    return location
+
+
+def raise_pending() -> None:
+    """Raise what a callback could not raise through C code."""
+    if _raised:
+        error = _raised[0]
+        _raised.clear()
+        raise error
+
+
+@cache
+def _address(name: str) -> int:
+    location = _library_address(name)
+    return callback(total(name), *[ctypes.c_double] * operand_count(name)) if location is None else location
+
+
+def address(name: str) -> int:
+    """The address of a C function `double name(double[, double])` with CPython's bits, total.
+
+    Valid as long as the process lives. It may call back into Python (see `from_library`): use `raise_pending`.
+    """
+    if name not in NAMES | CALLED:
+        raise InternalError(f"the C library's table has no function {name}")
+    with _lock:
+        return _address(name)
+
+
+@cache
+def round_digits_address() -> int:
+    """The address of `double round_digits(double, int64)`: CPython's round, total."""
+    return callback(total("round_digits"), ctypes.c_double, ctypes.c_int64)
+
+
+@cache
+def library_symbol(name: str) -> int | None:
+    """The address of any other function of the library (`ldexp`, `fegetenv`), None if it has none."""
+    if not hasattr(_library(), name):
+        return None
+    return ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value
+
+
+# --- ufuncs
+
+
+@cache
+def _ufunc_interface() -> tuple[int, Callable[..., Any]]:
+    """NumPy's table of C functions, and its maker of ufuncs."""
+    core = getattr(np, "_core", None) or np.core
+    capsule = core._multiarray_umath._UFUNC_API
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    table = pointer(capsule, None)
+    slot = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_FROM_FUNC_AND_DATA]
+    numbers = [ctypes.c_int] * 4
+    prototype = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.c_void_p] * 3, *numbers, ctypes.c_char_p, ctypes.c_char_p,
+                                  ctypes.c_int)
+    return table, prototype(slot)
+
+
+def _native_ufunc(name: str, location: int) -> np.ufunc:
+    """A ufunc of doubles around the C function at `location`; its buffers live for ever."""
+    table, make = _ufunc_interface()
+    operands = operand_count(name)
+    loop = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_LOOP_D_D if operands == 1 else _LOOP_DD_D]
+    loops = (ctypes.c_void_p * 1)(loop)
+    data = (ctypes.c_void_p * 1)(location)
+    types = (ctypes.c_byte * (operands + 1))(*[_NPY_DOUBLE] * (operands + 1))
+    label = ctypes.c_char_p(name.encode())
+    text = ctypes.c_char_p(f"math.{name} on float64 lanes, with the bits of CPython.".encode())
+    _forever.extend((loops, data, types, label, text))
+    made = make(ctypes.addressof(loops), ctypes.addressof(data), ctypes.addressof(types), 1, operands, 1, _UFUNC_NONE,
+                label, text, 0)
+    assert isinstance(made, np.ufunc)
+    return made
+
+
+def _called_ufunc(name: str) -> Callable[..., Any]:
+    """CPython's function, lane by lane."""
+    objects = np.frompyfunc(total(name), operand_count(name), 1)
+
+    def call(*args: Any) -> Any:
+        return np.float64(objects(*[np.asarray(a, dtype=np.float64) for a in args]))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+@cache
+def _ufunc(name: str) -> Callable[..., Any]:
+    location = _library_address(name)
+    return _called_ufunc(name) if location is None else _native_ufunc(name, location)
+
+
+def ufunc(name: str) -> Callable[..., Any]:
+    """`name` on float64 lanes (anything NumPy casts to float64), with CPython's bits: a numpy.ufunc where the C
+    library's function has them, otherwise a function with the same call that runs lane by lane."""
+    if name not in NAMES | CALLED or PRIMITIVES[name].signatures[0][1] is not FLOAT:
+        raise InternalError(f"the C library's table has no function {name}")
+    with _lock:
+        return _ufunc(name)
+
+
+# --- the floating-point status
+
+
+@cache
+def _status() -> tuple[Callable[[Any], int], Callable[[Any], int]] | None:
+    get, put = library_symbol("fegetenv"), library_symbol("fesetenv")
+    if get is None or put is None:
+        return None
+    prototype = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+    return prototype(get), prototype(put)
+
+
+@contextmanager
+def saved_status() -> Iterator[None]:
+    """Leave the floating-point status flags and modes of this thread as they were."""
+    access = _status()
+    if access is None:
+        yield
+        return
+    get, put = access
+    buffer = (ctypes.c_char * _FENV_BYTES)()
+    get(ctypes.addressof(buffer))
+    try:
+        yield
+    finally:
+        put(ctypes.addressof(buffer))
