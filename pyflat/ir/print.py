@@ -1,0 +1,233 @@
+"""The IR as text: one operation per line, constants in place, user names kept; `ir.parse` reads it back.
+
+    func @f(%x: f8, %n: i8) -> (f8) structured @return {
+      %0 = gt %x, 0.0 : b
+      if %0 {
+        %y = mul %x, 2.0 : f8
+        yield %y
+      } else {
+        exit @fault ValueError("not positive")
+      } -> (%y.1: f8)
+      yield %y.1
+    }
+
+Values and labels are named after the user's variable, with a number where the same name is defined again in
+the text; temporaries are numbered. Floats are written by `repr`, so that they come back with the same bits (a
+nan without its sign and payload); `undefined:f8` is the undefined constant. Origins are not printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pyflat.ir.nodes import (
+    FAULT,
+    Block,
+    Const,
+    End,
+    Exit,
+    Fault,
+    Function,
+    If,
+    Item,
+    Label,
+    Loop,
+    Node,
+    Op,
+    Param,
+    Region,
+    Value,
+    walk,
+)
+from pyflat.ir.types import VOID
+
+INDENT = "  "
+_PLAIN = re.compile(r"[^\W\d]\w*")
+Marks = Mapping[object, str]
+"""Messages to show behind the line of an operation, end, node, block or the function."""
+
+
+def format_function(fn: Function, marks: Marks | None = None) -> str:
+    """The text of `fn`, ending in a newline. Works for invalid functions too: that is how they are reported."""
+    return "\n".join(_Printer(fn, marks or {}).lines()) + "\n"
+
+
+def format_const(const: Const) -> str:
+    """A literal as it stands in an operand list."""
+    match const.value:
+        case None:
+            return f"undefined:{const.kind}"
+        case bool():
+            return "true" if const.value else "false"
+        case _:
+            return repr(const.value)
+
+
+def quote(text: str) -> str:
+    """A string literal in double quotes with Python's escapes."""
+    body = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in body) + '"'
+
+
+def _word(name: str) -> str:
+    """A name as it is when it is an identifier, else quoted."""
+    return name if _PLAIN.fullmatch(name) else quote(name)
+
+
+def format_fault(fault: Fault) -> str:
+    dotted = all(_PLAIN.fullmatch(part) for part in fault.type.split("."))
+    return f"{fault.type if dotted else quote(fault.type)}({quote(fault.message) if fault.message else ''})"
+
+
+def format_attr(value: Any) -> str:
+    """A constant of an operation: number, string, Fault, or a tuple of those."""
+    match value:
+        case tuple():
+            return "(" + ", ".join(format_attr(item) for item in value) + ")"
+        case str():
+            return quote(value)
+        case Fault():
+            return format_fault(value)
+        case bool():
+            return "true" if value else "false"
+        case _:
+            return repr(value)
+
+
+class _Names:
+    """Gives each object a text of its own: the name, then name.1, name.2, ..."""
+
+    def __init__(self) -> None:
+        self.text: dict[object, str] = {}
+        self._taken: dict[str, int] = {}
+        self._temporaries = 0
+
+    def add(self, what: object, name: str) -> None:
+        if what in self.text:
+            return
+        if not name:
+            self.text[what] = str(self._temporaries)
+            self._temporaries += 1
+            return
+        count = self._taken.get(name, 0)
+        self._taken[name] = count + 1
+        self.text[what] = f"{_word(name)}.{count}" if count else _word(name)
+
+
+class _Printer:
+    def __init__(self, fn: Function, marks: Marks):
+        self.fn = fn
+        self.marks = marks
+        self.values = _Names()
+        self.labels = _Names()
+        self._name_everything()
+
+    def _name_everything(self) -> None:
+        """In the order of the text, so that the names do not depend on anything else."""
+        self.labels.add(FAULT, "fault")
+        self.labels.add(self.fn.label, self.fn.label.name or "return")
+        for param in self.fn.params:
+            self.values.add(param, param.name)
+        self._name_list(self.fn.body)
+        for item in walk(self.fn.body):
+            match item:
+                case Region():
+                    self.labels.add(item.label, item.label.name or "region")
+                case Loop():
+                    self.labels.add(item.label, item.label.name or "loop")
+                    self.labels.add(item.again, item.again.name or "again")
+
+    def _name_list(self, items: list[Item]) -> None:
+        for item in items:
+            match item:
+                case Block():
+                    for op in item.ops:
+                        if op.kind is not VOID:
+                            self.values.add(op, op.name)
+                case If():
+                    self._name_list(item.then)
+                    self._name_list(item.orelse)
+                case Region():
+                    self._name_list(item.body)
+                case Loop():
+                    for param in item.params:
+                        self.values.add(param, param.name)
+                    self._name_list(item.body)
+            if not isinstance(item, Block):
+                for param in item.results:
+                    self.values.add(param, param.name)
+
+    def lines(self) -> Iterator[str]:
+        fn = self.fn
+        kinds = ", ".join(map(str, fn.result_kinds))
+        label = self.label(fn.label)
+        yield self.marked(fn, f"func @{_word(fn.name)}({self.params(fn.params)}) -> ({kinds}) {fn.form} {label} {{")
+        yield from self.list_lines(fn.body, INDENT)
+        yield "}"
+
+    def list_lines(self, items: list[Item], indent: str) -> Iterator[str]:
+        for item in items:
+            if not isinstance(item, Block):
+                yield from self.node_lines(item, indent)
+                continue
+            if item in self.marks:
+                yield self.marked(item, indent + "; block")
+            for op in item.ops:
+                yield self.marked(op, indent + self.op(op))
+            if item.end is not None:
+                yield self.marked(item.end, indent + self.end(item.end))
+
+    def node_lines(self, node: Node, indent: str) -> Iterator[str]:
+        inner = indent + INDENT
+        match node:
+            case If():
+                yield self.marked(node, f"{indent}if {self.value(node.cond)} {{")
+                yield from self.list_lines(node.then, inner)
+                yield indent + "} else {"
+                yield from self.list_lines(node.orelse, inner)
+            case Region():
+                yield self.marked(node, f"{indent}region {self.label(node.label)} {{")
+                yield from self.list_lines(node.body, inner)
+            case Loop():
+                pairs = ", ".join(self.loop_params(node))
+                head = f"{indent}loop {self.label(node.label)} again {self.label(node.again)} ({pairs}) {{"
+                yield self.marked(node, head)
+                yield from self.list_lines(node.body, inner)
+        yield f"{indent}}}" + (f" -> ({self.params(node.results)})" if node.results else "")
+
+    def loop_params(self, loop: Loop) -> Iterator[str]:
+        for i in range(max(len(loop.params), len(loop.inits))):
+            param = self.params(loop.params[i : i + 1]) or "?"
+            init = self.value(loop.inits[i]) if i < len(loop.inits) else "?"
+            yield f"{param} = {init}"
+
+    def marked(self, what: object, line: str) -> str:
+        return f"{line}    ; <-- {self.marks[what]}" if what in self.marks else line
+
+    def op(self, op: Op) -> str:
+        text = f"{op.opcode} {self.operands(op.args)}".rstrip()
+        for name, value in op.attrs:
+            text += f" {{{name} = {format_attr(value)}}}" if name != "fault" else f" {format_attr(value)}"
+        return text if op.kind is VOID else f"{self.value(op)} = {text} : {op.kind}"
+
+    def end(self, end: End) -> str:
+        if not isinstance(end, Exit):
+            return f"yield {self.operands(end.values)}".rstrip()
+        text = f"exit {self.label(end.label)} {self.operands(end.values)}".rstrip()
+        return f"{text} {format_fault(end.fault)}" if end.fault is not None else text
+
+    def params(self, params: Sequence[Param]) -> str:
+        return ", ".join(f"{self.value(p)}: {p.kind}" for p in params)
+
+    def operands(self, values: Iterable[Value]) -> str:
+        return ", ".join(map(self.value, values))
+
+    def value(self, value: Value) -> str:
+        if isinstance(value, Const):
+            return format_const(value)
+        return "%" + self.values.text.get(value, f"?{value.name}")
+
+    def label(self, label: Label) -> str:
+        return "@" + self.labels.text.get(label, f"?{label.name}")

@@ -1,0 +1,206 @@
+"""Checks every invariant of the IR (the numbers are those of `ir.nodes`) and shows the line that breaks one.
+
+`validate` raises InternalError: the message is the printed function with the offending line marked. It checks,
+besides the letter of the list:
+
+  1. lists alternate block, node, block, and no block or node stands in two places;
+  2. a block before a node has no end, the last block of a list has one;
+  3. exits name an enclosing label, each label has one owner, and what is carried fits: Yield the results of its
+     If or Region, the parameters of its Loop, the results of the function; Exit those of its label; FAULT nothing;
+  4. operands are visible where they are used; loop inits are evaluated outside of the loop;
+  5. values are defined once; kinds are those of the operation table, literals are of their kind, and attrs are
+     what the operation takes;
+  6. conditions of Ifs are bools;
+  7. the flat form is one block that ends in a Yield.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyflat.errors import InternalError
+from pyflat.ir.nodes import (
+    FAULT,
+    Block,
+    Const,
+    End,
+    Exit,
+    Fault,
+    Function,
+    If,
+    Item,
+    Label,
+    Loop,
+    Node,
+    Op,
+    Param,
+    Region,
+    Value,
+    Yield,
+)
+from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.print import format_function
+from pyflat.ir.types import BOOL, VOID, Kind, kind_of
+
+FORMS = ("structured", "flat")
+_ATTRS = {"gather": ("table",), "fault": ("fault",)}
+
+
+def validate(fn: Function) -> None:
+    """Raise InternalError, with the IR and the offending line, unless `fn` keeps every invariant."""
+    _Checker(fn).check()
+
+
+def broken(fn: Function, where: object, number: int, message: str) -> InternalError:
+    """The error for invariant `number` broken at `where` (an operation, end, block, node, or `fn` itself)."""
+    note = f"invariant {number}: {message}"
+    return InternalError(f"invalid IR in {fn.name}: {note}\n{format_function(fn, {where: note})}")
+
+
+class _Checker:
+    def __init__(self, fn: Function):
+        self.fn = fn
+        self.visible: set[Value] = set()
+        self.defined: set[Value] = set()
+        self.placed: set[Item] = set()
+        self.owned: set[Label] = {FAULT}
+        self.open: dict[Label, tuple[Kind, ...]] = {FAULT: ()}
+
+    def error(self, where: object, number: int, message: str) -> InternalError:
+        return broken(self.fn, where, number, message)
+
+    def check(self) -> None:
+        fn = self.fn
+        if fn.form not in FORMS:
+            raise self.error(fn, 7, f"there is no form {fn.form!r}")
+        if fn.form == "flat" and (len(fn.body) != 1 or not isinstance(fn.body[0], Block)):
+            raise self.error(fn, 7, "the flat form is one block")
+        if fn.form == "flat" and not isinstance(fn.flat_block.end, Yield):
+            raise self.error(fn.flat_block, 7, "the flat form ends in a yield")
+        self.own(fn.label, fn, fn.result_kinds)
+        self.define(fn.params, fn)
+        self.check_list(fn.body, fn.result_kinds, fn)
+
+    def own(self, label: Label, owner: object, takes: tuple[Kind, ...]) -> None:
+        if label in self.owned:
+            raise self.error(owner, 3, f"the label {label.name} has two owners")
+        self.owned.add(label)
+        self.open[label] = takes
+
+    def define(self, values: Sequence[Value], where: object) -> None:
+        for value in values:
+            if value in self.defined:
+                raise self.error(where, 5, f"the value {value!r} is defined twice")
+            if isinstance(value, Param) and value.kind is VOID:
+                raise self.error(where, 5, f"{value!r} holds nothing")
+            self.defined.add(value)
+            self.visible.add(value)
+
+    def check_list(self, items: list[Item], takes: tuple[Kind, ...], owner: object) -> None:
+        """A list whose Yield carries `takes`. What it defines is invisible afterwards."""
+        local: list[Value] = []
+        if len(items) % 2 == 0:
+            raise self.error(owner, 1, "a list starts and ends with a block")
+        for i, item in enumerate(items):
+            if isinstance(item, Block) != (i % 2 == 0):
+                raise self.error(item, 1, "blocks and nodes must alternate")
+            if item in self.placed:
+                raise self.error(item, 1, "it stands in two places")
+            self.placed.add(item)
+            if isinstance(item, Block):
+                self.check_block(item, takes, last=i == len(items) - 1)
+                local += item.ops
+            else:
+                self.check_node(item)
+                local += item.results
+        self.visible.difference_update(local)
+
+    def check_block(self, block: Block, takes: tuple[Kind, ...], *, last: bool) -> None:
+        for op in block.ops:
+            self.check_op(op)
+        if block.end is not None and not last:
+            raise self.error(block.end, 2, "a block before a node has no end")
+        if block.end is None and last:
+            raise self.error(block, 2, "the last block of a list needs an end")
+        if block.end is not None:
+            self.check_end(block.end, takes)
+
+    def check_end(self, end: End, takes: tuple[Kind, ...]) -> None:
+        if isinstance(end, Exit):
+            if end.label not in self.open:
+                raise self.error(end, 3, f"no enclosing node has the label {end.label.name}")
+            if end.fault is not None and end.label is not FAULT:
+                raise self.error(end, 3, "only an exit to fault says what is raised")
+            takes = self.open[end.label]
+        self.check_carried(end.values, takes, end)
+
+    def check_carried(self, values: Sequence[Value], takes: tuple[Kind, ...], where: object) -> None:
+        for value in values:
+            self.check_use(value, where)
+        kinds = tuple(v.kind for v in values)
+        if kinds != takes:
+            raise self.error(where, 3, f"it carries ({_names(kinds)}) where ({_names(takes)}) is taken")
+
+    def check_use(self, value: Value, where: object) -> None:
+        if not isinstance(value, Const):
+            if value not in self.visible:
+                raise self.error(where, 4, f"the operand {value!r} is not defined here")
+        elif value.kind is VOID or (value.value is not None and kind_of(value.value) is not value.kind):
+            raise self.error(where, 5, f"the literal {value!r} is not of its kind")
+
+    def check_op(self, op: Op) -> None:
+        for arg in op.args:
+            self.check_use(arg, op)
+        row = PRIMITIVES.get(op.opcode)
+        if row is None:
+            raise self.error(op, 5, f"there is no operation {op.opcode}")
+        kinds = tuple(a.kind for a in op.args)
+        if (kinds, op.kind) not in row.signatures:
+            raise self.error(op, 5, f"{op.opcode} does not take ({_names(kinds)}) and give {op.kind}")
+        self.check_attrs(op)
+        self.define([op], op)
+
+    def check_attrs(self, op: Op) -> None:
+        names = tuple(name for name, _ in op.attrs)
+        if names != _ATTRS.get(op.opcode, ()):
+            raise self.error(op, 5, f"{op.opcode} does not take the attrs ({', '.join(names)})")
+        if op.opcode == "gather" and not _is_table(op.attr("table"), op.kind):
+            raise self.error(op, 5, f"the table is not a tuple of {op.kind} with at least one item")
+        if op.opcode == "fault" and not isinstance(op.attr("fault"), Fault):
+            raise self.error(op, 5, "the attr of fault is a Fault")
+
+    def check_node(self, node: Node) -> None:
+        kinds = tuple(p.kind for p in node.results)
+        match node:
+            case If():
+                self.check_use(node.cond, node)
+                if node.cond.kind is not BOOL:
+                    raise self.error(node, 6, f"the condition is {node.cond.kind}")
+                self.check_list(node.then, kinds, node)
+                self.check_list(node.orelse, kinds, node)
+            case Region():
+                self.own(node.label, node, kinds)
+                self.check_list(node.body, kinds, node)
+                del self.open[node.label]
+            case Loop():
+                self.check_loop(node, kinds)
+        self.define(node.results, node)
+
+    def check_loop(self, loop: Loop, kinds: tuple[Kind, ...]) -> None:
+        carried = tuple(p.kind for p in loop.params)
+        self.check_carried(loop.inits, carried, loop)
+        self.own(loop.label, loop, kinds)
+        self.own(loop.again, loop, carried)
+        self.define(loop.params, loop)
+        self.check_list(loop.body, carried, loop)
+        self.visible.difference_update(loop.params)
+        del self.open[loop.label], self.open[loop.again]
+
+
+def _names(kinds: Sequence[Kind]) -> str:
+    return ", ".join(map(str, kinds))
+
+
+def _is_table(table: Any, kind: Kind) -> bool:
+    return isinstance(table, tuple) and len(table) > 0 and all(kind_of(item) is kind for item in table)
