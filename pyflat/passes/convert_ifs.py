@@ -1,0 +1,212 @@
+"""If-conversion: every If becomes its two arms, one after the other, and a select for each result.
+
+Before:                         After:
+    if c -> y:                      a = x / z
+        a = x / z                   fault(c and z == 0.0)
+        yield a                     y = select(c, a, x)
+    else:
+        yield x
+
+Both arms are computed in every lane. That is right because flat operations are total: in a lane that does not
+take an arm they give some value, and the select drops it. What a strict operation would have raised is said by
+a `fault` operation under the predicate of its place: the conjunction of the conditions around it, made only
+where a fault needs it, and once.
+
+A select with an undefined side is the other side, because no live lane reads the undefined one; selects that
+are boolean algebra (of flags, mostly) become it.
+"""
+
+from __future__ import annotations
+
+from pyflat.errors import InternalError
+from pyflat.ir.build import Builder
+from pyflat.ir.faults import fault_condition
+from pyflat.ir.nodes import (
+    FALSE,
+    TRUE,
+    Block,
+    Const,
+    Exit,
+    Fault,
+    Function,
+    If,
+    Item,
+    Loop,
+    Op,
+    Origin,
+    Region,
+    Value,
+    Yield,
+)
+from pyflat.ir.ops import PRIMITIVES
+from pyflat.passes.record import Pass
+
+FAULT_TYPES = {
+    "zero_divisor": "ZeroDivisionError",
+    "floordiv": "ZeroDivisionError",
+    "index": "IndexError",
+    "negative_count": "ValueError",
+    "negative": "ValueError",
+    "not_positive": "ValueError",
+    "not_above_minus_one": "ValueError",
+    "infinite": "ValueError",
+    "beyond_one": "ValueError",
+    "not_inside_one": "ValueError",
+    "below_one": "ValueError",
+    "fmod": "ValueError",
+}
+"""What Python most likely raises where a fault rule holds; everything else is a range: OverflowError."""
+
+
+def convert_ifs(fn: Function) -> Function:
+    """The flat form of an exit-free structured function: one block, total operations, faults as operations."""
+    if fn.form == "flat":
+        return fn
+    conversion = _Conversion()
+    values = conversion.convert_list(fn.body, None)
+    build = conversion.build
+    build.end(Yield(values))
+    return Function(fn.name, fn.params, build.items, fn.label, fn.result_kinds, "flat")
+
+
+PASS = Pass(convert_ifs, needs_gone=frozenset({Region, Exit, Loop}), removes=frozenset({If}))
+
+
+class _Predicate:
+    """The condition under which a list is reached, as a conjunction that is built when it is first needed."""
+
+    def __init__(self, parent: _Predicate | None, cond: Value, taken: bool):
+        self.parent = parent
+        self.cond = cond
+        self.taken = taken
+        self.value: Value | None = None
+
+
+class _Conversion:
+    """The state of one run: what stands for each value of the input, and the negations built so far."""
+
+    def __init__(self) -> None:
+        self.build = Builder()
+        self.stands_for: dict[Value, Value] = {}
+        self.negations: dict[Value, Value] = {}
+
+    def read(self, value: Value) -> Value:
+        return self.stands_for.get(value, value)
+
+    # --- lists
+
+    def convert_list(self, items: list[Item], under: _Predicate | None) -> list[Value]:
+        """Append the list's operations to the block; gives what the list yields."""
+        for item in items:
+            match item:
+                case Block():
+                    for op in item.ops:
+                        self.convert_op(op, under)
+                    if item.end is not None:
+                        return [self.read(value) for value in item.end.values]
+                case If():
+                    self.convert_if(item, under)
+                case _:
+                    raise InternalError(f"convert_ifs found a {type(item).__name__}")
+        raise InternalError("control fell off a list without an end")
+
+    def convert_if(self, node: If, under: _Predicate | None) -> None:
+        cond = self.read(node.cond)
+        if isinstance(cond, Const):
+            values = self.convert_list(node.then if cond.value else node.orelse, under)
+            self.stands_for.update(zip(node.results, values, strict=True))
+            return
+        then = self.convert_list(node.then, _Predicate(under, cond, True))
+        orelse = self.convert_list(node.orelse, _Predicate(under, cond, False))
+        for result, a, b in zip(node.results, then, orelse, strict=True):
+            self.stands_for[result] = self.select(cond, a, b, result.name)
+
+    def convert_op(self, op: Op, under: _Predicate | None) -> None:
+        args = [self.read(arg) for arg in op.args]
+        if op.opcode == "fault":
+            args = [self.conjunction(self.predicate(under), args[0])]
+        new = Op(op.opcode, args, op.kind, name=op.name, attrs=op.attrs, origin=op.origin)
+        new.statement = op.statement
+        self.stands_for[op] = self.build.append(new)
+        rule = PRIMITIVES[op.opcode].faults
+        if rule:
+            self.mark_fault(new, rule, under)
+
+    def mark_fault(self, op: Op, rule: str, under: _Predicate | None) -> None:
+        """A fault operation after `op`, for the lanes that come here and in which the rule holds."""
+        build = self.build
+        span = op.origin.span if op.origin else None
+        build.origin = Origin(span, None, op.origin.frame) if op.origin else None
+        cond = fault_condition(build, op)
+        if cond is not None:
+            fault = Fault(FAULT_TYPES.get(rule, "OverflowError"), "", span)
+            build.fault(self.conjunction(self.predicate(under), cond), fault)
+        build.origin = None
+
+    # --- boolean algebra
+
+    def predicate(self, under: _Predicate | None) -> Value:
+        """The predicate as a value; enclosing predicates that exist already are shared."""
+        missing: list[_Predicate] = []
+        while under is not None and under.value is None:
+            missing.append(under)
+            under = under.parent
+        value = TRUE if under is None or under.value is None else under.value
+        for each in reversed(missing):
+            value = each.value = self.conjunction(value, each.cond if each.taken else self.negation(each.cond))
+        return value
+
+    def negation(self, value: Value) -> Value:
+        match value:
+            case Const(value=bool(known)):
+                return FALSE if known else TRUE
+            case Op(opcode="not"):
+                return value.args[0]
+        known_as = self.negations.get(value)
+        if known_as is None:
+            known_as = self.negations[value] = self.build.op("not", value)
+        return known_as
+
+    def conjunction(self, a: Value, b: Value, name: str = "") -> Value:
+        if _is(a, True) or a is b or _is(b, False):
+            return b
+        if _is(b, True) or _is(a, False):
+            return a
+        return self.build.op("and", a, b, name=name)
+
+    def disjunction(self, a: Value, b: Value, name: str) -> Value:
+        if _is(a, False) or a is b or _is(b, True):
+            return b
+        if _is(b, False) or _is(a, True):
+            return a
+        return self.build.op("or", a, b, name=name)
+
+    def select(self, cond: Value, then: Value, orelse: Value, name: str) -> Value:
+        """`then` where `cond`, else `orelse`."""
+        if _is_undefined(then) or _same(then, orelse):
+            return orelse
+        if _is_undefined(orelse):
+            return then
+        if isinstance(cond, Op) and cond.opcode == "not":
+            cond, then, orelse = cond.args[0], orelse, then
+        if then is cond or _is(then, True):
+            return self.disjunction(cond, orelse, name)
+        if orelse is cond or _is(orelse, False):
+            return self.conjunction(cond, then, name)
+        if _is(then, False):
+            return self.conjunction(self.negation(cond), orelse, name)
+        if _is(orelse, True):
+            return self.disjunction(self.negation(cond), then, name)
+        return self.build.op("select", cond, then, orelse, name=name)
+
+
+def _is(value: Value, literal: bool) -> bool:
+    return isinstance(value, Const) and value.value is literal
+
+
+def _is_undefined(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is None
+
+
+def _same(a: Value, b: Value) -> bool:
+    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.key == b.key)
