@@ -2,7 +2,8 @@
 
 Contenders take turns (round-robin) on the same lanes, and each one's shortest run counts. Every contender's
 result is compared with the original first. np.vectorize runs on a sample; the rest run on all lanes. "numba loop"
-is the unmodified function under numba.njit, called in a compiled loop over the lanes; "-" where numba refuses it.
+is the unmodified function (and its helpers) under numba.njit, called in a compiled loop over the lanes; "-" where
+numba refuses it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numba
@@ -28,6 +30,15 @@ from lanewise import columns, differing_lanes, original_columns, seconds
 CONTENDERS = ("np.vectorize", "numba loop", "pyflat numpy", "pyflat numba")
 
 
+def compiled(function: Callable[..., Any]) -> Any:
+    """numba.njit of the unmodified function, and of the plain Python helpers that it names."""
+    scope = dict(function.__globals__)
+    for name in function.__code__.co_names:
+        if isinstance(scope.get(name), FunctionType):
+            scope[name] = compiled(scope[name])
+    return numba.njit(FunctionType(function.__code__, scope, function.__name__, function.__defaults__))
+
+
 def numba_loop(kernel: Kernel, lanes: Lanes) -> Callable[..., Any] | None:
     """The branchy original, compiled, lane after lane; None if numba cannot compile it."""
     names = ", ".join(f"a{i}" for i in range(len(lanes)))
@@ -39,12 +50,12 @@ def numba_loop(kernel: Kernel, lanes: Lanes) -> Callable[..., Any] | None:
         f"def run({names}):\n    n = len(a0)\n    out = np.empty(({max(width, 1)}, n))\n"
         f"    for i in range(n):\n        r = fn({items})\n        {store}\n    return out\n"
     )
-    scope = {"np": np, "fn": numba.njit(kernel.function, error_model="python")}
+    scope = {"np": np, "fn": compiled(kernel.function)}
     exec(text, scope)
     run = numba.njit(scope["run"])
     try:
         run(*lanes)
-    except numba.core.errors.NumbaError:  # e.g. a helper that is a plain Python function
+    except numba.core.errors.NumbaError:
         return None
     return run
 

@@ -1,0 +1,76 @@
+"""Writes the generated pages: docs/errors.md from the refusal table, docs/support.md from docs/support_cases.py."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from itertools import groupby
+from pathlib import Path
+from types import ModuleType
+
+from pyflat.errors import CODES
+
+DOCS = Path(__file__).resolve().parent
+
+
+def support_cases() -> ModuleType:
+    """The module next to this one, imported by its path: docs/ is no package."""
+    name = "support_cases"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def errors_page() -> str:
+    lines = [
+        "# Refusals",
+        "",
+        "<!-- written by docs/generate.py; do not edit -->",
+        "",
+        "What cannot be flattened is refused with a `pyflat.FlattenError` before any lane runs; the original still works.",
+        "Its message shows the place, the reason and what to write instead. `error.code` is stable; this is every code.",
+    ]
+    for name, row in CODES.items():
+        lines += ["", f"## `{name}`", "", f"{_sentence(row.title)} {_sentence(row.why)}", "",
+                  f"**Instead:** {_sentence(row.help)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _sentence(text: str) -> str:
+    start = text if text.startswith("`") else text[0].upper() + text[1:]
+    return start if start.endswith((".", "!", "?")) else start + "."
+
+
+def support_page() -> str:
+    lines = [
+        "# What flattens",
+        "",
+        "<!-- written by docs/generate.py from docs/support_cases.py; do not edit -->",
+        "",
+        "Each row is a small function in [support_cases.py](support_cases.py). The tests run it on NumPy and on numba and",
+        "compare every lane with the original, or check that it is refused with [the code](errors.md) given here.",
+    ]
+    for section, cases in groupby(support_cases().CASES, key=lambda case: case.section):
+        lines += ["", f"## {section}", "", "| construct | flattens | function |", "|---|---|---|"]
+        for case in cases:
+            verdict = f"no: `{case.code}`" if case.code else "yes"
+            lines.append(f"| {case.title} | {verdict} | `{case.function.__name__}` |")
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {"errors.md": errors_page, "support.md": support_page}
+
+
+def main() -> None:
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,562 @@
+"""What flattens and what is refused, as functions that run: docs/support.md is made from this table.
+
+tests/test_docs.py flattens every case on each target and compares it with its original over `lanes`, or checks the
+code of the refusal, so that the page cannot promise what is not so.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row: `code` is "" for what flattens, else the code of the refusal."""
+
+    section: str
+    title: str
+    function: Callable[..., Any]
+    lanes: tuple[tuple[Any, ...], ...]
+    code: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+CASES: list[Case] = []
+
+FLOATS = (-2.5, -1.0, -0.5, -0.0, 0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.75, 10.0, math.inf, math.nan)
+FINITE = FLOATS[:-2]
+POSITIVE = (0.25, 0.5, 1.0, 2.0, 3.75, 10.0)
+INTS = (-7, -3, -1, 0, 1, 2, 5, 8, 100)
+BOOLS = (False, True)
+
+
+def case(
+    section: str, title: str, *columns: tuple[Any, ...], code: str = "", **options: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the decorated function; its lanes are the columns' values, the shorter columns repeated."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        longest = max(map(len, columns), default=0)
+        lanes = tuple(tuple(column[(i + i // len(column)) % len(column)] for i in range(longest)) for column in columns)
+        CASES.append(Case(section, title, function, lanes, code, options))
+        return function
+
+    return add
+
+
+# --- decisions
+
+SECTION = "Decisions"
+
+
+@case(SECTION, "`if` / `elif` / `else`", FLOATS)
+def grade(x):
+    if x > 2.0:
+        y = 3.0
+    elif x > 0.0:
+        y = 2.0
+    else:
+        y = x
+    return y
+
+
+@case(SECTION, "nested `if`", FLOATS, FLOATS)
+def quadrant(x, y):
+    if x >= 0.0:
+        if y >= 0.0:
+            return 1
+        return 4
+    else:
+        if y >= 0.0:
+            return 2
+    return 3
+
+
+@case(SECTION, "early and multiple `return`", FLOATS)
+def early(x):
+    if x < 0.0:
+        return -1.0
+    y = x * 2.0
+    if y > 3.0:
+        return y
+    return y + 1.0
+
+
+@case(SECTION, "conditional expression", FLOATS)
+def conditional(x):
+    return x * 2.0 if x > 1.0 else -x
+
+
+@case(SECTION, "`and`, `or` give an operand", FLOATS, FLOATS)
+def operands(x, y):
+    return x and y or x + 1.0
+
+
+@case(SECTION, "`not`, truth of a number", FLOATS)
+def truth(x):
+    if not x:
+        return 1.0
+    return 2.0 if x else 3.0
+
+
+@case(SECTION, "chained comparison", FLOATS, FLOATS)
+def chained(x, y):
+    return 0.0 < x <= y < 9.0
+
+
+@case(SECTION, "static condition: the other arm is never looked at", FLOATS)
+def static_arm(x, method="exact"):
+    if method == "exact":
+        return x * 2.0
+    return open(method)
+
+
+@case(SECTION, "`None` default and `is None`", FLOATS)
+def none_default(x, limit=None):
+    if limit is None:
+        limit = 1.0
+    return min(x, limit)
+
+
+@case(SECTION, "`in` a literal tuple", INTS)
+def member(n):
+    return n in (1, 2, 5)
+
+
+@case(SECTION, "`raise` in an arm that no lane takes", POSITIVE)
+def guarded(x):
+    if x <= 0.0:
+        raise ValueError("x must be positive")
+    return math.log(x)
+
+
+@case(SECTION, "`assert`", POSITIVE)
+def asserted(x):
+    assert x > 0.0, "positive"
+    return math.sqrt(x)
+
+
+# --- loops
+
+SECTION = "Loops"
+
+
+@case(SECTION, "`for` over `range` with constant bounds", FLOATS)
+def power_sum(x):
+    total = 0.0
+    for i in range(1, 5):
+        total += x / i
+    return total
+
+
+@case(SECTION, "negative step, empty range", FLOATS)
+def downwards(x):
+    for i in range(6, 0, -2):
+        x = x * 0.5 + i
+    for i in range(3, 3):
+        x = 99.0
+    return x
+
+
+@case(SECTION, "`break`", FLOATS)
+def until(x):
+    n = 0
+    for i in range(8):
+        if x > 5.0:
+            break
+        x = x * 2.0 + 1.0
+        n = i
+    return x, n
+
+
+@case(SECTION, "`continue`", FLOATS)
+def skipping(x):
+    total = 0.0
+    for i in range(6):
+        if x > i:
+            continue
+        total += i
+    return total
+
+
+@case(SECTION, "loop `else`", FLOATS)
+def searching(x):
+    for i in range(4):
+        if x < i:
+            found = i
+            break
+    else:
+        found = -1
+    return found
+
+
+@case(SECTION, "nested loops, `return` inside", FLOATS)
+def product_above(x):
+    for i in range(3):
+        for j in range(3):
+            if i * j > x:
+                return i * 10 + j
+    return -1
+
+
+@case(SECTION, "over tuples and lists, `enumerate`, `zip`, `reversed`", FLOATS)
+def over_sequences(x):
+    total = 0.0
+    for i, c in enumerate((1.0, -2.0, 0.5)):
+        total = total * x + c * i
+    for a, b in zip([1.0, 2.0], (3.0, 4.0)):
+        total += a * b
+    for c in reversed((1.0, 2.0)):
+        total = total / 2.0 + c
+    return total
+
+
+TABLE = np.array([0.5, 1.5, -2.0])
+
+
+@case(SECTION, "over a captured array", FLOATS)
+def over_array(x):
+    total = 0.0
+    for c in TABLE:
+        total = total * x + c
+    return total
+
+
+@case(SECTION, "`while` with a static trip count", FLOATS)
+def counted_while(x):
+    i = 0
+    while i < 4:
+        x = x * 0.5 + i
+        i += 1
+    return x
+
+
+@case(SECTION, "`while` that depends on lanes", POSITIVE, code="flatten/while-unbounded")
+def lane_while(x):
+    while x > 1.0:
+        x = x / 2.0
+    return x
+
+
+@case(SECTION, "more iterations than `max_unroll`", FLOATS, code="flatten/loop-too-long")
+def too_long(x):
+    for i in range(100_000):
+        x = x * 0.5
+    return x
+
+
+@case(SECTION, "`range` with a bound that differs by lane", INTS, code="flatten/iterable-not-static")
+def lane_range(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+
+
+# --- statements and names
+
+SECTION = "Statements and names"
+
+
+@case(SECTION, "`+=` and the like", FINITE)
+def augmented(x):
+    x += 1.5
+    x *= x
+    x -= 0.25
+    return x
+
+
+@case(SECTION, "tuple assignment, swap", FLOATS, FLOATS)
+def swap(x, y):
+    if x > y:
+        x, y = y, x
+    a, (b, c) = x, (y, 1.0)
+    return a, b + c
+
+
+@case(SECTION, "annotations, docstring, `pass`", FLOATS)
+def annotated(x: float) -> float:
+    """Doubles."""
+    y: float = x * 2.0
+    if y > 1.0:
+        pass
+    return y
+
+
+@case(SECTION, "walrus", FLOATS)
+def walrus(x):
+    if x > 0.0 and (y := x * 2.0) > 1.5:
+        return y
+    return 0.0
+
+
+@case(SECTION, "local lists, indexing with a static index", FLOATS)
+def local_list(x):
+    values = [x, x * 2.0, 1.0]
+    values[1] = values[0] + values[2]
+    return values[1] - values[-1]
+
+
+@case(SECTION, "`print` and other effects", FLOATS, code="flatten/unknown-call")
+def printing(x):
+    print(x)
+    return x
+
+
+@case(SECTION, "writing a global", FLOATS, code="flatten/effect")
+def writing(x):
+    global CASES
+    CASES = x
+    return x
+
+
+@case(SECTION, "`with`", FLOATS, code="flatten/unsupported-statement")
+def managed(x):
+    with open("file") as stream:
+        return x + len(stream.read())
+
+
+@case(SECTION, "`yield`", FLOATS, code="flatten/generator")
+def yielding(x):
+    yield x
+
+
+@case(SECTION, "an unknown name", FLOATS, code="flatten/unbound-name")
+def unknown(x):
+    return x + nowhere  # noqa: F821
+
+
+# --- calls
+
+SECTION = "Calls"
+
+
+def square(x):
+    return x * x
+
+
+def line(x, slope=2.0, *, offset=1.0):
+    return x * slope + offset
+
+
+@case(SECTION, "user functions, transitively", FINITE)
+def calling(x):
+    return square(square(x) + 1.0)
+
+
+@case(SECTION, "defaults and keywords", FLOATS)
+def keywords(x):
+    return line(x) + line(x, 3.0) + line(offset=x, x=1.0)
+
+
+def total_of(*values):
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+@case(SECTION, "`*args` of static length", FLOATS)
+def starred(x):
+    pair = (x, 2.0)
+    return total_of(x, 1.0, *pair)
+
+
+@case(SECTION, "early return of a helper inside a loop", FLOATS)
+def helper_in_loop(x):
+    total = 0.0
+    for i in range(4):
+        total += early(x - i)
+        if total > 20.0:
+            break
+    return total
+
+
+@case(SECTION, "lambda, nested function, closure", FLOATS)
+def closures(x):
+    double = lambda y: y * 2.0  # noqa: E731
+
+    def above(y):
+        return y > x
+
+    return double(x) if above(1.0) else x
+
+
+def apply(function, x):
+    return function(x)
+
+
+@case(SECTION, "functions as arguments", FINITE)
+def higher(x):
+    return apply(square, x) + apply(abs, x)
+
+
+class Scale:
+    """A static object with a method."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def by(self, x):
+        return x * self.factor
+
+
+SCALE = Scale(2.5)
+
+
+@case(SECTION, "methods of static objects", FLOATS)
+def method(x):
+    return SCALE.by(x)
+
+
+@case(SECTION, "`functools.partial`", FLOATS)
+def partial(x):
+    return functools.partial(line, slope=4.0)(x)
+
+
+def power(x, n):
+    return 1.0 if n == 0 else x * power(x, n - 1)
+
+
+@case(SECTION, "recursion that ends statically", FINITE)
+def recursive(x):
+    return power(x, 5)
+
+
+@case(SECTION, "recursion that depends on lanes", INTS, code="flatten/recursion")
+def factorial(n):
+    return 1 if n <= 1 else n * factorial(n - 1)
+
+
+@case(SECTION, "functions without source", FLOATS, code="flatten/unknown-call")
+def compiled_call(x):
+    return random.gauss(x, 1.0)
+
+
+class Pair(NamedTuple):
+    """A result with names."""
+
+    low: float
+    high: float
+
+
+@dataclass
+class Span:
+    """A dataclass result."""
+
+    start: float
+    length: float
+
+
+@case(SECTION, "tuple results", FLOATS, FLOATS)
+def two_results(x, y):
+    return (x, y) if x < y else (y, x)
+
+
+@case(SECTION, "namedtuple results", FLOATS, FLOATS)
+def named(x, y):
+    return Pair(min(x, y), max(x, y))
+
+
+@case(SECTION, "dataclass results", FINITE, FINITE)
+def structured(x, y):
+    if x < y:
+        return Span(x, y - x)
+    return Span(y, x - y)
+
+
+@case(SECTION, "string results", FLOATS, code="flatten/result-kind")
+def naming(x):
+    return "positive" if x > 0.0 else "negative"
+
+
+# --- primitives
+
+SECTION = "Primitives"
+
+
+@case(SECTION, "`+ - * /` and negation", FINITE, POSITIVE)
+def arithmetic(x, y):
+    return -x + y * x - x / y
+
+
+@case(SECTION, "`//`, `%`, `divmod`", FINITE, (-3.0, -0.5, 0.75, 2.0, math.inf))
+def floored(x, y):
+    quotient, rest = divmod(x, y)
+    return x // y + x % y, quotient, rest
+
+
+@case(SECTION, "the same on ints", INTS, (-3, 2, 5, -1))
+def floored_ints(n, m):
+    quotient, rest = divmod(n, m)
+    return n // m + n % m, quotient, rest, n / m
+
+
+@case(SECTION, "`**`", POSITIVE, FINITE)
+def powers(x, y):
+    return x**2, x**0.5, x**y, x**-1
+
+
+@case(SECTION, "bit operations", INTS, (0, 1, 3, 7))
+def bits(n, k):
+    return (n & k) | (n ^ 5), ~n, n << k, n >> k
+
+
+@case(SECTION, "`abs`, `min`, `max`", FLOATS, FLOATS)
+def extremes(x, y):
+    return abs(x), min(x, y, 1.0), max(x, y)
+
+
+@case(SECTION, "`round`, `int`, `float`, `bool`", FINITE)
+def conversions(x):
+    return round(x), round(x, 1), int(x), float(int(x)), bool(x)
+
+
+@case(SECTION, "`sum`, `any`, `all`, `len`", FLOATS, FLOATS)
+def folds(x, y):
+    values = (x, y, 1.0)
+    return sum(values), any(values), all(values), len(values)
+
+
+@case(SECTION, "`math`: floor, ceil, trunc, sqrt, fabs, copysign, fmod, hypot", POSITIVE, FINITE)
+def exact_math(x, y):
+    return math.floor(y), math.ceil(y), math.trunc(y), math.sqrt(x), math.copysign(x, y), math.fmod(y, x), math.fabs(y)
+
+
+@case(SECTION, "`math`: exp, log, sin, cos, tan, atan2, pow, erf and the rest", POSITIVE, FINITE)
+def elementary(x, y):
+    return math.exp(y), math.log(x), math.sin(y), math.atan2(y, x), math.pow(x, y), math.erf(y), math.tanh(y)
+
+
+@case(SECTION, "`math`: isnan, isinf, isfinite, pi, inf", FLOATS)
+def classes(x):
+    if math.isnan(x) or math.isinf(x):
+        return math.pi
+    return x if math.isfinite(x) else math.inf
+
+
+@case(SECTION, "NumPy functions of scalars", POSITIVE, FINITE)
+def numpy_scalars(x, y):
+    return np.sqrt(x) + np.abs(y) + np.floor(y)
+
+
+@case(SECTION, "ints beyond 64 bits in between (replayed)", (1, 2**40, 2**62, -(2**62)), (3, 2**40, 5, 7))
+def transient(n, m):
+    return n * m % 1000
+
+
+@case(SECTION, "constants beyond 64 bits", INTS, code="flatten/int-too-large")
+def huge(n):
+    return n + 2**70
+
+
+@case(SECTION, "strings per lane", FLOATS, code="flatten/lane-to-object")
+def formatted(x):
+    return len(f"{x}")
