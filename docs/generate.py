@@ -33,8 +33,8 @@ def errors_page() -> str:
         "",
         "<!-- written by docs/generate.py; do not edit -->",
         "",
-        "What cannot be flattened is refused with a `pyflat.FlattenError` before any lane runs; the original still works.",
-        "Its message shows the place, the reason and what to write instead. `error.code` is stable; this is every code.",
+        "What cannot be flattened is refused with a `pyflat.FlattenError` before any lane runs; the original still",
+        "works. The message shows the place, the reason and what to write instead; `error.code` is stable. Every code:",
     ]
     for name, row in CODES.items():
         lines += ["", f"## `{name}`", "", f"{_sentence(row.title)} {_sentence(row.why)}", "",
@@ -53,8 +53,8 @@ def support_page() -> str:
         "",
         "<!-- written by docs/generate.py from docs/support_cases.py; do not edit -->",
         "",
-        "Each row is a small function in [support_cases.py](support_cases.py). The tests run it on NumPy and on numba and",
-        "compare every lane with the original, or check that it is refused with [the code](errors.md) given here.",
+        "Each row is a small function in [support_cases.py](support_cases.py). The tests run it on NumPy and on numba",
+        "and compare every lane with the original, or check that it is refused with [the code](errors.md) given here.",
     ]
     for section, cases in groupby(support_cases().CASES, key=lambda case: case.section):
         lines += ["", f"## {section}", "", "| construct | flattens | function |", "|---|---|---|"]
