@@ -9,6 +9,7 @@ do not want NumPy's warnings use `np.errstate(all="ignore")`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -112,7 +113,7 @@ def ldexp(a: Lanes, exponent: Lanes) -> Lanes:
 _SPLIT = 134217729.0
 """2**27 + 1: Veltkamp's constant, halves a float64's digits."""
 
-_TENS = np.array([10.0**k for k in range(23)])
+TENS = np.array([float(10**k) for k in range(23)])
 """The powers of ten that are float64 exactly."""
 
 
@@ -124,10 +125,10 @@ def round_digits(x: Lanes, digits: Lanes) -> Lanes:
     is rounded by Python, lane by lane.
     """
     x, digits = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(digits, dtype=np.int64))
-    within = (digits >= 0) & (digits < len(_TENS))
-    ten = _TENS[np.where(within, digits, 0)]
+    within = (digits >= 0) & (digits < len(TENS))
+    ten = TENS[np.where(within, digits, 0)]
     product = x * ten
-    error = _product_error(x, ten, product)
+    error = product_error(x, ten, product)
     whole = np.rint(product)
     rest = product - whole
     whole = whole + ((rest == 0.5) & (error > 0.0)) - ((rest == -0.5) & (error < 0.0))
@@ -141,18 +142,22 @@ def round_digits(x: Lanes, digits: Lanes) -> Lanes:
     return result[()]
 
 
-def _split(x: Any) -> tuple[Any, Any]:
+def split(x: Any) -> tuple[Any, Any]:
     """x as a sum of two floats of 26 digits each."""
     scaled = x * _SPLIT
     high = scaled - (scaled - x)
     return high, x - high
 
 
-def _product_error(a: Any, b: Any, product: Any) -> Any:
+def product_error(a: Any, b: Any, product: Any) -> Any:
     """a * b - product, exactly (T. J. Dekker, 1971)."""
-    a_high, a_low = _split(a)
-    b_high, b_low = _split(b)
+    a_high, a_low = split(a)
+    b_high, b_low = split(b)
     return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+VECTOR_NORM_VERSIONS = ((3, 10), (3, 11))
+"""The CPython versions whose hypot is `vector_norm`."""
 
 
 def hypot(x: Lanes, y: Lanes) -> Lanes:
@@ -162,10 +167,18 @@ def hypot(x: Lanes, y: Lanes) -> Lanes:
 
 @cache
 def hypot_function() -> Callable[[Lanes, Lanes], Lanes]:
-    """CPython's algorithm on arrays if it gives this CPython's bits, otherwise its own function lane by lane."""
+    """CPython's algorithm on arrays if it is known for this CPython, otherwise its own function lane by lane."""
+    return vector_norm if hypot_is_known() else libm.ufunc("hypot")
+
+
+@cache
+def hypot_is_known() -> bool:
+    """Whether `vector_norm` is this CPython's hypot. The version decides, because other versions differ too rarely
+    for a table of points; the table finds builds that contract a product and a sum into one operation."""
+    if sys.implementation.name != "cpython" or sys.version_info[:2] not in VECTOR_NORM_VERSIONS:
+        return False
     with np.errstate(all="ignore"):
-        known = libm.agrees("hypot", lambda x, y: float(vector_norm(x, y)))
-    return vector_norm if known else libm.ufunc("hypot")
+        return libm.agrees("hypot", lambda x, y: float(vector_norm(x, y)))
 
 
 def vector_norm(x: Lanes, y: Lanes) -> Lanes:
@@ -174,23 +187,25 @@ def vector_norm(x: Lanes, y: Lanes) -> Lanes:
     x, y = np.abs(np.asarray(x, dtype=np.float64)), np.abs(np.asarray(y, dtype=np.float64))
     largest = np.maximum(x, y)
     exponent = np.frexp(largest)[1]
-    result = _scaled_norm(x, y, np.ldexp(1.0, -exponent))
+    result = scaled_norm(x, y, np.ldexp(1.0, -exponent), np.sqrt)
     tiny = exponent < -1023
     if np.any(tiny):
-        result = np.where(tiny, _tiny_norm(x, y, largest), result)
+        result = np.where(tiny, tiny_norm(x, y, largest, np.sqrt), result)
     result = np.where(largest == 0.0, 0.0, result)
     return np.where(np.isinf(x) | np.isinf(y), np.inf, result)[()]
 
 
-def _scaled_norm(x: Any, y: Any, scale: Any) -> Any:
-    total, parts = np.float64(1.0), [np.float64(0.0)] * 3
+def scaled_norm(x: Any, y: Any, scale: Any, sqrt: Callable[[Any], Any]) -> Any:
+    """The norm of two numbers; `scale` is the power of two that brings the larger into [1/2, 1)."""
+    total: Any = 1.0
+    parts: list[Any] = [0.0] * 3
     for term in (x * scale, y * scale):
-        high, low = _split(term)
+        high, low = split(term)
         total, parts[0] = _accumulate(total, parts[0], high * high)
         total, parts[1] = _accumulate(total, parts[1], 2.0 * high * low)
         parts[2] = parts[2] + low * low
-    root = np.sqrt(total - 1.0 + (parts[0] + parts[1] + parts[2]))
-    high, low = _split(root)
+    root = sqrt(total - 1.0 + (parts[0] + parts[1] + parts[2]))
+    high, low = split(root)
     total, parts[0] = _accumulate(total, parts[0], -high * high)
     total, parts[1] = _accumulate(total, parts[1], -2.0 * high * low)
     total, parts[2] = _accumulate(total, parts[2], -low * low)
@@ -204,11 +219,12 @@ def _accumulate(total: Any, lost: Any, term: Any) -> tuple[Any, Any]:
     return longer, lost + ((total - longer) + term)
 
 
-def _tiny_norm(x: Any, y: Any, largest: Any) -> Any:
-    total, lost = np.float64(1.0), np.float64(0.0)
+def tiny_norm(x: Any, y: Any, largest: Any, sqrt: Callable[[Any], Any]) -> Any:
+    """The norm of two numbers, not both zero, the larger of which is below 2**-1024."""
+    total, lost = 1.0, 0.0
     for part in (x / largest, y / largest):
         total, lost = _accumulate(total, lost, part * part)
-    return largest * np.sqrt(total - 1.0 + lost)
+    return largest * sqrt(total - 1.0 + lost)
 
 
 # --- the C library's functions

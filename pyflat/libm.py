@@ -73,7 +73,7 @@ def _library() -> ctypes.CDLL:
             continue
         if hasattr(library, "exp") and hasattr(library, "pow"):
             return library
-    raise OSError("pyflat needs the C library's mathematical functions and found no shared library that has exp and pow")
+    raise OSError("no shared library with the C library's exp and pow was found, and pyflat needs its functions")
 
 
 def operand_count(name: str) -> int:
@@ -96,8 +96,8 @@ def total(name: str) -> Function:
 
 # --- which function gives CPython's bits
 
-_EDGES = (0.0, 1.0, 0.5, 2.0, 3.0, 0.1, 1e-5, 5e-324, 2.3e-308, 1e-200, 0.9999999999, 1.5, 7.25, 30.0, 710.0, 1e5, 2.0**53,
-          1e15 + 0.5, 1e200, 1.7e308, math.inf, math.nan)
+_EDGES = (0.0, 1.0, 0.5, 2.0, 3.0, 0.1, 1e-5, 5e-324, 2.3e-308, 1e-200, 0.9999999999, 1.5, 7.25, 30.0, 710.0, 1e5,
+          2.0**53, 1e15 + 0.5, 1e200, 1.7e308, math.inf, math.nan)
 _TABLE = tuple(s * x for x in _EDGES for s in (1.0, -1.0))
 
 
