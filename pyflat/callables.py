@@ -1,0 +1,148 @@
+"""What can be flattened: the Python function below a callable, and how a call fills its parameters.
+
+A bound method is its function with a fixed first argument, a `functools.partial` one with several; a numba
+dispatcher and a `functools.lru_cache` wrapper are the function that they were made from.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType, MethodType
+from typing import Any
+
+from pyflat.errors import refuse
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A Python function with the arguments that its caller cannot choose (self, those of a partial)."""
+
+    function: FunctionType
+    prefix: tuple[Any, ...] = ()
+    preset: Mapping[str, Any] = field(default_factory=dict)
+
+
+def unwrap(fn: object) -> Callee:
+    """The function below `fn`. TypeError for descriptors and classes, FlattenError for what is not Python."""
+    prefix: tuple[Any, ...] = ()
+    preset: dict[str, Any] = {}
+    while not isinstance(fn, FunctionType):
+        match fn:
+            case staticmethod() | classmethod():
+                kind = type(fn).__name__
+                raise TypeError(f"pyflat cannot flatten a {kind} object: write @{kind} above @pyflat.flatten, "
+                                f"so that the function is flattened first (or call pyflat.twin(Class.name))")
+            case type():
+                raise TypeError(f"pyflat cannot flatten the class {fn.__name__}: flatten one of its methods, "
+                                f"pyflat.twin(instance.method), or a function")
+            case MethodType():
+                prefix = (fn.__self__, *prefix)
+                fn = fn.__func__
+            case functools.partial():
+                prefix = (*fn.args, *prefix)
+                preset = {**fn.keywords, **preset}
+                fn = fn.func
+            case functools._lru_cache_wrapper():
+                fn = fn.__wrapped__
+            case _:
+                fn = _below(fn)
+    return Callee(fn, prefix, preset)
+
+
+def _below(fn: object) -> object:
+    inner = getattr(fn, "py_func", None)
+    if isinstance(inner, FunctionType):
+        return inner
+    call = getattr(type(fn), "__call__", None)
+    if isinstance(call, FunctionType):
+        return MethodType(call, fn)
+    name = getattr(fn, "__name__", None)
+    shown = f"{type(fn).__name__} {name!r}" if name else f"a {type(fn).__name__}"
+    raise refuse("flatten/not-a-function", f"{shown} is not a Python function")
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The arguments of one call in signature order. The first `fixed_extra` items of *args and all `fixed`
+    names come from the callable itself (self, a partial), not from the caller."""
+
+    arguments: dict[str, Any]
+    fixed: frozenset[str]
+    fixed_extra: int = 0
+
+
+class Parameters:
+    """The signature of a callee, and binding of calls to it."""
+
+    def __init__(self, callee: Callee, name: str):
+        self.name = name
+        self.prefix = callee.prefix
+        self.preset = callee.preset
+        self.signature = inspect.signature(callee.function, follow_wrapped=False)
+        kinds = self.signature.parameters.values()
+        self.names = tuple(self.signature.parameters)
+        self.required = sum(p.default is p.empty for p in kinds)
+        positional = [p.name for p in kinds if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        self.simple = len(positional) == len(self.names) and not callee.prefix and not callee.preset
+        self.extra = next((p.name for p in kinds if p.kind is p.VAR_POSITIONAL), None)
+        self.keywords = next((p.name for p in kinds if p.kind is p.VAR_KEYWORD), None)
+        self._fixed_positional = frozenset(positional[: len(callee.prefix)])
+        self._fixed_extra = max(0, len(callee.prefix) - len(positional))
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
+        """Bind as Python does; TypeError with the twin's name when the arguments do not fit."""
+        if self.simple and not kwargs and self.required <= len(args) <= len(self.names):
+            return Bound(dict(zip(self.names, args, strict=False)), frozenset())
+        try:
+            bound = self.signature.bind(*self.prefix, *args, **{**self.preset, **kwargs})
+        except TypeError as error:
+            raise TypeError(f"{self.name}() {error}") from None
+        fixed = self._fixed_positional | (self.preset.keys() - kwargs.keys())
+        return Bound(bound.arguments, fixed, self._fixed_extra)
+
+    def check_static(self, static: Sequence[str]) -> None:
+        for name in static:
+            if name not in self.signature.parameters:
+                known = ", ".join(self.names) or "none"
+                raise refuse("flatten/static-name", f"static={name!r}: {self.name}() has no such parameter",
+                             help=f"its parameters are: {known}")
+
+
+def owner_of(function: FunctionType) -> tuple[str, type | None, object]:
+    """Where a function of a class body lives: the qualified name of the class ("" when it is not in a class),
+    the class itself and the descriptor in it, when they can be found."""
+    owner, _, name = function.__qualname__.rpartition(".")
+    if not owner or owner.endswith("<locals>"):
+        return "", None, None
+    found: Any = sys.modules.get(function.__module__)
+    for part in owner.split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, type):
+        return owner, None, None
+    return owner, found, found.__dict__.get(name)
+
+
+def explain_method_call(function: FunctionType, args: Sequence[Any], call: str) -> str | None:
+    """Why calling the twin of a method like this is a mistake: `obj.method.flat(5)` binds 5 to self."""
+    owner, cls, descriptor = owner_of(function)
+    if not owner or isinstance(descriptor, staticmethod):
+        return None
+    first = next(iter(inspect.signature(function, follow_wrapped=False).parameters), "")
+    name = function.__name__
+    if isinstance(descriptor, classmethod):
+        proper = bool(args) and isinstance(args[0], type) and cls is not None and issubclass(args[0], cls)
+        receiver = owner
+    elif cls is not None and descriptor is not None:
+        proper = not args or isinstance(args[0], cls)
+        receiver = "obj"
+    else:
+        proper = first != "self" or not args or any(c.__qualname__ == owner for c in type(args[0]).__mro__)
+        receiver = "obj"
+    if proper:
+        return None
+    return (f"{owner}.{name}.flat is the twin of the plain function, so that the first argument is {first!r}; "
+            f"to flatten the method of an object call pyflat.twin({receiver}.{name}){call}")

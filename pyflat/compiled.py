@@ -1,0 +1,194 @@
+"""The compiled twins of one function: specialised at the first call with each combination of options, argument
+kinds and static arguments, and again when something that was captured has changed.
+
+    arguments --specialise--> structured IR --flatten_ir--> flat IR --gather_suspects--> fused --compile--> engine
+
+Reading a finished entry takes no lock; flattening is done under one lock for the whole process, because it may
+run code of the user (static calls, `__getattr__`) that uses other twins.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+
+if TYPE_CHECKING:
+    from pyflat.ir.nodes import Function
+    from pyflat.settings import Options
+    from pyflat.specialise.result import Specialised
+
+MAX_ENTRIES = 256
+"""Specialisations kept for each function; the least recently made is dropped first."""
+
+
+class Engine(Protocol):
+    """A compiled flat function, see `pyflat.targets`."""
+
+    source: str
+
+    def __call__(
+        self, lanes: Sequence[npt.NDArray[Any] | np.generic], n: int
+    ) -> tuple[list[npt.NDArray[Any]], npt.NDArray[np.bool_] | None]: ...
+
+
+class Guarded(Protocol):
+    """What a specialisation has read from outside."""
+
+    def stale(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A specialisation that is ready to run."""
+
+    engine: Engine
+    result: Shape
+    guards: Guarded
+    arguments: Mapping[str, Shape]
+
+
+@dataclass(frozen=True, slots=True)
+class Flattened:
+    """A specialisation before an engine is made of it, for printing."""
+
+    spec: Specialised
+    flat: Function
+
+
+def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Flattened:
+    """The flat form of `fn` for these arguments. Raises FlattenError."""
+    from pyflat.passes.pipeline import flatten_ir
+
+    spec = specialised(fn, arguments, options)
+    if spec.rolled is not None:
+        raise spec.rolled
+    return Flattened(spec, flatten_ir(spec.function))
+
+
+def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Specialised:
+    """The structured form of `fn` for these arguments. Raises FlattenError."""
+    from pyflat.specialise import specialise
+
+    return specialise(fn, arguments, loops=options.loops, max_unroll=options.max_unroll, whitelist=options.whitelist)
+
+
+def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
+    """Flatten and compile. Raises FlattenError."""
+    from pyflat.passes.gather_suspects import gather_suspects
+
+    done = flatten(fn, arguments, options)
+    engine = _compiler(options.target)(gather_suspects(done.flat), unchecked=options.errors == "unchecked")
+    return Built(engine, done.spec.result, done.spec.guards, arguments)
+
+
+def _compiler(target: str) -> Callable[..., Engine]:
+    if target == "numba":
+        from pyflat.targets import numba
+
+        return numba.compile
+    from pyflat.targets import numpy
+
+    return numpy.compile
+
+
+Key = tuple[Hashable, ...]
+_flattening = threading.RLock()
+
+
+class Compilations:
+    """The entries of one function. It does not hold the function, so that it can be cached weakly by it."""
+
+    def __init__(self) -> None:
+        self._entries: OrderedDict[Key, Built] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def count(self, options: Options) -> int:
+        """How many entries were built with these options."""
+        return sum(key[0] == options for key in tuple(self._entries))
+
+    def last(self, options: Options) -> Built | None:
+        """The entry that was built last with these options."""
+        for key in reversed(tuple(self._entries)):
+            if key[0] == options:
+                return self._entries.get(key)
+        return None
+
+    def get(self, fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
+        """The entry for a call, built or built again where needed."""
+        if not options.cache:
+            with _flattening:
+                return build(fn, arguments, options)
+        key = (options, *_identity(fn), *map(shape_key, arguments.values()), *arguments)
+        found = self._entries.get(key)
+        if found is not None and found.guards.stale() is None:
+            return found
+        with _flattening:
+            again = self._entries.get(key)
+            if again is not None and again is not found:
+                return again
+            made = build(fn, arguments, options)
+            self._entries[key] = made
+            self._entries.move_to_end(key)
+            while len(self._entries) > MAX_ENTRIES:
+                self._entries.popitem(last=False)
+            return made
+
+
+class _Same:
+    """An object by identity, kept alive so that no other object gets its id."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object):
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def _identity(fn: FunctionType) -> tuple[Hashable, ...]:
+    """What can be exchanged in a function object itself."""
+    keywords = fn.__kwdefaults__
+    return _Same(fn.__code__), _Same(fn.__defaults__), None if keywords is None else static_key(keywords)
+
+
+def shape_key(shape: Shape) -> Hashable:
+    """Equal for shapes that give the same twin."""
+    match shape:
+        case Leaf():
+            return shape.kind
+        case Fixed():
+            return "fixed", static_key(shape.value)
+        case Record():
+            return shape.cls, tuple(map(shape_key, shape.items))
+
+
+def static_key(value: object) -> Hashable:
+    """Numbers and strings by type and bits, containers and arrays by their contents, other objects by identity
+    (what is read of those is guarded)."""
+    match value:
+        case bool() | int() | float() | complex() | np.generic():
+            return type(value), repr(value)
+        case str() | bytes() | None:
+            return type(value), value
+        case tuple() | list():
+            return type(value), tuple(map(static_key, value))
+        case dict():
+            return type(value), tuple((static_key(k), static_key(v)) for k, v in value.items())
+        case np.ndarray() if value.dtype != object:
+            return type(value), value.dtype.str, value.shape, value.tobytes()
+    return _Same(value)

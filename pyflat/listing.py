@@ -1,0 +1,140 @@
+"""What a twin shows of itself: its text, its stages, and a real function made from the text.
+
+A text needs argument kinds before there is a call. They come from `kinds=`, else from annotations, else from
+default values, else they are float; a parameter with another default (None, a string) is static with that value.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import linecache
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from pyflat.callables import Parameters
+from pyflat.compiled import Flattened, flatten, specialised
+from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
+from pyflat.settings import Options
+
+Stage = Literal["captured", "structured", "flat", "suspect"]
+STAGES = ("captured", "structured", "flat", "suspect")
+_KINDS = {"b": BOOL, "bool": BOOL, "i8": INT, "int": INT, "f8": FLOAT, "float": FLOAT}
+_numbers = itertools.count(1)
+
+
+class Listing(str):
+    """A text that a notebook shows as it is."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(self)}</pre>"
+
+
+def argument_shapes(
+    parameters: Parameters, options: Options, kinds: str | Sequence[str] | None, known: dict[str, Shape]
+) -> dict[str, Shape]:
+    """The shapes to show a twin for. `known` has static arguments of an earlier call, for parameters without default.
+
+    Raises TypeError for a static parameter without any known value, ValueError for wrong kinds.
+    """
+    shapes: dict[str, Shape] = {}
+    fixed = _fixed_by_callable(parameters)
+    lanes: list[str] = []
+    for name, parameter in parameters.signature.parameters.items():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            shapes[name] = Record(tuple, (), tuple(map(Fixed, fixed.get(name, ()))))
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            shapes[name] = Fixed(fixed.get(name, {}))
+        elif name in fixed:
+            shapes[name] = Fixed(fixed[name])
+        elif name in options.static:
+            shapes[name] = _static_shape(name, parameter, parameters.name, known)
+        elif (kind := _default_kind(parameter)) is None:
+            shapes[name] = Fixed(parameter.default)
+        else:
+            shapes[name] = Leaf(kind)
+            lanes.append(name)
+    if kinds is not None:
+        shapes.update(zip(lanes, map(Leaf, parse_kinds(kinds, lanes)), strict=True))
+    return shapes
+
+
+def _fixed_by_callable(parameters: Parameters) -> dict[str, Any]:
+    bound = parameters.signature.bind_partial(*parameters.prefix, **parameters.preset)
+    return dict(bound.arguments)
+
+
+def _static_shape(name: str, parameter: inspect.Parameter, function: str, known: dict[str, Shape]) -> Fixed:
+    if parameter.default is not parameter.empty:
+        return Fixed(parameter.default)
+    shape = known.get(name)
+    if isinstance(shape, Fixed):
+        return shape
+    raise TypeError(f"the text of {function} depends on the static argument {name!r}, which has no default: "
+                    f"call the twin once, or show pyflat.twin(functools.partial(f, {name}=...))")
+
+
+def _default_kind(parameter: inspect.Parameter) -> Kind | None:
+    """The kind of a parameter as a lane, None when its default is no number."""
+    default = parameter.default
+    if default is not parameter.empty and kind_of(default) is None:
+        return None
+    annotation = parameter.annotation
+    kind = _KINDS.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""))
+    return kind or (FLOAT if default is parameter.empty else kind_of(default))
+
+
+def parse_kinds(kinds: str | Sequence[str], lanes: Sequence[str]) -> list[Kind]:
+    """Kinds written as "f8,i8,b" or ("float", "int", "bool"), one for each lane parameter."""
+    words = [word.strip() for word in kinds.split(",")] if isinstance(kinds, str) else list(kinds)
+    for word in words:
+        if word not in _KINDS:
+            raise ValueError(f"kinds={kinds!r}: {word!r} is not a kind; the kinds are f8, i8 and b")
+    if len(words) != len(lanes):
+        raise ValueError(f"kinds={kinds!r}: {len(words)} kinds for {len(lanes)} lane parameters ({', '.join(lanes)})")
+    return [_KINDS[word] for word in words]
+
+
+def listing(
+    fn: Any, shapes: dict[str, Shape], options: Options, stage: Stage | None, target: str | None, name: str
+) -> Listing:
+    """The text of one stage; the twin itself when `stage` is None."""
+    if stage is not None and stage not in STAGES:
+        raise ValueError(f"stage={stage!r}: expected one of {', '.join(map(repr, STAGES))}, or None for the twin")
+    if target not in (None, "numpy", "numba"):
+        raise ValueError(f"target={target!r}: expected 'numpy' or 'numba', or None for a neutral text")
+    from pyflat.ir.print import format_function
+
+    if stage in ("captured", "structured"):
+        spec = specialised(fn, shapes, options)
+        return Listing(spec.captured.source if stage == "captured" else format_function(spec.function))
+    done = flatten(fn, shapes, options)
+    if stage == "flat":
+        return Listing(format_function(done.flat))
+    if stage == "suspect":
+        from pyflat.passes.gather_suspects import gather_suspects
+
+        return Listing(format_function(gather_suspects(done.flat)))
+    return Listing(_text(done, target or "neutral", name))
+
+
+def _text(done: Flattened, target: str, name: str) -> str:
+    from pyflat.passes.gather_suspects import drop_faults
+    from pyflat.targets.text import render
+
+    return render(done.spec, drop_faults(done.flat), target=target, name=name)
+
+
+def make_function(text: str, name: str) -> Callable[..., Any]:
+    """Run a twin's text; `inspect.getsource`, tracebacks and pdb find it through linecache."""
+    file = f"<pyflat {name} {next(_numbers)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    namespace: dict[str, Any] = {"__name__": f"pyflat.{name}"}
+    exec(compile(text, file, "exec"), namespace)
+    made: Callable[..., Any] = namespace[name]
+    return made

@@ -1,0 +1,195 @@
+"""Replay: lanes that the engine suspects are run through the original, which settles what they are.
+
+Detection may be conservative: a suspect lane in which the original returns gets the original's value. Where the
+original raises, the exception of the lowest such lane is raised as it is, with a note that names the lane.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pyflat.arrays import Array, Call, Lanes
+from pyflat.callables import Callee, Parameters
+from pyflat.ir.shape import Fixed, Leaf, Record, Shape, rebuild
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
+
+MAX_COUNTED = 10_000
+"""After the first failing lane so many more are run, to say how many fail."""
+MAX_SECONDS = 1.0
+_CHUNK = 4096
+
+
+class LaneError(ValueError):
+    """The original returned something that no lane of this twin can hold: None, an int beyond 64 bits, ..."""
+
+
+class PerformanceWarning(UserWarning):
+    """A twin runs much slower than it could."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One call's suspect lanes; `leaves` are the engine's results, patched in place."""
+
+    callee: Callee
+    parameters: Parameters
+    call: Call
+    lanes: Lanes
+    result: Shape
+
+    def patch(self, suspect: npt.NDArray[np.bool_], leaves: Sequence[Array]) -> int:
+        """Run the suspect lanes in order and write what they return. Raises the first exception.
+        Returns the number of lanes that were run."""
+        found = np.flatnonzero(suspect)
+        run = self._runner()
+        for position, (lane, values) in enumerate(self._gather(found)):
+            try:
+                patched = run(values)
+            except Exception as error:  # noqa: BLE001 - whatever the original raises belongs to its caller
+                failed = error
+                break
+            for leaf, value in zip(leaves, patched, strict=True):
+                leaf[lane] = value
+        else:
+            return len(found)
+        try:
+            if not self.lanes.scalars:
+                self._annotate(failed, found[position:], run)
+            raise failed
+        finally:
+            del failed  # its traceback holds this frame
+
+    def _runner(self) -> Callable[[tuple[Any, ...]], list[Any]]:
+        """A function from the lane values of one lane to the result leaves of the original there."""
+        args, kwargs = call_plan(self.call.arguments, self.parameters)
+        function, result = self.callee.function, self.result
+
+        def run(values: tuple[Any, ...]) -> list[Any]:
+            source = iter(values)
+            positional = [rebuild(shape, source) for shape in args]
+            named = {name: rebuild(shape, source) for name, shape in kwargs.items()}
+            return list(fit(function(*positional, **named), result))
+
+        return run
+
+    def _gather(self, found: npt.NDArray[np.intp]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """The Python arguments of each of these lanes."""
+        shape = self.lanes.shape
+        for start in range(0, len(found), _CHUNK):
+            part = found[start:start + _CHUNK]
+            where = np.unravel_index(part, shape) if shape else ()
+            columns = [_column(value, shape, where, len(part)) for value in self.call.values]
+            rows = zip(*columns, strict=True) if columns else iter([()] * len(part))
+            yield from zip(part.tolist(), rows, strict=True)
+
+    def _annotate(self, error: Exception, rest: npt.NDArray[np.intp], run: Callable[[tuple[Any, ...]], Any]) -> None:
+        """Say which lane it was, and how many others fail (counted within bounds)."""
+        lanes = self._gather(rest)
+        lane, values = next(lanes)
+        failed, complete, deadline = 1, True, time.monotonic() + MAX_SECONDS
+        for position, (_, others) in enumerate(lanes):
+            if position >= MAX_COUNTED or time.monotonic() > deadline:
+                complete = False
+                break
+            try:
+                run(others)
+            except Exception:  # noqa: BLE001 - only counted: the first one is raised
+                failed += 1
+        place = lane if len(self.lanes.shape) == 1 else tuple(int(i) for i in np.unravel_index(lane, self.lanes.shape))
+        least = "" if complete else "at least "
+        error.add_note(f"lane {place} ({self._shown(values)}); {least}{failed:,} of {self.lanes.count:,} lanes failed; "
+                       f'errors="unchecked" skips detection')
+
+    def _shown(self, values: tuple[Any, ...]) -> str:
+        source = iter(values)
+        parts = []
+        for name, shape in self.call.arguments.items():
+            if not isinstance(shape, Fixed) and shape != Record(tuple, (), ()):
+                text = repr(rebuild(shape, source))
+                parts.append(f"{name}={text if len(text) <= 60 else text[:57] + '...'}")
+        return ", ".join(parts if len(parts) <= 12 else [*parts[:12], "..."])
+
+
+def call_plan(arguments: Mapping[str, Shape], parameters: Parameters) -> tuple[list[Shape], dict[str, Shape]]:
+    """The shapes of `arguments` as positional and keyword arguments of a call, both in signature order."""
+    plain: dict[str, Any] = {}
+    for name, shape in arguments.items():
+        if name == parameters.extra:
+            assert isinstance(shape, Record)
+            plain[name] = shape.items
+        elif name == parameters.keywords:
+            assert isinstance(shape, Fixed)
+            plain[name] = {key: Fixed(value) for key, value in shape.value.items()}
+        else:
+            plain[name] = shape
+    bound = inspect.BoundArguments(parameters.signature, plain)  # type: ignore[arg-type]
+    return list(bound.args), dict(bound.kwargs)
+
+
+def _column(value: Any, shape: tuple[int, ...], where: tuple[Any, ...], count: int) -> list[Any]:
+    """One leaf's Python scalars in some lanes, from the caller's own array: a uint64 keeps its value."""
+    if isinstance(value, np.ndarray) and shape:
+        return np.broadcast_to(value, shape)[where].tolist()
+    return [value.item() if isinstance(value, np.ndarray | np.generic) else value] * count
+
+
+def fit(value: Any, shape: Shape) -> Iterator[Any]:
+    """The leaves of what the original returned. Raises LaneError where `shape` cannot hold it exactly."""
+    match shape:
+        case Leaf():
+            yield _fit_number(value, shape.kind)
+        case Fixed():
+            if not _agrees(value, shape.value):
+                raise LaneError(f"the function returned {value!r} here, and {shape.value!r} in other lanes")
+        case Record():
+            if type(value) is not shape.cls:
+                raise LaneError(f"the function returned {value!r} here, and a {shape.cls.__name__} in other lanes")
+            parts = [getattr(value, name) for name in shape.names] if shape.names else list(value)  # type: ignore[call-overload]
+            if len(parts) != len(shape.items):
+                raise LaneError(f"the function returned {len(parts)} values here and {len(shape.items)} in other lanes")
+            for part, item in zip(parts, shape.items, strict=True):
+                yield from fit(part, item)
+
+
+def _fit_number(value: Any, kind: Kind) -> Any:
+    number = value.item() if isinstance(value, np.generic) else value
+    if kind is BOOL and isinstance(number, bool):
+        return number
+    if kind is INT and isinstance(number, int | float) and number == number // 1:
+        if INT_MIN <= number <= INT_MAX:
+            return int(number)
+        raise LaneError(f"the function returned the integer {number!r}, which does not fit into 64 bits")
+    if kind is FLOAT and isinstance(number, int | float):
+        return _exact_float(number)
+    expected = {BOOL: "a bool", INT: "an int", FLOAT: "a float"}[kind]
+    raise LaneError(f"the function returned {value!r}, which is not {expected} as in other lanes")
+
+
+def _exact_float(number: float) -> float:
+    try:
+        converted = float(number)
+    except OverflowError:
+        converted = float("inf")
+    if isinstance(number, int) and converted != number:
+        raise LaneError(f"the function returned the integer {number!r}, which is not a float exactly")
+    return converted
+
+
+def _agrees(value: Any, expected: Any) -> bool:
+    if value is expected:
+        return True
+    if type(value) is not type(expected):
+        return False
+    if isinstance(value, tuple):
+        return len(value) == len(expected) and all(map(_agrees, value, expected))
+    if isinstance(value, float):
+        return repr(value) == repr(expected)
+    same = value == expected
+    return same if isinstance(same, bool) else False

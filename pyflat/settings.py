@@ -1,0 +1,197 @@
+"""Options: one set of names for the decorator, `twin`, `with pyflat.options(...)`, defaults and the environment.
+
+What is in force is decided at each call, the nearest setting first:
+
+    1. what was written at the decorator, at `pyflat.twin` or at `twin.with_options`;
+    2. the innermost `with pyflat.options(...)` block that is open in this thread or task;
+    3. `pyflat.set_defaults(...)`;
+    4. the environment variable PYFLAT_TARGET (the target only);
+    5. the defaults of the class `Options`.
+
+Options are never keywords of a call: there every keyword is a parameter of the user's function.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any, Literal, TypedDict, Unpack, cast
+
+from pyflat.errors import refuse
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a function is flattened and run.
+
+    target      the engine: "numpy" or "numba"
+    static      names of parameters that specialise the twin instead of becoming lanes
+    loops       "auto" and "unroll" make every iteration straight-line code
+    max_unroll  the most iterations that a nest of loops may unroll to
+    errors      "raise": failing lanes run the original and raise its exception; "unchecked": nothing is detected
+    math        "libm": elementary functions are the C library's, as in CPython
+    cache       keep compiled twins in memory; False flattens anew at each call
+    inject      the decorator also puts `<name>_flat` into the module
+    """
+
+    target: Literal["numpy", "numba"] = "numpy"
+    static: tuple[str, ...] = ()
+    loops: Literal["auto", "unroll", "masked"] = "auto"
+    max_unroll: int = 4096
+    max_trips: int | None = None
+    errors: Literal["raise", "mask", "nan", "unchecked"] = "raise"
+    math: Literal["vector", "libm"] = "libm"
+    dtype: Literal["float64", "float32", "input"] = "float64"
+    fast_math: bool = False
+    parallel: bool = False
+    cache: bool = True
+    whitelist: frozenset[str] | None = None
+    inject: bool = True
+
+
+class OptionArguments(TypedDict, total=False):
+    """The keywords that set options, for type checkers."""
+
+    target: Literal["numpy", "numba"]
+    static: str | Iterable[str]
+    loops: Literal["auto", "unroll", "masked"]
+    max_unroll: int
+    max_trips: int | None
+    errors: Literal["raise", "mask", "nan", "unchecked"]
+    math: Literal["vector", "libm"]
+    dtype: Literal["float64", "float32", "input"]
+    fast_math: bool
+    parallel: bool
+    cache: bool
+    whitelist: Iterable[str] | None
+    inject: bool
+
+
+Settings = tuple[tuple[str, Any], ...]
+"""Checked options in the order of their names: hashable, so that they can be part of a key."""
+
+NAMES = tuple(f.name for f in fields(Options))
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "target": ("numpy", "numba"),
+    "loops": ("auto", "unroll", "masked"),
+    "errors": ("raise", "mask", "nan", "unchecked"),
+    "math": ("vector", "libm"),
+    "dtype": ("float64", "float32", "input"),
+}
+_FLAGS = ("fast_math", "parallel", "cache", "inject")
+_PLANNED: dict[tuple[str, object], str] = {
+    ("loops", "masked"): 'leave it out, and write the loop as `for _ in range(LIMIT)` with a constant limit',
+    ("errors", "mask"): 'use errors="raise", or errors="unchecked" and test the arguments before the call',
+    ("errors", "nan"): 'use errors="raise", or errors="unchecked" and test the arguments before the call',
+    ("math", "vector"): 'use math="libm", the default now: bit for bit the functions that CPython calls',
+    ("dtype", "float32"): 'leave it out: float32 arrays are computed in float64; convert the result',
+    ("dtype", "input"): 'leave it out: float32 arrays are computed in float64; convert the result',
+    ("fast_math", True): "leave it out: the twin then computes exactly what Python computes",
+    ("parallel", True): "leave it out, or call the twin on pieces of the arrays from threads of your own",
+}
+
+
+def settings(given: Mapping[str, Any]) -> Settings:
+    """Check names and values. TypeError for a wrong name or type, ValueError for a wrong value,
+    FlattenError `flatten/not-yet` for what is planned and not built."""
+    return tuple(sorted((name, _checked(name, value)) for name, value in given.items()))
+
+
+def resolve(explicit: Settings = ()) -> Options:
+    """The options in force now, `explicit` first."""
+    return _merge(explicit, _block.get(), _defaults, os.environ.get("PYFLAT_TARGET"))
+
+
+def set_defaults(**given: Unpack[OptionArguments]) -> None:
+    """Set options for the whole process, wherever nothing nearer says otherwise."""
+    global _defaults  # noqa: PLW0603 - the one process-wide setting
+    _defaults = tuple(sorted({**dict(_defaults), **dict(settings(given))}.items()))
+
+
+@contextmanager
+def options(**given: Unpack[OptionArguments]) -> Iterator[None]:
+    """Set options for a block: `with pyflat.options(target="numba"): shade.flat(xs)`."""
+    token = _block.set(tuple(sorted({**dict(_block.get()), **dict(settings(given))}.items())))
+    try:
+        yield
+    finally:
+        _block.reset(token)
+
+
+_defaults: Settings = ()
+_block: ContextVar[Settings] = ContextVar("pyflat_options", default=())
+
+
+@lru_cache(maxsize=512)
+def _merge(explicit: Settings, block: Settings, defaults: Settings, environment: str | None) -> Options:
+    found: dict[str, Any] = {}
+    if environment:
+        found["target"] = _choice("target", environment, f"the environment variable PYFLAT_TARGET={environment!r}")
+    for layer in (defaults, block, explicit):
+        found.update(layer)
+    return Options(**found)
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name not in NAMES:
+        raise TypeError(f"unknown option {name!r}{_nearest(name, NAMES)}; the options are {', '.join(NAMES)}")
+    checked = _value(name, value)
+    planned = None if isinstance(checked, tuple | frozenset) else _PLANNED.get((name, checked))
+    if name in ("max_trips", "whitelist") and checked is not None:
+        planned = "leave it out"
+    if planned is not None:
+        raise refuse("flatten/not-yet", f"the option {name}={value!r} is not built yet", help=planned)
+    return checked
+
+
+def _value(name: str, value: Any) -> Any:
+    if name in _CHOICES:
+        return _choice(name, value, f"{name}={value!r}")
+    if name in _FLAGS:
+        if not isinstance(value, bool):
+            raise TypeError(f"{name}={value!r}: expected True or False")
+        return value
+    if name == "static":
+        return _names(name, value)
+    if name == "whitelist":
+        return None if value is None else frozenset(_names(name, value))
+    if value is None and name == "max_trips":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name}={value!r}: expected an int")
+    if value < 1:
+        raise ValueError(f"{name}={value!r}: expected an int of at least 1")
+    return value
+
+
+def _choice(name: str, value: Any, shown: str) -> str:
+    choices = _CHOICES[name]
+    if not isinstance(value, str):
+        raise TypeError(f"{shown}: expected a string, one of {', '.join(map(repr, choices))}")
+    if value not in choices:
+        raise ValueError(f"{shown}{_nearest(value, choices)}: expected one of {', '.join(map(repr, choices))}")
+    return value
+
+
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, Iterable):
+        raise TypeError(f"{name}={value!r}: expected a name or several names")
+    found = tuple(dict.fromkeys(cast("Iterable[object]", names)))
+    for item in found:
+        if not isinstance(item, str):
+            raise TypeError(f"{name}={value!r}: expected names, not {type(item).__name__}")
+        if not item.isidentifier():
+            raise ValueError(f"{name}={value!r}: {item!r} is not a name")
+    return cast("tuple[str, ...]", found)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
