@@ -6,8 +6,10 @@ on stderr), 3 for a bug of pyflat. What is printed is coloured on a terminal and
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import difflib
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-STAGES = ("captured", "structured", "flat")
-TARGETS = ("numpy", "numba", "neutral")
+STAGES = ("captured", "structured", "flat", "suspect")
+TARGETS = ("numpy", "numba")
 BUG = 3
 
 
@@ -206,11 +208,11 @@ def commands() -> None:
 
 @commands.command()
 @click.argument("spec")
-@click.option("--stage", type=click.Choice(STAGES), help="Show the source, the structured IR or the flat IR instead.")
-@click.option("--target", type=click.Choice(TARGETS), default="neutral", show_default=True, help="Flavour of the text.")
+@click.option("--stage", type=click.Choice(STAGES), help="The source, the IR before or after flattening, or the test for faults.")
+@click.option("--target", type=click.Choice(TARGETS), help="Text that runs as it stands; default: neutral text.")
 @click.option("--diff", is_flag=True, help="The original beside the twin (a unified diff in a pipe).")
 @click.option("--kinds", metavar="f8,i8,b", help="Kinds of the arguments; default: annotations, defaults, float.")
-@click.option("--static", multiple=True, metavar="NAME", help="An argument that specialises; may be repeated.")
+@click.option("--static", multiple=True, metavar="NAME[=VALUE]", help="An argument that specialises; may be repeated.")
 @click.option("--loops", type=click.Choice(["auto", "unroll", "masked"]), help="What becomes of loops.")
 @click.option("--max-unroll", type=click.IntRange(min=1), metavar="N", help="Limit of iterations over a loop nest.")
 @click.option("--max-trips", type=click.IntRange(min=1), metavar="N", help="Bound of loops that stay loops.")
@@ -218,7 +220,7 @@ def commands() -> None:
 @click.option("--math", type=click.Choice(["vector", "libm"]), help="Which elementary functions.")
 @click.option("--dtype", type=click.Choice(["float64", "float32", "input"]), help="The width of float lanes.")
 @click.option("--fast-math", is_flag=True, default=None, help="Allow rewrites that change the last digits.")
-def show(spec: str, stage: str | None, target: str, diff: bool, kinds: str | None, **options: Any) -> None:
+def show(spec: str, stage: str | None, target: str | None, diff: bool, kinds: str | None, **options: Any) -> None:
     """Print the twin of the function SPEC.
 
     SPEC is module:function, module:Class.method or path/to/file.py:function.
@@ -227,20 +229,36 @@ def show(spec: str, stage: str | None, target: str, diff: bool, kinds: str | Non
         raise click.UsageError("--diff compares the original with the twin; leave --stage out")
     fn = find_function(spec)
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    twin = _twin(fn, given)
-    text = str(twin.show(stage=stage, target=target, kinds=kinds))
-    if not diff:
-        _print(text)
-        return
-    original = str(twin.show(stage="captured", target=target, kinds=kinds))
-    name = getattr(fn, "__name__", spec)
-    _print_diff(original, text, (name, f"{name}_flat"))
-
-
-def _twin(fn: Any, options: dict[str, Any]) -> Any:
     import pyflat
 
-    return pyflat.twin(fn, **options)
+    try:
+        twin = pyflat.twin(_bound(fn, given), **given)
+        text = str(twin.show(stage=stage, target=target, kinds=kinds))
+        original = str(twin.show(stage="captured", kinds=kinds)) if diff else ""
+    except (TypeError, ValueError) as error:  # an option or a kind that does not fit the function
+        raise BadSpec(" ".join(str(error).split())) from error
+    if diff:
+        _print_diff(original, text, (getattr(fn, "__name__", spec), twin.__name__))
+    else:
+        _print(text)
+
+
+def _bound(fn: Any, given: dict[str, Any]) -> Any:
+    """`--static NAME=VALUE` binds the value; `--static NAME` alone keeps meaning the option of that name."""
+    pairs = [item.partition("=") for item in given.pop("static", ())]
+    names = tuple(name for name, equals, _ in pairs if not equals)
+    if names:
+        given["static"] = names
+    values = {name: _literal(text) for name, equals, text in pairs if equals}
+    return functools.partial(fn, **values) if values else fn
+
+
+def _literal(text: str) -> Any:
+    """A Python literal; anything else is the string itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
 
 
 @commands.command()

@@ -55,7 +55,7 @@ def test_captured_stage_is_the_source(folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("stage", ["structured", "flat"])
+@pytest.mark.parametrize("stage", ["structured", "flat", "suspect"])
 def test_ir_stages_print(folder: Path, stage: str) -> None:
     run = pyflat("show", "userlib:clamp", "--stage", stage, cwd=folder)
     assert run.returncode == 0, run.stderr
@@ -116,6 +116,23 @@ def test_bad_option_is_status_2(folder: Path) -> None:
     run = pyflat("show", "userlib:clamp", "--stage", "half", cwd=folder)
     assert run.returncode == 2
     assert b"Traceback" not in run.stderr
+
+
+def test_static_value_specialises(folder: Path) -> None:
+    (folder / "methods.py").write_text(
+        'def f(x: float, method: str) -> float:\n    return x * 2.0 if method == "double" else x + 1.0\n'
+    )
+    run = pyflat("show", "methods:f", "--static", "method=double", cwd=folder)
+    assert run.returncode == 0, run.stderr
+    assert b"x * 2.0" in run.stdout
+    assert b"x + 1.0" not in run.stdout
+
+
+@pytest.mark.parametrize("kinds", ["f8,f8", "f9", ""])
+def test_kinds_that_do_not_fit_are_status_2(folder: Path, kinds: str) -> None:
+    run = pyflat("show", "userlib.py:clamp", "--kinds", kinds, cwd=folder)
+    assert run.returncode == 2
+    assert "kind" in one_line(run.stderr.replace(b"noise at import\n", b""))
 
 
 def test_unknown_static_name_is_refused(folder: Path) -> None:

@@ -48,7 +48,7 @@ def test_twin_is_coloured_and_otherwise_the_same(folder: Path) -> None:
 
     import pyflat
 
-    assert without_colour(text) == str(pyflat.twin(colorsys.rgb_to_hsv).show(target="neutral")).rstrip("\n") + "\n"
+    assert without_colour(text) == str(pyflat.twin(colorsys.rgb_to_hsv).show()).rstrip("\n") + "\n"
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
