@@ -46,7 +46,7 @@ _FROM_FUNC_AND_DATA, _LOOP_D_D, _LOOP_DD_D = 1, 5, 15
 
 _NPY_DOUBLE = 12
 _UFUNC_NONE = -1
-_FENV_BYTES = 128
+FENV_BYTES = 128
 """More than `fenv_t` of any C library."""
 
 _lock = threading.RLock()
@@ -216,11 +216,12 @@ def round_digits_address() -> int:
 
 
 @cache
-def library_symbol(name: str) -> int | None:
-    """The address of any other function of the library (`ldexp`, `fegetenv`), None if it has none."""
-    if not hasattr(_library(), name):
-        return None
-    return ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value
+def library_symbol(name: str) -> int:
+    """The address of any other function of the library (`ldexp`, `fegetenv`); OSError if it has none."""
+    location = ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value if hasattr(_library(), name) else None
+    if location is None:
+        raise OSError(f"the C library has no {name}")
+    return location
 
 
 # --- ufuncs
@@ -288,23 +289,16 @@ def ufunc(name: str) -> Callable[..., Any]:
 
 
 @cache
-def _status() -> tuple[Callable[[Any], int], Callable[[Any], int]] | None:
-    get, put = library_symbol("fegetenv"), library_symbol("fesetenv")
-    if get is None or put is None:
-        return None
+def _status() -> tuple[Callable[[int], int], Callable[[int], int]]:
     prototype = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
-    return prototype(get), prototype(put)
+    return prototype(library_symbol("fegetenv")), prototype(library_symbol("fesetenv"))
 
 
 @contextmanager
 def saved_status() -> Iterator[None]:
     """Leave the floating-point status flags and modes of this thread as they were."""
-    access = _status()
-    if access is None:
-        yield
-        return
-    get, put = access
-    buffer = (ctypes.c_char * _FENV_BYTES)()
+    get, put = _status()
+    buffer = (ctypes.c_char * FENV_BYTES)()
     get(ctypes.addressof(buffer))
     try:
         yield

@@ -1,0 +1,248 @@
+"""The numba way out: one compiled loop over the lanes, straight-line code inside.
+
+The loop is written in LLVM's IR by an `@intrinsic` (the operations by `numba_ops`), numba compiles it, passes the
+arrays and releases the GIL. Uniform arguments and what depends only on them are computed before the loop. The
+kernel writes the results and ORs the suspect bit of all lanes into one flag, its result; only when that is set a
+second kernel, compiled then, computes the bit of each lane.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from pyflat import libm
+from pyflat.errors import InternalError, refuse
+from pyflat.ir.liveness import live_ops
+from pyflat.ir.nodes import Const, Function, Op, Param, Value
+from pyflat.ir.print import format_function
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.targets.numba_ops import I1, I8, I32, I64, TYPES, Emitter, Lane, emit
+
+MAX_OPERATIONS = 50_000
+"""LLVM's time grows faster than the function; this many operations take minutes at most."""
+
+LaneArgument = np.ndarray | np.generic
+Pattern = tuple[bool, ...]
+"""Which arguments are uniform."""
+
+DTYPES: dict[Kind, type[np.generic]] = {BOOL: np.bool_, INT: np.int64, FLOAT: np.float64}
+_SCALARS = {BOOL: types.boolean, INT: types.int64, FLOAT: types.float64}
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What one compiled loop computes: `roots` are stored, `suspect` is only ORed into the flag."""
+
+    params: tuple[Param, ...]
+    ops: tuple[Op, ...]
+    roots: tuple[Value, ...]
+    suspect: Value | None
+
+
+@dataclass(slots=True)
+class Engine:
+    """A function to compile and its compiled kernels; call it with lanes and their number."""
+
+    fused: Function
+    values: Kernel
+    mask: Kernel | None
+    kinds: tuple[Kind, ...]
+    _compiled: dict[tuple[bool, Pattern], Callable[..., int]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def source(self) -> str:
+        """The operations of the loop's body, as IR text."""
+        return format_function(self.fused)
+
+    def __call__(self, lanes: Sequence[LaneArgument], n: int) -> tuple[list[np.ndarray], np.ndarray | None]:
+        """Run `n` lanes: the result arrays, and the mask of suspect lanes or None when there is none.
+
+        `lanes` are arrays of length n or NumPy scalars, of bool_, int64 or float64, in the order of the parameters.
+        """
+        results = [np.empty(n, dtype=DTYPES[kind]) for kind in self.kinds]
+        pattern = tuple([not isinstance(lane, np.ndarray) for lane in lanes])
+        flag = self._kernel(False, pattern)(n, *lanes, *results)
+        libm.raise_pending()
+        if not flag or self.mask is None:
+            return results, None
+        suspects = np.empty(n, dtype=np.bool_)
+        self._kernel(True, pattern)(n, *lanes, suspects)
+        libm.raise_pending()
+        return results, suspects
+
+    def _kernel(self, masks: bool, pattern: Pattern) -> Callable[..., int]:
+        compiled = self._compiled.get((masks, pattern))
+        if compiled is None:
+            kernel = self.mask if masks else self.values
+            assert kernel is not None
+            with self._lock:
+                compiled = self._compiled.setdefault((masks, pattern), build(kernel, pattern))
+        return compiled
+
+
+def compile(fused: Function, *, unchecked: bool = False) -> Engine:
+    """The engine of a fused flat function: its last result is the suspect bit, which `unchecked` leaves out.
+
+    Kernels are compiled at the first call, one for each pattern of uniform arguments.
+    """
+    block = fused.flat_block
+    if block.end is None:
+        raise InternalError("a flat function without results")
+    *roots, suspect = block.end.values
+    checked = not unchecked and not (isinstance(suspect, Const) and not suspect.value)
+    params = tuple(fused.params)
+    ops = live_ops(block.ops, [*roots, suspect] if checked else roots)
+    if len(ops) > MAX_OPERATIONS:
+        raise refuse(
+            "flatten/too-large", f"the twin has {len(ops):,} operations, the numba target takes {MAX_OPERATIONS:,}",
+            help='use target="numpy", shorten the loop, or flatten the inner function on its own',
+        )
+    values = Kernel(params, tuple(ops), tuple(roots), suspect if checked else None)
+    mask = Kernel(params, tuple(live_ops(block.ops, [suspect])), (suspect,), None) if checked else None
+    return Engine(fused, values, mask, tuple(v.kind for v in roots))
+
+
+# --- building one kernel
+
+
+def build(kernel: Kernel, pattern: Pattern) -> Callable[..., int]:
+    """Compile `kernel(n, *lanes, *results) -> flag` for one pattern of uniform arguments."""
+
+    def typed(*args: Any) -> tuple[Any, Any]:
+        return types.int64(*args), generate
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return _Loop(kernel, pattern, context, builder).write(signature.args, values)
+
+    names = ", ".join(["n", *(f"a{k}" for k in range(len(kernel.params))), *(f"r{k}" for k in range(len(kernel.roots)))])
+    namespace: dict[str, Any] = {"intrinsic": intrinsic, "typed": typed}
+    exec(_TEMPLATE.format(names=names), namespace)
+    arrays = [_SCALARS[p.kind] if uniform else types.Array(_SCALARS[p.kind], 1, "C", readonly=True)
+              for p, uniform in zip(kernel.params, pattern, strict=True)]
+    results = [types.Array(_SCALARS[root.kind], 1, "C") for root in kernel.roots]
+    signature = types.int64(types.int64, *arrays, *results)
+    compiled: Callable[..., int] = njit(
+        signature, error_model="numpy", nogil=True, boundscheck=False, fastmath=False)(namespace["kernel"])
+    return compiled
+
+
+_TEMPLATE = """
+@intrinsic
+def loop(context, {names}):
+    return typed({names})
+
+def kernel({names}):
+    return loop({names})
+"""
+"""numba packs `*args` of an intrinsic into a tuple, so that the parameters are written out."""
+
+
+class _Loop:
+    """Writes the loop of a kernel at the builder's place."""
+
+    def __init__(self, kernel: Kernel, pattern: Pattern, context: Any, builder: Any):
+        self.kernel = kernel
+        self.pattern = pattern
+        self.context = context
+        self.builder = builder
+        self.emitter = Emitter(builder)
+        self.lanes: dict[Value, Lane] = {}
+
+    def write(self, arg_types: Sequence[Any], values: Sequence[Any]) -> Any:
+        builder, kernel = self.builder, self.kernel
+        count, data = values[0], [self._data(t, v) for t, v in zip(arg_types[1:], values[1:], strict=True)]
+        inputs, outputs = data[: len(kernel.params)], data[len(kernel.params) :]
+        uniform = {p for p, is_uniform in zip(kernel.params, self.pattern, strict=True) if is_uniform}
+        for param, value in zip(kernel.params, inputs, strict=True):
+            if param in uniform:
+                self.lanes[param] = Lane(self.emitter, param.kind, self._from_memory(param.kind, value))
+        hoisted, inner = _split_uniform(kernel.ops, uniform)
+        status = self._save_status()
+        self._emit(hoisted)
+        flag = cgutils.alloca_once_value(builder, ir.Constant(I8, 0))
+        with cgutils.for_range(builder, count, intp=I64) as loop:
+            for param, pointer in zip(kernel.params, inputs, strict=True):
+                if param not in uniform:
+                    self._load(param, pointer, loop.index)
+            self._emit(inner)
+            for number, (root, pointer) in enumerate(zip(kernel.roots, outputs, strict=True)):
+                self._store(self._read(root), pointer, loop.index, number)
+            if kernel.suspect is not None:
+                bit = builder.zext(self._read(kernel.suspect).value, I8)
+                builder.store(builder.or_(builder.load(flag), bit), flag)
+        result = builder.zext(builder.load(flag), I64)
+        self._status_call("fesetenv", status)
+        return result
+
+    def _data(self, numba_type: Any, value: Any) -> Any:
+        if isinstance(numba_type, types.Array):
+            return self.context.make_array(numba_type)(self.context, self.builder, value).data
+        return value
+
+    def _read(self, value: Value) -> Lane:
+        if isinstance(value, Const):
+            return self.emitter.const(value.kind, value.value)
+        return self.lanes[value]
+
+    def _emit(self, ops: Sequence[Op]) -> None:
+        for op in ops:
+            self.lanes[op] = emit(self.emitter, op, [self._read(a) for a in op.args])
+
+    # --- memory: bool lanes are bytes there; the results overlap nothing, which LLVM cannot know by itself
+
+    def _from_memory(self, kind: Kind, value: Any) -> Any:
+        if kind is not BOOL or value.type == I1:
+            return value
+        return self.builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
+
+    def _load(self, param: Param, pointer: Any, index: Any) -> None:
+        element = I8 if param.kind is BOOL else TYPES[param.kind]
+        loaded = self.builder.load(self.builder.gep(pointer, [index], source_etype=element), typ=element)
+        loaded.set_metadata("noalias", self._scopes(range(len(self.kernel.roots))))
+        self.lanes[param] = Lane(self.emitter, param.kind, self._from_memory(param.kind, loaded))
+
+    def _store(self, lane: Lane, pointer: Any, index: Any, number: int) -> None:
+        element = I8 if lane.kind is BOOL else TYPES[lane.kind]
+        value = self.builder.zext(lane.value, I8) if lane.kind is BOOL else lane.value
+        store = self.builder.store(value, self.builder.gep(pointer, [index], source_etype=element))
+        store.set_metadata("alias.scope", self._scopes([number]))
+        store.set_metadata("noalias", self._scopes(k for k in range(len(self.kernel.roots)) if k != number))
+
+    def _scopes(self, numbers: Any) -> Any:
+        module = self.builder.module
+        domain = module.add_metadata([ir.MetaDataString(module, "pyflat")])
+        scopes = [module.add_metadata([ir.MetaDataString(module, f"result {k}"), domain]) for k in numbers]
+        return module.add_metadata(scopes)
+
+    # --- the floating-point status of the thread: what a kernel raises, stays inside
+
+    def _save_status(self) -> Any:
+        buffer = cgutils.alloca_once(self.builder, I64, size=libm.FENV_BYTES // 8)
+        self._status_call("fegetenv", buffer)
+        return buffer
+
+    def _status_call(self, name: str, buffer: Any) -> None:
+        self.emitter.call(name, libm.library_symbol(name), buffer, result=I32, pure=False)
+
+
+def _split_uniform(ops: Sequence[Op], uniform: set[Param]) -> tuple[list[Op], list[Op]]:
+    """The operations whose operands are the same in all lanes, and the others."""
+    known: set[Value] = set(uniform)
+    hoisted, inner = [], []
+    for op in ops:
+        if all(isinstance(a, Const) or a in known for a in op.args):
+            known.add(op)
+            hoisted.append(op)
+        else:
+            inner.append(op)
+    return hoisted, inner

@@ -1,0 +1,403 @@
+"""How each operation is written in LLVM's IR, for the numba target.
+
+`Lane` is a value of one lane with Python's operators, so that longer operations read like their formulas.
+Every emitted operation is total: no trap (division by zero, INT_MIN // -1), and no *poison* (a shift by 64, a
+conversion out of range), because poison in a lane that is not taken would spread through the suspect bit. There is
+no fast-math flag anywhere, so that LLVM neither reorders nor contracts; the C library's functions are called
+under names of ours, so that LLVM cannot recognise them (it would turn pow(x, 0.5) into sqrt(x)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import binding as llvm
+from llvmlite import ir
+
+from pyflat import lanes, libm
+from pyflat.errors import InternalError
+from pyflat.ir.nodes import Op
+from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MIN, Kind
+
+I1, I8, I32, I64, F64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.DoubleType()
+
+TYPES: dict[Kind, ir.Type] = {BOOL: I1, INT: I64, FLOAT: F64}
+"""The LLVM type of a value of each kind."""
+
+_POWER_BITS = 6
+
+
+class Lane:
+    """One value while code is emitted: the LLVM value, its kind, and the emitter that it belongs to."""
+
+    __slots__ = ("emit", "kind", "value")
+
+    def __init__(self, emit: Emitter, kind: Kind, value: Any):
+        self.emit, self.kind, self.value = emit, kind, value
+
+    def _with(self, other: Lane | float, on_float: str, on_int: str) -> Lane:
+        b = self.emit.lift(other, self.kind)
+        name = on_float if self.kind is FLOAT else on_int
+        return Lane(self.emit, self.kind, getattr(self.emit.builder, name)(self.value, b.value))
+
+    def __add__(self, other: Lane | float) -> Lane:
+        return self._with(other, "fadd", "add")
+
+    def __sub__(self, other: Lane | float) -> Lane:
+        return self._with(other, "fsub", "sub")
+
+    def __mul__(self, other: Lane | float) -> Lane:
+        return self._with(other, "fmul", "mul")
+
+    def __truediv__(self, other: Lane) -> Lane:
+        return Lane(self.emit, FLOAT, self.emit.builder.fdiv(self.value, other.value))
+
+    def __radd__(self, other: float) -> Lane:
+        return self.emit.lift(other, self.kind) + self
+
+    def __rsub__(self, other: float) -> Lane:
+        return self.emit.lift(other, self.kind) - self
+
+    def __rmul__(self, other: float) -> Lane:
+        return self.emit.lift(other, self.kind) * self
+
+    def __neg__(self) -> Lane:
+        builder = self.emit.builder
+        return Lane(self.emit, self.kind, (builder.fneg if self.kind is FLOAT else builder.neg)(self.value))
+
+    def __abs__(self) -> Lane:
+        if self.kind is FLOAT:
+            return self.emit.intrinsic("llvm.fabs.f64", self)
+        return self.emit.select(self.compare("<", 0), -self, self)
+
+    def __and__(self, other: Lane | float) -> Lane:
+        return self._with(other, "", "and_")
+
+    def __or__(self, other: Lane | float) -> Lane:
+        return self._with(other, "", "or_")
+
+    def __xor__(self, other: Lane | float) -> Lane:
+        return self._with(other, "", "xor")
+
+    def __invert__(self) -> Lane:
+        return Lane(self.emit, self.kind, self.emit.builder.not_(self.value))
+
+    def compare(self, sign: str, other: Lane | float) -> Lane:
+        """Python's comparison; False orders before True, nan is unequal to everything."""
+        builder, b = self.emit.builder, self.emit.lift(other, self.kind)
+        match self.kind:
+            case Kind.FLOAT if sign != "!=":
+                value = builder.fcmp_ordered(sign, self.value, b.value)
+            case Kind.FLOAT:
+                value = builder.fcmp_unordered(sign, self.value, b.value)
+            case Kind.INT:
+                value = builder.icmp_signed(sign, self.value, b.value)
+            case _:
+                value = builder.icmp_unsigned(sign, self.value, b.value)
+        return Lane(self.emit, BOOL, value)
+
+
+class Emitter:
+    """Emits operations at the builder's place."""
+
+    def __init__(self, builder: ir.IRBuilder):
+        self.builder = builder
+        self._tables: dict[Any, Any] = {}
+
+    def const(self, kind: Kind, value: bool | int | float | None) -> Lane:
+        """A constant; undefined ones are zero."""
+        number = 0 if value is None else value
+        return Lane(self, kind, ir.Constant(TYPES[kind], float(number) if kind is FLOAT else int(number)))
+
+    def lift(self, value: Lane | float, kind: Kind) -> Lane:
+        return value if isinstance(value, Lane) else self.const(kind, value)
+
+    def select(self, condition: Lane, a: Lane | float, b: Lane | float) -> Lane:
+        kind = a.kind if isinstance(a, Lane) else b.kind if isinstance(b, Lane) else FLOAT
+        yes, no = self.lift(a, kind), self.lift(b, kind)
+        return Lane(self, kind, self.builder.select(condition.value, yes.value, no.value))
+
+    def intrinsic(self, name: str, *args: Lane, kind: Kind = FLOAT) -> Lane:
+        """One of LLVM's functions that are exact by definition."""
+        prototype = ir.FunctionType(TYPES[kind], [TYPES[a.kind] for a in args])
+        function = self.builder.module.globals.get(name) or ir.Function(self.builder.module, prototype, name)
+        return Lane(self, kind, self.builder.call(function, [a.value for a in args]))
+
+    def call(self, name: str, location: int, *args: Any, result: ir.Type = F64, pure: bool = True) -> Any:
+        """Call the C function at an address under a name of ours: LLVM only learns whether it touches memory."""
+        symbol = "pyflat_" + name
+        llvm.add_symbol(symbol, location)
+        prototype = ir.FunctionType(result, [a.type for a in args])
+        function = self.builder.module.globals.get(symbol) or ir.Function(self.builder.module, prototype, symbol)
+        return self.builder.call(function, args, attrs=("nounwind", "readnone") if pure else ("nounwind",))
+
+    def called(self, name: str, *args: Lane) -> Lane:
+        """The C library's function, or CPython's own, with CPython's bits."""
+        pure = name in libm.NAMES and libm.from_library(name)
+        return Lane(self, FLOAT, self.call(name, libm.address(name), *[a.value for a in args], pure=pure))
+
+    def bits(self, x: Lane) -> Lane:
+        """A float's bits as an int, an int's as a float."""
+        kind = INT if x.kind is FLOAT else FLOAT
+        return Lane(self, kind, self.builder.bitcast(x.value, TYPES[kind]))
+
+    def shift(self, name: str, x: Lane, count: Lane) -> Lane:
+        """x shifted by a count that is known to be in 0..63: `shl`, `ashr` or `lshr`."""
+        return Lane(self, INT, getattr(self.builder, name)(x.value, count.value))
+
+    def to_int(self, x: Lane) -> Lane:
+        """Rounds towards zero; saturates, and nan is 0."""
+        return self.intrinsic("llvm.fptosi.sat.i64.f64", x, kind=INT)
+
+    def sqrt(self, x: Lane) -> Lane:
+        return self.intrinsic("llvm.sqrt.f64", x)
+
+    def table(self, kind: Kind, numbers: tuple[Any, ...]) -> Any:
+        """A constant array in the module."""
+        element = I8 if kind is BOOL else TYPES[kind]
+        key = (kind, tuple(map(repr, numbers)))
+        if key not in self._tables:
+            module = self.builder.module
+            values = [ir.Constant(element, float(v) if kind is FLOAT else int(v)) for v in numbers]
+            array = ir.ArrayType(element, len(numbers))
+            variable = ir.GlobalVariable(module, array, module.get_unique_name("pyflat.table"))
+            variable.linkage, variable.global_constant = "internal", True
+            variable.initializer = ir.Constant(array, values)
+            self._tables[key] = variable
+        return self._tables[key]
+
+    def element(self, kind: Kind, numbers: tuple[Any, ...], index: Lane) -> Lane:
+        """numbers[index] for an index within the table."""
+        table = self.table(kind, numbers)
+        element = table.value_type.element
+        loaded = self.builder.load(self.builder.gep(table, [index.value], source_etype=element), typ=element)
+        if kind is BOOL:
+            loaded = self.builder.trunc(loaded, I1)
+        return Lane(self, kind, loaded)
+
+
+Emit = Callable[..., Lane]
+EMITTERS: dict[str, Emit] = {
+    "add": lambda e, a, b: a + b,
+    "sub": lambda e, a, b: a - b,
+    "mul": lambda e, a, b: a * b,
+    "truediv": lambda e, a, b: a / b,
+    "neg": lambda e, a: -a,
+    "abs": lambda e, a: abs(a),
+    "and": lambda e, a, b: a & b,
+    "or": lambda e, a, b: a | b,
+    "xor": lambda e, a, b: a ^ b,
+    "not": lambda e, a: ~a,
+    "invert": lambda e, a: ~a,
+    "eq": lambda e, a, b: a.compare("==", b),
+    "ne": lambda e, a, b: a.compare("!=", b),
+    "lt": lambda e, a, b: a.compare("<", b),
+    "le": lambda e, a, b: a.compare("<=", b),
+    "gt": lambda e, a, b: a.compare(">", b),
+    "ge": lambda e, a, b: a.compare(">=", b),
+    "select": lambda e, c, a, b: e.select(c, a, b),
+    "floor_int": lambda e, x: e.to_int(e.intrinsic("llvm.floor.f64", x)),
+    "ceil_int": lambda e, x: e.to_int(e.intrinsic("llvm.ceil.f64", x)),
+    "round_int": lambda e, x: e.to_int(e.intrinsic("llvm.rint.f64", x)),
+    "floor": lambda e, x: e.intrinsic("llvm.floor.f64", x),
+    "ceil": lambda e, x: e.intrinsic("llvm.ceil.f64", x),
+    "trunc": lambda e, x: e.intrinsic("llvm.trunc.f64", x),
+    "rint": lambda e, x: e.intrinsic("llvm.rint.f64", x),
+    "sqrt": lambda e, x: e.sqrt(x),
+    "np_sqrt": lambda e, x: e.sqrt(x),
+    "copysign": lambda e, x, y: e.intrinsic("llvm.copysign.f64", x, y),
+    "isnan": lambda e, x: x.compare("!=", x),
+    "isinf": lambda e, x: abs(x).compare("==", float("inf")),
+    "isfinite": lambda e, x: abs(x).compare("<", float("inf")),
+}
+"""Opcode -> function of an emitter and the operands' lanes."""
+
+
+def _emitter(function: Emit) -> Emit:
+    EMITTERS[function.__name__.strip("_")] = function
+    return function
+
+
+def emit(e: Emitter, op: Op, args: list[Lane]) -> Lane:
+    """Emit `op` and return its value."""
+    emitter = EMITTERS.get(op.opcode)
+    if emitter is None:
+        raise InternalError(f"the numba target cannot emit {op.opcode}")
+    return emitter(e, *args, **({"table": op.attr("table"), "kind": op.kind} if op.opcode == "gather" else {}))
+
+
+# --- conversions
+
+
+@_emitter
+def _to_float(e: Emitter, x: Lane) -> Lane:
+    convert = e.builder.uitofp if x.kind is BOOL else e.builder.sitofp
+    return Lane(e, FLOAT, convert(x.value, F64))
+
+
+EMITTERS["exact_float"] = _to_float
+
+
+@_emitter
+def _to_int(e: Emitter, x: Lane) -> Lane:
+    return Lane(e, INT, e.builder.zext(x.value, I64)) if x.kind is BOOL else e.to_int(x)
+
+
+# --- integers
+
+
+@_emitter
+def _shl(e: Emitter, x: Lane, count: Lane) -> Lane:
+    return e.shift("shl", x, count & 63)
+
+
+@_emitter
+def _shr(e: Emitter, x: Lane, count: Lane) -> Lane:
+    beyond = Lane(e, BOOL, e.builder.icmp_unsigned(">", count.value, ir.Constant(I64, 63)))
+    return e.shift("ashr", x, e.select(beyond, 63, count))
+
+
+def _int_divide(e: Emitter, a: Lane, b: Lane) -> tuple[Lane, Lane]:
+    """The quotient rounded down and the remainder with the divisor's sign; never traps."""
+    traps = b.compare("==", 0) | (a.compare("==", INT_MIN) & b.compare("==", -1))
+    divisor = e.select(traps, 1, b)
+    quotient = Lane(e, INT, e.builder.sdiv(a.value, divisor.value))
+    rest = a - quotient * divisor
+    round_down = rest.compare("!=", 0) & (rest ^ divisor).compare("<", 0)
+    return e.select(round_down, quotient - 1, quotient), e.select(round_down, rest + divisor, rest)
+
+
+def _float_divide(e: Emitter, a: Lane, b: Lane) -> tuple[Lane, Lane]:
+    """`_float_div_mod` of CPython (Objects/floatobject.c)."""
+    rest = e.called("fmod", a, b)
+    quotient = (a - rest) / b
+    is_zero = rest.compare("==", 0.0)
+    other_sign = ~is_zero & (b.compare("<", 0.0) ^ rest.compare("<", 0.0))
+    signed = e.select(other_sign, rest + b, rest)
+    remainder = e.select(is_zero, EMITTERS["copysign"](e, e.const(FLOAT, 0.0), b), signed)
+    quotient = e.select(other_sign, quotient - 1.0, quotient)
+    down = e.intrinsic("llvm.floor.f64", quotient)
+    nearest = e.select((quotient - down).compare(">", 0.5), down + 1.0, down)
+    zero = EMITTERS["copysign"](e, e.const(FLOAT, 0.0), a / b)
+    return e.select(quotient.compare("==", 0.0), zero, nearest), remainder
+
+
+@_emitter
+def _floordiv(e: Emitter, a: Lane, b: Lane) -> Lane:
+    return (_int_divide if a.kind is INT else _float_divide)(e, a, b)[0]
+
+
+@_emitter
+def _mod(e: Emitter, a: Lane, b: Lane) -> Lane:
+    return (_int_divide if a.kind is INT else _float_divide)(e, a, b)[1]
+
+
+@_emitter
+def _ipow(e: Emitter, base: Lane, exponent: Lane) -> Lane:
+    """Squaring, without a branch. A larger exponent is replaced by 62 or 63, which gives the same for 0, 1 and -1;
+    for other bases the result leaves int64 anyway."""
+    large = exponent.compare(">", 63)
+    count = e.select(large, (exponent & 1) + 62, exponent)
+    result, square = e.const(INT, 1), base
+    for bit in range(_POWER_BITS):
+        taken = (count & (1 << bit)).compare("!=", 0)
+        result = e.select(taken, result * square, result)
+        square = square * square
+    return result
+
+
+@_emitter
+def _gather(e: Emitter, index: Lane, *, table: tuple[Any, ...], kind: Kind) -> Lane:
+    size = len(table)
+    wrapped = e.select(index.compare("<", 0), index + size, index)
+    outside = wrapped.compare("<", 0) | wrapped.compare(">=", size)
+    return e.element(kind, table, e.select(outside, 0, wrapped))
+
+
+# --- floats
+
+
+@_emitter
+def _ldexp(e: Emitter, x: Lane, exponent: Lane) -> Lane:
+    location = libm.library_symbol("ldexp")
+    limit = 5000
+    low = e.select(exponent.compare("<", -limit), -limit, exponent)
+    count = e.select(low.compare(">", limit), limit, low)
+    return Lane(e, FLOAT, e.call("ldexp", location, x.value, e.builder.trunc(count.value, I32)))
+
+
+@_emitter
+def _hypot(e: Emitter, x: Lane, y: Lane) -> Lane:
+    """As `lanes.vector_norm`."""
+    if not lanes.hypot_is_known():
+        return e.called("hypot", x, y)
+    x, y = abs(x), abs(y)
+    largest = e.select(x.compare("<", y), y, x)
+    exponent = _binary_exponent(e, largest)
+    norm = lanes.scaled_norm(x, y, _power_of_two(e, -exponent), e.sqrt)
+    norm = e.select(exponent.compare("<", -1023), lanes.tiny_norm(x, y, largest, e.sqrt), norm)
+    norm = e.select(largest.compare("==", 0.0), 0.0, norm)
+    # A nan in either operand goes through the formula; an infinity wins over it.
+    norm = e.select(x.compare("!=", x) | y.compare("!=", y), float("nan"), norm)
+    infinite = x.compare("==", float("inf")) | y.compare("==", float("inf"))
+    return e.select(infinite, float("inf"), norm)
+
+
+def _binary_exponent(e: Emitter, x: Lane) -> Lane:
+    """frexp's exponent of a positive number."""
+    subnormal = x.compare("<", 2.0**-1022)
+    field = e.shift("lshr", e.bits(e.select(subnormal, x * 2.0**54, x)), e.const(INT, 52))
+    return field - e.select(subnormal, e.const(INT, 1022 + 54), e.const(INT, 1022))
+
+
+def _power_of_two(e: Emitter, exponent: Lane) -> Lane:
+    """2.0**exponent for -1024 <= exponent <= 1023, otherwise any number; two of them are subnormal."""
+    normal = e.shift("shl", (exponent + 1023) & 0x7FF, e.const(INT, 52))
+    bits = e.select(exponent.compare("==", -1023), 1 << 51, normal)
+    return e.bits(e.select(exponent.compare("==", -1024), 1 << 50, bits))
+
+
+@_emitter
+def _round_digits(e: Emitter, x: Lane, digits: Lane) -> Lane:
+    """As `lanes.round_digits`: decided by an exact product, and a call of Python's round for what that leaves."""
+    size = len(lanes.TENS)
+    within = digits.compare(">=", 0) & digits.compare("<", size)
+    ten = e.element(FLOAT, tuple(lanes.TENS.tolist()), e.select(within, digits, 0))
+    product = x * ten
+    error = lanes.product_error(x, ten, product)
+    whole = e.intrinsic("llvm.rint.f64", product)
+    rest = product - whole
+    up = rest.compare("==", 0.5) & error.compare(">", 0.0)
+    down = rest.compare("==", -0.5) & error.compare("<", 0.0)
+    whole = e.select(up, whole + 1.0, e.select(down, whole - 1.0, whole))
+    decided = within & abs(product).compare("<", 2.0**51)
+    quick = EMITTERS["copysign"](e, e.select(decided, whole / ten, x), x)
+    unsure = ~(decided | (within & ~abs(x).compare("<", 2.0**52)))
+    before = e.builder.block
+    with e.builder.if_then(unsure.value, likely=False):
+        called = e.call("round_digits", libm.round_digits_address(), x.value, digits.value, pure=False)
+        inside = e.builder.block
+    joined = e.builder.phi(F64)
+    joined.add_incoming(quick.value, before)
+    joined.add_incoming(called, inside)
+    return Lane(e, FLOAT, joined)
+
+
+# --- the C library's functions, and NumPy's by the C library's (within 4 ulp)
+
+
+def _library_call(name: str) -> Emit:
+    return lambda e, *args: e.called(name, *args)
+
+
+_NUMPY_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
+                "arctanh": "atanh", "arctan2": "atan2", "power": "pow"}
+
+for _row in PRIMITIVES.values():
+    if _row.name not in EMITTERS and (_row.accuracy in (Accuracy.LIBM, Accuracy.CALL) or _row.name in libm.NAMES):
+        EMITTERS[_row.name] = _library_call(_row.name)
+for _name in (*NUMPY_UNARY, *NUMPY_BINARY):
+    _own = _NUMPY_NAMES.get(_name, _name)
+    EMITTERS["np_" + _name] = EMITTERS[_own]
