@@ -17,19 +17,19 @@ import os
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import click
 
+import pyflat
 from pyflat.errors import CODES, FlattenError
+from pyflat.listing import STAGES, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rich.console import Console
 
-STAGES = ("captured", "structured", "flat", "suspect")
-TARGETS = ("numpy", "numba")
 BUG = 3
 
 
@@ -208,8 +208,8 @@ def commands() -> None:
 
 @commands.command()
 @click.argument("spec")
-@click.option("--stage", type=click.Choice(STAGES), help="The source, the IR before or after flattening, or the test for faults.")
-@click.option("--target", type=click.Choice(TARGETS), help="Text that runs as it stands; default: neutral text.")
+@click.option("--stage", type=click.Choice(STAGES), help="What is before the twin, or its test for faults.")
+@click.option("--target", type=click.Choice(["numpy", "numba"]), help="Text that runs as it stands; default: neutral text.")
 @click.option("--diff", is_flag=True, help="The original beside the twin (a unified diff in a pipe).")
 @click.option("--kinds", metavar="f8,i8,b", help="Kinds of the arguments; default: annotations, defaults, float.")
 @click.option("--static", multiple=True, metavar="NAME[=VALUE]", help="An argument that specialises; may be repeated.")
@@ -220,7 +220,14 @@ def commands() -> None:
 @click.option("--math", type=click.Choice(["vector", "libm"]), help="Which elementary functions.")
 @click.option("--dtype", type=click.Choice(["float64", "float32", "input"]), help="The width of float lanes.")
 @click.option("--fast-math", is_flag=True, default=None, help="Allow rewrites that change the last digits.")
-def show(spec: str, stage: str | None, target: str | None, diff: bool, kinds: str | None, **options: Any) -> None:
+def show(
+    spec: str,
+    stage: Stage | None,
+    target: Literal["numpy", "numba"] | None,
+    diff: bool,
+    kinds: str | None,
+    **options: Any,
+) -> None:
     """Print the twin of the function SPEC.
 
     SPEC is module:function, module:Class.method or path/to/file.py:function.
@@ -229,8 +236,6 @@ def show(spec: str, stage: str | None, target: str | None, diff: bool, kinds: st
         raise click.UsageError("--diff compares the original with the twin; leave --stage out")
     fn = find_function(spec)
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    import pyflat
-
     try:
         twin = pyflat.twin(_bound(fn, given), **given)
         text = str(twin.show(stage=stage, target=target, kinds=kinds))
