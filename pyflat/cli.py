@@ -209,7 +209,7 @@ def commands() -> None:
 @commands.command()
 @click.argument("spec")
 @click.option("--stage", type=click.Choice(STAGES), help="What is before the twin, or its test for faults.")
-@click.option("--target", type=click.Choice(["numpy", "numba"]), help="Text that runs as it stands; default: neutral text.")
+@click.option("--target", type=click.Choice(["numpy", "numba"]), help="Text that runs as it is; default: neutral.")
 @click.option("--diff", is_flag=True, help="The original beside the twin (a unified diff in a pipe).")
 @click.option("--kinds", metavar="f8,i8,b", help="Kinds of the arguments; default: annotations, defaults, float.")
 @click.option("--static", multiple=True, metavar="NAME[=VALUE]", help="An argument that specialises; may be repeated.")
