@@ -220,6 +220,9 @@ def commands() -> None:
 @click.option("--math", type=click.Choice(["vector", "libm"]), help="Which elementary functions.")
 @click.option("--dtype", type=click.Choice(["float64", "float32", "input"]), help="The width of float lanes.")
 @click.option("--fast-math", is_flag=True, default=None, help="Allow rewrites that change the last digits.")
+@click.option("--parallel", is_flag=True, default=None, help="Use more than one thread.")
+@click.option("--cache/--no-cache", default=None, help="Keep compiled twins.")
+@click.option("--whitelist", multiple=True, metavar="NAME", help="A call to keep; may be repeated.")
 def show(
     spec: str,
     stage: Stage | None,
