@@ -35,7 +35,7 @@ def elif_chain(x: float) -> float:
 
 
 def conditional_expressions(x: float, y: float) -> float:
-    return (x if x > y else y) - (1 if x > 0 else 0.5)
+    return (x if x > y else y - 1) - (1 if x > 0 else 0.5)
 
 
 def and_or_give_operands(x: float, y: float) -> float:

@@ -1,0 +1,119 @@
+"""Long runs of the random program generator: `python -m benchmarks.fuzz --programs 20000`.
+
+Each program is compared with its original at every stage of the flattener and on the NumPy engine; every
+`--numba-every`-th program also on numba. Failing programs are made small and printed. The exit status is 1 when
+a difference was found, or when more than a tenth of the programs was refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import multiprocessing
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tests.generator import Failure, Outcome, Program, check_program, generate
+from tests.generator.shrink import shrink
+
+REFUSED_SHARE = 0.10
+
+
+@dataclass
+class Totals:
+    """Counts over all programs of a run."""
+
+    programs: int = 0
+    lanes: int = 0
+    raising: int = 0
+    false_suspects: int = 0
+    failures: int = 0
+    refusals: collections.Counter[str] = field(default_factory=collections.Counter)
+
+    def add(self, outcome: Outcome) -> None:
+        self.programs += 1
+        self.lanes += outcome.lanes
+        self.raising += outcome.raising
+        self.false_suspects += outcome.false_suspects
+        self.failures += bool(outcome.failures)
+        if outcome.refusal:
+            self.refusals[outcome.refusal] += 1
+
+    @property
+    def refused(self) -> int:
+        return sum(self.refusals.values())
+
+    def report(self, seconds: float) -> str:
+        refused = ", ".join(f"{code} {n}" for code, n in self.refusals.most_common())
+        lanes = max(1, self.lanes)
+        return (
+            f"{self.programs:,} programs, {self.lanes:,} lanes in {seconds:.0f} s "
+            f"({self.programs / max(seconds, 1e-9):.1f}/s); "
+            f"refused {self.refused} ({self.refused / max(1, self.programs):.1%}{': ' + refused if refused else ''}); "
+            f"raising lanes {self.raising / lanes:.1%}; needlessly replayed {self.false_suspects / lanes:.2%}; "
+            f"failures {self.failures}"
+        )
+
+
+def _check(task: tuple[int, bool]) -> tuple[int, bool, Outcome]:
+    seed, numba = task
+    return seed, numba, check_program(generate(seed), numba=numba)
+
+
+def outcomes(seeds: range, numba_every: int, processes: int) -> Iterator[tuple[int, bool, Outcome]]:
+    """Outcomes of the seeds in any order, from `processes` worker processes (1: in this process)."""
+    tasks = ((seed, bool(numba_every) and seed % numba_every == 0) for seed in seeds)
+    if processes == 1:
+        yield from map(_check, tasks)
+        return
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    with context.Pool(processes, maxtasksperchild=200) as pool:
+        yield from pool.imap_unordered(_check, tasks, chunksize=4)
+
+
+def describe(program: Program, failure: Failure) -> str:
+    """A failure as text that can be pasted into a test."""
+    return f"seed {program.seed}, kinds {program.kinds}: {failure}\n--- program\n{program.source}---"
+
+
+def _print_failure(seed: int, numba: bool, outcome: Outcome, seconds: float) -> None:
+    program, failure = generate(seed), outcome.failures[0]
+    print(f"\nFAILURE seed {seed}: {failure}", flush=True)
+    if seconds:
+        smaller, still = shrink(program, failure, numba=numba and failure.stage == "numba", seconds=seconds)
+        print(describe(smaller, still), flush=True)
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--numba-every", type=int, default=10, help="0: never")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--stop-after", type=int, default=10, help="stop after so many failing programs")
+    parser.add_argument("--shrink", type=float, default=30.0, help="seconds to make a failing program small; 0: do not")
+    parser.add_argument("--refusals", action="store_true", help="print every refusal")
+    options = parser.parse_args(argv)
+    totals, start, shown = Totals(), time.monotonic(), time.monotonic()
+    seeds = range(options.seed, options.seed + options.programs)
+    for seed, numba, outcome in outcomes(seeds, options.numba_every, options.processes):
+        if options.refusals and outcome.refusal:
+            print(f"\nrefused, seed {seed}: {outcome.refusal_text}", flush=True)
+        totals.add(outcome)
+        if outcome.failures:
+            _print_failure(seed, numba, outcome, options.shrink)
+            if totals.failures >= options.stop_after:
+                break
+        if time.monotonic() - shown > 30:
+            shown = time.monotonic()
+            print(totals.report(shown - start), flush=True)
+    print(totals.report(time.monotonic() - start))
+    if totals.failures or totals.refused > REFUSED_SHARE * totals.programs:
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

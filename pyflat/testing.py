@@ -1,0 +1,305 @@
+"""Verifying a twin against its original: what users call, and what pyflat's own tests call.
+
+    from pyflat.testing import verify
+    verify(shade, kinds={"x": "f8", "n": "i8"})
+
+`verify` needs hypothesis (`pip install hypothesis`), `same_bits` and `boundary_values` do not.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import math
+import struct
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyflat.ir.types import INT_MAX, INT_MIN
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = ["boundary_values", "same_bits", "verify"]
+
+EDGE_FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, 3.0, -2.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e-300,
+               1e300, 1.7976931348623157e308, 2.0**53, 2.0**53 + 2, 2.0**63, -(2.0**63), math.inf, -math.inf, math.nan)
+EDGE_INTS = (0, 1, -1, 2, 3, -2, 7, 63, 64, 255, 2**31, -(2**31), 2**53, 2**53 + 1, -(2**53) - 1, 2**62, INT_MAX,
+             INT_MIN, INT_MIN + 1)
+_KINDS: dict[object, str] = {"f8": "f8", "f": "f8", "float": "f8", float: "f8",
+                             "i8": "i8", "i": "i8", "int": "i8", int: "i8",
+                             "b": "b", "bool": "b", bool: "b"}
+_DTYPES = {"f8": np.float64, "i8": np.int64, "b": np.bool_}
+
+
+def _bits(x: float) -> bytes:
+    return b"nan" if math.isnan(x) else struct.pack("<d", x)
+
+
+def same_bits(a: object, b: object) -> bool:
+    """Whether two results are the same value of the same kind, bit for bit.
+
+    Numbers, NumPy scalars, arrays and (nested) tuples, lists and dataclass-free containers of them. nan equals nan,
+    0.0 is not -0.0, and True, 1 and 1.0 are three different values.
+    """
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and _same_arrays(a, b)
+    if isinstance(a, np.generic):
+        a = a.item()
+    if isinstance(b, np.generic):
+        b = b.item()
+    if isinstance(a, float) and isinstance(b, float):
+        return _bits(a) == _bits(b)
+    if isinstance(a, tuple | list) and isinstance(b, tuple | list):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same_bits, a, b))
+    return type(a) is type(b) and bool(a == b)
+
+
+def _same_arrays(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.dtype.kind != "f":
+        return bool((a == b).all())
+    same = (a == b) & (np.signbit(a) == np.signbit(b))
+    return bool((same | (np.isnan(a) & np.isnan(b))).all())
+
+
+def in_kind(value: object, like: object) -> object:
+    """`value` converted to the wider kind of `like` when that changes no value: True -> 1 -> 1.0.
+
+    A twin has one kind per result; where some lanes of the original give 1 and others 0.5, it gives 1.0.
+    """
+    if isinstance(like, np.generic):
+        like = like.item()
+    if isinstance(value, tuple | list) and isinstance(like, tuple | list) and len(value) == len(like):
+        items = [in_kind(v, w) for v, w in zip(value, like, strict=True)]
+        return type(value)(items) if type(value) in (tuple, list) else type(value)._make(items)  # type: ignore[union-attr]
+    if isinstance(like, float) and isinstance(value, int) and abs(value) <= 2**53:
+        return float(value)
+    if isinstance(value, bool) and isinstance(like, int):
+        return type(like)(value)
+    return value
+
+
+def boundary_values(fn: Callable[..., Any]) -> list[float]:
+    """The numbers in the function's source with their neighbours: where comparisons change their answer."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(fn)))
+    except (OSError, TypeError, SyntaxError):
+        return []
+    return neighbours(literals(tree))
+
+
+def literals(tree: ast.AST) -> Iterator[float]:
+    """The numbers (no bools) in a syntax tree."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+            yield node.value
+
+
+def neighbours(numbers: Iterable[float]) -> list[float]:
+    """Each number, its negative, and what lies directly beside it, as floats, without duplicates."""
+    found: dict[float, None] = {}
+    for number in numbers:
+        if not abs(number) <= 1.7976931348623157e308:
+            continue
+        value = float(number)
+        above, below = math.nextafter(value, math.inf), math.nextafter(value, -math.inf)
+        found |= dict.fromkeys((value, above, below, value + 1, value - 1, -value))
+    return list(found)
+
+
+@dataclass(frozen=True)
+class _Returned:
+    value: object
+
+
+@dataclass(frozen=True)
+class _Raised:
+    type: type[Exception]
+    message: str
+
+    def __str__(self) -> str:
+        return f"raises {self.type.__name__}: {self.message}"
+
+
+_Outcome = _Returned | _Raised
+
+
+def _run(fn: Callable[..., Any], args: Sequence[object]) -> _Outcome:
+    """What a call does. Any exception of the function under test is an outcome, not an error of ours."""
+    try:
+        return _Returned(fn(*args))
+    except Exception as error:  # noqa: BLE001 - the exception is the result that is compared
+        return _Raised(type(error), str(error))
+
+
+def verify(
+    fn: Callable[..., Any],
+    *,
+    kinds: Mapping[str, object] | Sequence[object] | None = None,
+    examples: int = 200,
+    target: str | Sequence[str] = ("numpy", "numba"),
+    static: Mapping[str, Any] | None = None,
+    ulps: int = 0,
+    **options: Any,
+) -> None:
+    """Check with hypothesis that the twin of `fn` does what `fn` does, in every lane, on every target.
+
+    kinds     the kind of each argument ("f8", "i8", "b", or float, int, bool), by name or in order. Default: from
+              the annotations, then from the default values, then float
+    examples  how many batches hypothesis tries; each has 1 to 8 lanes
+    target    "numpy", "numba" or several
+    static    values of arguments that are fixed while flattening
+    ulps      how far float results may differ; 0 means bit for bit (elementary functions under
+              `math="vector"` need 4)
+    options   further options of `pyflat.twin`
+
+    Values are biased to where functions go wrong: numbers of the source and their neighbours, signed zeros, ties,
+    subnormals, infinities, nan, the limits of the integers. Where the original raises, the twin must raise the same
+    type with the same message. The failing case is made as small as possible; the AssertionError shows the lane, its
+    inputs and both results.
+    """
+    try:
+        from hypothesis import HealthCheck, Phase, given, settings
+    except ImportError as error:
+        raise ImportError("pyflat.testing.verify needs hypothesis: pip install hypothesis") from error
+    import pyflat
+
+    fixed = dict(static or {})
+    names = _lane_names(fn, fixed)
+    chosen = _settle_kinds(fn, names, kinds)
+    original = functools.partial(_call_named, fn, names, fixed)
+    for one in (target,) if isinstance(target, str) else tuple(target):
+        twin = pyflat.twin(fn, target=one, static=tuple(fixed), **options)
+        flat = functools.partial(_call_named, twin, names, fixed)
+
+        @settings(max_examples=examples, deadline=None, database=None, print_blob=False, derandomize=True,
+                  suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink))
+        @given(_batches(fn, chosen))
+        def check(rows: list[tuple[Any, ...]], flat: Callable[..., Any] = flat, one: str = one) -> None:
+            _check_batch(original, flat, rows, chosen, names, one, ulps)
+
+        check()
+
+
+def _call_named(fn: Callable[..., Any], names: Sequence[str], fixed: Mapping[str, Any], *args: Any) -> Any:
+    parameters = inspect.signature(fn).parameters
+    given = {**dict(zip(names, args, strict=True)), **fixed}
+    positional: list[Any] = []
+    for name, parameter in parameters.items():
+        if name not in given or parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            break
+        positional.append(given.pop(name))
+    return fn(*positional, **given)
+
+
+def _lane_names(fn: Callable[..., Any], fixed: Mapping[str, Any]) -> list[str]:
+    parameters = inspect.signature(fn).parameters
+    unknown = [name for name in fixed if name not in parameters]
+    if unknown:
+        raise TypeError(f"verify: static= names {unknown[0]!r}, which is not a parameter")
+    return [n for n, p in parameters.items() if n not in fixed and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+
+
+def _settle_kinds(
+    fn: Callable[..., Any], names: Sequence[str], kinds: Mapping[str, object] | Sequence[object] | None
+) -> list[str]:
+    parameters = inspect.signature(fn).parameters
+    wanted: dict[str, object] = {}
+    for name in names:
+        parameter = parameters[name]
+        annotated = parameter.annotation if isinstance(parameter.annotation, str | type) else None
+        wanted[name] = annotated if annotated in _KINDS else type(parameter.default)
+        wanted[name] = wanted[name] if wanted[name] in _KINDS else "f8"
+    if isinstance(kinds, Mapping):
+        unknown = [name for name in kinds if name not in names]
+        if unknown:
+            raise TypeError(f"verify: kinds= names {unknown[0]!r}, which is not a lane argument")
+        wanted.update(kinds)
+    elif kinds is not None:
+        wanted = dict(zip(names, kinds, strict=True))
+    for name, kind in wanted.items():
+        if kind not in _KINDS:
+            raise TypeError(f"verify: the kind of {name!r} is {kind!r}; use 'f8', 'i8' or 'b'")
+    return [_KINDS[wanted[name]] for name in names]
+
+
+def _batches(fn: Callable[..., Any], kinds: Sequence[str]) -> SearchStrategy[list[tuple[Any, ...]]]:
+    from hypothesis import strategies as st
+
+    near = boundary_values(fn)
+    ints = [int(v) for v in near if abs(v) < 2.0**53 and v == int(v)]
+    of_kind: dict[str, SearchStrategy[Any]] = {
+        "f8": st.sampled_from((*near, *EDGE_FLOATS)) | st.floats(-10, 10) | st.floats(),
+        "i8": st.sampled_from((*ints, *EDGE_INTS)) | st.integers(-20, 20) | st.integers(INT_MIN, INT_MAX),
+        "b": st.booleans(),
+    }
+    return st.lists(st.tuples(*(of_kind[k] for k in kinds)), min_size=1, max_size=8)
+
+
+def _check_batch(
+    original: Callable[..., Any],
+    flat: Callable[..., Any],
+    rows: list[tuple[Any, ...]],
+    kinds: Sequence[str],
+    names: Sequence[str],
+    target: str,
+    ulps: int,
+) -> None:
+    """The whole batch, then what is left of it when the raising lanes are taken out."""
+    expected = [_run(original, row) for row in rows]
+    failing = [i for i, outcome in enumerate(expected) if isinstance(outcome, _Raised)]
+    got = _run(flat, _columns(rows, kinds))
+    if failing:
+        lane = failing[0]
+        if got != expected[lane]:
+            shown = str(got) if isinstance(got, _Raised) else "returns"
+            raise AssertionError(_report(target, lane, names, rows[lane], expected[lane], shown))
+        rows = [row for i, row in enumerate(rows) if i not in failing]
+        expected = [outcome for outcome in expected if isinstance(outcome, _Returned)]
+        got = _run(flat, _columns(rows, kinds)) if rows else _Returned(())
+    for lane, outcome in enumerate(expected):
+        assert isinstance(outcome, _Returned)
+        if isinstance(got, _Raised):
+            raise AssertionError(_report(target, lane, names, rows[lane], outcome, str(got)))
+        value = lane_of(got.value, lane, len(rows))
+        if not _close(in_kind(outcome.value, value), value, ulps):
+            raise AssertionError(_report(target, lane, names, rows[lane], outcome, repr(value)))
+
+
+def _columns(rows: Sequence[tuple[Any, ...]], kinds: Sequence[str]) -> list[np.ndarray[Any, Any]]:
+    return [np.array([row[i] for row in rows], dtype=_DTYPES[kind]) for i, kind in enumerate(kinds)]
+
+
+def lane_of(result: Any, lane: int, n: int) -> Any:
+    """One lane of a twin's result as a Python value: arrays are indexed, what is the same in all lanes stays."""
+    if isinstance(result, np.ndarray):
+        return np.broadcast_to(result, (n,))[lane].item()
+    if isinstance(result, tuple | list):
+        items = [lane_of(item, lane, n) for item in result]
+        return type(result)._make(items) if hasattr(result, "_make") else type(result)(items)
+    return result.item() if isinstance(result, np.generic) else result
+
+
+def _close(a: object, b: object, ulps: int) -> bool:
+    if same_bits(a, b):
+        return True
+    if isinstance(a, tuple | list) and isinstance(b, tuple | list) and len(a) == len(b):
+        return all(_close(x, y, ulps) for x, y in zip(a, b, strict=True))
+    if not (ulps and isinstance(a, float) and isinstance(b, float)):
+        return False
+    return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= ulps * max(math.ulp(a), math.ulp(b))
+
+
+def _report(
+    target: str, lane: int, names: Sequence[str], row: Sequence[object], expected: _Outcome, got: str
+) -> str:
+    inputs = ", ".join(f"{n}={v!r}" for n, v in zip(names, row, strict=True))
+    wanted = repr(expected.value) if isinstance(expected, _Returned) else str(expected)
+    return f"the {target} twin differs in lane {lane} ({inputs})\n  original: {wanted}\n  twin:     {got}"

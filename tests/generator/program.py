@@ -1,0 +1,130 @@
+"""Random programs: a module with constant tables, helpers and a function `main`."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from random import Random
+
+from tests.generator.expressions import MODULE_TABLES
+from tests.generator.scope import BOOL, FLOAT, FUNCTION, INT, NAMES, Helper, Parameter
+from tests.generator.statements import Lines, Statements
+
+
+@dataclass(frozen=True)
+class Program:
+    """Text of a module; `kinds` has the kind ("f", "i", "b") of each parameter of its function `main`."""
+
+    source: str
+    kinds: tuple[str, ...]
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Manner:
+    """What all functions of a program share: elementary functions or none, and how often operations fault."""
+
+    libm: bool
+    wild: float
+
+
+def generate(seed: int) -> Program:
+    """The program of a seed; the same seed gives the same program on every machine."""
+    program = generate_with(Random(seed))
+    return Program(program.source, program.kinds, seed)
+
+
+def generate_with(rng: Random) -> Program:
+    helpers: list[Helper] = []
+    lines: Lines = []
+    manner = Manner(libm=rng.random() < 0.15, wild=rng.choice((0.0, 0.02, 0.1, 0.5)))
+    for number in range(rng.choices((0, 1, 2, 3), (3, 4, 3, 2))[0]):
+        helper, text = _helper(rng, number, helpers, manner)
+        helpers.append(helper)
+        lines += ["", "", *text]
+    kinds = tuple(rng.choices((FLOAT, INT, BOOL), (8, 4, 1))[0] for _ in range(rng.randint(1, 4)))
+    names = rng.sample(NAMES, len(kinds))
+    parameters = tuple(Parameter(n, k) for n, k in zip(names, kinds, strict=True))
+    writer = _writer(rng, parameters, _results(rng), helpers, manner)
+    writer.unbound = 0.3 if rng.random() < 0.15 else 0.01
+    lines += ["", "", *writer.function("main", parameters, rng.randint(2, 6))]
+    source = "import math\n\n" + MODULE_TABLES + "\n".join(lines) + "\n"
+    if rng.random() < 0.5:
+        source = ast.unparse(ast.parse(source)) + "\n"
+    return Program(source, kinds)
+
+
+def _writer(
+    rng: Random, parameters: tuple[Parameter, ...], results: tuple[str, ...], helpers: list[Helper], manner: Manner
+) -> Statements:
+    writer = Statements(rng, results)
+    writer.helpers = list(helpers)
+    writer.libm, writer.wild = manner.libm, manner.wild
+    for parameter in parameters:
+        if parameter.kind == FUNCTION:
+            writer.helpers.append(Helper(parameter.name, (Parameter("_", FLOAT),), (FLOAT,), 10))
+            writer.scope.freeze(parameter.name)
+        else:
+            writer.scope.bind(parameter.name, parameter.kind)
+    return writer
+
+
+def _results(rng: Random) -> tuple[str, ...]:
+    count = rng.choices((1, 2, 3), (8, 2, 1))[0]
+    return tuple(rng.choices((FLOAT, INT, BOOL), (6, 3, 1))[0] for _ in range(count))
+
+
+def _helper(rng: Random, number: int, helpers: list[Helper], manner: Manner) -> tuple[Helper, Lines]:
+    name = rng.choice(("helper", "f", "g", "clamp", "select", "h")) + str(number)
+    match rng.choices(("plain", "lambda", "variadic", "recursive", "higher"), (12, 3, 1, 1.5, 1.5))[0]:
+        case "lambda":
+            return _lambda(rng, name, manner)
+        case "variadic":
+            return Helper(name, (), (FLOAT,), 5, variadic=True), _variadic(rng, name)
+        case "recursive":
+            return _recursive(rng, name)
+        case "higher":
+            kinds: list[str] = [FUNCTION, FLOAT]
+        case _:
+            kinds = [rng.choices((FLOAT, INT, BOOL), (6, 3, 1))[0] for _ in range(rng.randint(1, 3))]
+    return _plain(rng, name, kinds, helpers, manner)
+
+
+def _plain(rng: Random, name: str, kinds: list[str], helpers: list[Helper], manner: Manner) -> tuple[Helper, Lines]:
+    names = rng.sample(NAMES, len(kinds))
+    parameters: list[Parameter] = []
+    defaults = False
+    for word, kind in zip(names, kinds, strict=True):
+        defaults = defaults or (kind != FUNCTION and rng.random() < 0.25)
+        default = {FLOAT: "0.75", INT: "3", BOOL: "True"}.get(kind, "") if defaults else ""
+        keyword_only = bool(parameters and parameters[-1].keyword_only) or (bool(default) and rng.random() < 0.3)
+        parameters.append(Parameter(word, kind, default, keyword_only))
+    writer = _writer(rng, tuple(parameters), _results(rng), helpers, manner)
+    writer.confined = True
+    writer.budget = start = 60
+    text = writer.function(name, tuple(parameters), rng.randint(1, 3))
+    return Helper(name, tuple(parameters), writer.results, start - writer.budget + 1), text
+
+
+def _lambda(rng: Random, name: str, manner: Manner) -> tuple[Helper, Lines]:
+    parameters = tuple(Parameter(n, FLOAT) for n in rng.sample(NAMES, rng.randint(1, 2)))
+    kind = rng.choice((FLOAT, FLOAT, INT, BOOL))
+    writer = _writer(rng, parameters, (kind,), [], manner)
+    writer.confined = True
+    head = ", ".join(p.name for p in parameters)
+    return Helper(name, parameters, (kind,), 3), [f"{name} = lambda {head}: {writer.of(kind, 3)}"]
+
+
+def _variadic(rng: Random, name: str) -> Lines:
+    fold = rng.choice(("s = s + v * 0.5", "s = max(s, v)", "s += v if v > 0 else 1", "s = s - v"))
+    tail = rng.choice(("s", "s / len(vs)", "s + vs[0]", "s - sum(vs)", "s + vs[-1]"))
+    return [f"def {name}(*vs):", "    s = 0.0", "    for v in vs:", f"        {fold}", f"    return {tail}"]
+
+
+def _recursive(rng: Random, name: str) -> tuple[Helper, Lines]:
+    """Recursion over a static count (a default), with an early return that depends on the lane."""
+    step = rng.choice(("x * 0.5 + 1", "x - n", "-x", "abs(x) - 0.25", "x if x > n else x + 1.0"))
+    guard = rng.choice(("x > 4.0", "x != x", "x < -2"))
+    lines = [f"def {name}(x, n=3):", "    if n <= 0:", "        return x", f"    if {guard}:", f"        return x + n * {name}({step}, n - 1)",
+             f"    return {name}({step}, n - 1)"]
+    return Helper(name, (Parameter("x", FLOAT),), (FLOAT,), 40), lines

@@ -1,0 +1,76 @@
+"""Random programs: the original against every stage of the flattener and both engines.
+
+`make fuzz` runs as many as wanted; a failure found there becomes a case in `FOUND`.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.generator import Program, check_program, generate, programs
+from tests.generator.shrink import candidates
+
+BATCH = 20
+PROGRAMS = 300
+REFUSED_AT_MOST = 0.10
+
+
+@pytest.mark.parametrize("first", range(0, PROGRAMS, BATCH))
+def test_random_programs_do_what_their_originals_do(first: int) -> None:
+    refused: collections.Counter[str] = collections.Counter()
+    for seed in range(first, first + BATCH):
+        program = generate(seed)
+        outcome = check_program(program, numba=seed % 10 == 0, count=30, deep=8)
+        assert not outcome.failures, f"seed {seed}: {outcome.failures[0]}\n{program.source}"
+        if outcome.refusal:
+            refused[outcome.refusal] += 1
+    assert refused.total() <= max(4, 2 * REFUSED_AT_MOST * BATCH), refused
+
+
+@settings(max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@given(programs())
+def test_programs_drawn_by_hypothesis(program: Program) -> None:
+    outcome = check_program(program, count=20, deep=4)
+    assert not outcome.failures, f"{outcome.failures[0]}\n{program.source}"
+
+
+def test_a_seed_gives_the_same_program() -> None:
+    assert [generate(7), generate(8)] == [generate(7), generate(8)]
+    assert generate(7).source != generate(8).source
+
+
+CONSTRUCTS = ("if ", "elif ", "else:", "for ", "while ", "break", "continue", "return ", "raise ", "assert ", "lambda ", " and ",
+              " or ", "not ", " if ", "enumerate(", "zip(", "reversed(", "range(", "divmod(", "round(", "min(", "math.sqrt(", "**",
+              "//", "%", "<<", ">>", "~", "*vs", ":=", "+=", " in (", "xs[", "def inner", "lambda e", "math.sin(", "FTAB[", "_ret")
+
+
+@functools.cache
+def many_programs() -> str:
+    return "".join(generate(seed).source for seed in range(300))
+
+
+@pytest.mark.parametrize("construct", CONSTRUCTS)
+def test_the_generator_uses_every_construct(construct: str) -> None:
+    assert construct in many_programs()
+
+
+def test_candidates_of_the_shrinker_are_programs() -> None:
+    source = generate(3).source
+    found = list(candidates(source))
+    assert len(found) > 50
+    assert all(compile(text, "candidate", "exec") for text in found if text.strip())
+
+
+FOUND: dict[str, Program] = {}
+"""Programs on which an earlier version was wrong: name -> program."""
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_programs_that_were_once_wrong(name: str) -> None:
+    outcome = check_program(FOUND[name])
+    assert not outcome.failures, outcome.failures[0]
+    assert not outcome.refusal
