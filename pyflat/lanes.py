@@ -186,7 +186,7 @@ def vector_norm(x: Lanes, y: Lanes) -> Lanes:
     squared exactly, summed with compensation, and the root corrected once."""
     x, y = np.abs(np.asarray(x, dtype=np.float64)), np.abs(np.asarray(y, dtype=np.float64))
     largest = np.maximum(x, y)
-    exponent = np.frexp(largest)[1]
+    exponent: Any = np.frexp(largest)[1]
     result = scaled_norm(x, y, np.ldexp(1.0, -exponent), np.sqrt)
     tiny = exponent < -1023
     if np.any(tiny):
@@ -225,6 +225,13 @@ def tiny_norm(x: Any, y: Any, largest: Any, sqrt: Callable[[Any], Any]) -> Any:
     for part in (x / largest, y / largest):
         total, lost = _accumulate(total, lost, part * part)
     return largest * sqrt(total - 1.0 + lost)
+
+
+def power(x: Lanes, y: Lanes) -> Lanes:
+    """`np.power(x, y)` of float64 as NumPy computes it for scalars: with the exponent 0.5 it is `np.sqrt(x)`, which
+    differs for -0.0 and -inf; for arrays of exponents NumPy does not look at them."""
+    result: Lanes = np.where(np.equal(y, 0.5), np.sqrt(x), np.power(x, y))
+    return result[()]
 
 
 # --- the C library's functions

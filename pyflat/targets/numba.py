@@ -124,7 +124,8 @@ def build(kernel: Kernel, pattern: Pattern) -> Callable[..., int]:
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         return _Loop(kernel, pattern, context, builder).write(signature.args, values)
 
-    names = ", ".join(["n", *(f"a{k}" for k in range(len(kernel.params))), *(f"r{k}" for k in range(len(kernel.roots)))])
+    inputs, outputs = [f"a{k}" for k in range(len(kernel.params))], [f"r{k}" for k in range(len(kernel.roots))]
+    names = ", ".join(["n", *inputs, *outputs])
     namespace: dict[str, Any] = {"intrinsic": intrinsic, "typed": typed}
     exec(_TEMPLATE.format(names=names), namespace)
     arrays = [_SCALARS[p.kind] if uniform else types.Array(_SCALARS[p.kind], 1, "C", readonly=True)

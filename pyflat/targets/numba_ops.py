@@ -9,6 +9,7 @@ under names of ours, so that LLVM cannot recognise them (it would turn pow(x, 0.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -179,25 +180,32 @@ class Emitter:
 
 
 Emit = Callable[..., Lane]
+OPERATORS: dict[str, Emit] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "truediv": operator.truediv,
+    "neg": operator.neg,
+    "abs": abs,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "not": operator.invert,
+    "invert": operator.invert,
+    "eq": lambda a, b: a.compare("==", b),
+    "ne": lambda a, b: a.compare("!=", b),
+    "lt": lambda a, b: a.compare("<", b),
+    "le": lambda a, b: a.compare("<=", b),
+    "gt": lambda a, b: a.compare(">", b),
+    "ge": lambda a, b: a.compare(">=", b),
+    "isnan": lambda x: x.compare("!=", x),
+    "isinf": lambda x: abs(x).compare("==", float("inf")),
+    "isfinite": lambda x: abs(x).compare("<", float("inf")),
+}
+"""Opcode -> function of the operands' lanes."""
+
 EMITTERS: dict[str, Emit] = {
-    "add": lambda e, a, b: a + b,
-    "sub": lambda e, a, b: a - b,
-    "mul": lambda e, a, b: a * b,
-    "truediv": lambda e, a, b: a / b,
-    "neg": lambda e, a: -a,
-    "abs": lambda e, a: abs(a),
-    "and": lambda e, a, b: a & b,
-    "or": lambda e, a, b: a | b,
-    "xor": lambda e, a, b: a ^ b,
-    "not": lambda e, a: ~a,
-    "invert": lambda e, a: ~a,
-    "eq": lambda e, a, b: a.compare("==", b),
-    "ne": lambda e, a, b: a.compare("!=", b),
-    "lt": lambda e, a, b: a.compare("<", b),
-    "le": lambda e, a, b: a.compare("<=", b),
-    "gt": lambda e, a, b: a.compare(">", b),
-    "ge": lambda e, a, b: a.compare(">=", b),
-    "select": lambda e, c, a, b: e.select(c, a, b),
+    "select": Emitter.select,
     "floor_int": lambda e, x: e.to_int(e.intrinsic("llvm.floor.f64", x)),
     "ceil_int": lambda e, x: e.to_int(e.intrinsic("llvm.ceil.f64", x)),
     "round_int": lambda e, x: e.to_int(e.intrinsic("llvm.rint.f64", x)),
@@ -205,14 +213,11 @@ EMITTERS: dict[str, Emit] = {
     "ceil": lambda e, x: e.intrinsic("llvm.ceil.f64", x),
     "trunc": lambda e, x: e.intrinsic("llvm.trunc.f64", x),
     "rint": lambda e, x: e.intrinsic("llvm.rint.f64", x),
-    "sqrt": lambda e, x: e.sqrt(x),
-    "np_sqrt": lambda e, x: e.sqrt(x),
+    "sqrt": Emitter.sqrt,
+    "np_sqrt": Emitter.sqrt,
     "copysign": lambda e, x, y: e.intrinsic("llvm.copysign.f64", x, y),
-    "isnan": lambda e, x: x.compare("!=", x),
-    "isinf": lambda e, x: abs(x).compare("==", float("inf")),
-    "isfinite": lambda e, x: abs(x).compare("<", float("inf")),
 }
-"""Opcode -> function of an emitter and the operands' lanes."""
+"""Opcode -> function of the emitter and the operands' lanes."""
 
 
 def _emitter(function: Emit) -> Emit:
@@ -222,6 +227,8 @@ def _emitter(function: Emit) -> Emit:
 
 def emit(e: Emitter, op: Op, args: list[Lane]) -> Lane:
     """Emit `op` and return its value."""
+    if op.opcode in OPERATORS:
+        return OPERATORS[op.opcode](*args)
     emitter = EMITTERS.get(op.opcode)
     if emitter is None:
         raise InternalError(f"the numba target cannot emit {op.opcode}")
@@ -396,8 +403,16 @@ _NUMPY_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh":
                 "arctanh": "atanh", "arctan2": "atan2", "power": "pow"}
 
 for _row in PRIMITIVES.values():
-    if _row.name not in EMITTERS and (_row.accuracy in (Accuracy.LIBM, Accuracy.CALL) or _row.name in libm.NAMES):
+    if _row.name not in EMITTERS | OPERATORS and (_row.accuracy in (Accuracy.LIBM, Accuracy.CALL) or _row.name in libm.NAMES):
         EMITTERS[_row.name] = _library_call(_row.name)
 for _name in (*NUMPY_UNARY, *NUMPY_BINARY):
     _own = _NUMPY_NAMES.get(_name, _name)
     EMITTERS["np_" + _name] = EMITTERS[_own]
+
+
+def _numpy_power(e: Emitter, x: Lane, y: Lane) -> Lane:
+    """As `lanes.power`."""
+    return e.select(y.compare("==", 0.5), e.sqrt(x), e.called("pow", x, y))
+
+
+EMITTERS["np_power"] = _numpy_power
