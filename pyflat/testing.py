@@ -79,7 +79,7 @@ def in_kind(value: object, like: object) -> object:
     if isinstance(value, tuple | list) and isinstance(like, tuple | list) and len(value) == len(like):
         items = [in_kind(v, w) for v, w in zip(value, like, strict=True)]
         return type(value)(items) if type(value) in (tuple, list) else type(value)._make(items)  # type: ignore[union-attr]
-    if isinstance(like, float) and isinstance(value, int) and abs(value) <= 2**53:
+    if isinstance(like, float) and isinstance(value, int) and abs(value) < 2**1023 and float(value) == value:
         return float(value)
     if isinstance(value, bool) and isinstance(like, int):
         return type(like)(value)
