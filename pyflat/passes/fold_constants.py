@@ -1,0 +1,151 @@
+"""Constant folding and exact algebra: what is known before any lane is run is not run.
+
+Before:                              After:
+    %a = add 2.0, 3.0 : f8               %d = mul %x, 5.0 : f8
+    %b = mul %x, %a : f8                 yield %d
+    %c = eq %a, 0.0 : b
+    fault %c ZeroDivisionError()
+    %d = select %c, 0.0, %b : f8
+    yield %d
+
+One forward pass over one block. Each operation whose operands are literals is evaluated by the operation
+table's own Python function, if that returns a value of the right kind (an operation that raises stays, for its
+fault). Otherwise the exact identities of `ir.identities` and `ir.logic` are tried, then the intervals of
+`ir.intervals`, which decide comparisons and so remove the fault conditions that cannot hold. What becomes unused
+is left for `prune_dead`.
+
+An operation whose result is another value disappears together with its name; one that becomes a different
+operation keeps name, origin and statement.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pyflat.ir.build import undefined
+from pyflat.ir.identities import simplify
+from pyflat.ir.intervals import Intervals
+from pyflat.ir.logic import is_undefined
+from pyflat.ir.nodes import FALSE, TRUE, Const, Function, If, Loop, Op, Region, Value
+from pyflat.ir.ops import COMMUTATIVE, PRIMITIVES, Accuracy
+from pyflat.ir.types import BOOL, Kind, kind_of
+from pyflat.ir.uses import Key, Keys, results_of, with_args, with_block
+from pyflat.passes.record import Pass
+
+
+def fold_constants(fn: Function, *, fold_elementary: bool = True) -> Function:
+    """`fn` in flat form with known operations folded; `fn` itself when there are none.
+
+    `fold_elementary` evaluates functions of the C library (accuracy LIBM) by CPython's; without it they are left
+    to the target, whose own functions may differ in the last digits.
+    """
+    folder = _Folder(fold_elementary)
+    for op in fn.flat_block.ops:
+        folder.visit(op)
+    old = results_of(fn)
+    results = [folder.mapped.get(v, v) for v in old]
+    if len(folder.ops) == len(fn.flat_block.ops) and all(map(_is, folder.ops, fn.flat_block.ops)):
+        return fn
+    return with_block(fn, folder.ops, results)
+
+
+def _is(a: object, b: object) -> bool:
+    return a is b
+
+
+class _Folder:
+    """Appends simplified operations to `ops`; `mapped` says what became of the old ones."""
+
+    def __init__(self, fold_elementary: bool):
+        exact = {Accuracy.EXACT, Accuracy.LIBM} if fold_elementary else {Accuracy.EXACT}
+        self.foldable = exact
+        self.ops: list[Op] = []
+        self.mapped: dict[Value, Value] = {}
+        self.intervals = Intervals()
+        self.keys = Keys(COMMUTATIVE)
+        self.made: dict[Key, Op] = {}
+        self.current: Op | None = None
+
+    def visit(self, op: Op) -> None:
+        args = [self.mapped.get(a, a) for a in op.args]
+        if op.opcode == "fault":
+            if not is_undefined(args[0]) and not (isinstance(args[0], Const) and not args[0].value):
+                self.ops.append(with_args(op, args))
+            return
+        self.current = op
+        first_new = len(self.ops)
+        found = self.simplified(op, tuple(args))
+        if found is None:
+            kept = with_args(op, args)
+            self.append(kept)
+            new: Value = kept
+        else:
+            new = self.named(found, op) if found in self.ops[first_new:] else found
+        if new is not op:
+            self.mapped[op] = new
+
+    def named(self, new: Value, op: Op) -> Value:
+        """The operation that was made in place of `op` holds the variable that `op` held."""
+        assert isinstance(new, Op)
+        new.name, new.statement = op.name, op.statement
+        return new
+
+    def append(self, op: Op) -> None:
+        self.ops.append(op)
+        self.intervals.note(op)
+        self.made.setdefault(self.keys.key(op, _token), op)
+
+    def emit(self, opcode: str, *args: Value) -> Value:
+        """A new operation, simplified; an equal one that exists already is used again."""
+        kind = PRIMITIVES[opcode].result_kind(tuple(a.kind for a in args))
+        assert kind is not None
+        assert self.current is not None
+        op = Op(opcode, args, kind, origin=self.current.origin)
+        found = self.simplified(op, args)
+        if found is not None:
+            return found
+        existing = self.made.get(self.keys.key(op, _token))
+        if existing is not None:
+            return existing
+        self.append(op)
+        return op
+
+    def simplified(self, op: Op, args: tuple[Value, ...]) -> Value | None:
+        """What `op` with the operands `args` is, None when it stays."""
+        if any(map(is_undefined, args)):
+            masking = op.opcode == "select" or (op.opcode in ("and", "or") and op.kind is BOOL)
+            if not masking:
+                return undefined(op.kind)
+        if all(isinstance(a, Const) and a.value is not None for a in args):
+            return self.evaluated(op, args)
+        found = simplify(self.emit, op.opcode, args)
+        if found is not None:
+            return found
+        outcome = self.intervals.decide(op.opcode, args)
+        return None if outcome is None else TRUE if outcome else FALSE
+
+    def evaluated(self, op: Op, args: tuple[Value, ...]) -> Const | None:
+        row = PRIMITIVES[op.opcode]
+        if row.accuracy not in self.foldable:
+            return None
+        try:
+            value = row.python(*(a.value for a in args if isinstance(a, Const)), **dict(op.attrs))
+        except (ArithmeticError, ValueError, IndexError):
+            return None
+        return _literal(value, op.kind)
+
+
+def _literal(value: object, kind: Kind) -> Const | None:
+    """A nan with its sign set stays computed: `copysign` sees the sign, the literal nan has none."""
+    if not isinstance(value, bool | int | float) or kind_of(value) is not kind:
+        return None
+    if isinstance(value, float) and math.isnan(value) and math.copysign(1.0, value) < 0:
+        return None
+    return Const(kind, value)
+
+
+def _token(value: Value) -> object:
+    return value.key if isinstance(value, Const) else id(value)
+
+
+PASS = Pass(fold_constants, needs_gone=frozenset({If, Loop, Region}))
