@@ -1,0 +1,290 @@
+"""Source matching: the user's own text for an operation, wherever it still denotes the operation.
+
+`SourceMatcher.expression(node, value)` walks a LibCST expression and an IR value side by side. Where the tree's
+operator, literals and calls agree with the operation, the result has the user's spacing, parentheses and literal
+spelling; a sub-expression that does not agree becomes a hole for its IR value. A name always becomes a hole (marked
+with the name): what it prints as is the name that the value has in the text. Duplicates that the flat form
+shares are written out again, as the user did.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection
+from typing import Any
+
+import libcst as cst
+
+from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.ops import COMPARISONS, PRIMITIVES
+from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, Kind, kind_of
+from pyflat.targets.text.expr import ATOM, PRODUCT, SUM, UNARY, Call, Expr, Global, Hole, Infix, Paren, Prefix, Word
+from pyflat.targets.text.spelling import Target, calls, keeps_operator, parse_number
+
+MAX_DEPTH = 12
+"""Source nesting that is followed in one expression; what is deeper becomes a hole."""
+
+BINARY: dict[type[cst.CSTNode], str] = {
+    cst.Add: "+", cst.Subtract: "-", cst.Multiply: "*", cst.Divide: "/", cst.FloorDivide: "//", cst.Modulo: "%",
+    cst.Power: "**", cst.LeftShift: "<<", cst.RightShift: ">>", cst.BitAnd: "&", cst.BitOr: "|", cst.BitXor: "^",
+    cst.AddAssign: "+", cst.SubtractAssign: "-", cst.MultiplyAssign: "*", cst.DivideAssign: "/",
+    cst.FloorDivideAssign: "//", cst.ModuloAssign: "%", cst.PowerAssign: "**", cst.LeftShiftAssign: "<<",
+    cst.RightShiftAssign: ">>", cst.BitAndAssign: "&", cst.BitOrAssign: "|", cst.BitXorAssign: "^",
+}
+COMPARE: dict[type[cst.CSTNode], str] = {
+    cst.Equal: "==", cst.NotEqual: "!=", cst.LessThan: "<", cst.LessThanEqual: "<=", cst.GreaterThan: ">",
+    cst.GreaterThanEqual: ">=",
+}
+PREFIX: dict[type[cst.CSTNode], str] = {cst.Minus: "-", cst.BitInvert: "~"}
+_PROMOTED = {"add", "sub", "mul", "truediv"}
+"""Operators under which NumPy converts an int lane or literal to float as Python does."""
+
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b,
+}
+
+
+class SourceMatcher:
+    """Matches trees of one printing; `taken` are the names that locals and parameters have in the text."""
+
+    def __init__(self, module: cst.Module, target: Target, taken: Collection[str], locals_of_root: Collection[str]):
+        self.module = module
+        self.target = target
+        self.taken = taken
+        self.locals_of_root = locals_of_root
+        self.constants: dict[str, Const] = {}
+        self._signs: dict[cst.CSTNode, str] = {}
+
+    def operation(self, op: Op) -> Expr | None:
+        """The source text of `op`, None when it has none that still denotes it."""
+        if op.origin is None or op.origin.node is None:
+            return self._augmented(op) if op.statement is not None else None
+        if isinstance(op.origin.node, cst.AugAssign):
+            return self._augment(op.origin.node, op)
+        return self.expression(op.origin.node, op, op.origin.frame)
+
+    def _augmented(self, op: Op) -> Expr | None:
+        node = op.statement.node if op.statement is not None else None
+        return self._augment(node, op) if isinstance(node, cst.AugAssign) else None
+
+    def _augment(self, node: cst.AugAssign, op: Op) -> Expr | None:
+        """`x += y` as `x + y`."""
+        if not isinstance(node.target, cst.Name) or not self._same_operator(BINARY[type(node.operator)], op, 2):
+            return None
+        left, right = self._operands(op, node.target, node.value, op.origin.frame if op.origin else 0, 0)
+        return Infix(left, f" {BINARY[type(node.operator)]} ", right)
+
+    def expression(self, node: cst.BaseExpression, value: Value, frame: int, depth: int = 0) -> Expr | None:
+        """The text of `node` without its own parentheses if it still denotes `value`."""
+        if depth > MAX_DEPTH or not isinstance(value, Op):
+            return None
+        match node:
+            case cst.BinaryOperation():
+                if not self._same_operator(BINARY.get(type(node.operator), ""), value, 2):
+                    return None
+                left, right = self._operands(value, node.left, node.right, frame, depth)
+                return Infix(left, self._sign(node.operator), right)
+            case cst.Comparison(comparisons=[target]):
+                if not self._same_operator(COMPARE.get(type(target.operator), ""), value, 2):
+                    return None
+                left, right = self._operands(value, node.left, target.comparator, frame, depth)
+                return Infix(left, self._sign(target.operator), right)
+            case cst.UnaryOperation():
+                sign = PREFIX.get(type(node.operator), "")
+                if not self._same_operator(sign, value, 1):
+                    return None
+                return Prefix(sign, self.operand(node.expression, value.args[0], frame, depth + 1))
+            case cst.Call():
+                return self._call(node, value, frame, depth)
+            case _:
+                return None
+
+    def operand(self, node: cst.BaseExpression, value: Value, frame: int, depth: int) -> Expr:
+        """`node` as the text of `value` where they agree, otherwise a hole."""
+        if isinstance(value, Const):
+            return self._constant(node, value, frame)
+        if isinstance(node, cst.Name):
+            return Hole(value, node.value)
+        found = self.expression(node, value, frame, depth)
+        if found is None:
+            return Hole(value)
+        return Paren(found) if node.lpar else found
+
+    def _same_operator(self, sign: str, op: Op, arity: int) -> bool:
+        """The operation is what `sign` computes on lanes (two literals would be Python's own arithmetic)."""
+        return (sign != "" and len(op.args) == arity and PRIMITIVES[op.opcode].operator == sign
+                and keeps_operator(op, self.target) and not all(isinstance(a, Const) for a in op.args))
+
+    def _operands(self, op: Op, left: cst.BaseExpression, right: cst.BaseExpression, frame: int,
+                  depth: int) -> tuple[Expr, Expr]:
+        """Both operands. At most one may be an int in the text where the operation is on floats (except `/`)."""
+        first, second = op.args
+        texts = [self._promoted(op, left, first, frame, depth), self._promoted(op, right, second, frame, depth)]
+        if None not in texts and op.opcode != "truediv":
+            return (Hole(first), texts[1]) if isinstance(first, Const) else (texts[0], Hole(second))  # type: ignore[return-value]
+        return (texts[0] or self.operand(left, first, frame, depth + 1),
+                texts[1] or self.operand(right, second, frame, depth + 1))
+
+    def _promoted(self, op: Op, node: cst.BaseExpression, value: Value, frame: int, depth: int) -> Expr | None:
+        """The text of an operand that is an int (or bool) in the source and is converted by the operator itself."""
+        match value:
+            case Const(kind=Kind.FLOAT, value=float(number)) if op.opcode in (*_PROMOTED, *COMPARISONS):
+                written = literal_number(node)
+                same = type(written) is int and abs(written) <= EXACT_INT and repr(float(written)) == repr(number)
+                return self._source_word(node) if same else None
+            case Op(opcode="to_float" | "exact_float" | "to_int", args=(inner,)) if op.opcode in _PROMOTED:
+                if isinstance(node, cst.Call) or inner.kind is FLOAT or isinstance(inner, Const):
+                    return None
+                other = op.args[1] if op.args[0] is value else op.args[0]
+                if inner.kind is BOOL and (isinstance(other, Const) or other is value):
+                    return None
+                return self.operand(node, inner, frame, depth + 1)
+            case _:
+                return None
+
+    def _constant(self, node: cst.BaseExpression, value: Const, frame: int) -> Expr:
+        if value.value is None:
+            return Hole(value)
+        if isinstance(node, cst.Name) and node.value not in ("True", "False"):
+            return self._captured(node.value, value, frame)
+        if isinstance(node, cst.Attribute):
+            known = module_constant(node) if "math" not in self.taken else None
+            return self._source_word(node) if _is(known, value) else Hole(value)
+        return self._source_word(node) if _is(literal_number(node), value) else Hole(value)
+
+    def _captured(self, name: str, value: Const, frame: int) -> Expr:
+        """A name from outside that holds a number; names of inlined frames only if they look like constants."""
+        local = name in self.locals_of_root if frame == 0 else not name.isupper()
+        if local or name in self.taken or self.constants.setdefault(name, value).key != value.key:
+            return Hole(value, name if frame == 0 else "")
+        return Global(name, value)
+
+    def _source_word(self, node: cst.BaseExpression) -> Expr:
+        bare = node.with_changes(lpar=(), rpar=())
+        text = self.module.code_for_node(bare)
+        match node:
+            case cst.BinaryOperation():
+                strength = SUM if isinstance(node.operator, cst.Add | cst.Subtract) else PRODUCT
+            case cst.UnaryOperation():
+                strength = UNARY
+            case _:
+                strength = ATOM
+        if "\n" in text:
+            text, strength = f"({text})", ATOM
+        return Paren(Word(text, strength)) if node.lpar else Word(text, strength)
+
+    def _call(self, node: cst.Call, value: Op, frame: int, depth: int) -> Expr | None:
+        """A call of a mathematical function keeps its text where functions are not spelled otherwise."""
+        parts = _dotted(node.func)
+        if self.target != "neutral" or parts is None or parts[0] in self.taken:
+            return None
+        arguments = [a for a in node.args if not a.star and a.keyword is None]
+        if len(arguments) != len(node.args):
+            return None
+        nodes = [a.value for a in arguments]
+        if parts in (["max"], ["min"]):
+            return self._extreme(parts[0], nodes, value, frame, depth)
+        if parts[-1] not in calls(value.opcode) or len(nodes) != len(value.args):
+            return None
+        operands = [self.operand(n, v, frame, depth + 1) for n, v in zip(nodes, value.args, strict=True)]
+        return Call(".".join(parts), operands)
+
+    def _extreme(self, name: str, nodes: list[cst.BaseExpression], value: Value, frame: int, depth: int) -> Expr | None:
+        """max(a, b, c) where the value still is the chain of comparisons and selects that Python's max computes."""
+        values: list[Value] = []
+        for _ in nodes[1:]:
+            step = _extreme_step(name, value)
+            if step is None:
+                return None
+            last, value = step
+            values.append(last)
+        values.append(value)
+        if len(nodes) < 2:
+            return None
+        pairs = zip(nodes, reversed(values), strict=True)
+        return Call(name, [self.operand(n, v, frame, depth + 1) for n, v in pairs])
+
+    def _sign(self, operator: cst.CSTNode) -> str:
+        """The operator with the user's spacing; a line break in it becomes a space."""
+        text = self._signs.get(operator)
+        if text is None:
+            text = self.module.code_for_node(operator)
+            if "\n" in text:
+                text = f" {_bare_sign(operator)} "
+            self._signs[operator] = text
+        return text
+
+
+def _bare_sign(operator: cst.CSTNode) -> str:
+    return BINARY.get(type(operator)) or COMPARE[type(operator)]
+
+
+def _extreme_step(name: str, value: Value) -> tuple[Value, Value] | None:
+    """(last argument, the extreme of those before it) of `last if last > before else before`."""
+    if not isinstance(value, Op) or value.opcode != "select" or not isinstance(value.args[0], Op):
+        return None
+    cond, last, before = value.args
+    assert isinstance(cond, Op)
+    forward, backward = ("gt", "lt") if name == "max" else ("lt", "gt")
+    if cond.opcode == forward and cond.args == (last, before):
+        return last, before
+    if cond.opcode == backward and cond.args == (before, last):
+        return last, before
+    return None
+
+
+def _dotted(node: cst.BaseExpression) -> list[str] | None:
+    match node:
+        case cst.Name():
+            return [node.value]
+        case cst.Attribute(value=cst.Name() as owner):
+            return [owner.value, node.attr.value]
+        case _:
+            return None
+
+
+def module_constant(node: cst.Attribute) -> float | None:
+    """math.pi and the like, numpy's too."""
+    parts = _dotted(node)
+    if parts is None or parts[0] != "math":
+        return None
+    known = getattr(math, parts[1], None)
+    return known if isinstance(known, float) else None
+
+
+def literal_number(node: cst.BaseExpression, depth: int = 0) -> bool | int | float | None:
+    """The number that an expression of literals denotes, computed as Python does; None for anything else."""
+    if depth > MAX_DEPTH:
+        return None
+    match node:
+        case cst.Integer() | cst.Float():
+            return parse_number(node.value)
+        case cst.Name(value="True" | "False"):
+            return node.value == "True"
+        case cst.Attribute():
+            return module_constant(node)
+        case cst.UnaryOperation(operator=cst.Minus()):
+            inner = literal_number(node.expression, depth + 1)
+            return None if inner is None or isinstance(inner, bool) else -inner
+        case cst.BinaryOperation():
+            return _computed(node, depth + 1)
+        case _:
+            return None
+
+
+def _computed(node: cst.BinaryOperation, depth: int) -> bool | int | float | None:
+    compute = _ARITHMETIC.get(BINARY[type(node.operator)]) if type(node.operator) in BINARY else None
+    left = literal_number(node.left, depth) if compute is not None else None
+    right = literal_number(node.right, depth) if left is not None else None
+    if compute is None or left is None or right is None:
+        return None
+    try:
+        result = compute(left, right)
+    except ArithmeticError:
+        return None
+    return result if isinstance(result, int | float) else None
+
+
+def _is(number: bool | int | float | None, value: Const) -> bool:
+    """Same kind and same bits."""
+    return number is not None and kind_of(number) is value.kind and repr(number) == repr(value.value)

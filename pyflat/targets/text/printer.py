@@ -1,0 +1,292 @@
+"""The text of a twin, as a careful person would have written it.
+
+`render` prints the slice of the flat IR below its values. A function that is its own twin comes back byte for byte
+(`whole`). Otherwise there is one statement for each variable of the user and for each shared temporary, in the
+order of the program: verbatim where the user's statement still denotes the value, from its expression where only names
+changed, spelled from the table where there is no source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from pyflat.errors import InternalError
+from pyflat.ir.nodes import Block, Const, Function, Op, Origin, Param, Value, walk
+from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves
+from pyflat.ir.types import BOOL
+from pyflat.targets.text import source
+from pyflat.targets.text.expr import Call, Expr, Global, Hole, Word, fill, flat, layout, parts, under_other_names
+from pyflat.targets.text.match import SourceMatcher
+from pyflat.targets.text.names import Names, assign_names
+from pyflat.targets.text.plan import plan
+from pyflat.targets.text.results import Results
+from pyflat.targets.text.spelling import Target, literal, spell
+from pyflat.targets.text.whole import free_names
+
+if TYPE_CHECKING:
+    from pyflat.specialise.result import Specialised
+
+DECORATORS = {"neutral": "", "numpy": '@np.errstate(all="ignore")', "numba": '@numba.njit(error_model="numpy")'}
+IMPORTS = {"math": "import math", "numba": "import numba", "np": "import numpy as np",
+           "lanes": "from pyflat import lanes"}
+
+
+def render(spec: Specialised, flat_form: Function, *, target: Target = "neutral", name: str) -> str:
+    """The text of the twin `name`: `flat_form` is the flat function without fault operations."""
+    outside = _captured_numbers(spec)
+    free = free_names(spec, target, outside)
+    if free is not None:
+        body = source.renamed(spec.captured.source, name).rstrip("\n")
+        return _module(spec, target, {n: outside[n] for n in free}, body.split("\n"), {})
+    end = flat_form.flat_block.end
+    assert end is not None
+    return _Printer(spec, flat_form, target).text(name, end.values, spec.result)
+
+
+def render_suspect(spec: Specialised, fused: Function, *, target: Target = "neutral", name: str) -> str:
+    """The text of `name`, which says in which lanes the twin leaves to the original: the last result of `fused`."""
+    end = fused.flat_block.end
+    assert end is not None
+    return _Printer(spec, fused, target).text(name, end.values[-1:], Leaf(BOOL))
+
+
+def globals_needed(spec: Specialised) -> dict[str, Any]:
+    """The objects that the text mentions by name and does not define: result classes, objects that are results."""
+    results = Results()
+    results.expression(spec.result, iter([Const(leaf.kind, None) for leaf in leaves(spec.result)]))
+    return results.objects
+
+
+def _captured_numbers(spec: Specialised) -> dict[str, Const]:
+    """The captured names of the function itself that were read as numbers, with their values."""
+    matcher = SourceMatcher(spec.captured.module, "neutral", (), _assigned(spec))
+    for item in walk(spec.function.body):
+        for op in item.ops if isinstance(item, Block) else ():
+            if op.origin is not None and op.origin.frame == 0:
+                matcher.operation(op)
+    return matcher.constants
+
+
+def _assigned(spec: Specialised) -> frozenset[str]:
+    """The local names of the captured function: parameters and whatever its code stores."""
+    code = spec.captured.code
+    names = {p.name.value for p in source.parameters_of(spec.captured.tree)}
+    return frozenset(names if code is None else {*names, *code.co_varnames, *code.co_cellvars})
+
+
+def _module(spec: Specialised, target: Target, constants: dict[str, Const], definition: Sequence[str],
+            aliases: dict[str, str]) -> str:
+    """Header, imports, captured constants, decorator, definition."""
+    text = "\n".join(definition)
+    lines = [source.header(spec, target)]
+    if target != "neutral":
+        lines += _imports(spec, target, text, aliases)
+    if constants:
+        lines += ["", *(f"{n} = {flat(literal(c, target))}" for n, c in constants.items())]
+    if target != "neutral" or constants:
+        lines += ["", ""]
+    if DECORATORS[target]:
+        lines.append(DECORATORS[target])
+    return "\n".join([*lines, text]) + "\n"
+
+
+def _imports(spec: Specialised, target: Target, text: str, aliases: dict[str, str]) -> list[str]:
+    lines = ["from __future__ import annotations", ""] if source.has_annotations(spec.captured.tree) else []
+    needed = {"np"} if target == "numpy" else {"numba"}
+    needed |= {word for word in IMPORTS if aliases.get(word, word) + "." in text}
+    for word in ("math", "numba", "np", "lanes"):
+        if word not in needed:
+            continue
+        if word == "lanes" and len(lines) > 0:
+            lines.append("")
+        lines.append(IMPORTS[word])
+        if word in aliases:
+            lines.append(f"{aliases[word]} = {word}")
+    return lines + [f"{alias} = {word}" for word, alias in aliases.items() if word not in IMPORTS]
+
+
+class _Printer:
+    """One printing of one function."""
+
+    def __init__(self, spec: Specialised, function: Function, target: Target):
+        self.spec = spec
+        self.function = function
+        self.target = target
+        self.module = spec.captured.module
+        self.params = _parameters(spec, function)
+        ops = function.flat_block.ops
+        self.known = {op.name for op in ops if op.name} | {variable for variable, _ in self.params.values()}
+        self.known |= set(spec.arguments)
+        self.matcher = SourceMatcher(self.module, target, self.known, _assigned(spec))
+        self.once = _read_once(function)
+        self.sourced: set[Op] = set()
+        self.lines_of = source.statement_lines(spec.captured.tree)
+        self.commented: set[cst.CSTNode] = set()
+        self.constants: dict[str, Const] = {}
+
+    def text(self, name: str, values: Sequence[Value], result: Shape) -> str:
+        node = source.only_return(self.spec.captured.tree) if result is self.spec.result else None
+        results = Results(self.matcher)
+        final = results.expression(result, iter(values), node)
+        self.plan = plan(self.function.flat_block.ops, final, self.expression)
+        words = self._words()
+        parameters = set(self.spec.arguments) | {v for v, _ in self.params.values()}
+        self.aliases = {word: self._alias(word) for word in sorted(words & parameters)}
+        self.names = assign_names(self.plan, self.params, Names(words | set(self.aliases.values()), self.known))
+        body = [line for op in self.plan.statements for line in self.statement(op)]
+        body += self.final_lines(node if results.exact else None)
+        definition = source.definition(self.spec, name, self.target)
+        lines = [*definition, *source.docstring(self.spec.captured), *body]
+        return _module(self.spec, self.target, self.constants, lines, self.aliases)
+
+    def expression(self, op: Op) -> Expr:
+        """The expression of one operation over holes: the user's if it still denotes it."""
+        found = self.matcher.operation(op)
+        if found is None:
+            return spell(op, self.target, single_use=self.once)
+        self.sourced.add(op)
+        return found
+
+    def _words(self) -> set[str]:
+        """The names that the text uses for modules, functions and captured constants."""
+        words = set()
+        for expr in (*self.plan.expressions.values(), self.plan.final):
+            for part in parts(expr):
+                match part:
+                    case Call(head=text) | Word(text=text) | Global(name=text):
+                        words.add(text.partition(".")[0])
+                    case Hole(value=Const() as value):
+                        literal_parts = parts(literal(value, self.target))
+                        words |= {p.text.partition(".")[0] for p in literal_parts if isinstance(p, Word)}
+                    case _:
+                        pass
+        return {word for word in words if word.isidentifier()}
+
+    def _alias(self, word: str) -> str:
+        """Another name for a module or function that a parameter hides."""
+        number = 1
+        while f"{word}_{number}" in self.known:
+            number += 1
+        return f"{word}_{number}"
+
+    def filling(self, hole: Hole) -> Expr:
+        value = hole.value
+        if isinstance(value, Const):
+            return self.closed(literal(value, self.target))
+        if isinstance(value, Op) and value in self.plan.folded:
+            return self.closed(self.plan.expressions[value])
+        return Word(self.names[value])
+
+    def closed(self, expr: Expr) -> Expr:
+        """The expression with all holes filled; captured constants are noted, hidden words replaced."""
+        for part in parts(expr):
+            if isinstance(part, Global):
+                self.constants[part.name] = part.value
+        return fill(under_other_names(expr, self.aliases) if self.aliases else expr, self.filling)
+
+    def statement(self, op: Op) -> list[str]:
+        """The lines of the statement that defines `op`."""
+        expr = self.plan.expressions[op]
+        origin = op.statement
+        if origin is None or op not in self.sourced or not _stores(origin, op):
+            return layout(f"{self.names[op]} = ", self.closed(expr), source.STEP)
+        line = self.lines_of.get(origin.node) if origin.frame == 0 else None
+        first = line is not None and line not in self.commented
+        verbatim = self.names[op] == _target(origin.node) and self.same_names(expr)
+        if isinstance(origin.node, cst.AugAssign) and self.target == "numpy":
+            verbatim = False  # on arrays it would write into the caller's array
+        if line is not None and first:
+            self.commented.add(line)
+        if verbatim:
+            self.closed(expr)
+            if line is not None and first:
+                return source.line_text(self.module, line)
+            code = self.module.code_for_node(origin.node.with_changes(semicolon=cst.MaybeSentinel.DEFAULT))
+            return [source.STEP + part for part in code.split("\n")]
+        lines = layout(f"{self.names[op]} = ", self.closed(expr), source.STEP)
+        if line is None or not first:
+            return lines
+        leading, trailing = source.comments(self.module, line)
+        return [*leading, *lines[:-1], lines[-1] + trailing]
+
+    def same_names(self, expr: Expr) -> bool:
+        """The user's text can stand: every hole is a name, and the name is what the value is called here."""
+        for part in parts(expr):
+            if isinstance(part, Hole):
+                value = part.value
+                if not part.name or isinstance(value, Const) or value in self.plan.folded:
+                    return False
+                if self.names[value] != part.name:
+                    return False
+        return True
+
+    def final_lines(self, node: cst.BaseExpression | None) -> list[str]:
+        """The return statement: the user's if there is only one and it still holds."""
+        closed = self.closed(self.plan.final)
+        if node is not None and self.same_names(self.plan.final):
+            for statement, line in self.lines_of.items():
+                if isinstance(statement, cst.Return) and statement.value is node:
+                    return source.line_text(self.module, line)
+        if isinstance(closed, Call) and not closed.head and len(closed.args) > 1:
+            short = f"{source.STEP}return {flat(closed)[1:-1]}"
+            if len(short) <= 100:
+                return [short]
+        return layout("return ", closed, source.STEP)
+
+
+def _stores(statement: Origin, op: Op) -> bool:
+    """The statement assigns exactly the expression of `op` to one name."""
+    node = statement.node
+    match node:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name())]) | cst.AnnAssign(target=cst.Name()):
+            return op.origin is not None and op.origin.node is node.value
+        case cst.AugAssign(target=cst.Name()):
+            return op.origin is None or op.origin.node is None or op.origin.node is node
+        case _:
+            return False
+
+
+def _target(node: cst.CSTNode) -> str:
+    """The name that an assignment stores; `_stores` has seen that it is one."""
+    match node:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+            return name
+        case cst.AnnAssign(target=cst.Name(value=name)) | cst.AugAssign(target=cst.Name(value=name)):
+            return name
+        case _:
+            return ""
+
+
+def _read_once(function: Function) -> set[Value]:
+    """The values that one operand or result refers to."""
+    block = function.flat_block
+    counts: dict[Value, int] = {}
+    for op in block.ops:
+        for arg in op.args:
+            counts[arg] = counts.get(arg, 0) + 1
+    for value in block.end.values if block.end is not None else ():
+        counts[value] = counts.get(value, 0) + 1
+    return {value for value, count in counts.items() if count == 1}
+
+
+def _parameters(spec: Specialised, function: Function) -> dict[Param, tuple[str, str]]:
+    """For each parameter leaf the variable that holds it, and its text: p.x, rest[0]."""
+    texts = [found for name, shape in spec.arguments.items() for found in _leaf_texts(name, name, shape)]
+    if len(texts) != len(function.params):
+        raise InternalError(f"{len(function.params)} parameters for {len(texts)} argument leaves")
+    return dict(zip(function.params, texts, strict=True))
+
+
+def _leaf_texts(variable: str, text: str, shape: Shape) -> Iterator[tuple[str, str]]:
+    match shape:
+        case Leaf():
+            yield variable, text
+        case Record():
+            for index, item in enumerate(shape.items):
+                step = f".{shape.names[index]}" if shape.names else f"[{index}]"
+                yield from _leaf_texts(variable, text + step, item)
+        case Fixed():
+            pass

@@ -1,0 +1,81 @@
+"""The returned Python value as an expression: its leaves are holes, its classes and fixed parts are named."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import libcst as cst
+
+from pyflat.ir.nodes import Value
+from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.targets.text.expr import Call, Expr, Hole, Prefix, Word, flat
+from pyflat.targets.text.match import SourceMatcher
+
+
+class Results:
+    """Builds one result. `objects` are the things that its text mentions by name; `exact` says whether every part was
+    read off the user's return statement."""
+
+    def __init__(self, matcher: SourceMatcher | None = None):
+        self.objects: dict[str, Any] = {}
+        self.matcher = matcher
+        self.exact = True
+
+    def expression(self, shape: Shape, values: Iterator[Value], node: cst.BaseExpression | None = None) -> Expr:
+        match shape:
+            case Leaf():
+                return self._leaf(next(values), node)
+            case Fixed():
+                found = self._fixed(shape.value)
+                self.exact &= self._same_text(found, node)
+                return found
+            case Record():
+                return self._record(shape, values, node)
+
+    def _leaf(self, value: Value, node: cst.BaseExpression | None) -> Expr:
+        if node is None or self.matcher is None:
+            self.exact = False
+            return Hole(value)
+        found = self.matcher.operand(node, value, 0, 0)
+        self.exact &= not isinstance(found, Hole) or found.name != ""
+        return found
+
+    def _same_text(self, found: Expr, node: cst.BaseExpression | None) -> bool:
+        if node is None or self.matcher is None:
+            return False
+        return self.matcher.module.code_for_node(node) == flat(found) and not self.objects
+
+    def _record(self, shape: Record, values: Iterator[Value], node: cst.BaseExpression | None) -> Expr:
+        nodes: Sequence[cst.BaseExpression | None] = [None] * len(shape.items)
+        if isinstance(node, cst.Tuple) and shape.cls is tuple and len(node.elements) == len(shape.items):
+            nodes = [element.value for element in node.elements]
+        else:
+            self.exact = False
+        items = [self.expression(item, values, n) for item, n in zip(shape.items, nodes, strict=True)]
+        if shape.cls is tuple:
+            return Call("", items)
+        if shape.cls is list:
+            return Call("list", [Call("", items)])
+        return Call(self._named(shape.cls.__name__, shape.cls), items, shape.names)
+
+    def _named(self, name: str, value: Any) -> str:
+        name = name if name.isidentifier() else "result"
+        while name in self.objects and self.objects[name] is not value:
+            name += "_"
+        self.objects[name] = value
+        return name
+
+    def _fixed(self, value: Any) -> Expr:
+        match value:
+            case float() if not math.isfinite(value):
+                return Call("float", [Word(f'"{value!r}"')])
+            case int() | float() if not isinstance(value, bool) and str(value).startswith("-"):
+                return Prefix("-", self._fixed(-value))
+            case None | bool() | int() | float() | str() | bytes():
+                return Word(repr(value))
+            case tuple() if type(value) is tuple:
+                return Call("", [self._fixed(item) for item in value])
+            case _:
+                return Word(self._named(getattr(value, "__name__", type(value).__name__.lower()), value))

@@ -1,0 +1,170 @@
+"""The captured function as text: its head, docstring, statements with their comments, and its whole self.
+
+A function without branch, call, `and`/`or`/`not` or chained comparison, in which every operator is native for the
+kinds of its operands, is its own twin: `whole` gives it byte for byte, but for the decorators and the name.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import sys
+import tokenize
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.targets.text.spelling import KIND_NAMES, Target
+
+if TYPE_CHECKING:
+    from pyflat.capture import Captured
+    from pyflat.specialise.result import Specialised
+
+STEP = "    "
+MEANING = {
+    "neutral": "target-neutral: select(p, a, b) is a where p else b, both computed",
+    "numpy": "runs on NumPy arrays",
+    "numba": "runs on scalars under numba",
+}
+
+
+def header(spec: Specialised, target: Target) -> str:
+    """The comment that says what the text is the twin of, and for which kinds."""
+    captured = spec.captured
+    kinds = ", ".join(f"{name}: {kind_text(shape)}" for name, shape in spec.arguments.items())
+    return f"# pyflat twin of {module_name(captured)}:{qualified_name(captured)} for ({kinds}); {MEANING[target]}"
+
+
+def module_name(captured: Captured) -> str:
+    for name, module in list(sys.modules.items()):
+        if vars(module).get("__file__") == captured.file:
+            return name
+    return inspect.getmodulename(captured.file) or captured.file
+
+
+def qualified_name(captured: Captured) -> str:
+    return captured.code.co_qualname if captured.code is not None else captured.name
+
+
+def kind_text(shape: Shape) -> str:
+    match shape:
+        case Leaf():
+            return KIND_NAMES[shape.kind]
+        case Fixed():
+            text = " ".join(repr(shape.value).split())
+            return f"= {text}" if len(text) <= 40 else f"= {type(shape.value).__name__} ..."
+        case Record():
+            inner = ", ".join(map(kind_text, shape.items))
+            return f"({inner})" if shape.cls is tuple else f"{shape.cls.__name__}({inner})"
+
+
+def statement_lines(tree: cst.FunctionDef | cst.Lambda) -> dict[cst.CSTNode, cst.SimpleStatementLine]:
+    """For each small statement that stands alone on its line: the line, with its comments."""
+    lines: dict[cst.CSTNode, cst.SimpleStatementLine] = {}
+    todo: list[cst.CSTNode] = [tree.body] if isinstance(tree, cst.FunctionDef) else []
+    while todo:
+        node = todo.pop()
+        if isinstance(node, cst.SimpleStatementLine):
+            if len(node.body) == 1:
+                lines[node.body[0]] = node
+        elif isinstance(node, cst.BaseCompoundStatement | cst.BaseSuite | cst.Else | cst.Finally | cst.ExceptHandler):
+            todo += node.children
+    return lines
+
+
+def line_text(module: cst.Module, line: cst.SimpleStatementLine) -> list[str]:
+    """The statement with its leading comments and trailing comment, one indentation step in."""
+    return [STEP + text if text.strip() else "" for text in module.code_for_node(line).rstrip("\n").split("\n")]
+
+
+def comments(module: cst.Module, line: cst.SimpleStatementLine) -> tuple[list[str], str]:
+    """The comment lines (and blank lines) above a statement, and the comment behind it."""
+    leading = [STEP + "#" + text.partition("#")[2] if "#" in text else ""
+               for text in (module.code_for_node(item).rstrip("\n") for item in line.leading_lines)]
+    trailing = module.code_for_node(line.trailing_whitespace).rstrip()
+    return leading, trailing
+
+
+def docstring(captured: Captured) -> list[str]:
+    """The lines of the function's docstring statement."""
+    tree = captured.tree
+    if not isinstance(tree, cst.FunctionDef) or tree.get_docstring(clean=False) is None:
+        return []
+    first = tree.body.body[0]
+    if not isinstance(first, cst.SimpleStatementLine):
+        return []
+    text = captured.module.code_for_node(first.with_changes(leading_lines=(), body=first.body[:1])).rstrip("\n")
+    return [STEP + text]
+
+
+def only_return(tree: cst.FunctionDef | cst.Lambda) -> cst.BaseExpression | None:
+    """The expression of the function's one return, when that is its last statement (or a lambda's body)."""
+    if isinstance(tree, cst.Lambda):
+        return tree.body
+    returns = [node for node in statement_lines(tree) if isinstance(node, cst.Return)]
+    last = tree.body.body[-1]
+    ends = isinstance(last, cst.SimpleStatementLine) and last.body[-1] in returns
+    return returns[0].value if ends and len(returns) == 1 and isinstance(returns[0], cst.Return) else None
+
+
+def definition(spec: Specialised, name: str, target: Target) -> list[str]:
+    """The `def` line (or lines), with the user's parameters and annotations."""
+    tree = spec.captured.tree
+    module = spec.captured.module
+    if isinstance(tree, cst.Lambda):
+        parameters = _with_known_defaults(tree.params, spec, target)
+        return [f"def {name}({module.code_for_node(parameters)}):"]
+    empty = cst.SimpleStatementSuite(body=[cst.Pass()], leading_whitespace=cst.SimpleWhitespace(""))
+    bare = tree.with_changes(name=cst.Name(name), decorators=(), leading_lines=(), lines_after_decorators=(),
+                             body=empty, params=_with_known_defaults(tree.params, spec, target))
+    return module.code_for_node(bare).rstrip().removesuffix("pass").rstrip().split("\n")
+
+
+def _with_known_defaults(params: cst.Parameters, spec: Specialised, target: Target) -> cst.Parameters:
+    """Defaults that are names of the user's module become their values, or None: the text stands alone."""
+    if target == "neutral":
+        return params
+
+    def known(param: cst.Param) -> cst.Param:
+        if param.default is None or isinstance(param.default, cst.Integer | cst.Float | cst.SimpleString):
+            return param
+        shape = spec.arguments.get(param.name.value)
+        fixed = isinstance(shape, Fixed) and isinstance(shape.value, bool | int | float | str | None)
+        text = repr(shape.value) if fixed and isinstance(shape, Fixed) else "None"
+        if text.strip("-") in ("inf", "nan"):
+            text = f'float("{text}")'
+        return param.with_changes(default=cst.parse_expression(text))
+
+    return params.with_changes(params=[known(p) for p in params.params],
+                               kwonly_params=[known(p) for p in params.kwonly_params],
+                               posonly_params=[known(p) for p in params.posonly_params])
+
+
+def has_annotations(tree: cst.FunctionDef | cst.Lambda) -> bool:
+    if isinstance(tree, cst.Lambda):
+        return False
+    return tree.returns is not None or any(p.annotation is not None for p in parameters_of(tree))
+
+
+def parameters_of(tree: cst.FunctionDef | cst.Lambda) -> Iterator[cst.Param]:
+    params = tree.params
+    yield from (*params.posonly_params, *params.params, *params.kwonly_params)
+    if isinstance(params.star_arg, cst.Param):
+        yield params.star_arg
+    if params.star_kwarg is not None:
+        yield params.star_kwarg
+
+
+def renamed(source: str, name: str) -> str:
+    """The definition without its decorators and under another name; nothing else is touched."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    for token in tokens:
+        if token.type == tokenize.NAME and token.string == "def":
+            old = next(tokens)
+            lines = source.splitlines(keepends=True)[token.start[0] - 1:]
+            row, column = old.start[0] - token.start[0], old.start[1]
+            lines[row] = lines[row][:column] + name + lines[row][column + len(old.string):]
+            return "".join(lines)
+    return source

@@ -1,0 +1,169 @@
+"""How each operation is written in the printed text when the user's own source is not used: one table per flavour.
+
+    neutral   Python's operators where they mean the same on lanes, `select`, `mod`, `floordiv`, `math.exp`, ...
+    numpy     the spellings of the NumPy engine, so that text and engine compute the same bits
+    numba     scalar Python as numba compiles it
+
+A spelling is an operator ("+", or "-" for one operand) or the name of a function.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from functools import cache
+from typing import Literal
+
+from pyflat.errors import InternalError
+from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.ops import PRIMITIVES, Accuracy
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.targets import numpy as numpy_target
+from pyflat.targets.text.expr import ATOM, UNARY, Call, Expr, Hole, Infix, Prefix, Ternary, Word
+
+Target = Literal["neutral", "numpy", "numba"]
+
+INVERTED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
+"""`not` of a comparison: always exact for eq and ne, for the others where no operand can be nan."""
+
+_BUILTIN = {"abs": "abs", "round_int": "round", "round_digits": "round", "to_float": "float", "exact_float": "float",
+            "to_int": "int"}
+_MATH = {"floor_int": "floor", "ceil_int": "ceil", "trunc": "trunc"}
+_PLAIN = {"floor", "ceil", "trunc", "rint", "floordiv", "mod", "pow", "ipow", "shl", "shr", "gather", "select"}
+"""Neutral names of what has no function of the same meaning in `math`."""
+
+_NUMBA = {"pow": "**", "ipow": "**", "floordiv": "//", "mod": "%", "shl": "<<", "shr": ">>", "floor": "np.floor",
+          "ceil": "np.ceil", "trunc": "np.trunc", "rint": "np.rint", "cbrt": "np.cbrt", "exp2": "np.exp2"}
+
+
+@cache
+def _sign(opcode: str, target: Target) -> str:
+    """The operator that spells `opcode`, "" when a function does."""
+    row = PRIMITIVES[opcode]
+    if target == "numpy":
+        text = numpy_target.spelling(Op(opcode, (), row.signatures[0][1]))
+        return "" if "(" in text else row.operator
+    if target == "numba" and opcode in _NUMBA:
+        return "" if "." in _NUMBA[opcode] else _NUMBA[opcode]
+    return row.operator if row.native else ""
+
+
+def keeps_operator(op: Op, target: Target) -> bool:
+    """Python's operator on lanes computes the bits of this operation."""
+    kinds = tuple(a.kind for a in op.args)
+    return kinds in PRIMITIVES[op.opcode].native or bool(_sign(op.opcode, target))
+
+
+def spell(op: Op, target: Target, *, single_use: frozenset[Value] | set[Value]) -> Expr:
+    """The expression of `op` over holes; `single_use` are the values that only one operation reads."""
+    args: list[Expr] = [Hole(a) for a in op.args]
+    if args and all(isinstance(a, Const) for a in op.args) and target == "numpy":
+        args[0] = _typed(op.args[0])
+    match op.opcode:
+        case "select":
+            return _select(op, args, target)
+        case "not":
+            return _negation(op, target, single_use)
+        case "gather":
+            return _gather(op, args[0], target)
+    sign = _sign(op.opcode, target)
+    if sign and len(args) == 2:
+        return Infix(args[0], f" {sign} ", args[1])
+    if sign:
+        return Prefix(sign, args[0])
+    return Call(function_name(op, target), args)
+
+
+def _typed(value: Value) -> Expr:
+    """A NumPy scalar: an operation on two Python numbers would be Python's own, and raise or leave 64 bits."""
+    assert isinstance(value, Const)
+    return Call({BOOL: "np.bool_", INT: "np.int64", FLOAT: "np.float64"}[value.kind], [literal(value, "numpy")])
+
+
+def _select(op: Op, args: list[Expr], target: Target) -> Expr:
+    cond, then, orelse = args
+    inner = op.args[0]
+    if isinstance(inner, Op) and inner.opcode == "not":
+        cond, then, orelse = Hole(inner.args[0]), orelse, then
+    if target == "numba":
+        return Ternary(cond, then, orelse)
+    return Call("np.where" if target == "numpy" else "select", [cond, then, orelse])
+
+
+def _negation(op: Op, target: Target, single_use: frozenset[Value] | set[Value]) -> Expr:
+    inner = op.args[0]
+    if isinstance(inner, Op) and inner in single_use and inner.opcode in INVERTED:
+        exact = inner.opcode in ("eq", "ne") or inner.args[0].kind is not FLOAT
+        if exact and not all(isinstance(a, Const) for a in inner.args):
+            left, right = inner.args
+            return Infix(Hole(left), f" {PRIMITIVES[INVERTED[inner.opcode]].operator} ", Hole(right))
+    if target == "neutral":
+        return Prefix("~", Hole(inner))
+    if target == "numba":
+        return Prefix("not ", Hole(inner), 5)
+    return Call("np.logical_not", [Hole(inner)])
+
+
+def _gather(op: Op, index: Expr, target: Target) -> Expr:
+    items = [literal(Const(op.kind, item), target) for item in op.attr("table")]
+    table = Call("", items)
+    if target == "numpy":
+        return Call("lanes.gather", [table, index])
+    return Call("gather", [table, index])
+
+
+def function_name(op: Op, target: Target) -> str:
+    """The name of the function that spells `op`."""
+    name = op.opcode
+    if target == "numpy":
+        return numpy_target.spelling(op).partition("(")[0]
+    if target == "numba" and name in _NUMBA:
+        return _NUMBA[name]
+    if name in _BUILTIN:
+        return _BUILTIN[name]
+    if name in _MATH and (name != "trunc" or target == "neutral"):
+        return "math." + _MATH[name] if name != "trunc" else "trunc"
+    if name in _PLAIN:
+        return name
+    if name.startswith("np_"):
+        return "np." + name[3:]
+    if hasattr(math, name):
+        return "math." + name
+    raise InternalError(f"the {target} text has no spelling of {name}")
+
+
+def literal(value: Const, target: Target) -> Expr:
+    """A constant as text; an undefined one is zero."""
+    number = value.value
+    if number is None:
+        return Word({BOOL: "False", INT: "0", FLOAT: "0.0"}[value.kind])
+    if isinstance(number, float) and not math.isfinite(number):
+        module = "math" if target == "neutral" else "np"
+        word = Word(f"{module}.nan" if math.isnan(number) else f"{module}.inf")
+        return Prefix("-", word) if number < 0 else word
+    text = repr(number)
+    return Word(text, UNARY if text.startswith("-") else ATOM)
+
+
+def calls(opcode: str) -> frozenset[str]:
+    """The last parts of function names with which a user writes this operation: asin, math.asin, np.arcsin."""
+    known = {"floor_int": {"floor"}, "ceil_int": {"ceil"}, "round_int": {"round"}, "round_digits": {"round"},
+             "to_int": {"int", "trunc"}, "to_float": {"float"}, "exact_float": {"float"}, "abs": {"abs", "fabs"},
+             "pow": {"pow"}, "ipow": {"pow"}}
+    if opcode in known:
+        return frozenset(known[opcode])
+    if opcode.startswith("np_"):
+        plain = opcode[3:]
+        return frozenset({plain, "a" + plain.removeprefix("arc") if plain.startswith("arc") else plain})
+    if PRIMITIVES[opcode].accuracy in (Accuracy.LIBM, Accuracy.CALL) or hasattr(math, opcode):
+        return frozenset({opcode})
+    return frozenset()
+
+
+def parse_number(text: str) -> bool | int | float | None:
+    """The number that a literal's text denotes."""
+    value: object = ast.literal_eval(text)
+    return value if isinstance(value, bool | int | float) else None
+
+
+KIND_NAMES: dict[Kind, str] = {BOOL: "bool", INT: "int", FLOAT: "float"}
