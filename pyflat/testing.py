@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib
 import inspect
 import math
 import struct
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pyflat.errors import FlattenError, InternalError
 from pyflat.ir.types import INT_MAX, INT_MIN
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ EDGE_INTS = (0, 1, -1, 2, 3, -2, 7, 63, 64, 255, 2**31, -(2**31), 2**53, 2**53 +
 _KINDS: dict[object, str] = {"f8": "f8", "f": "f8", "float": "f8", float: "f8",
                              "i8": "i8", "i": "i8", "int": "i8", int: "i8",
                              "b": "b", "bool": "b", bool: "b"}
+LANES = 16
+"""The most lanes in one batch of `verify`."""
 _DTYPES = {"f8": np.float64, "i8": np.int64, "b": np.bool_}
 
 
@@ -132,9 +136,11 @@ _Outcome = _Returned | _Raised
 
 
 def _run(fn: Callable[..., Any], args: Sequence[object]) -> _Outcome:
-    """What a call does. Any exception of the function under test is an outcome, not an error of ours."""
+    """What a call does. Any exception of the function under test is an outcome; a refusal is none."""
     try:
         return _Returned(fn(*args))
+    except (FlattenError, InternalError):
+        raise
     except Exception as error:  # noqa: BLE001 - the exception is the result that is compared
         return _Raised(type(error), str(error))
 
@@ -153,7 +159,7 @@ def verify(
 
     kinds     the kind of each argument ("f8", "i8", "b", or float, int, bool), by name or in order. Default: from
               the annotations, then from the default values, then float
-    examples  how many batches hypothesis tries; each has 1 to 8 lanes
+    examples  how many batches hypothesis tries; each has 1 to 16 lanes
     target    "numpy", "numba" or several
     static    values of arguments that are fixed while flattening
     ulps      how far float results may differ; 0 means bit for bit (elementary functions under
@@ -166,7 +172,7 @@ def verify(
     inputs and both results.
     """
     try:
-        from hypothesis import HealthCheck, Phase, given, settings
+        importlib.import_module("hypothesis")
     except ImportError as error:
         raise ImportError("pyflat.testing.verify needs hypothesis: pip install hypothesis") from error
     import pyflat
@@ -174,22 +180,33 @@ def verify(
     fixed = dict(static or {})
     names = _lane_names(fn, fixed)
     chosen = _settle_kinds(fn, names, kinds)
-    original = functools.partial(_call_named, fn, names, fixed)
-    for one in (target,) if isinstance(target, str) else tuple(target):
-        twin = pyflat.twin(fn, target=one, static=tuple(fixed), **options)
-        flat = functools.partial(_call_named, twin, names, fixed)
-
-        @settings(max_examples=examples, deadline=None, database=None, print_blob=False, derandomize=True,
-                  suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink))
-        @given(_batches(fn, chosen))
-        def check(rows: list[tuple[Any, ...]], flat: Callable[..., Any] = flat, one: str = one) -> None:
-            _check_batch(original, flat, rows, chosen, names, one, ulps)
-
-        check()
-
-
-def _call_named(fn: Callable[..., Any], names: Sequence[str], fixed: Mapping[str, Any], *args: Any) -> Any:
     parameters = inspect.signature(fn).parameters
+    original = functools.partial(_call_named, fn, parameters, names, fixed)
+    for one in (target,) if isinstance(target, str) else tuple(target):
+        wanted: dict[str, Any] = {**options, "target": one, "static": tuple(fixed)}
+        flat = functools.partial(_call_named, pyflat.twin(fn, **wanted), parameters, names, fixed)
+        check = functools.partial(_check_batch, original, flat, kinds=chosen, names=names, target=one, ulps=ulps)
+        _search(check, _batches(fn, chosen), examples)
+
+
+def _search(check: Callable[[list[tuple[Any, ...]]], None], batches: SearchStrategy[Any], examples: int) -> None:
+    """Run `check` on batches that hypothesis draws; it shrinks the first failing one."""
+    from hypothesis import HealthCheck, Phase, given, settings
+
+    @settings(max_examples=examples, deadline=None, database=None, print_blob=False, derandomize=True,
+              suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink))
+    @given(batches)
+    def run(rows: list[tuple[Any, ...]]) -> None:
+        check(rows)
+
+    run()
+
+
+def _call_named(
+    fn: Callable[..., Any], parameters: Mapping[str, inspect.Parameter], names: Sequence[str], fixed: Mapping[str, Any],
+    *args: Any,
+) -> Any:
+    """Call with lanes and fixed values as the signature wants them: by position as far as that goes."""
     given = {**dict(zip(names, args, strict=True)), **fixed}
     positional: list[Any] = []
     for name, parameter in parameters.items():
@@ -236,17 +253,19 @@ def _batches(fn: Callable[..., Any], kinds: Sequence[str]) -> SearchStrategy[lis
     near = boundary_values(fn)
     ints = [int(v) for v in near if abs(v) < 2.0**53 and v == int(v)]
     of_kind: dict[str, SearchStrategy[Any]] = {
-        "f8": st.sampled_from((*near, *EDGE_FLOATS)) | st.floats(-10, 10) | st.floats(),
-        "i8": st.sampled_from((*ints, *EDGE_INTS)) | st.integers(-20, 20) | st.integers(INT_MIN, INT_MAX),
+        "f8": st.one_of(st.sampled_from(near or EDGE_FLOATS), st.sampled_from(EDGE_FLOATS), st.floats(-10, 10), st.floats()),
+        "i8": st.one_of(st.sampled_from(ints or EDGE_INTS), st.sampled_from(EDGE_INTS), st.integers(-20, 20),
+                        st.integers(INT_MIN, INT_MAX)),
         "b": st.booleans(),
     }
-    return st.lists(st.tuples(*(of_kind[k] for k in kinds)), min_size=1, max_size=8)
+    return st.lists(st.tuples(*(of_kind[k] for k in kinds)), min_size=1, max_size=LANES)
 
 
 def _check_batch(
     original: Callable[..., Any],
     flat: Callable[..., Any],
     rows: list[tuple[Any, ...]],
+    *,
     kinds: Sequence[str],
     names: Sequence[str],
     target: str,

@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from tests.generator.program import Program
 
 KINDS = {"f": FLOAT, "i": INT, "b": BOOL}
 DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
+Target = Literal["numpy", "numba"]
 _numbers = itertools.count()
 
 
@@ -172,7 +173,7 @@ def _where(error: BaseException) -> str:
 
 
 def _check(
-    fn: Callable[..., Any], program: Program, rows: list[Lane], outcome: Outcome, targets: Sequence[str], deep: int
+    fn: Callable[..., Any], program: Program, rows: list[Lane], outcome: Outcome, targets: Sequence[Target], deep: int
 ) -> None:
     with warnings.catch_warnings(), np.errstate(all="raise"):
         warnings.simplefilter("error")
@@ -202,6 +203,7 @@ def check_stages(
     arguments: dict[str, Shape] = {n: Leaf(KINDS[k]) for n, k in zip(names, program.kinds, strict=True)}
     spec = specialise(fn, arguments)
     validate(spec.function)
+    result: Shape = spec.result
     stages: list[tuple[str, Function, bool]] = [("structured", spec.function, False)]
 
     def record(name: str, function: Function) -> None:
@@ -223,13 +225,13 @@ def check_stages(
             failure = _compare_stage(name, function, spec.result, row, want, suspects, outcome)
             if failure is not None:
                 outcome.failures.append(failure)
-                return spec.result
+                return result
     for row in rows:
         full, part = run(fused, row), run(values, row)
         if not full.suspect and not full.values[-1] and not all(map(same_bits, part.values, full.values)):
             outcome.failures.append(Failure("drop_faults", "the values slice differs from the fused form", row))
             break
-    return spec.result
+    return result
 
 
 def _compare_stage(
@@ -271,11 +273,11 @@ def columns(rows: Sequence[Lane], kinds: Sequence[str]) -> list[np.ndarray[Any, 
 
 
 def check_twin(
-    fn: Callable[..., Any], program: Program, rows: list[Lane], expected: list[Expected], shape: Shape, target: str
+    fn: Callable[..., Any], program: Program, rows: list[Lane], expected: list[Expected], shape: Shape, target: Target
 ) -> list[Failure]:
     import pyflat
 
-    twin = pyflat.twin(fn, target=target, math="libm")
+    twin = pyflat.twin(fn).with_options(target=target, math="libm")
     raising = [i for i, e in enumerate(expected) if isinstance(e, Raised)]
     unheld = [i for i, e in enumerate(expected) if isinstance(e, Returned) and outside(e.value, shape)]
     clean = [i for i in range(len(rows)) if i not in raising and i not in unheld]

@@ -1,0 +1,165 @@
+"""pyflat.testing: what users verify their twins with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyflat
+from pyflat.testing import boundary_values, in_kind, lane_of, neighbours, same_bits, verify
+
+
+def shade(x: float, t: float = 0.5, n: int = 3) -> float:
+    if x > t:
+        return (x - t) / x
+    return float(n) if x <= 7.25 else 0.0
+
+
+def guarded(x: float) -> float:
+    if x < 0:
+        raise ValueError(f"negative: {x}")
+    return x
+
+
+def pretend(original: Callable[..., Any], wrong: Callable[..., Any]) -> Callable[..., Any]:
+    """A replacement of pyflat.twin that gives `wrong`, lane by lane."""
+
+    def twin(fn: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+        assert fn is original
+        return lambda *columns: np.array([wrong(*(c.item() for c in row)) for row in zip(*columns)])
+
+    return twin
+
+
+# --- same_bits
+
+
+@pytest.mark.parametrize(("a", "b"), [(math.nan, -math.nan), (1, 1), (0.0, 0.0), ((1, (2.0,)), (1, (2.0,))), (True, np.True_),
+                                      (2.5, np.float64(2.5)), (np.array([math.nan, -0.0]), np.array([math.nan, -0.0]))])
+def test_same(a: object, b: object) -> None:
+    assert same_bits(a, b)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.0, -0.0), (1, True), (1, 1.0), (1.0, math.nextafter(1, 2)), ((1,), [1]), ((1,), (1, 2)),
+                                      (np.array([0.0]), np.array([-0.0])), (np.array([1]), np.array([1.0])),
+                                      (np.zeros(2), np.zeros(3)), (np.zeros(1), 0.0), (None, 0)])
+def test_not_same(a: object, b: object) -> None:
+    assert not same_bits(a, b)
+
+
+@pytest.mark.parametrize(("value", "like", "expected"), [(True, 1, 1), (1, 2.5, 1.0), (2**53 + 1, 1.0, 2**53 + 1), (1.5, 1, 1.5),
+                                                         ((1, True), (1.0, 2), (1.0, 1)), (False, 0.5, 0.0)])
+def test_in_kind(value: object, like: object, expected: object) -> None:
+    assert same_bits(in_kind(value, like), expected)
+
+
+def test_lane_of_nested_results() -> None:
+    assert lane_of((np.array([1, 2]), (np.array([0.5, 1.5]), 7)), 1, 2) == (2, (1.5, 7))
+
+
+# --- values
+
+
+def test_boundary_values_are_the_numbers_of_the_source_and_their_neighbours() -> None:
+    found = boundary_values(shade)
+    assert {7.25, math.nextafter(7.25, 8), math.nextafter(7.25, 7), 0.5, 6.25, -7.25} <= set(found)
+
+
+def test_neighbours_skip_what_no_float_holds() -> None:
+    assert neighbours([10**400]) == []
+
+
+# --- verify
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_a_right_twin_passes(target: str) -> None:
+    verify(shade, examples=40, target=target)
+
+
+def test_a_raising_function_passes_when_the_twin_raises_the_same() -> None:
+    verify(guarded, examples=40, target="numpy")
+
+
+def test_static_arguments() -> None:
+    def scaled(x: float, mode: str) -> float:
+        return x * 2 if mode == "double" else x
+
+    verify(scaled, static={"mode": "double"}, examples=20, target="numpy")
+
+
+def test_a_wrong_value_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(x: float, t: float, n: int) -> float:
+        return 0.0 if 7.25 == x <= t else shade(x, t, n)
+
+    monkeypatch.setattr(pyflat, "twin", pretend(shade, wrong))
+    with pytest.raises(AssertionError) as caught:
+        verify(shade, target="numpy")
+    assert "the numpy twin differs in lane 0 (x=" in str(caught.value)
+    assert "original: " in str(caught.value)
+    assert "twin: " in str(caught.value)
+
+
+def test_a_signed_zero_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    def identity(x: float) -> float:
+        return x
+
+    monkeypatch.setattr(pyflat, "twin", pretend(identity, lambda x: x + 0.0))
+    with pytest.raises(AssertionError, match=r"x=-0\.0"):
+        verify(identity, target="numpy")
+
+
+def test_a_missing_exception_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pyflat, "twin", pretend(guarded, abs))
+    with pytest.raises(AssertionError, match="raises ValueError: negative"):
+        verify(guarded, target="numpy")
+
+
+def test_another_message_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    def other(x: float) -> float:
+        if x < 0:
+            raise ValueError("another")
+        return x
+
+    monkeypatch.setattr(pyflat, "twin", pretend(guarded, other))
+    with pytest.raises(AssertionError, match="raises ValueError: another"):
+        verify(guarded, target="numpy")
+
+
+def test_kinds_come_from_annotations_defaults_and_the_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[type, ...]] = []
+
+    def three(a, b: int, c=True):
+        return a
+
+    def twin(fn: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+        def call(*columns: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+            seen.append(tuple(type(c[0].item()) for c in columns))
+            return columns[0]
+
+        return call
+
+    monkeypatch.setattr(pyflat, "twin", twin)
+    verify(three, examples=3, target="numpy")
+    verify(three, examples=3, target="numpy", kinds={"a": "i8", "c": float})
+    assert set(seen) == {(float, int, bool), (int, int, float)}
+
+
+@pytest.mark.parametrize("arguments", [{"kinds": {"z": "f8"}}, {"kinds": {"x": "complex"}}, {"static": {"z": 1}}])
+def test_wrong_arguments(arguments: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="verify"):
+        verify(shade, **arguments)
+
+
+def test_ulps_allow_small_differences(monkeypatch: pytest.MonkeyPatch) -> None:
+    def identity(x: float) -> float:
+        return x
+
+    monkeypatch.setattr(pyflat, "twin", pretend(identity, lambda x: math.nextafter(x, 0.0) if math.isfinite(x) else x))
+    verify(identity, target="numpy", ulps=1, examples=50)
+    with pytest.raises(AssertionError):
+        verify(identity, target="numpy", examples=50)
