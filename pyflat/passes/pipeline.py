@@ -8,14 +8,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from pyflat.errors import refuse
 from pyflat.ir.nodes import Function
 from pyflat.ir.validate import validate
-from pyflat.passes import convert_ifs, lower_exits
+from pyflat.passes import convert_ifs, fold_constants, lower_exits, prune_dead, share_subexpressions
 from pyflat.passes.record import Pass
 
 FLATTEN: tuple[Pass, ...] = (
     lower_exits.PASS,
     convert_ifs.PASS,
+    fold_constants.PASS,
+    share_subexpressions.PASS,
+    prune_dead.PASS,
 )
 
 
@@ -23,15 +27,29 @@ def flatten_ir(fn: Function, on_pass: Callable[[str, Function], None] | None = N
     """The flat form of a structured function; the results in its Yield, faults as operations.
 
     `on_pass(name, function)` is called after each pass. With PYFLAT_VALIDATE=1 in the environment the function
-    is validated before the first pass and after each. Raises FlattenError where `fn` has a rolled loop.
+    is validated before the first pass and after each. Raises FlattenError where `fn` has a rolled loop, or
+    nests deeper than Python's recursion limit allows.
     """
     checked = os.environ.get("PYFLAT_VALIDATE") == "1"
     if checked:
         validate(fn)
     for each in FLATTEN:
-        fn = each.run(fn)
+        fn = _run(each, fn)
         if checked:
             validate(fn)
         if on_pass is not None:
             on_pass(each.name, fn)
     return fn
+
+
+def _run(each: Pass, fn: Function) -> Function:
+    try:
+        return each.run(fn)
+    except RecursionError:
+        message = f"the branches of {fn.name} nest too deeply"
+        raise refuse(
+            "flatten/too-large",
+            message,
+            why="flattening recurses over the nesting of branches and calls, and Python's recursion limit was reached",
+            help="split the function, or turn a long elif chain into a table or a loop",
+        ) from None

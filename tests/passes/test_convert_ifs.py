@@ -137,6 +137,46 @@ func @f(%x: f8, %c: b, %d: b) -> (f8) flat @return {
 """)
 
 
+def test_nested_predicates_are_conjunctions_and_shared(check: Check) -> None:
+    check("""
+func @f(%x: f8, %c: b, %d: b) -> (f8) structured @return {
+  if %c {
+    if %d {
+      %y = sqrt %x : f8
+      %z = truediv %y, %x : f8
+      yield %z
+    } else {
+      yield undefined:f8
+    } -> (%z.1: f8)
+    if %d {
+      yield %z.1
+    } else {
+      yield 2.0
+    } -> (%u: f8)
+    yield %u
+  } else {
+    yield 1.0
+  } -> (%v: f8)
+  yield %v
+}
+""", """
+func @f(%x: f8, %c: b, %d: b) -> (f8) flat @return {
+  %y = sqrt %x : f8
+  %0 = lt %x, 0.0 : b
+  %1 = and %c, %d : b
+  %2 = and %1, %0 : b
+  fault %2 ValueError()
+  %z = truediv %y, %x : f8
+  %3 = eq %x, 0.0 : b
+  %4 = and %1, %3 : b
+  fault %4 ZeroDivisionError()
+  %u = select %d, %z, 2.0 : f8
+  %v = select %c, %u, 1.0 : f8
+  yield %v
+}
+""")
+
+
 def test_a_negated_condition_swaps_the_arms(check: Check) -> None:
     check("""
 func @f(%x: f8, %c: b) -> (f8) structured @return {

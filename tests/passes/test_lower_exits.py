@@ -216,6 +216,76 @@ func @f(%x: f8, %y: f8) -> (f8) structured @return {
 """)
 
 
+def test_regions_that_keep_their_exits_to_themselves_are_no_rungs() -> None:
+    """A function of many inlined callees with early returns, and one early return of its own: no mask."""
+    regions = "".join(f"""
+  region @frame.{i} {{
+    if %c {{
+      exit @frame.{i} {i}.0
+    }} else {{
+      yield
+    }}
+    yield %x
+  }} -> (%r.{i}: f8)""" for i in range(1, 20))
+    fn = parse_function(f"""
+func @f(%x: f8, %c: b, %d: b) -> (f8) structured @return {{{regions}
+  if %d {{
+    exit @return %x
+  }} else {{
+    yield
+  }}
+  yield %r.7
+}}
+""")
+    lowered = lower_exits(fn)
+    validate(lowered)
+    assert_same(fn, lowered)
+    assert count_ops(lowered) == 0
+
+
+def test_an_exit_with_two_values_has_an_accumulator_for_each(check: Check) -> None:
+    check("""
+func @f(%x: f8, %c: b, %d: b) -> (f8) structured @return {
+  region @frame {
+    if %c {
+      if %d {
+        exit @frame %x, 2.0
+      } else {
+        yield
+      }
+      yield
+    } else {
+      yield
+    }
+    yield 3.0, 4.0
+  } -> (%a: f8, %b: f8)
+  %0 = sub %a, %b : f8
+  yield %0
+}
+""", """
+func @f(%x: f8, %c: b, %d: b) -> (f8) structured @return {
+  if %c {
+    if %d {
+      yield true, %x, 2.0
+    } else {
+      yield false, undefined:f8, undefined:f8
+    } -> (%0: b, %a: f8, %b: f8)
+    yield %0, %a, %b
+  } else {
+    yield false, undefined:f8, undefined:f8
+  } -> (%1: b, %a.1: f8, %b.1: f8)
+  %2 = not %1 : b
+  if %2 {
+    yield 3.0, 4.0
+  } else {
+    yield %a.1, %b.1
+  } -> (%a.2: f8, %b.2: f8)
+  %3 = sub %a.2, %b.2 : f8
+  yield %3
+}
+""")
+
+
 # --- chunks
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pyflat.errors import InternalError
+from pyflat.errors import FlattenError, InternalError
 from pyflat.ir.build import const
-from pyflat.ir.nodes import Block, Exit, Function, If, Loop, Region, Yield, walk
+from pyflat.ir.nodes import Block, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Yield, walk
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
+from pyflat.ir.types import BOOL, FLOAT
 from pyflat.ir.validate import validate
 from pyflat.passes import lower_exits
 from pyflat.passes.pipeline import FLATTEN, flatten_ir
@@ -65,6 +66,29 @@ func @f(%x: f8) -> (f8) structured @return {
     monkeypatch.setenv("PYFLAT_VALIDATE", "1")
     with pytest.raises(InternalError):
         flatten_ir(broken)
+
+
+def nested(depth: int) -> Function:
+    """An elif chain: an If in the else arm of an If, and so on."""
+    x, label = Param(FLOAT, "x"), Label("return")
+    items: list[Item] = [Block([], Yield([const(-1.0)]))]
+    for i in range(depth):
+        cond = Op("gt", [x, const(float(i))], BOOL)
+        result = Param(FLOAT, "y")
+        arms: tuple[list[Item], list[Item]] = [Block([], Yield([const(float(i))]))], items
+        items = [Block([cond]), If(cond, *arms, [result]), Block([], Yield([result]))]
+    return Function("f", [x], items, label, [FLOAT])
+
+
+def test_an_elif_chain_of_hundreds_is_flattened() -> None:
+    fn = nested(200)
+    assert opcodes(flatten_ir(fn)).count("select") == 200
+
+
+def test_nesting_beyond_the_recursion_limit_is_refused() -> None:
+    with pytest.raises(FlattenError) as caught:
+        flatten_ir(nested(20_000))
+    assert caught.value.code == "flatten/too-large"
 
 
 def opcodes(fn: Function) -> list[str]:
