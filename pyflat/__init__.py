@@ -11,13 +11,20 @@
     shade.flat(xs, 0.5)          # an array: shade(x, 0.5) for every x
     print(shade.flat.source)     # the twin as text
     pyflat.twin(colorsys.rgb_to_hsv)(r, g, b)
+
+Importing pyflat loads nothing else: a public name is imported from its module when it is first used.
 """
 
-from pyflat.api import Flattened, flatten, twin
-from pyflat.errors import FlattenError, InternalError
-from pyflat.replay import LaneError, PerformanceWarning
-from pyflat.settings import Options, options, set_defaults
-from pyflat.twins import Twin
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyflat.api import Flattened, flatten, twin
+    from pyflat.errors import FlattenError, InternalError
+    from pyflat.replay import LaneError, PerformanceWarning
+    from pyflat.settings import Options, options, set_defaults
+    from pyflat.twins import Twin
 
 __version__ = "0.1.0"
 __all__ = [
@@ -33,3 +40,24 @@ __all__ = [
     "set_defaults",
     "twin",
 ]
+
+_HOME = {
+    "FlattenError": "errors", "Flattened": "api", "InternalError": "errors", "LaneError": "replay",
+    "Options": "settings", "PerformanceWarning": "replay", "Twin": "twins", "flatten": "api", "options": "settings",
+    "set_defaults": "settings", "twin": "api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'pyflat' has no attribute {name!r}", name=name)
+    found = getattr(import_module(f"pyflat.{home}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,8 +1,8 @@
 """The two ways to a twin: the decorator `flatten`, and `twin` for functions that are left untouched.
 
-Twins are cached as long as their function lives and no longer: `_states` is weak in the function and its values do
-not hold it; a twin object holds its function, and `_twins` is weak in the twin. A bound method is a new object at
-each access, so the twins of the last few are held.
+Twins are cached as long as their function lives and no longer: a twin object holds its function, and `_twins` is weak
+in the twin; what was compiled outlives the twin object (`pyflat.compiled.compilations`). A bound method is a new
+object at each access, so the twins of the last few are held.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from types import FunctionType, MethodType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 
 from pyflat.callables import unwrap
-from pyflat.compiled import Compilations
 from pyflat.settings import OptionArguments, Settings, resolve, settings
 from pyflat.twins import Twin
 
@@ -81,7 +80,6 @@ def flat_of(fn: object) -> Twin[..., Any] | None:
     return found if isinstance(found, Twin) and found.original is function else None
 
 
-_states: weakref.WeakKeyDictionary[Any, Compilations] = weakref.WeakKeyDictionary()
 _twins: weakref.WeakValueDictionary[tuple[Any, ...], Twin[..., Any]] = weakref.WeakValueDictionary()
 _bound: OrderedDict[tuple[Any, ...], Twin[..., Any]] = OrderedDict()
 _lock = threading.RLock()
@@ -99,7 +97,7 @@ def _cached(fn: Callable[P, R], chosen: Settings) -> Twin[P, R]:
     with _lock:
         found = _twins.get(key)
         if found is None:
-            found = Twin(fn, chosen, Compilations() if method else _state(fn))
+            found = Twin(fn, chosen)
             if chosen_static := dict(chosen).get("static"):
                 found.check_static(chosen_static)
             _twins[key] = found
@@ -109,13 +107,6 @@ def _cached(fn: Callable[P, R], chosen: Settings) -> Twin[P, R]:
             while len(_bound) > MAX_BOUND:
                 _bound.popitem(last=False)
     return cast("Twin[P, R]", found)
-
-
-def _state(fn: Any) -> Compilations:
-    try:
-        return _states.setdefault(fn, Compilations())
-    except TypeError:  # neither hashable nor weakly referable: an instance with __call__, kept by its twin only
-        return Compilations()
 
 
 def _decorate(chosen: Settings, fn: Callable[P, R]) -> Flattened[P, R]:

@@ -57,7 +57,7 @@ def _below(fn: object) -> object:
     inner = getattr(fn, "py_func", None)
     if isinstance(inner, FunctionType):
         return inner
-    call = getattr(type(fn), "__call__", None)
+    call = getattr(type(fn), "__call__", None)  # noqa: B004 - the function itself is wanted
     if isinstance(call, FunctionType):
         return MethodType(call, fn)
     name = getattr(fn, "__name__", None)

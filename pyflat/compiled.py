@@ -10,10 +10,11 @@ run code of the user (static calls, `__getattr__`) that uses other twins.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -33,11 +34,11 @@ MAX_ENTRIES = 256
 class Engine(Protocol):
     """A compiled flat function, see `pyflat.targets`."""
 
-    source: str
-
+    @property
+    def source(self) -> str: ...
     def __call__(
-        self, lanes: Sequence[npt.NDArray[Any] | np.generic], n: int
-    ) -> tuple[list[npt.NDArray[Any]], npt.NDArray[np.bool_] | None]: ...
+        self, lanes: Sequence[npt.NDArray[Any] | np.generic], n: int, /
+    ) -> tuple[list[npt.NDArray[Any]], npt.NDArray[Any] | None]: ...
 
 
 class Guarded(Protocol):
@@ -164,6 +165,19 @@ def _identity(fn: FunctionType) -> tuple[Hashable, ...]:
     """What can be exchanged in a function object itself."""
     keywords = fn.__kwdefaults__
     return _Same(fn.__code__), _Same(fn.__defaults__), None if keywords is None else static_key(keywords)
+
+
+_states: weakref.WeakKeyDictionary[Any, Compilations] = weakref.WeakKeyDictionary()
+
+
+def compilations(fn: object) -> Compilations:
+    """The entries of a callable, shared by all its twins and kept as long as it lives."""
+    if isinstance(fn, MethodType):
+        return Compilations()
+    try:
+        return _states.setdefault(fn, Compilations())
+    except TypeError:  # an instance with __call__ that is not hashable or has no weak references
+        return Compilations()
 
 
 def shape_key(shape: Shape) -> Hashable:

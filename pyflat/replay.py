@@ -49,11 +49,11 @@ class Replay:
         Returns the number of lanes that were run."""
         found = np.flatnonzero(suspect)
         run = self._runner()
-        for position, (lane, values) in enumerate(self._gather(found)):
+        for index, (lane, values) in enumerate(self._gather(found)):
             try:
                 patched = run(values)
             except Exception as error:  # noqa: BLE001 - whatever the original raises belongs to its caller
-                failed = error
+                failed, position = error, index
                 break
             for leaf, value in zip(leaves, patched, strict=True):
                 leaf[lane] = value
@@ -129,14 +129,14 @@ def call_plan(arguments: Mapping[str, Shape], parameters: Parameters) -> tuple[l
             plain[name] = {key: Fixed(value) for key, value in shape.value.items()}
         else:
             plain[name] = shape
-    bound = inspect.BoundArguments(parameters.signature, plain)  # type: ignore[arg-type]
+    bound = inspect.BoundArguments(parameters.signature, plain)
     return list(bound.args), dict(bound.kwargs)
 
 
 def _column(value: Any, shape: tuple[int, ...], where: tuple[Any, ...], count: int) -> list[Any]:
     """One leaf's Python scalars in some lanes, from the caller's own array: a uint64 keeps its value."""
     if isinstance(value, np.ndarray) and shape:
-        return np.broadcast_to(value, shape)[where].tolist()
+        return list(np.broadcast_to(value, shape)[where].tolist())
     return [value.item() if isinstance(value, np.ndarray | np.generic) else value] * count
 
 
@@ -151,11 +151,15 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
         case Record():
             if type(value) is not shape.cls:
                 raise LaneError(f"the function returned {value!r} here, and a {shape.cls.__name__} in other lanes")
-            parts = [getattr(value, name) for name in shape.names] if shape.names else list(value)  # type: ignore[call-overload]
+            parts = _parts(value, shape.names)
             if len(parts) != len(shape.items):
                 raise LaneError(f"the function returned {len(parts)} values here and {len(shape.items)} in other lanes")
             for part, item in zip(parts, shape.items, strict=True):
                 yield from fit(part, item)
+
+
+def _parts(value: Any, names: Sequence[str]) -> list[Any]:
+    return [getattr(value, name) for name in names] if names else list(value)
 
 
 def _fit_number(value: Any, kind: Kind) -> Any:

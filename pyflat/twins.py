@@ -6,34 +6,21 @@ import inspect
 import pickle
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
-from typing import Any, Generic, Literal, ParamSpec, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, Unpack, overload
 
-from pyflat import arrays, listing
 from pyflat.callables import Parameters, explain_method_call, unwrap
-from pyflat.compiled import Built, Compilations
-from pyflat.replay import PerformanceWarning, Replay
 from pyflat.settings import OptionArguments, Options, Settings, resolve
+
+if TYPE_CHECKING:
+    from pyflat import listing
+    from pyflat.calls import Caller, Stats
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
-
-LARGE_CALL = 100_000
-SLOW_SHARE = 0.01
-"""Above this share of replayed lanes a large call warns."""
-
-
-@dataclass(slots=True)
-class Stats:
-    """What a twin has done so far: calls, their lanes, and the lanes that were replayed through the original."""
-
-    calls: int = 0
-    lanes: int = 0
-    replayed: int = 0
+_making = threading.Lock()
 
 
 class Twin(Generic[P, R_co]):
@@ -46,7 +33,7 @@ class Twin(Generic[P, R_co]):
     Raises FlattenError where the original cannot be flattened, TypeError for arguments that are not lanes.
     """
 
-    def __init__(self, original: Callable[P, R_co], settings: Settings, compilations: Compilations):
+    def __init__(self, original: Callable[P, R_co], settings: Settings):
         callee = unwrap(original)
         function: FunctionType = callee.function
         self.original = original
@@ -55,12 +42,27 @@ class Twin(Generic[P, R_co]):
         self.__qualname__ = function.__qualname__.removesuffix(function.__name__) + self.__name__
         self.__module__ = function.__module__
         self.__doc__ = getattr(original, "__doc__", None) if isinstance(original, FunctionType) else function.__doc__
-        self.stats = Stats()
         self.settings = settings
         self._callee = callee
-        self._compilations = compilations
-        self._counting = threading.Lock()
-        self._warned = False
+        self._made: Caller | None = None
+
+    @property
+    def _caller(self) -> Caller:
+        return self._made or self._make_caller()
+
+    def _make_caller(self) -> Caller:
+        from pyflat.calls import Caller
+        from pyflat.compiled import compilations
+
+        with _making:
+            if self._made is None:
+                self._made = Caller(self._callee, self._parameters, compilations(self.original))
+            return self._made
+
+    @property
+    def stats(self) -> Stats:
+        """Calls, lanes and replayed lanes so far."""
+        return self._caller.stats
 
     @cached_property
     def _parameters(self) -> Parameters:
@@ -76,39 +78,8 @@ class Twin(Generic[P, R_co]):
     @overload
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        options = resolve(self.settings)
-        parameters = self._parameters
-        if options.static:
-            parameters.check_static(options.static)
         self._check_receiver(args)
-        call = arrays.classify(parameters.bind(args, kwargs), parameters, options.static)
-        built = self._compilations.get(self._callee.function, call.arguments, options)
-        return self._run(built, call)
-
-    def _run(self, built: Built, call: arrays.Call) -> Any:
-        lanes = arrays.prepare(call)
-        leaves, suspect = built.engine(lanes.inputs, lanes.count)
-        if lanes.suspect is not None:
-            suspect = lanes.suspect if suspect is None else suspect | lanes.suspect
-        replayed = 0
-        try:
-            if suspect is not None and suspect.any():
-                replayed = int(suspect.sum())
-                Replay(self._callee, self._parameters, call, lanes, built.result).patch(suspect, leaves)
-        finally:
-            self._count(lanes.count, replayed)
-        if replayed > SLOW_SHARE * lanes.count and lanes.count >= LARGE_CALL and not self._warned:
-            self._warned = True
-            text = (f"{self.__name__}: {replayed:,} of {lanes.count:,} lanes were run one by one through the original, "
-                    f"because an operation in them may overflow or fail")
-            warnings.warn(text, PerformanceWarning, stacklevel=3)
-        return arrays.collect(built.result, leaves, lanes)
-
-    def _count(self, lanes: int, replayed: int) -> None:
-        with self._counting:
-            self.stats.calls += 1
-            self.stats.lanes += lanes
-            self.stats.replayed += replayed
+        return self._caller(args, kwargs, resolve(self.settings))
 
     def _check_receiver(self, args: Sequence[Any]) -> None:
         """`obj.method.flat(5)` would bind 5 to self."""
@@ -146,9 +117,11 @@ class Twin(Generic[P, R_co]):
         target  None: neutral text with `select`; "numpy" or "numba": text that runs as it stands
         kinds   argument kinds, as "f8,i8,b" or ("float", "int", "bool"); else from annotations, from defaults, or float
         """
+        from pyflat import listing
+
         options = self.options
         self._parameters.check_static(options.static)
-        last = self._compilations.last(options)
+        last = self._caller.compilations.last(options)
         known = dict(last.arguments) if last else {}
         shapes = listing.argument_shapes(self._parameters, options, kinds, known)
         return listing.listing(self._callee.function, shapes, options, stage, target, self.__name__)
@@ -162,6 +135,8 @@ class Twin(Generic[P, R_co]):
     def function(self) -> Callable[..., Any]:
         """A plain function made from the NumPy text: inspect.getsource, tracebacks and pdb work on it. It computes
         the values only, without detecting failing lanes."""
+        from pyflat import listing
+
         made = listing.make_function(self.show(target="numpy"), self.__name__)
         made.__doc__ = made.__doc__ or self.__doc__
         return made
@@ -173,7 +148,7 @@ class Twin(Generic[P, R_co]):
 
     def __repr__(self) -> str:
         options = self.options
-        count = self._compilations.count(options)
+        count = self._caller.compilations.count(options)
         state = f"{count} kind{'s' * (count > 1)} compiled" if count else "not flattened yet"
         return f"<pyflat twin {self.__name__}{inspect.signature(self)}, target={options.target!r}, {state}>"
 

@@ -1,0 +1,159 @@
+"""Failing lanes: Python's own exception with the lane as a note, and patched lanes where the original returns."""
+
+import traceback
+import warnings
+
+import numpy as np
+import pytest
+
+import pyflat
+from pyflat import compiled, replay
+from pyflat.ir.build import const
+from pyflat.ir.nodes import Block, Function, Label, Op, Param, Yield
+from pyflat.ir.shape import Fixed, Leaf, Record
+from pyflat.ir.types import BOOL, FLOAT, INT
+from tests.runtime import functions as f
+
+
+def notes(error):
+    return getattr(error.value, "__notes__", [])
+
+
+def test_the_first_failing_lane_is_named():
+    xs = np.array([1.0, 2.0, 0.0, 4.0, 0.0])
+    with pytest.raises(ZeroDivisionError, match="^float division by zero") as error:
+        pyflat.twin(f.inverse)(xs)
+    assert error.value.args == ("float division by zero",)
+    assert notes(error) == ['lane 2 (x=0.0); 2 of 5 lanes failed; errors="unchecked" skips detection']
+    assert "inverse" in [frame.name for frame in traceback.extract_tb(error.value.__traceback__)]
+    assert error.value.__context__ is None
+
+
+def test_each_lane_has_its_own_exception():
+    twin = pyflat.twin(f.checked)
+    with pytest.raises(ValueError, match=r"^negative: -1.5\nlane 1 "):
+        twin(np.array([1.0, -1.5, 1.0]), np.array([1.0, 1.0, 0.0]))
+    with pytest.raises(ZeroDivisionError) as error:
+        twin(np.array([1.0, 1.0, -1.0]), np.array([1.0, 0.0, 1.0]))
+    assert notes(error) == ['lane 1 (x=1.0, y=0.0); 2 of 3 lanes failed; errors="unchecked" skips detection']
+
+
+def test_lanes_of_several_axes_are_named_by_index():
+    with pytest.raises(ZeroDivisionError) as error:
+        pyflat.twin(f.checked)(np.ones((2, 3)), np.array([1.0, 1.0, 0.0]))
+    assert notes(error)[0].startswith("lane (0, 2) (x=1.0, y=0.0); 2 of 6 lanes failed")
+
+
+def test_scalar_calls_have_no_lane():
+    for x in (0.0, np.float64(0.0)):
+        with pytest.raises(ZeroDivisionError) as error:
+            pyflat.twin(f.inverse)(x)
+        assert notes(error) == []
+
+
+def test_lanes_that_return_are_patched():
+    a = np.array([2, 2**40, 3])
+    b = np.array([3, 2**40, 5])
+    twin = pyflat.twin(f.modular)
+    assert twin(a, b).tolist() == [6, 2**80 % 1000, 15]
+
+
+def test_unchecked_detects_nothing():
+    got = pyflat.twin(f.inverse, errors="unchecked")(np.array([2.0, 0.0]))
+    assert got[0] == 0.5
+
+
+def test_an_int_beyond_64_bits_is_a_lane_error():
+    with pytest.raises(pyflat.LaneError, match="does not fit into 64 bits") as error:
+        pyflat.twin(f.product)(np.array([1, 2**40]), 2**40)
+    assert notes(error)[0].startswith("lane 1 (a=1099511627776, b=1099511627776); 1 of 2 lanes failed")
+    assert issubclass(pyflat.LaneError, ValueError)
+
+
+def test_counting_is_bounded(monkeypatch):
+    monkeypatch.setattr(replay, "MAX_COUNTED", 10)
+    with pytest.raises(ZeroDivisionError) as error:
+        pyflat.twin(f.inverse)(np.zeros(100))
+    assert notes(error)[0].startswith("lane 0 (x=0.0); at least 11 of 100 lanes failed")
+
+
+def test_keyboard_interrupt_passes():
+    def interrupted(x):
+        if x > 1.0:
+            raise KeyboardInterrupt
+        return x
+
+    with pytest.raises(KeyboardInterrupt):
+        pyflat.twin(suspicious(interrupted))(np.array([0.0, 2.0]))
+
+
+def test_statistics_and_the_performance_warning():
+    fn = suspicious(lambda x: x)
+    twin = pyflat.twin(fn)
+    twin(np.ones(10))
+    assert (twin.stats.calls, twin.stats.lanes, twin.stats.replayed) == (1, 10, 10)
+    with pytest.warns(pyflat.PerformanceWarning, match="100,000 of 100,000 lanes") as caught:
+        twin(np.ones(100_000))
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        twin(np.ones(100_000))
+
+
+_marked = {}
+
+
+def suspicious(fn):
+    """Mark `fn` so that all its lanes are suspect, by a hand-made flat function `x -> x`."""
+    _marked[fn] = True
+    return fn
+
+
+@pytest.fixture(autouse=True)
+def _all_suspect(builds, monkeypatch):
+    below = compiled.build
+
+    def build(fn, arguments, options):
+        if fn not in _marked:
+            return below(fn, arguments, options)
+        from pyflat.passes.gather_suspects import gather_suspects
+        from pyflat.targets import numpy
+
+        x = Param(FLOAT, "x")
+        always = Op("eq", (const(1.0), const(1.0)), BOOL)
+        same = Op("add", (x, const(0.0)), FLOAT)
+        fault = Op("fault", (Op("ge", (same, const(-1e300)), BOOL),), BOOL, attrs=(("fault", None),))
+        block = Block([same, always, fault.args[0], fault], Yield([same]))
+        flat = Function("same", [x], [block], Label("same"), [FLOAT], "flat")
+
+        class Always:
+            def stale(self):
+                return None
+
+        return compiled.Built(numpy.compile(gather_suspects(flat)), Leaf(FLOAT), Always(), arguments)
+
+    monkeypatch.setattr(compiled, "build", build)
+
+
+@pytest.mark.parametrize(("value", "shape", "leaves"), [
+    (True, Leaf(BOOL), [True]), (np.bool_(True), Leaf(BOOL), [True]),
+    (3, Leaf(INT), [3]), (True, Leaf(INT), [1]), (3.0, Leaf(INT), [3]),
+    (3, Leaf(FLOAT), [3.0]), (np.float32(0.5), Leaf(FLOAT), [0.5]), (10**15, Leaf(FLOAT), [1e15]),
+    (None, Fixed(None), []), ("a", Fixed("a"), []), (float("nan"), Fixed(float("nan")), []),
+    ((1, 2.0), Record(tuple, (), (Leaf(INT), Leaf(FLOAT))), [1, 2.0]),
+    (f.Point(1.0, 2.0), Record(f.Point, ("x", "y"), (Leaf(FLOAT), Leaf(FLOAT))), [1.0, 2.0]),
+])
+def test_returned_values_that_fit(value, shape, leaves):
+    assert [(type(v), v) for v in replay.fit(value, shape)] == [(type(v), v) for v in leaves]
+
+
+@pytest.mark.parametrize(("value", "shape"), [
+    (None, Leaf(FLOAT)), (1j, Leaf(FLOAT)), ("1", Leaf(FLOAT)), (2**53 + 1, Leaf(FLOAT)), (10**400, Leaf(FLOAT)),
+    (2**63, Leaf(INT)), (0.5, Leaf(INT)), (float("nan"), Leaf(INT)), (float("inf"), Leaf(INT)),
+    (1, Leaf(BOOL)), (0.0, Fixed(None)), (0, Fixed(False)), (-0.0, Fixed(0.0)), ("b", Fixed("a")),
+    ((1,), Record(tuple, (), (Leaf(INT), Leaf(INT)))), ([1, 2], Record(tuple, (), (Leaf(INT), Leaf(INT)))),
+    (f.Pair(1, 2), Record(tuple, (), (Leaf(INT), Leaf(INT)))),
+])
+def test_returned_values_that_no_lane_holds(value, shape):
+    with pytest.raises(pyflat.LaneError, match="^the function returned"):
+        list(replay.fit(value, shape))
