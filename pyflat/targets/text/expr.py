@@ -243,7 +243,7 @@ def flat(expr: Expr) -> str:
 
 
 def _arguments(call: Call) -> list[str]:
-    texts = [flat(a) for a in call.args]
+    texts = [_guarded(a, 0 if call.head else TERNARY + 1) for a in call.args]
     return [f"{key}={text}" if key else text for key, text in zip(_keys(call), texts, strict=True)]
 
 
@@ -264,12 +264,14 @@ def layout(prefix: str, expr: Expr, indent: str, suffix: str = "") -> list[str]:
         case Call() if expr.args:
             lines = [f"{indent}{prefix}{expr.head}("]
             for key, arg in zip(_keys(expr), expr.args, strict=True):
+                if not expr.head and isinstance(arg, Ternary):
+                    arg = Paren(arg)
                 lines += layout(f"{key}=" if key else "", arg, indent + STEP, ",")
             return [*lines, f"{indent}){suffix}"]
         case Infix() | Ternary():
             return [f"{indent}{prefix}(", *_broken(expr, indent + STEP), f"{indent}){suffix}"]
         case Paren():
-            return layout(prefix, expr.inner, indent, suffix) if isinstance(expr.inner, Infix) else [
+            return layout(prefix, expr.inner, indent, suffix) if isinstance(expr.inner, Infix | Ternary) else [
                 indent + prefix + text + suffix]
         case _:
             return [indent + prefix + text + suffix]

@@ -89,7 +89,7 @@ class _Folding:
         taken.sort(key=lambda op: self.width[op])
         deepest = 0
         for operand in taken:
-            if width + self.width[operand] > MAX_WIDTH:
+            if consumer is not None and width + self.width[operand] > MAX_WIDTH:
                 width += 2
                 continue
             width += self.width[operand]
@@ -103,7 +103,8 @@ class _Folding:
         value = hole.value
         if not isinstance(value, Op) or self.uses[value] != 1:
             return False
-        if own + self.depth[value] > MAX_DEPTH or self.width[value] > MAX_OPERAND:
+        widest = MAX_WIDTH if consumer is None else MAX_OPERAND
+        if own + self.depth[value] > MAX_DEPTH or self.width[value] > widest:
             return False
         if not value.name:
             return True

@@ -81,7 +81,7 @@ def _module(spec: Specialised, target: Target, constants: dict[str, Const], defi
             aliases: dict[str, str]) -> str:
     """Header, imports, captured constants, decorator, definition."""
     text = "\n".join(definition)
-    lines = [source.header(spec, target)]
+    lines = source.header(spec, target)
     if target != "neutral":
         lines += _imports(spec, target, text, aliases)
     if constants:
@@ -94,18 +94,16 @@ def _module(spec: Specialised, target: Target, constants: dict[str, Const], defi
 
 
 def _imports(spec: Specialised, target: Target, text: str, aliases: dict[str, str]) -> list[str]:
-    lines = ["from __future__ import annotations", ""] if source.has_annotations(spec.captured.tree) else []
+    """Import lines in the usual groups, and other names for what a parameter hides."""
     needed = {"np"} if target == "numpy" else {"numba"}
     needed |= {word for word in IMPORTS if aliases.get(word, word) + "." in text}
-    for word in ("math", "numba", "np", "lanes"):
-        if word not in needed:
-            continue
-        if word == "lanes" and len(lines) > 0:
-            lines.append("")
-        lines.append(IMPORTS[word])
-        if word in aliases:
-            lines.append(f"{aliases[word]} = {word}")
-    return lines + [f"{alias} = {word}" for word, alias in aliases.items() if word not in IMPORTS]
+    groups = [["from __future__ import annotations"] if source.has_annotations(spec.captured.tree) else []]
+    groups += [[IMPORTS[word] for word in group if word in needed] for group in (["math"], ["numba", "np"], ["lanes"])]
+    groups.append([f"{alias} = {word}" for word, alias in aliases.items()])
+    lines: list[str] = []
+    for group in filter(None, groups):
+        lines += ["", *group] if lines else group
+    return lines
 
 
 class _Printer:

@@ -30,11 +30,12 @@ MEANING = {
 }
 
 
-def header(spec: Specialised, target: Target) -> str:
-    """The comment that says what the text is the twin of, and for which kinds."""
+def header(spec: Specialised, target: Target) -> list[str]:
+    """The comment that says what the text is the twin of, for which kinds, and how it is to be read."""
     captured = spec.captured
     kinds = ", ".join(f"{name}: {kind_text(shape)}" for name, shape in spec.arguments.items())
-    return f"# pyflat twin of {module_name(captured)}:{qualified_name(captured)} for ({kinds}); {MEANING[target]}"
+    title = f"# pyflat twin of {module_name(captured)}:{qualified_name(captured)}, kinds ({kinds})"
+    return [title, f"# {MEANING[target]}"]
 
 
 def module_name(captured: Captured) -> str:
