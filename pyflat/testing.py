@@ -17,17 +17,18 @@ import struct
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pyflat.errors import FlattenError, InternalError
-from pyflat.ir.types import INT_MAX, INT_MIN
+from pyflat.ir.types import EXACT_INT, INT_MAX, INT_MIN
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["boundary_values", "same_bits", "verify"]
+__all__ = ["DifferenceError", "boundary_values", "same_bits", "verify"]
 
 EDGE_FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, 3.0, -2.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e-300,
                1e300, 1.7976931348623157e308, 2.0**53, 2.0**53 + 2, 2.0**63, -(2.0**63), math.inf, -math.inf, math.nan)
@@ -37,7 +38,8 @@ _KINDS: dict[object, str] = {"f8": "f8", "f": "f8", "float": "f8", float: "f8",
                              "i8": "i8", "i": "i8", "int": "i8", int: "i8",
                              "b": "b", "bool": "b", bool: "b"}
 LANES = 16
-"""The most lanes in one batch of `verify`."""
+"""The most lanes in one batch that hypothesis draws."""
+SWEPT = 1500
 _DTYPES = {"f8": np.float64, "i8": np.int64, "b": np.bool_}
 
 
@@ -159,7 +161,7 @@ def verify(
 
     kinds     the kind of each argument ("f8", "i8", "b", or float, int, bool), by name or in order. Default: from
               the annotations, then from the default values, then float
-    examples  how many batches hypothesis tries; each has 1 to 16 lanes
+    examples  how many batches of 1 to 16 lanes hypothesis tries, after a sweep over edge values
     target    "numpy", "numba" or several
     static    values of arguments that are fixed while flattening
     ulps      how far float results may differ; 0 means bit for bit (elementary functions under
@@ -186,17 +188,67 @@ def verify(
         wanted: dict[str, Any] = {**options, "target": one, "static": tuple(fixed)}
         flat = functools.partial(_call_named, pyflat.twin(fn, **wanted), parameters, names, fixed)
         check = functools.partial(_check_batch, original, flat, kinds=chosen, names=names, target=one, ulps=ulps)
+        _sweep(check, fn, chosen)
         _search(check, _batches(fn, chosen), examples)
 
 
-def _search(check: Callable[[list[tuple[Any, ...]]], None], batches: SearchStrategy[Any], examples: int) -> None:
+Row = tuple[Any, ...]
+Check = Callable[[list[Row]], None]
+
+
+class DifferenceError(AssertionError):
+    """A lane in which twin and original differ."""
+
+    def __init__(self, message: str, row: Row):
+        super().__init__(message)
+        self.row = row
+
+
+def _sweep(check: Check, fn: Callable[..., Any], kinds: Sequence[str]) -> None:
+    """Many lanes at once, from boundary and edge values; a failing one is made simple value by value."""
+    near = boundary_values(fn)
+    ints = [int(v) for v in near if abs(v) < EXACT_INT and v == int(v)]
+    rng = Random(0)
+    of_kind: dict[str, Callable[[], Any]] = {
+        "f8": lambda: rng.choice(rng.choice((near, near, EDGE_FLOATS, (rng.uniform(-10, 10),))) or EDGE_FLOATS),
+        "i8": lambda: rng.choice(rng.choice((ints, ints, EDGE_INTS, (rng.randint(-20, 20),))) or EDGE_INTS),
+        "b": lambda: rng.random() < 0.5,
+    }
+    rows = [tuple(of_kind[kind]() for kind in kinds) for _ in range(SWEPT)]
+    try:
+        check(rows)
+    except DifferenceError as difference:
+        found = _simplest(check, difference, kinds, near)
+    else:
+        return
+    raise found from None
+
+
+def _simplest(check: Check, difference: DifferenceError, kinds: Sequence[str], near: Sequence[float]) -> DifferenceError:
+    """The difference with each value replaced by the first simple one that still shows it."""
+    simple: dict[str, Sequence[Any]] = {"f8": (0.0, 1.0, -1.0, 2.0, 0.5, *near), "i8": (0, 1, -1, 2, 3), "b": (False,)}
+    for column, kind in enumerate(kinds):
+        for value in simple[kind]:
+            if repr(value) == repr(difference.row[column]):
+                break
+            row = (*difference.row[:column], value, *difference.row[column + 1:])
+            try:
+                check([row])
+            except DifferenceError as simpler:
+                difference = simpler
+                break
+    return difference
+
+
+def _search(check: Callable[[list[Row]], None], batches: SearchStrategy[Any], examples: int) -> None:
     """Run `check` on batches that hypothesis draws; it shrinks the first failing one."""
     from hypothesis import HealthCheck, Phase, given, settings
 
     @settings(max_examples=examples, deadline=None, database=None, print_blob=False, derandomize=True,
-              suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink))
+              report_multiple_bugs=False, suppress_health_check=list(HealthCheck),
+              phases=(Phase.generate, Phase.shrink))
     @given(batches)
-    def run(rows: list[tuple[Any, ...]]) -> None:
+    def run(rows: list[Row]) -> None:
         check(rows)
 
     run()
@@ -247,13 +299,14 @@ def _settle_kinds(
     return [_KINDS[wanted[name]] for name in names]
 
 
-def _batches(fn: Callable[..., Any], kinds: Sequence[str]) -> SearchStrategy[list[tuple[Any, ...]]]:
+def _batches(fn: Callable[..., Any], kinds: Sequence[str]) -> SearchStrategy[list[Row]]:
     from hypothesis import strategies as st
 
     near = boundary_values(fn)
-    ints = [int(v) for v in near if abs(v) < 2.0**53 and v == int(v)]
+    ints = [int(v) for v in near if abs(v) < EXACT_INT and v == int(v)]
     of_kind: dict[str, SearchStrategy[Any]] = {
-        "f8": st.one_of(st.sampled_from(near or EDGE_FLOATS), st.sampled_from(EDGE_FLOATS), st.floats(-10, 10), st.floats()),
+        "f8": st.one_of(st.sampled_from(near or EDGE_FLOATS), st.sampled_from(EDGE_FLOATS), st.floats(-10, 10),
+                        st.floats()),
         "i8": st.one_of(st.sampled_from(ints or EDGE_INTS), st.sampled_from(EDGE_INTS), st.integers(-20, 20),
                         st.integers(INT_MIN, INT_MAX)),
         "b": st.booleans(),
@@ -264,7 +317,7 @@ def _batches(fn: Callable[..., Any], kinds: Sequence[str]) -> SearchStrategy[lis
 def _check_batch(
     original: Callable[..., Any],
     flat: Callable[..., Any],
-    rows: list[tuple[Any, ...]],
+    rows: list[Row],
     *,
     kinds: Sequence[str],
     names: Sequence[str],
@@ -279,17 +332,17 @@ def _check_batch(
         lane = failing[0]
         if got != expected[lane]:
             shown = str(got) if isinstance(got, _Raised) else "returns"
-            raise AssertionError(_report(target, lane, names, rows[lane], expected[lane], shown))
+            raise DifferenceError(_report(target, lane, names, rows[lane], expected[lane], shown), rows[lane])
         rows = [row for i, row in enumerate(rows) if i not in failing]
         expected = [outcome for outcome in expected if isinstance(outcome, _Returned)]
         got = _run(flat, _columns(rows, kinds)) if rows else _Returned(())
     for lane, outcome in enumerate(expected):
         assert isinstance(outcome, _Returned)
         if isinstance(got, _Raised):
-            raise AssertionError(_report(target, lane, names, rows[lane], outcome, str(got)))
+            raise DifferenceError(_report(target, lane, names, rows[lane], outcome, str(got)), rows[lane])
         value = lane_of(got.value, lane, len(rows))
         if not _close(in_kind(outcome.value, value), value, ulps):
-            raise AssertionError(_report(target, lane, names, rows[lane], outcome, repr(value)))
+            raise DifferenceError(_report(target, lane, names, rows[lane], outcome, repr(value)), rows[lane])
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], kinds: Sequence[str]) -> list[np.ndarray[Any, Any]]:
