@@ -20,7 +20,6 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -294,13 +293,14 @@ def _status() -> tuple[Callable[[int], int], Callable[[int], int]]:
     return prototype(library_symbol("fegetenv")), prototype(library_symbol("fesetenv"))
 
 
-@contextmanager
-def saved_status() -> Iterator[None]:
-    """Leave the floating-point status flags and modes of this thread as they were."""
-    get, put = _status()
-    buffer = (ctypes.c_char * FENV_BYTES)()
-    get(ctypes.addressof(buffer))
-    try:
-        yield
-    finally:
-        put(ctypes.addressof(buffer))
+class saved_status:  # noqa: N801 - a context manager is used like a function
+    """Leaves the floating-point status flags and modes of this thread as they were."""
+
+    __slots__ = ("_buffer",)
+
+    def __enter__(self) -> None:
+        self._buffer = ctypes.create_string_buffer(FENV_BYTES)
+        _status()[0](ctypes.addressof(self._buffer))
+
+    def __exit__(self, *exception: object) -> None:
+        _status()[1](ctypes.addressof(self._buffer))

@@ -19,7 +19,7 @@ from llvmlite import ir
 from pyflat import lanes, libm
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Op
-from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
+from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MIN, Kind
 
 I1, I8, I32, I64, F64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.DoubleType()
@@ -402,9 +402,8 @@ def _library_call(name: str) -> Emit:
 _NUMPY_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
                 "arctanh": "atanh", "arctan2": "atan2", "power": "pow"}
 
-for _row in PRIMITIVES.values():
-    if _row.name not in EMITTERS | OPERATORS and (_row.accuracy in (Accuracy.LIBM, Accuracy.CALL) or _row.name in libm.NAMES):
-        EMITTERS[_row.name] = _library_call(_row.name)
+for _name in libm.NAMES | libm.CALLED:
+    EMITTERS.setdefault(_name, _library_call(_name))
 for _name in (*NUMPY_UNARY, *NUMPY_BINARY):
     _own = _NUMPY_NAMES.get(_name, _name)
     EMITTERS["np_" + _name] = EMITTERS[_own]
