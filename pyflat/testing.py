@@ -224,7 +224,9 @@ def _sweep(check: Check, fn: Callable[..., Any], kinds: Sequence[str]) -> None:
     raise found from None
 
 
-def _simplest(check: Check, difference: DifferenceError, kinds: Sequence[str], near: Sequence[float]) -> DifferenceError:
+def _simplest(
+    check: Check, difference: DifferenceError, kinds: Sequence[str], near: Sequence[float]
+) -> DifferenceError:
     """The difference with each value replaced by the first simple one that still shows it."""
     simple: dict[str, Sequence[Any]] = {"f8": (0.0, 1.0, -1.0, 2.0, 0.5, *near), "i8": (0, 1, -1, 2, 3), "b": (False,)}
     for column, kind in enumerate(kinds):

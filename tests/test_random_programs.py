@@ -11,8 +11,8 @@ import functools
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.generator import Program, check_program, generate, programs
-from tests.generator.shrink import candidates
+from tests.generator import Failure, Program, check_program, generate, programs
+from tests.generator.shrink import candidates, minimise
 
 BATCH = 20
 PROGRAMS = 300
@@ -63,6 +63,17 @@ def test_candidates_of_the_shrinker_are_programs() -> None:
     found = list(candidates(source))
     assert len(found) > 50
     assert all(compile(text, "candidate", "exec") for text in found if text.strip())
+
+
+def test_the_shrinker_keeps_what_the_failure_needs() -> None:
+    program = next(p for p in map(generate, range(100)) if "math.sqrt(abs(" in p.source and len(p.source) > 1500)
+    found = Failure("pretended", "uses a root")
+
+    def fails(candidate: Program) -> Failure | None:
+        return found if "math.sqrt(abs(" in candidate.source else None
+
+    smaller, _ = minimise(program, found, fails, seconds=30)
+    assert smaller.source.count("\n") <= 4
 
 
 FOUND: dict[str, Program] = {}
