@@ -133,8 +133,7 @@ def round_digits(x: Lanes, digits: Lanes) -> Lanes:
     rest = product - whole
     whole = whole + ((rest == 0.5) & (error > 0.0)) - ((rest == -0.5) & (error < 0.0))
     decided = within & (np.abs(product) < 2.0**51)
-    result = np.asarray(np.where(decided, whole / ten, x))
-    result = np.copysign(result, x)
+    result = np.asarray(np.copysign(np.where(decided, whole / ten, x), x))
     unsure = ~(decided | (within & ~(np.abs(x) < 2.0**52)))
     if np.any(unsure):
         python = libm.total("round_digits")

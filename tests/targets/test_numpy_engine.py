@@ -1,0 +1,168 @@
+"""The NumPy engine: the interpreter's bits in every lane that is not suspect, fresh results, blocks, no warnings."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pyflat.ir.nodes import FALSE, TRUE, Const, Op
+from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES
+from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.targets import numpy as target
+from tests.targets.flat_functions import (
+    CASE_IDS,
+    CASES,
+    DAG_PARAMS,
+    EDGES,
+    STRAIGHT,
+    assert_is_interp,
+    columns,
+    identity,
+    one_operation,
+    random_dag,
+    rows_of,
+)
+
+
+@pytest.mark.parametrize(("opcode", "kinds", "result"), CASES, ids=CASE_IDS)
+def test_every_operation_is_the_interpreters(opcode, kinds, result):
+    fn = one_operation(opcode, kinds, result)
+    if opcode.startswith("np_"):
+        fn = one_operation(opcode, kinds, result)
+        rows = rows_of(kinds)
+        (values,), suspects = target.compile(fn)(columns(kinds, rows), len(rows))
+        with np.errstate(all="ignore"):
+            expected = getattr(np, opcode.removeprefix("np_"))(*columns(kinds, rows))
+        keep = np.ones(len(rows), bool) if opcode != "np_power" else columns(kinds, rows)[1] != 0.5
+        assert suspects is None
+        assert np.array_equal(values.view(np.int64)[keep & ~np.isnan(expected)], expected.view(np.int64)[keep & ~np.isnan(expected)])
+        assert np.isnan(values[keep & np.isnan(expected)]).all()
+        return
+    assert_is_interp(fn, target.compile(fn), rows_of(kinds))
+
+
+@pytest.mark.parametrize("base", EDGES[FLOAT])
+def test_numpy_power_of_one_half_is_what_numpy_gives_for_scalars(base):
+    fn = one_operation("np_power", (FLOAT, FLOAT), FLOAT)
+    (values,), _ = target.compile(fn)([np.array([base, base]), np.array([0.5, 0.5])], 2)
+    with np.errstate(all="ignore"):
+        expected = np.power(base, 0.5)
+    assert np.array_equal(values, [expected] * 2, equal_nan=True)
+    assert (np.signbit(values) == np.signbit(expected)).all()
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_functions_are_the_interpreters(seed):
+    fn = random_dag(60, seed)
+    assert_is_interp(fn, target.compile(fn), rows_of(DAG_PARAMS, 100, 200))
+
+
+@pytest.mark.parametrize("n", [0, 1, target.BLOCK - 1, target.BLOCK, target.BLOCK + 1, 40_000])
+def test_results_do_not_depend_on_the_block_a_lane_is_in(n):
+    fn = random_dag(40, 3)
+    engine = target.compile(fn)
+    rows = rows_of(DAG_PARAMS, 50, 50)
+    whole = [np.resize(column, n) for column in columns(DAG_PARAMS, rows)]
+    results, suspects = engine(whole, n)
+    few, few_suspects = engine(columns(DAG_PARAMS, rows), len(rows))
+    assert all(len(result) == n for result in results)
+    for result, pattern in zip(results, few, strict=True):
+        assert result.tobytes() == np.resize(pattern, n).tobytes() if n else result.size == 0
+    assert (suspects is None) == (n == 0)
+    if suspects is not None:
+        assert np.array_equal(suspects, np.resize(few_suspects, n))
+
+
+@pytest.mark.parametrize("uniform", range(16))
+def test_uniform_arguments_are_scalars(uniform):
+    fn = random_dag(50, 11)
+    engine = target.compile(fn)
+    row = rows_of(DAG_PARAMS, 30, 30)[-1]
+    rows = [tuple(row[k] if uniform >> k & 1 else other[k] for k in range(4)) for other in rows_of(DAG_PARAMS, 30, 30)]
+    lanes = columns(DAG_PARAMS, rows)
+    results, suspects = engine(lanes, len(rows))
+    mixed, mixed_suspects = engine([lane[0] if uniform >> k & 1 else lane for k, lane in enumerate(lanes)], len(rows))
+    marked = np.zeros(len(rows), bool) if suspects is None else suspects
+    assert np.array_equal(marked, np.zeros(len(rows), bool) if mixed_suspects is None else mixed_suspects)
+    for a, b in zip(results, mixed, strict=True):
+        assert a.dtype == b.dtype
+        assert np.array_equal(a[~marked], b[~marked], equal_nan=a.dtype == np.float64)
+
+
+def test_results_are_fresh_arrays():
+    fn = identity((FLOAT,), (0, 0, Const(INT, 7), Const(FLOAT, None)))
+    x = np.arange(5.0)
+    (a, b, c, d), suspects = target.compile(fn)([x], 5)
+    assert suspects is None
+    assert c.tolist() == [7] * 5
+    assert c.dtype == np.int64
+    assert d.dtype == np.float64
+    a[0] = b[1] = 99.0
+    assert x.tolist() == [0, 1, 2, 3, 4]
+    assert a.tolist() == [99, 1, 2, 3, 4]
+
+
+def test_the_mask_comes_only_with_suspect_lanes():
+    fn = identity((BOOL,), (0,), suspect=0)
+    engine = target.compile(fn)
+    assert engine([np.zeros(3, bool)], 3)[1] is None
+    assert engine([np.array([False, True, False])], 3)[1].tolist() == [False, True, False]
+    assert engine([np.True_], 3)[1].tolist() == [True] * 3
+    assert target.compile(identity((BOOL,), (0,), suspect=TRUE))([np.False_], 2)[1].tolist() == [True, True]
+    assert target.compile(identity((BOOL,), (0,), suspect=FALSE))([np.False_], 2)[1] is None
+
+
+def test_unchecked_does_not_compute_the_suspect_bit():
+    fn = one_operation("truediv", (FLOAT, FLOAT), FLOAT)
+    checked, unchecked = target.compile(fn), target.compile(fn, unchecked=True)
+    lanes = [np.array([1.0, 2.0]), np.array([0.0, 4.0])]
+    assert checked(lanes, 2)[1].tolist() == [True, False]
+    (values,), suspects = unchecked(lanes, 2)
+    assert suspects is None
+    assert values.tolist() == [math.inf, 0.5]
+    assert "==" in checked.source
+    assert "==" not in unchecked.source
+
+
+def test_no_warning_and_the_error_state_stays(recwarn):
+    fn = one_operation("exp", (FLOAT,), FLOAT)
+    engine = target.compile(fn)
+    with np.errstate(all="raise"):
+        before = np.geterr()
+        engine([np.array([1e9, math.nan, -1e9])], 3)
+        engine([np.float64(1e9)], 3)
+        assert np.geterr() == before
+    assert not recwarn.list
+
+
+def test_temporaries_are_deleted_after_their_last_use():
+    source = target.compile(random_dag(200, 5, STRAIGHT)).source
+    alive = most = 0
+    for line in source.splitlines():
+        if line.startswith("    t"):
+            alive += 1
+        elif line.startswith("    del "):
+            alive -= line.count("t")
+        most = max(most, alive)
+    assert most < 60
+
+
+@pytest.mark.parametrize("row", PRIMITIVES.values(), ids=PRIMITIVES)
+def test_every_operation_has_a_spelling(row):
+    if row.name == "fault":
+        return
+    (kinds, result), *_ = row.signatures
+    text = target.spelling(Op(row.name, [Const(kind, None) for kind in kinds], result))
+    named = {"table": "(1, 2)"} if row.name == "gather" else {}
+    assert compile(text.format(*"abc", **named), "spelling", "eval")
+
+
+def test_names_of_numpy_functions_are_numpys_own():
+    assert all(hasattr(np, name) for name in (*NUMPY_UNARY, *NUMPY_BINARY))
+
+
+def test_a_long_function_compiles():
+    fn = random_dag(30_000, 1, STRAIGHT)
+    (_, _, _), _ = target.compile(fn)(columns(DAG_PARAMS, rows_of(DAG_PARAMS, 5, 5)), 10)
