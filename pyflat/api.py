@@ -68,6 +68,8 @@ def twin(fn: Callable[P, R], /, **options: Unpack[OptionArguments]) -> Twin[P, R
     The same object for the same function and options, while it is in use. For a decorated function the options
     of the decorator hold where `options` does not say otherwise.
     """
+    if isinstance(fn, Twin):
+        return fn.with_options(**options)
     decorated = flat_of(fn)
     given = {**dict(decorated.settings), **options} if decorated else options
     return twin_of(fn, cast("Mapping[str, Any]", given))

@@ -114,16 +114,18 @@ class Parameters:
 
 def owner_of(function: FunctionType) -> tuple[str, type | None, object]:
     """Where a function of a class body lives: the qualified name of the class ("" when it is not in a class),
-    the class itself and the descriptor in it, when they can be found."""
+    and the class and the descriptor in it, when they are found and are still those of this function."""
     owner, _, name = function.__qualname__.rpartition(".")
     if not owner or owner.endswith("<locals>"):
         return "", None, None
     found: Any = sys.modules.get(function.__module__)
     for part in owner.split("."):
         found = getattr(found, part, None)
-    if not isinstance(found, type):
-        return owner, None, None
-    return owner, found, found.__dict__.get(name)
+    if isinstance(found, type):
+        descriptor = found.__dict__.get(name)
+        if getattr(descriptor, "__func__", descriptor) is function:
+            return owner, found, descriptor
+    return owner, None, None
 
 
 def explain_method_call(function: FunctionType, args: Sequence[Any], call: str) -> str | None:
@@ -131,12 +133,12 @@ def explain_method_call(function: FunctionType, args: Sequence[Any], call: str) 
     owner, cls, descriptor = owner_of(function)
     if not owner or isinstance(descriptor, staticmethod):
         return None
-    first = next(iter(inspect.signature(function, follow_wrapped=False).parameters), "")
+    first = function.__code__.co_varnames[0] if function.__code__.co_argcount else ""
     name = function.__name__
     if isinstance(descriptor, classmethod):
         proper = bool(args) and isinstance(args[0], type) and cls is not None and issubclass(args[0], cls)
         receiver = owner
-    elif cls is not None and descriptor is not None:
+    elif cls is not None:
         proper = not args or isinstance(args[0], cls)
         receiver = "obj"
     else:

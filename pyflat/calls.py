@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyflat.arrays import Call, classify, collect, prepare
+from pyflat.arguments import Call, classify
+from pyflat.arrays import collect, prepare
 from pyflat.callables import Callee, Parameters
 from pyflat.compiled import Built, Compilations
 from pyflat.replay import PerformanceWarning, Replay

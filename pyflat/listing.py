@@ -6,13 +6,16 @@ default values, else they are float; a parameter with another default (None, a s
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import itertools
 import linecache
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, Literal
 
-from pyflat.callables import Parameters
+from pyflat.arguments import is_plain_dataclass
+from pyflat.callables import Parameters, owner_of
 from pyflat.compiled import Flattened, flatten, specialised
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
@@ -36,7 +39,7 @@ class Listing(str):
 
 
 def argument_shapes(
-    parameters: Parameters, options: Options, kinds: str | Sequence[str] | None, known: dict[str, Shape]
+    fn: FunctionType, parameters: Parameters, options: Options, kinds: str | Sequence[str] | None, known: dict[str, Shape]
 ) -> dict[str, Shape]:
     """The shapes to show a twin for. `known` has static arguments of an earlier call, for parameters without default.
 
@@ -44,6 +47,7 @@ def argument_shapes(
     """
     shapes: dict[str, Shape] = {}
     fixed = _fixed_by_callable(parameters)
+    receiver = _receiver(fn, known)
     lanes: list[str] = []
     for name, parameter in parameters.signature.parameters.items():
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -52,6 +56,8 @@ def argument_shapes(
             shapes[name] = Fixed(fixed.get(name, {}))
         elif name in fixed:
             shapes[name] = Fixed(fixed[name])
+        elif receiver is not None and name == parameters.names[0]:
+            shapes[name] = receiver
         elif name in options.static:
             shapes[name] = _static_shape(name, parameter, parameters.name, known)
         elif (kind := _default_kind(parameter)) is None:
@@ -69,6 +75,27 @@ def _fixed_by_callable(parameters: Parameters) -> dict[str, Any]:
     return dict(bound.arguments)
 
 
+def _receiver(fn: FunctionType, known: dict[str, Shape]) -> Shape | None:
+    """The shape of self for a method that is shown without an object: that of an earlier call; lanes for the fields
+    of a dataclass or namedtuple; else an object that has what its class has. None for other functions."""
+    _, cls, descriptor = owner_of(fn)
+    if cls is None or isinstance(descriptor, staticmethod) or not fn.__code__.co_argcount:
+        return None
+    if isinstance(descriptor, classmethod):
+        return Fixed(cls)
+    if fn.__code__.co_varnames[0] in known:
+        return known[fn.__code__.co_varnames[0]]
+    if not (is_plain_dataclass(cls) or hasattr(cls, "_fields")):
+        return Fixed(object.__new__(cls))
+    fields = getattr(cls, "_fields", None) or tuple(f.name for f in dataclasses.fields(cls))
+    notes = inspect.get_annotations(cls)
+    return Record(cls, tuple(fields), tuple(Leaf(_annotated_kind(notes.get(name)) or FLOAT) for name in fields))
+
+
+def _annotated_kind(annotation: object) -> Kind | None:
+    return _KINDS.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""))
+
+
 def _static_shape(name: str, parameter: inspect.Parameter, function: str, known: dict[str, Shape]) -> Fixed:
     if parameter.default is not parameter.empty:
         return Fixed(parameter.default)
@@ -84,8 +111,7 @@ def _default_kind(parameter: inspect.Parameter) -> Kind | None:
     default = parameter.default
     if default is not parameter.empty and kind_of(default) is None:
         return None
-    annotation = parameter.annotation
-    kind = _KINDS.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""))
+    kind = _annotated_kind(parameter.annotation)
     return kind or (FLOAT if default is parameter.empty else kind_of(default))
 
 
@@ -101,7 +127,7 @@ def parse_kinds(kinds: str | Sequence[str], lanes: Sequence[str]) -> list[Kind]:
 
 
 def listing(
-    fn: Any, shapes: dict[str, Shape], options: Options, stage: Stage | None, target: str | None, name: str
+    fn: FunctionType, shapes: dict[str, Shape], options: Options, stage: Stage | None, target: Literal["numpy", "numba"] | None, name: str
 ) -> Listing:
     """The text of one stage; the twin itself when `stage` is None."""
     if stage is not None and stage not in STAGES:
@@ -123,7 +149,7 @@ def listing(
     return Listing(_text(done, target or "neutral", name))
 
 
-def _text(done: Flattened, target: str, name: str) -> str:
+def _text(done: Flattened, target: Literal["neutral", "numpy", "numba"], name: str) -> str:
     from pyflat.passes.gather_suspects import drop_faults
     from pyflat.targets.text import render
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pyflat.arrays import Array, Call, Lanes
+from pyflat.arguments import Call
+from pyflat.arrays import Array, Lanes
 from pyflat.callables import Callee, Parameters
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, rebuild
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind

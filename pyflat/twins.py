@@ -123,7 +123,7 @@ class Twin(Generic[P, R_co]):
         self._parameters.check_static(options.static)
         last = self._caller.compilations.last(options)
         known = dict(last.arguments) if last else {}
-        shapes = listing.argument_shapes(self._parameters, options, kinds, known)
+        shapes = listing.argument_shapes(self._callee.function, self._parameters, options, kinds, known)
         return listing.listing(self._callee.function, shapes, options, stage, target, self.__name__)
 
     @property
@@ -141,10 +141,12 @@ class Twin(Generic[P, R_co]):
         made.__doc__ = made.__doc__ or self.__doc__
         return made
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "__signature__":
-            return inspect.signature(self.original, follow_wrapped=False)
-        raise AttributeError(f"{type(self).__name__} object has no attribute {name!r}", name=name, obj=self)
+    if not TYPE_CHECKING:  # type checkers would accept any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "__signature__":
+                return inspect.signature(self.original, follow_wrapped=False)
+            raise AttributeError(f"{type(self).__name__} object has no attribute {name!r}", name=name, obj=self)
 
     def __repr__(self) -> str:
         options = self.options

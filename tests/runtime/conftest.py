@@ -64,7 +64,7 @@ class StandIn:
                 try:
                     for out, value in zip(outs, fit(run(row), result)):
                         out[i] = value
-                except Exception:
+                except Exception:  # noqa: BLE001 - any exception makes the lane suspect
                     suspect[i] = True
             return outs, suspect if suspect.any() and options.errors == "raise" else None
 
