@@ -168,6 +168,12 @@ class Reader:
                 continue
             for small in line.body:
                 match small:
+                    case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple() as names)]):
+                        values = [self.value(e.value, env) for e in small.value.elements]
+                        for element, value in zip(names.elements, values, strict=True):
+                            self.store(element.value.value, value, env, small)
+                    case cst.AnnAssign():
+                        self.store(small.target.value, self.value(small.value, env), env, small)
                     case cst.Assign():
                         self.store(small.targets[0].target.value, self.value(small.value, env), env, small)
                     case cst.AugAssign():

@@ -54,6 +54,7 @@ class SourceMatcher:
         self.locals_of_root = locals_of_root
         self.constants: dict[str, Const] = {}
         self._signs: dict[cst.CSTNode, str] = {}
+        self._literals: dict[cst.CSTNode, Expr] = {}
 
     def operation(self, op: Op) -> Expr | None:
         """The source text of `op`, None when it has none that still denotes it."""
@@ -160,6 +161,11 @@ class SourceMatcher:
         return Global(name, value)
 
     def _source_word(self, node: cst.BaseExpression) -> Expr:
+        if node not in self._literals:
+            self._literals[node] = self._word(node)
+        return self._literals[node]
+
+    def _word(self, node: cst.BaseExpression) -> Expr:
         bare = node.with_changes(lpar=(), rpar=())
         text = self.module.code_for_node(bare)
         match node:

@@ -37,7 +37,7 @@ IMPORTS = {"math": "import math", "numba": "import numba", "np": "import numpy a
 def render(spec: Specialised, flat_form: Function, *, target: Target = "neutral", name: str) -> str:
     """The text of the twin `name`: `flat_form` is the flat function without fault operations."""
     outside = _captured_numbers(spec)
-    free = free_names(spec, target, outside)
+    free = free_names(spec, target, {n: constant.value for n, constant in outside.items()})
     if free is not None:
         body = source.renamed(spec.captured.source, name).rstrip("\n")
         return _module(spec, target, {n: outside[n] for n in free}, body.split("\n"), {})
@@ -81,7 +81,7 @@ def _module(spec: Specialised, target: Target, constants: dict[str, Const], defi
             aliases: dict[str, str]) -> str:
     """Header, imports, captured constants, decorator, definition."""
     text = "\n".join(definition)
-    lines = source.header(spec, target)
+    lines = source.header(spec, target, aliases)
     if target != "neutral":
         lines += _imports(spec, target, text, aliases)
     if constants:
@@ -123,6 +123,7 @@ class _Printer:
         self.sourced: set[Op] = set()
         self.lines_of = source.statement_lines(spec.captured.tree)
         self.commented: set[cst.CSTNode] = set()
+        self.codes: dict[cst.CSTNode, list[str]] = {}
         self.constants: dict[str, Const] = {}
 
     def text(self, name: str, values: Sequence[Value], result: Shape) -> str:
@@ -202,8 +203,9 @@ class _Printer:
             self.closed(expr)
             if line is not None and first:
                 return source.line_text(self.module, line)
-            code = self.module.code_for_node(origin.node.with_changes(semicolon=cst.MaybeSentinel.DEFAULT))
-            return [source.STEP + part for part in code.split("\n")]
+            if origin.node not in self.codes:
+                self.codes[origin.node] = source.small_text(self.module, origin.node)
+            return self.codes[origin.node]
         lines = layout(f"{self.names[op]} = ", self.closed(expr), source.STEP)
         if line is None or not first:
             return lines

@@ -10,7 +10,7 @@ import inspect
 import io
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -30,12 +30,14 @@ MEANING = {
 }
 
 
-def header(spec: Specialised, target: Target) -> list[str]:
+def header(spec: Specialised, target: Target, aliases: Mapping[str, str]) -> list[str]:
     """The comment that says what the text is the twin of, for which kinds, and how it is to be read."""
     captured = spec.captured
     kinds = ", ".join(f"{name}: {kind_text(shape)}" for name, shape in spec.arguments.items())
     title = f"# pyflat twin of {module_name(captured)}:{qualified_name(captured)}, kinds ({kinds})"
-    return [title, f"# {MEANING[target]}"]
+    meaning = MEANING[target].replace("select(", aliases.get("select", "select") + "(")
+    hidden = [f"{alias} is {word}" for word, alias in aliases.items() if word != "select" and target == "neutral"]
+    return [title, "# " + "; ".join([meaning, *hidden])]
 
 
 def module_name(captured: Captured) -> str:
@@ -78,6 +80,12 @@ def statement_lines(tree: cst.FunctionDef | cst.Lambda) -> dict[cst.CSTNode, cst
 def line_text(module: cst.Module, line: cst.SimpleStatementLine) -> list[str]:
     """The statement with its leading comments and trailing comment, one indentation step in."""
     return [STEP + text if text.strip() else "" for text in module.code_for_node(line).rstrip("\n").split("\n")]
+
+
+def small_text(module: cst.Module, statement: cst.BaseSmallStatement) -> list[str]:
+    """The statement alone, one indentation step in."""
+    code = module.code_for_node(statement.with_changes(semicolon=cst.MaybeSentinel.DEFAULT))
+    return [STEP + part for part in code.split("\n")]
 
 
 def comments(module: cst.Module, line: cst.SimpleStatementLine) -> tuple[list[str], str]:

@@ -51,6 +51,8 @@ def _sign(opcode: str, target: Target) -> str:
 def keeps_operator(op: Op, target: Target) -> bool:
     """Python's operator on lanes computes the bits of this operation."""
     kinds = tuple(a.kind for a in op.args)
+    if target == "numba" and op.opcode == "shr" and not _small_count(op.args[1]):
+        return False
     return kinds in PRIMITIVES[op.opcode].native or bool(_sign(op.opcode, target))
 
 
@@ -66,12 +68,18 @@ def spell(op: Op, target: Target, *, single_use: frozenset[Value] | set[Value]) 
             return _negation(op, target, single_use)
         case "gather":
             return _gather(op, args[0], target)
+        case "shr" if target == "numba" and not _small_count(op.args[1]):
+            return Infix(args[0], " >> ", Call("min", [args[1], Word("63")]))
     sign = _sign(op.opcode, target)
     if sign and len(args) == 2:
         return Infix(args[0], f" {sign} ", args[1])
     if sign:
         return Prefix(sign, args[0])
     return Call(function_name(op, target), args)
+
+
+def _small_count(count: Value) -> bool:
+    return isinstance(count, Const) and isinstance(count.value, int) and 0 <= count.value < 64
 
 
 def _typed(value: Value) -> Expr:
@@ -109,6 +117,8 @@ def _gather(op: Op, index: Expr, target: Target) -> Expr:
     table = Call("", items)
     if target == "numpy":
         return Call("lanes.gather", [table, index])
+    if target == "numba":  # an index beyond the table in a lane that is not taken must not raise
+        return Call("np.take", [Call("np.array", [table]), Infix(index, " % ", Word(str(len(items))))])
     return Call("gather", [table, index])
 
 

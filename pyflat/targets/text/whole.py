@@ -168,6 +168,8 @@ def free_names(spec: Specialised, target: Target, outside: Mapping[str, object])
     reader = _Reader(target, outside=outside)
     try:
         for param in parameters_of(tree):
+            if target != "neutral" and not _literal_default(param):
+                return None
             reader.names[param.name.value] = _parameter(spec.arguments.get(param.name.value))
         statements = list(_small_statements(tree))
         if any(isinstance(s, cst.Return) for s in statements[:-1]):
@@ -177,6 +179,15 @@ def free_names(spec: Specialised, target: Target, outside: Mapping[str, object])
     except _NotNativeError:
         return None
     return reader.free
+
+
+def _literal_default(param: cst.Param) -> bool:
+    """The text stands alone: no default that is a name of the user's module."""
+    default = param.default
+    if default is None or isinstance(default, cst.SimpleString):
+        return True
+    named = isinstance(default, cst.Name) and default.value in ("None", "True", "False")
+    return named or (not isinstance(default, cst.Attribute) and literal_number(default) is not None)
 
 
 def _parameter(shape: Shape | None) -> _Known:
