@@ -1,0 +1,163 @@
+"""Live function -> its LibCST tree with source positions, and what its names are bound to.
+
+The text comes from the file, notebook cell or REPL line that defined the function (through `inspect` and
+`linecache`). Only the function's own lines are parsed, so that capturing from a large module stays cheap.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import textwrap
+import threading
+import types
+from dataclasses import dataclass, field
+
+import libcst as cst
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+
+from pyflat.errors import Span, refuse
+
+Tree = cst.FunctionDef | cst.Lambda
+
+
+@dataclass(eq=False)
+class Captured:
+    """The tree of one function. Positions are those of the defining file."""
+
+    name: str
+    file: str
+    first_line: int
+    source: str
+    """Dedented text of the definition, decorators included."""
+    tree: Tree
+    module: cst.Module
+    code: types.CodeType | None
+    _indent: int = 0
+    _positions: dict[cst.CSTNode, CodeRange] = field(default_factory=dict, repr=False)
+
+    def span(self, node: cst.CSTNode) -> Span | None:
+        place = self._positions.get(node)
+        if place is None:
+            return None
+        shift = self.first_line - 1
+        return Span(self.file, place.start.line + shift, place.start.column + self._indent,
+                    place.end.line + shift, place.end.column + self._indent)
+
+
+_cache: dict[tuple[types.CodeType, str], tuple[str, Captured]] = {}
+_lock = threading.Lock()
+
+
+def capture(fn: types.FunctionType) -> Captured:
+    """The captured tree of a Python function; FlattenError flatten/source-missing without source."""
+    code = fn.__code__
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise refuse("flatten/generator", f"{fn.__qualname__} is a generator or coroutine", _place(code))
+    text, indent, first_line = _source_lines(fn)
+    with _lock:
+        known = _cache.get((code, code.co_filename))
+    if known is not None and known[0] == text:
+        return known[1]
+    captured = _parse(code, text, indent, first_line)
+    with _lock:
+        _cache[code, code.co_filename] = (text, captured)
+    return captured
+
+
+def _place(code: types.CodeType) -> Span:
+    return Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 0)
+
+
+def _source_lines(fn: types.FunctionType) -> tuple[str, int, int]:
+    """The function's text, dedented, the columns that were taken off, and its first line."""
+    code = fn.__code__
+    if code.co_name == "<lambda>":
+        return _lambda_source(code)
+    try:
+        linecache.checkcache(code.co_filename)
+        lines, first = inspect.getsourcelines(code)
+    except (OSError, TypeError, IndentationError, SyntaxError) as error:
+        raise refuse("flatten/source-missing", f"cannot read the source of {fn.__qualname__}", _place(code)) from error
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    return _dedent("".join(lines), indent), indent, first
+
+
+def _dedent(text: str, indent: int) -> str:
+    """Takes `indent` columns off every line that is not inside a string literal."""
+    if indent == 0:
+        return text
+    plain = textwrap.dedent(text)
+    if not plain[:1].isspace():
+        return plain
+    wrapped = cst.parse_module("if True:\n" + text)
+    outer = wrapped.body[0]
+    assert isinstance(outer, cst.If)
+    return wrapped.code_for_node(outer.body.body[0])
+
+
+def _lambda_source(code: types.CodeType) -> tuple[str, int, int]:
+    """The text of a lambda: found in its file by line and, when several stand there, by the columns of its code."""
+    lines = linecache.getlines(code.co_filename)
+    missing = refuse("flatten/source-missing", "cannot read the source of this lambda", _place(code))
+    if not lines:
+        raise missing
+    text = "".join(lines)
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        raise missing from None
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
+    columns = {p[2] for p in code.co_positions() if p[0] is not None and p[2] is not None}
+    if len(found) > 1:
+        found = [n for n in found if n.body.col_offset in columns or n.body.end_col_offset in
+                 {p[3] for p in code.co_positions()}] or found
+    if len(found) > 1:
+        found = [n for n in found if _same_lambda(n, code)]
+    if len(found) != 1:
+        raise refuse("flatten/source-missing", "several lambdas on one line cannot be told apart", _place(code),
+                     help="write one lambda per line, or a def")
+    segment = ast.get_source_segment(text, found[0])
+    assert segment is not None
+    return segment, found[0].col_offset, found[0].lineno
+
+
+def _same_lambda(node: ast.Lambda, code: types.CodeType) -> bool:
+    compiled = compile(ast.Expression(node), "<lambda>", "eval").co_consts[0]
+    return bool(compiled.co_code == code.co_code and compiled.co_consts == code.co_consts
+                and compiled.co_varnames == code.co_varnames)
+
+
+def _parse(code: types.CodeType, text: str, indent: int, first_line: int) -> Captured:
+    is_lambda = code.co_name == "<lambda>"
+    try:
+        # A lambda may span lines: parentheses make it a statement; they stand on a line of their own.
+        module = cst.parse_module(f"(\n{text}\n)\n" if is_lambda else text)
+    except cst.ParserSyntaxError as error:
+        raise refuse("flatten/source-missing", f"the source of {code.co_name} does not parse", _place(code)) from error
+    wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
+    positions = wrapper.resolve(PositionProvider)
+    tree = _find(module, is_lambda)
+    if tree is None or (isinstance(tree, cst.FunctionDef) and tree.name.value != code.co_name):
+        raise refuse("flatten/source-missing", f"the file no longer has {code.co_name} at this line", _place(code),
+                     help="the file has changed since it was imported: reload the module")
+    return Captured(code.co_name, code.co_filename, first_line - (1 if is_lambda else 0), text, tree, module, code,
+                    indent, dict(positions))
+
+
+def _find(module: cst.Module, is_lambda: bool) -> Tree | None:
+    first = module.body[0]
+    if not is_lambda:
+        return first if isinstance(first, cst.FunctionDef) else None
+    assert isinstance(first, cst.SimpleStatementLine)
+    statement = first.body[0]
+    value = statement.value if isinstance(statement, cst.Expr) else None
+    return value if isinstance(value, cst.Lambda) else None
+
+
+def nested(outer: Captured, tree: Tree, code: types.CodeType | None) -> Captured:
+    """A function defined inside `outer`: shares its module and positions."""
+    name = tree.name.value if isinstance(tree, cst.FunctionDef) else "<lambda>"
+    return Captured(name, outer.file, outer.first_line, outer.module.code_for_node(tree), tree, outer.module, code,
+                    outer._indent, outer._positions)

@@ -1,0 +1,185 @@
+"""Every refusal of pyflat: one exception class, stable codes, and a rendered message with a place and a remedy.
+
+A refusal says what construct it is about (in the user's words), where it stands, why it cannot become a
+select, and what to write instead. The table `CODES` is the one list of codes; the docs page is made from it.
+"""
+
+from __future__ import annotations
+
+import linecache
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A region of a source file: 1-based lines, 0-based columns, end exclusive."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column + 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A related place, e.g. the call through which a helper was inlined."""
+
+    message: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A row of the refusal table: what the code means in general."""
+
+    title: str
+    why: str
+    help: str
+
+
+CODES: dict[str, Code] = {}
+
+
+def _code(name: str, title: str, why: str, help: str) -> None:
+    CODES[name] = Code(title, why, help)
+
+
+_code("flatten/source-missing", "the source of the function cannot be read",
+      "pyflat reads the text of the function; a compiled function or one made by exec without a file has none",
+      "define the function in a file, a notebook cell or the REPL, or flatten a Python version of it")
+_code("flatten/not-a-function", "this object is not a Python function",
+      "only functions written in Python can be flattened",
+      "pass a def or lambda, a bound method, or a functools.partial of one")
+_code("flatten/unsupported-statement", "this statement has no lane-wise meaning",
+      "a twin computes one value per lane and has no other effects",
+      "move the statement out of the flattened function")
+_code("flatten/unsupported-expression", "this expression cannot be flattened",
+      "the twin is made of arithmetic, comparisons and selects",
+      "rewrite the expression with numbers, tuples and supported functions")
+_code("flatten/while-unbounded", "the number of iterations is not known while flattening",
+      "a twin without loops needs the trip count; here it depends on lane values",
+      "use `for _ in range(LIMIT)` with a constant limit and `break` when done")
+_code("flatten/loop-too-long", "unrolling exceeds the limit",
+      "every iteration becomes straight-line code",
+      "raise max_unroll=, or make the constant bound smaller")
+_code("flatten/iterable-not-static", "the loop does not run over something known while flattening",
+      "only range with constant bounds, tuples, lists and the like can be unrolled",
+      "loop over range(CONSTANT) or a literal sequence")
+_code("flatten/too-large", "the twin would have too many operations",
+      "each inlined call and each iteration adds its operations",
+      "shorten the loop, or flatten the inner function on its own")
+_code("flatten/recursion", "the function calls itself without a static end",
+      "a call is evaluated in place; a recursion whose end depends on lanes never ends in place",
+      "write the recursion as a loop with a constant bound")
+_code("flatten/unknown-call", "this call cannot be inlined",
+      "it is neither a Python function with source nor a primitive that pyflat knows",
+      "replace it by arithmetic or a supported function, or pass its result as an argument")
+_code("flatten/unbound-name", "the name is not defined",
+      "it is neither a local, nor captured, nor a builtin",
+      "define the name before the function is flattened")
+_code("flatten/lane-to-object", "a lane value is used where a plain Python object is needed",
+      "the value differs from lane to lane, the operation needs one value now",
+      "keep the argument static (static=(\"name\",)) or rewrite without it")
+_code("flatten/mixed-join", "two paths give values that cannot be held by one lane",
+      "after a branch on lane values a name must hold numbers, or the same object on both paths",
+      "give the name a number of the same kind on both paths")
+_code("flatten/list-mutation", "the paths leave a list in different shapes",
+      "a list changed under a condition must have the same length on both paths",
+      "append on both paths, or use a fixed-size list and assign to its items")
+_code("flatten/effect", "an effect in the flattened path",
+      "I/O, writes to captured objects, globals and attributes cannot happen per lane",
+      "return the value instead of writing it")
+_code("flatten/result-kind", "the result cannot be held by lanes",
+      "lanes hold bool, int and float (and tuples of them)",
+      "return a number or a tuple of numbers")
+_code("flatten/argument-kind", "an argument cannot be a lane",
+      "lanes hold bool, int and float",
+      "make the argument static, or pass an array of numbers")
+_code("flatten/static-name", "static= names an unknown parameter",
+      "only parameters of the function can be static",
+      "use the parameter's name")
+_code("flatten/int-too-large", "an integer does not fit into 64 bits",
+      "int lanes are int64",
+      "use a float constant, or keep the value below 2**63")
+_code("flatten/not-yet", "this is not built yet",
+      "the construct or option is planned, and is refused until it is exact",
+      "see the help line of the message")
+_code("flatten/generator", "generators and coroutines cannot be flattened",
+      "a twin returns one value per lane",
+      "return a tuple instead of yielding")
+_code("flatten/bad-call", "the arguments do not fit the called function",
+      "Python would raise TypeError here on every path that reaches it",
+      "fix the call")
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """What a FlattenError says, as data."""
+
+    code: str
+    message: str
+    span: Span | None
+    label: str
+    why: str
+    help: str
+    notes: tuple[Note, ...] = ()
+
+    def render(self) -> str:
+        lines = [f"{self.message} [{self.code}]"]
+        if self.span is not None:
+            lines += _snippet(self.span, self.label)
+        lines.append(f"  why:  {self.why}")
+        lines.append(f"  help: {self.help}")
+        for note in self.notes:
+            where = f" at {note.span}" if note.span else ""
+            lines.append(f"  note: {note.message}{where}")
+        return "\n".join(lines)
+
+
+def _snippet(span: Span, label: str) -> list[str]:
+    text = linecache.getline(span.file, span.line).rstrip("\n")
+    head = [f"  --> {span}"]
+    if not text.strip():
+        return head
+    end = span.end_column if span.end_line == span.line else len(text)
+    caret = " " * span.column + "^" * max(1, end - span.column)
+    gutter = f"{span.line:5d} | "
+    return [*head, gutter + text, " " * 5 + " | " + caret + (f" {label}" if label else "")]
+
+
+class FlattenError(Exception):
+    """A function, call or option that pyflat refuses; `.code` is stable, `.diagnostic` has the parts."""
+
+    def __init__(self, diagnostic: Diagnostic):
+        super().__init__(diagnostic.render())
+        self.diagnostic = diagnostic
+
+    @property
+    def code(self) -> str:
+        return self.diagnostic.code
+
+    def __reduce__(self) -> tuple[type[FlattenError], tuple[Diagnostic]]:
+        return type(self), (self.diagnostic,)
+
+
+def refuse(
+    code: str,
+    message: str,
+    span: Span | None = None,
+    *,
+    label: str = "",
+    why: str = "",
+    help: str = "",
+    notes: tuple[Note, ...] = (),
+) -> FlattenError:
+    """The FlattenError for `code`; `why` and `help` default to the table's general sentences."""
+    row = CODES[code]
+    return FlattenError(Diagnostic(code, message, span, label, why or row.why, help or row.help, notes))
+
+
+class InternalError(AssertionError):
+    """A bug of pyflat, not of the user: the message shows the IR and marks the offending line."""

@@ -1,0 +1,110 @@
+"""The builder: appends checked operations to the current block and opens control nodes.
+
+Kinds are checked against the operation table when an operation is built, so that a wrong operand is found
+where it is made and not where it is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pyflat.errors import InternalError, refuse
+from pyflat.ir.nodes import Block, Const, End, If, Item, Loop, Op, Origin, Param, Region, Scalar, Value
+from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.types import BOOL, VOID, Kind, kind_of
+
+MAX_OPS = 2_000_000
+
+
+def const(value: Scalar) -> Const:
+    """A literal with the kind of the Python number."""
+    kind = kind_of(value)
+    if kind is None:
+        raise refuse("flatten/int-too-large", f"the integer {value!r} does not fit into 64 bits")
+    return Const(kind, value)
+
+
+def undefined(kind: Kind) -> Const:
+    """A value that no live lane reads."""
+    return Const(kind, None)
+
+
+class Builder:
+    """Builds control-flow lists in order. `origin` is stamped on every operation built while it is set."""
+
+    def __init__(self, max_ops: int = MAX_OPS) -> None:
+        self.items: list[Item] = [Block()]
+        self.origin: Origin | None = None
+        self.max_ops = max_ops
+        self.built = 0
+
+    @property
+    def block(self) -> Block:
+        """The block that operations go to: always the last item of the current list."""
+        last = self.items[-1]
+        assert isinstance(last, Block)
+        return last
+
+    @property
+    def ended(self) -> bool:
+        """Control has left the current list: nothing can be appended."""
+        return self.block.end is not None
+
+    def op(self, opcode: str, *args: Value, kind: Kind | None = None, name: str = "", **attrs: Any) -> Op:
+        """Append `opcode`; `kind` is needed only where the operands do not settle it (gather)."""
+        kinds = tuple(a.kind for a in args)
+        row = PRIMITIVES[opcode]
+        result = kind if kind is not None and (kinds, kind) in row.signatures else row.result_kind(kinds)
+        if result is None:
+            raise InternalError(f"operation {opcode} does not take {', '.join(map(str, kinds))}")
+        op = Op(opcode, args, result, name=name, attrs=tuple(sorted(attrs.items())), origin=self.origin)
+        return self.append(op)
+
+    def append(self, op: Op) -> Op:
+        if self.ended:
+            raise InternalError(f"operation {op.opcode} after control has left the list")
+        self.built += 1
+        if self.built > self.max_ops:
+            span = self.origin.span if self.origin else None
+            raise refuse("flatten/too-large", f"the twin has more than {self.max_ops:,} operations", span)
+        self.block.ops.append(op)
+        return op
+
+    def end(self, end: End) -> End:
+        """Leave the current list."""
+        if self.ended:
+            raise InternalError("control leaves a list twice")
+        self.block.end = end
+        return end
+
+    def node(self, node: If | Loop | Region) -> None:
+        """Append a finished node and the block that must follow it."""
+        if self.ended:
+            raise InternalError("a node after control has left the list")
+        self.items += [node, Block()]
+
+    @contextmanager
+    def detached(self) -> Iterator[list[Item]]:
+        """Build into a new list that is not yet part of anything."""
+        saved = self.items
+        self.items = [Block()]
+        try:
+            yield self.items
+        finally:
+            self.items = saved
+
+    def fault(self, cond: Value, fault: Any) -> Op:
+        return self.append(Op("fault", (cond,), VOID, attrs=(("fault", fault),), origin=self.origin))
+
+
+def results_like(values: Sequence[Value]) -> list[Param]:
+    """Fresh node results with the kinds and names of `values`."""
+    return [Param(v.kind, v.name) for v in values]
+
+
+def as_bool(value: Value) -> Value:
+    if value.kind is not BOOL:
+        raise InternalError("a condition must be a bool")
+    return value

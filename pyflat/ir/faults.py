@@ -1,0 +1,258 @@
+"""When a primitive faults, as IR: from operands and result to a bool that is true in every faulting lane.
+
+The rules are conservative where exactness costs more than a replay (`pow`, integer products near the limit)
+and never miss: for all operands, `python` raises or leaves int64 implies the rule holds. A rule returns None
+when the operands show that the operation cannot fault.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from pyflat.ir.build import Builder, const
+from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.types import EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN
+
+Rule = Callable[[Builder, Op], Value | None]
+RULES: dict[str, Rule] = {}
+
+
+def fault_condition(build: Builder, op: Op) -> Value | None:
+    """The condition under which `op` (already appended to the builder) faults, None if it never does."""
+    rule = PRIMITIVES[op.opcode].faults
+    return RULES[rule](build, op) if rule else None
+
+
+def can_fault(op: Op) -> bool:
+    return op.opcode == "fault" or fault_condition(Builder(), op) is not None
+
+
+def _rule(fn: Rule) -> Rule:
+    RULES[fn.__name__.strip("_")] = fn
+    return fn
+
+
+def literal(value: Value) -> bool | int | float | None:
+    return value.value if isinstance(value, Const) else None
+
+
+def _any(build: Builder, first: Value | None, second: Value | None) -> Value | None:
+    if first is None or second is None:
+        return first if second is None else second
+    return build.op("or", first, second)
+
+
+def _outside(b: Builder, x: Value, low: int, high: int) -> Value | None:
+    """x < low or x > high, each only where an int64 can be."""
+    below = b.op("lt", x, const(low)) if low > INT_MIN else None
+    above = b.op("gt", x, const(high)) if high < INT_MAX else None
+    return _any(b, below, above)
+
+
+def _split(op: Op) -> tuple[Value, int | None]:
+    """Of a commutative operation with one literal: the other operand and the literal."""
+    x, y = op.args
+    known = literal(y)
+    if known is None and literal(x) is not None:
+        return y, _integer(x)
+    return x, _integer(y)
+
+
+def _integer(value: Value) -> int | None:
+    known = literal(value)
+    return known if isinstance(known, int) else None
+
+
+@_rule
+def _add(b: Builder, op: Op) -> Value | None:
+    """Both operands have the other sign than the sum; with a literal c: x beyond the limit minus c."""
+    if op.kind is FLOAT:
+        return None
+    other, c = _split(op)
+    if c is not None:
+        return _outside(b, other, INT_MIN - min(c, 0), INT_MAX - max(c, 0))
+    x, y = op.args
+    flipped = b.op("and", b.op("xor", x, op), b.op("xor", y, op))
+    return b.op("lt", flipped, const(0))
+
+
+@_rule
+def _sub(b: Builder, op: Op) -> Value | None:
+    """The operands differ in sign, and the difference is not of the first one's; literals as in add."""
+    if op.kind is FLOAT:
+        return None
+    x, y = op.args
+    c = _integer(y)
+    if c is not None:
+        return _outside(b, x, INT_MIN + max(c, 0), INT_MAX + min(c, 0))
+    c = _integer(x)
+    if c is not None:
+        return _outside(b, y, max(c - INT_MAX, INT_MIN), min(c - INT_MIN, INT_MAX))
+    flipped = b.op("and", b.op("xor", x, y), b.op("xor", x, op))
+    return b.op("lt", flipped, const(0))
+
+
+@_rule
+def _mul(b: Builder, op: Op) -> Value | None:
+    """|float(x)*float(y)| misjudges a product by less than 2**-50 of it: compare a little below 2**63.
+
+    With a literal c: x beyond the limits divided by c, rounded towards zero.
+    """
+    if op.kind is FLOAT:
+        return None
+    other, c = _split(op)
+    if c is not None:
+        return _outside(b, other, *_factors(c))
+    x, y = (b.op("to_float", a) for a in op.args)
+    return b.op("ge", b.op("abs", b.op("mul", x, y)), const(2.0**63 * (1 - 2.0**-48)))
+
+
+def _factors(c: int) -> tuple[int, int]:
+    """Between which x the product x * c stays within int64."""
+    if c == 0:
+        return INT_MIN, INT_MAX
+    low, high = (INT_MIN, INT_MAX) if c > 0 else (INT_MAX, INT_MIN)
+    return max(-(-low // c), INT_MIN), min(high // c, INT_MAX)
+
+
+@_rule
+def _zero_divisor(b: Builder, op: Op) -> Value | None:
+    divisor = op.args[1]
+    known = literal(divisor)
+    if known is not None and known != 0:
+        return None
+    return b.op("eq", divisor, const(0 if divisor.kind is INT else 0.0))
+
+
+@_rule
+def _floordiv(b: Builder, op: Op) -> Value | None:
+    zero = _zero_divisor(b, op)
+    if op.kind is FLOAT or literal(op.args[1]) not in (None, -1):
+        return zero
+    lowest = b.op("eq", op.args[0], const(INT_MIN))
+    return _any(b, zero, b.op("and", lowest, b.op("eq", op.args[1], const(-1))))
+
+
+@_rule
+def _int_min(b: Builder, op: Op) -> Value | None:
+    return None if op.kind is FLOAT else b.op("eq", op.args[0], const(INT_MIN))
+
+
+@_rule
+def _pow(b: Builder, op: Op) -> Value | None:
+    """0**negative, a negative base with a fractional exponent, overflow: each gives a non-finite result."""
+    base, exponent = op.args
+    known = literal(exponent)
+    odd = b.op("ne", b.op("sub", op, op), const(0.0))
+    if known is not None and not math.isnan(known):
+        return b.op("and", odd, b.op("eq", base, base))
+    return b.op("and", odd, b.op("and", b.op("eq", base, base), b.op("eq", exponent, exponent)))
+
+
+@_rule
+def _ipow(b: Builder, op: Op) -> Value | None:
+    """Conservative through float pow of the magnitudes: relative error far below 2**-40."""
+    base, exponent = op.args
+    known = literal(exponent)
+    if known in (0, 1):
+        return None
+    size = b.op("pow", b.op("abs", b.op("to_float", base)), b.op("to_float", exponent))
+    large = b.op("not", b.op("lt", size, const(2.0**63 * (1 - 2.0**-40))))
+    if known is not None and known > 0:
+        return large
+    return b.op("or", large, b.op("lt", exponent, const(0)))
+
+
+@_rule
+def _negative_count(b: Builder, op: Op) -> Value | None:
+    known = literal(op.args[1])
+    if known is not None and known >= 0:
+        return None
+    return b.op("lt", op.args[1], const(0))
+
+
+@_rule
+def _shl(b: Builder, op: Op) -> Value | None:
+    """The lane is right exactly when shifting back gives the operand and the count is below 64."""
+    x, count = op.args
+    known = _integer(count)
+    if known is not None and 0 <= known < 64:
+        return _outside(b, x, INT_MIN >> known, INT_MAX >> known)
+    lost = b.op("ne", b.op("shr", op, count), x)
+    outside = b.op("or", b.op("lt", count, const(0)), b.op("gt", count, const(63)))
+    return b.op("or", lost, outside)
+
+
+@_rule
+def _beyond_exact(b: Builder, op: Op) -> Value | None:
+    x = op.args[0]
+    return b.op("or", b.op("gt", x, const(EXACT_INT)), b.op("lt", x, const(-EXACT_INT)))
+
+
+@_rule
+def _int_range(b: Builder, op: Op) -> Value | None:
+    x = op.args[0]
+    if x.kind is not FLOAT:
+        return None
+    return b.op("not", b.op("lt", b.op("abs", x), const(2.0**63)))
+
+
+@_rule
+def _negative(b: Builder, op: Op) -> Value | None:
+    return b.op("lt", op.args[0], const(0.0))
+
+
+@_rule
+def _not_positive(b: Builder, op: Op) -> Value | None:
+    return b.op("le", op.args[0], const(0.0))
+
+
+@_rule
+def _not_above_minus_one(b: Builder, op: Op) -> Value | None:
+    return b.op("le", op.args[0], const(-1.0))
+
+
+@_rule
+def _infinite(b: Builder, op: Op) -> Value | None:
+    return b.op("isinf", op.args[0])
+
+
+@_rule
+def _beyond_one(b: Builder, op: Op) -> Value | None:
+    return b.op("gt", b.op("abs", op.args[0]), const(1.0))
+
+
+@_rule
+def _not_inside_one(b: Builder, op: Op) -> Value | None:
+    return b.op("ge", b.op("abs", op.args[0]), const(1.0))
+
+
+@_rule
+def _below_one(b: Builder, op: Op) -> Value | None:
+    return b.op("lt", op.args[0], const(1.0))
+
+
+@_rule
+def _nonfinite(b: Builder, op: Op) -> Value | None:
+    """A non-finite result of an operand that is not nan: overflow or domain (conservative for infinities)."""
+    x = op.args[0]
+    return b.op("and", b.op("ne", b.op("sub", op, op), const(0.0)), b.op("eq", x, x))
+
+
+RULES["nonfinite_of_first"] = _nonfinite
+
+
+@_rule
+def _fmod(b: Builder, op: Op) -> Value | None:
+    """fmod and remainder: y == 0 or x infinite, unless an operand is nan."""
+    x, y = op.args
+    return b.op("or", b.op("eq", y, const(0.0)), b.op("isinf", x))
+
+
+@_rule
+def _index(b: Builder, op: Op) -> Value | None:
+    size = len(op.attr("table"))
+    index = op.args[0]
+    return b.op("or", b.op("lt", index, const(-size)), b.op("ge", index, const(size)))

@@ -1,0 +1,142 @@
+"""The interpreter: runs a Function of any form on one lane of Python scalars.
+
+Structured functions run *strictly*: the first operation that cannot give Python's value raises LaneFault.
+Flat functions run *totally*: every operation gives a value, and the result says whether the lane is suspect.
+`elementary` replaces the functions of accuracy LIBM and NUMPY, so that the interpreter can be compared bit for
+bit with any target; without it they are CPython's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyflat.errors import InternalError
+from pyflat.ir.nodes import FAULT, Block, Const, Exit, Fault, Function, If, Item, Label, Loop, Op, Param, Region, Value, Yield
+from pyflat.ir.ops import PRIMITIVES, OutOfLane
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
+
+Elementary = Mapping[str, Callable[..., Any]]
+
+
+class LaneFault(Exception):
+    """What Python would have raised in this lane, or a value that no lane can hold."""
+
+    def __init__(self, fault: Fault):
+        super().__init__(f"{fault.type}: {fault.message}")
+        self.fault = fault
+
+
+class TripLimit(Exception):
+    """A loop ran longer than `max_trips` of the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneResult:
+    """What one lane of a flat function gives: the result leaves, and whether they mean nothing."""
+
+    values: tuple[Any, ...]
+    suspect: bool
+
+
+_DEFAULT: dict[Kind, Any] = {BOOL: False, INT: 0, FLOAT: math.nan}
+
+
+def _wrap(value: int) -> int:
+    return (value - INT_MIN) % 2**64 + INT_MIN
+
+
+def run(fn: Function, args: Sequence[Any], *, elementary: Elementary | None = None, max_trips: int = 100_000) -> LaneResult:
+    """Run one lane. Raises LaneFault in the structured form, TripLimit when a loop does not end."""
+    machine = _Machine(fn.form == "flat", elementary or {}, max_trips)
+    for param, arg in zip(fn.params, args, strict=True):
+        machine.env[param] = arg
+    leave = machine.run_list(fn.body)
+    if isinstance(leave, Exit) and leave.label is not fn.label:
+        raise InternalError(f"exit to {leave.label} left the function")
+    return LaneResult(tuple(machine.read(v) for v in leave.values), machine.suspect)
+
+
+class _Machine:
+    def __init__(self, total: bool, elementary: Elementary, max_trips: int):
+        self.env: dict[Value, Any] = {}
+        self.total = total
+        self.elementary = elementary
+        self.max_trips = max_trips
+        self.suspect = False
+
+    def read(self, value: Value) -> Any:
+        if isinstance(value, Const):
+            return _DEFAULT[value.kind] if value.value is None else value.value
+        return self.env[value]
+
+    def assign(self, targets: Sequence[Param], sources: Sequence[Value]) -> None:
+        for target, value in zip(targets, [self.read(v) for v in sources], strict=True):
+            self.env[target] = value
+
+    def run_list(self, items: list[Item]) -> Yield | Exit:
+        for item in items:
+            match item:
+                case Block():
+                    for op in item.ops:
+                        self.run_op(op)
+                    if item.end is not None:
+                        return self._leave(item.end)
+                case If():
+                    leave = self.run_list(item.then if self.read(item.cond) else item.orelse)
+                    if isinstance(leave, Exit):
+                        return leave
+                    self.assign(item.results, leave.values)
+                case Region():
+                    leave = self.run_list(item.body)
+                    if isinstance(leave, Exit) and leave.label is not item.label:
+                        return leave
+                    self.assign(item.results, leave.values)
+                case Loop():
+                    left = self.run_loop(item)
+                    if left is not None:
+                        return left
+        raise InternalError("control fell off a list without an end")
+
+    def run_loop(self, loop: Loop) -> Exit | None:
+        self.assign(loop.params, loop.inits)
+        for _ in range(self.max_trips):
+            leave = self.run_list(loop.body)
+            label: Label | None = leave.label if isinstance(leave, Exit) else None
+            if label is loop.label:
+                self.assign(loop.results, leave.values)
+                return None
+            if isinstance(leave, Exit) and label is not loop.again:
+                return leave
+            self.assign(loop.params, leave.values)
+        raise TripLimit
+
+    def _leave(self, end: Any) -> Yield | Exit:
+        if isinstance(end, Exit) and end.label is FAULT:
+            raise LaneFault(end.fault or Fault("Exception"))
+        assert isinstance(end, Yield | Exit)
+        return end
+
+    def run_op(self, op: Op) -> None:
+        args = [self.read(a) for a in op.args]
+        if op.opcode == "fault":
+            if args[0]:
+                if not self.total:
+                    raise LaneFault(op.attr("fault"))
+                self.suspect = True
+            return
+        attrs = dict(op.attrs)
+        meaning = self.elementary.get(op.opcode, PRIMITIVES[op.opcode].python)
+        try:
+            value = meaning(*args, **attrs)
+            if op.kind is INT and not INT_MIN <= value <= INT_MAX:
+                if not self.total:
+                    raise OutOfLane("an int beyond 64 bits")
+                value = _wrap(value)
+        except (ArithmeticError, ValueError, IndexError) as error:
+            if not self.total:
+                raise LaneFault(Fault(type(error).__name__, str(error))) from error
+            value = attrs["table"][0] if op.opcode == "gather" else _DEFAULT[op.kind]
+        self.env[op] = value

@@ -1,0 +1,217 @@
+"""The operation table: every primitive, its meaning in Python, its kinds, and when it faults.
+
+`PRIMITIVES` is the one list. A row says
+  signatures  operand kinds -> result kind;
+  python      the strict meaning on Python scalars: what CPython computes, or the exception it raises;
+  faults      the rule (in `ir.faults`) that tells, from the operands and the result, the lanes in which
+              `python` raises or leaves int64. A rule may be conservative, it never misses;
+  accuracy    EXACT: every target gives the same bits; LIBM: the C library's function (the target chooses which);
+              NUMPY: NumPy's own ufunc, within 4 ulp elsewhere; CALL: only CPython's own code gives these bits,
+              so that targets call it lane by lane (slow, and shown by explain);
+  operator    Python's operator, for the printer and for source matching;
+  native      operand kinds for which that operator on NumPy arrays computes the same bits, so that a source
+              text may be kept as it is;
+  cost        a rough number of machine operations, for cost models.
+
+Adding a primitive is one row here and one spelling per target.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from pyflat.ir.types import BOOL, FLOAT, INT, VOID, Kind
+
+
+class Accuracy(Enum):
+    EXACT = "exact"
+    LIBM = "libm"
+    NUMPY = "numpy"
+    CALL = "call"
+
+
+Signature = tuple[tuple[Kind, ...], Kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    name: str
+    signatures: tuple[Signature, ...]
+    python: Callable[..., Any]
+    faults: str = ""
+    accuracy: Accuracy = Accuracy.EXACT
+    operator: str = ""
+    native: tuple[tuple[Kind, ...], ...] = ()
+    cost: int = 1
+
+    def result_kind(self, kinds: tuple[Kind, ...]) -> Kind | None:
+        for operands, result in self.signatures:
+            if operands == kinds:
+                return result
+        return None
+
+
+PRIMITIVES: dict[str, Primitive] = {}
+
+
+def _row(name: str, signatures: tuple[Signature, ...], python: Callable[..., Any], **rest: Any) -> None:
+    PRIMITIVES[name] = Primitive(name, signatures, python, **rest)
+
+
+_B, _I, _F = (BOOL,), (INT,), (FLOAT,)
+_BB, _II, _FF = _B * 2, _I * 2, _F * 2
+
+
+class OutOfLane(ArithmeticError):
+    """The Python value exists but no lane holds it (an int beyond 64 bits, a complex number)."""
+
+
+# --- arithmetic
+_row("add", ((_II, INT), (_FF, FLOAT)), operator.add, faults="add", operator="+", native=(_II, _FF))
+_row("sub", ((_II, INT), (_FF, FLOAT)), operator.sub, faults="sub", operator="-", native=(_II, _FF))
+_row("mul", ((_II, INT), (_FF, FLOAT)), operator.mul, faults="mul", operator="*", native=(_II, _FF))
+_row("truediv", ((_FF, FLOAT),), operator.truediv, faults="zero_divisor", operator="/", native=(_FF,), cost=4)
+_row("floordiv", ((_II, INT), (_FF, FLOAT)), operator.floordiv, faults="floordiv", operator="//", cost=20)
+_row("mod", ((_II, INT), (_FF, FLOAT)), operator.mod, faults="zero_divisor", operator="%", cost=20)
+_row("neg", ((_I, INT), (_F, FLOAT)), operator.neg, faults="int_min", operator="-", native=(_I, _F))
+_row("abs", ((_I, INT), (_F, FLOAT)), abs, faults="int_min")
+
+
+def _float_pow(a: float, b: float) -> float:
+    result = a**b
+    if isinstance(result, complex):
+        raise OutOfLane("a negative number to a fractional power is complex")
+    return float(result)
+
+
+_row("pow", ((_FF, FLOAT),), _float_pow, faults="pow", accuracy=Accuracy.LIBM, operator="**", cost=60)
+
+
+def _int_pow(a: int, b: int) -> int:
+    if b < 0:
+        raise OutOfLane("an int to a negative power is a float")
+    if abs(a) > 1 and b > 64:
+        raise OutOfLane("int power beyond 64 bits")
+    return int(a**b)
+
+
+_row("ipow", ((_II, INT),), _int_pow, faults="ipow", operator="**", cost=20)
+
+# --- bits and truth
+_row("and", ((_BB, BOOL), (_II, INT)), operator.and_, operator="&", native=(_II, _BB))
+_row("or", ((_BB, BOOL), (_II, INT)), operator.or_, operator="|", native=(_II, _BB))
+_row("xor", ((_BB, BOOL), (_II, INT)), operator.xor, operator="^", native=(_II, _BB))
+_row("not", ((_B, BOOL),), operator.not_)
+_row("invert", ((_I, INT),), operator.invert, operator="~", native=(_I,))
+
+
+def _shl(a: int, b: int) -> int:
+    if b > 64 and a != 0:
+        raise OutOfLane("shift beyond 64 bits")
+    return a << min(b, 64)
+
+
+_row("shl", ((_II, INT),), _shl, faults="shl", operator="<<", cost=3)
+_row("shr", ((_II, INT),), operator.rshift, faults="negative_count", operator=">>", cost=3)
+
+# --- comparison
+for _name, _sign, _fn in (("eq", "==", operator.eq), ("ne", "!=", operator.ne), ("lt", "<", operator.lt),
+                          ("le", "<=", operator.le), ("gt", ">", operator.gt), ("ge", ">=", operator.ge)):
+    _row(_name, ((_BB, BOOL), (_II, BOOL), (_FF, BOOL)), _fn, operator=_sign, native=(_II, _FF, _BB))
+
+
+def _select(cond: bool, a: Any, b: Any) -> Any:
+    return a if cond else b
+
+
+_row("select", tuple(((BOOL, k, k), k) for k in (BOOL, INT, FLOAT)), _select)
+
+# --- conversion
+
+_row("to_float", ((_B, FLOAT), (_I, FLOAT)), float)
+
+
+def _exact_float(i: int) -> float:
+    if abs(i) > 2**53:
+        raise OutOfLane("an int beyond 2**53 is not a float exactly")
+    return float(i)
+
+
+_row("exact_float", ((_I, FLOAT),), _exact_float, faults="beyond_exact")
+_row("to_int", ((_B, INT), (_F, INT)), int, faults="int_range")
+_row("floor_int", ((_F, INT),), math.floor, faults="int_range")
+_row("ceil_int", ((_F, INT),), math.ceil, faults="int_range")
+_row("round_int", ((_F, INT),), round, faults="int_range")
+
+# --- float to float, exact
+_row("floor", ((_F, FLOAT),), lambda x: float(np.floor(x)))
+_row("ceil", ((_F, FLOAT),), lambda x: float(np.ceil(x)))
+_row("trunc", ((_F, FLOAT),), lambda x: float(np.trunc(x)))
+_row("rint", ((_F, FLOAT),), lambda x: float(np.rint(x)))
+_row("isnan", ((_F, BOOL),), math.isnan)
+_row("isinf", ((_F, BOOL),), math.isinf)
+_row("isfinite", ((_F, BOOL),), math.isfinite)
+_row("copysign", ((_FF, FLOAT),), math.copysign)
+_row("sqrt", ((_F, FLOAT),), math.sqrt, faults="negative", cost=8)
+_row("fmod", ((_FF, FLOAT),), math.fmod, faults="fmod", cost=40)
+_row("remainder", ((_FF, FLOAT),), math.remainder, faults="fmod", cost=40)
+_row("nextafter", ((_FF, FLOAT),), math.nextafter, cost=10)
+_row("ldexp", (((FLOAT, INT), FLOAT),), math.ldexp, faults="nonfinite_of_first", cost=10)
+_row("round_digits", (((FLOAT, INT), FLOAT),), round, faults="nonfinite_of_first", accuracy=Accuracy.CALL, cost=200)
+
+# --- the C library
+_ELEMENTARY = {
+    "exp": "nonfinite", "expm1": "nonfinite", "exp2": "nonfinite", "log": "not_positive", "log2": "not_positive",
+    "log10": "not_positive", "log1p": "not_above_minus_one", "sin": "infinite", "cos": "infinite",
+    "tan": "infinite", "asin": "beyond_one", "acos": "beyond_one", "atan": "", "sinh": "nonfinite",
+    "cosh": "nonfinite", "tanh": "", "asinh": "", "acosh": "below_one", "atanh": "not_inside_one",
+    "cbrt": "", "erf": "", "erfc": "",
+}
+for _name, _rule in _ELEMENTARY.items():
+    _row(_name, ((_F, FLOAT),), getattr(math, _name), faults=_rule, accuracy=Accuracy.LIBM, cost=40)
+_row("atan2", ((_FF, FLOAT),), math.atan2, accuracy=Accuracy.LIBM, cost=60)
+_row("gamma", ((_F, FLOAT),), math.gamma, faults="nonfinite", accuracy=Accuracy.CALL, cost=200)
+_row("lgamma", ((_F, FLOAT),), math.lgamma, faults="nonfinite", accuracy=Accuracy.CALL, cost=200)
+_row("hypot", ((_FF, FLOAT),), math.hypot, accuracy=Accuracy.CALL, cost=200)
+
+# --- NumPy's own scalar functions: never raise, NumPy's bits (their domain errors are values)
+NUMPY_UNARY = ("exp", "expm1", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
+               "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt")
+NUMPY_BINARY = ("arctan2", "power", "hypot", "fmod")
+
+
+def _quiet(ufunc: np.ufunc) -> Callable[..., float]:
+    def call(*args: float) -> float:
+        with np.errstate(all="ignore"):
+            return float(ufunc(*args))
+
+    return call
+
+
+for _name in NUMPY_UNARY:
+    _row("np_" + _name, ((_F, FLOAT),), _quiet(getattr(np, _name)), accuracy=Accuracy.NUMPY, cost=20)
+for _name in NUMPY_BINARY:
+    _row("np_" + _name, ((_FF, FLOAT),), _quiet(getattr(np, _name)), accuracy=Accuracy.NUMPY, cost=40)
+_row("np_sqrt", ((_F, FLOAT),), _quiet(np.sqrt), cost=8)
+
+# --- tables and faults
+_row("gather", ((_I, BOOL), (_I, INT), (_I, FLOAT)), lambda i, table: table[i], faults="index", cost=4)
+"""table[i] with the constant tuple `table` (attr, all of the result kind) and Python's negative indices."""
+
+
+def _raise_fault(cond: bool, fault: Any) -> None:
+    raise AssertionError("the interpreter handles fault itself")
+
+
+_row("fault", ((_B, VOID),), _raise_fault)
+"""Marks the lanes where the operand is true as faults; attr `fault` (a Fault) says which."""
+
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+COMMUTATIVE = frozenset({"add", "mul", "and", "or", "xor", "eq", "ne"})

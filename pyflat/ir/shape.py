@@ -1,0 +1,87 @@
+"""Shapes: how lane leaves make up a Python value, for arguments and for results.
+
+    Leaf(FLOAT)                                  one lane value
+    Fixed("exact")                               the same Python object in every lane
+    Record(tuple, (), (Leaf(INT), Leaf(FLOAT)))  a tuple of two; namedtuples, dataclasses and lists likewise
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyflat.ir.types import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    value: Any
+
+    def __hash__(self) -> int:
+        try:
+            return hash((type(self.value), self.value))
+        except TypeError:
+            return id(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A tuple, list, namedtuple or dataclass; `names` are the field names of the latter two."""
+
+    cls: type
+    names: tuple[str, ...]
+    items: tuple[Shape, ...]
+
+
+Shape = Leaf | Fixed | Record
+
+
+def leaves(shape: Shape) -> Iterator[Leaf]:
+    """The leaves in order, depth first: the order of function parameters and results."""
+    match shape:
+        case Leaf():
+            yield shape
+        case Record():
+            for item in shape.items:
+                yield from leaves(item)
+        case Fixed():
+            pass
+
+
+def record_of(value: object) -> tuple[type, tuple[str, ...], tuple[Any, ...]] | None:
+    """Class, field names and items of a tuple, list, namedtuple or dataclass instance, else None."""
+    cls = type(value)
+    if cls in (tuple, list):
+        return cls, (), tuple(value)  # type: ignore[arg-type]
+    if isinstance(value, tuple) and hasattr(cls, "_fields"):
+        return cls, tuple(cls._fields), tuple(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = tuple(f.name for f in dataclasses.fields(value) if f.init)
+        return cls, names, tuple(getattr(value, n) for n in names)
+    return None
+
+
+def rebuild(shape: Shape, values: Iterator[Any]) -> Any:
+    """The Python value of `shape` with its leaves taken in order from `values`."""
+    match shape:
+        case Leaf():
+            return next(values)
+        case Fixed():
+            return shape.value
+        case Record():
+            return make_record(shape.cls, shape.names, [rebuild(item, values) for item in shape.items])
+
+
+def make_record(cls: type, names: Sequence[str], items: Sequence[Any]) -> Any:
+    if cls in (tuple, list):
+        return cls(items)
+    if issubclass(cls, tuple):
+        return cls._make(items)  # type: ignore[attr-defined]
+    return cls(**dict(zip(names, items, strict=True)))

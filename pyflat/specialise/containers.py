@@ -1,0 +1,379 @@
+"""Tuples, lists, dicts and tables: building, indexing, iterating, membership.
+
+Local lists and dicts have identity: their contents live on the heap of the current state. Captured containers are
+read, never written, and what is read of them is guarded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import EnumMeta
+from typing import Any
+
+import libcst as cst
+import numpy as np
+
+from pyflat.ir.build import const
+from pyflat.ir.nodes import Value
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
+from pyflat.specialise import numbers as num
+from pyflat.specialise import objects
+from pyflat.specialise.frames import Specialiser
+from pyflat.specialise.merge import CONFLICT, lane
+from pyflat.specialise.numbers import describe, now, static
+from pyflat.specialise.values import (
+    Abstract,
+    Choice,
+    DictRef,
+    Lazy,
+    ListRef,
+    Ref,
+    Seq,
+    Static,
+    numeric_kind,
+)
+
+MAX_COLUMNS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    value: slice
+
+
+# --- building
+def make_tuple(items: Sequence[Abstract]) -> Abstract:
+    """A tuple; static when every item is a static immutable."""
+    if all(isinstance(v, Static) and objects.is_plain(v.value) for v in items):
+        return Static(tuple(v.value for v in items if isinstance(v, Static)))
+    return Seq(tuple, tuple(items))
+
+
+def new_list(s: Specialiser, items: Sequence[Abstract]) -> ListRef:
+    ref = ListRef()
+    s.state.heap[ref] = tuple(items)
+    return ref
+
+
+def new_dict(s: Specialiser, entries: dict[Any, Abstract]) -> DictRef:
+    ref = DictRef()
+    s.state.heap[ref] = tuple(entries.items())
+    return ref
+
+
+def contents(s: Specialiser, ref: Ref, node: cst.CSTNode | None = None) -> tuple[Any, ...]:
+    found = s.state.heap[ref]
+    if found is CONFLICT:
+        raise s.refuse("flatten/list-mutation", "the paths before this point leave the list in different shapes", node)
+    return found
+
+
+def static_key(s: Specialiser, key: Abstract, node: cst.CSTNode) -> Any:
+    if isinstance(key, Static):
+        return key.value
+    raise s.refuse("flatten/lane-to-object", f"{describe(key)} is used as a dict key", node)
+
+
+def dict_entries(s: Specialiser, value: Abstract) -> dict[Any, Abstract]:
+    if isinstance(value, DictRef):
+        return dict(contents(s, value))
+    if isinstance(value, Static) and isinstance(value.value, dict):
+        for key, item in value.value.items():
+            s.guards.item(value.value, key, item)
+        s.guards.length(value.value, len(value.value))
+        return {k: objects.wrap(s, v) for k, v in value.value.items()}
+    raise s.refuse("flatten/unsupported-expression", f"** needs a dict, not {describe(value)}")
+
+
+# --- iterating
+def items_now(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> list[Abstract]:
+    return list(iterate(s, value, node))
+
+
+def iterate(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> Iterator[Abstract]:
+    """The items, one by one; a local list is read live, so that changes in a loop body are seen as in Python."""
+    match value:
+        case Seq():
+            return iter(value.items)
+        case ListRef():
+            return _live(s, value, node)
+        case DictRef():
+            return iter([static(k) for k, _ in contents(s, value, node)])
+        case Lazy():
+            if value.used:
+                raise s.refuse("flatten/unsupported-expression", "an iterator is used a second time", node,
+                               help="make it a tuple(...) first")
+            value.used = True
+            return value.start()
+        case Static():
+            return iter(_static_items(s, value.value, node))
+    raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(value)}", node)
+
+
+def _live(s: Specialiser, ref: ListRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
+    position = 0
+    while position < len(contents(s, ref, node)):
+        yield contents(s, ref, node)[position]
+        position += 1
+
+
+def _static_items(s: Specialiser, known: Any, node: cst.CSTNode | None) -> Sequence[Abstract] | Iterator[Abstract]:
+    if isinstance(known, range):
+        return (Static(i) for i in known)
+    if isinstance(known, list | np.ndarray):
+        s.guards.items(known, tuple(known))
+        return [objects.wrap(s, v) for v in known]
+    if isinstance(known, dict):
+        s.guards.length(known, len(known))
+        return [objects.wrap(s, v) for v in known]
+    if isinstance(known, tuple | str | frozenset | set | EnumMeta | type({}.items()) | type({}.keys()) | type({}.values())):
+        return [objects.wrap(s, v) for v in known]
+    raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(Static(known))}", node)
+
+
+def sequence_items(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> tuple[Abstract, ...] | None:
+    """The items of something with a length and an order, None for anything else."""
+    match value:
+        case Seq():
+            return value.items
+        case ListRef():
+            return contents(s, value, node)
+        case Static() if isinstance(value.value, tuple | list | range | np.ndarray | str):
+            return tuple(_static_items(s, value.value, node))
+    return None
+
+
+# --- indexing
+def index(s: Specialiser, owner: Abstract, key: Abstract | Slice, node: cst.CSTNode) -> Abstract:
+    """`owner[key]`."""
+    if isinstance(owner, Choice):
+        return s.split(owner, lambda v: index(s, v, key, node))
+    if isinstance(key, Slice):
+        return _slice(s, owner, key.value, node)
+    if isinstance(key, Choice):
+        return s.split(key, lambda v: index(s, owner, v, node))
+    if isinstance(key, Static) and isinstance(owner, Static):
+        return _static_index(s, owner.value, key.value, node)
+    if isinstance(owner, DictRef) or isinstance(owner, Static) and isinstance(owner.value, dict):
+        return _dict_index(s, dict_entries(s, owner), key, node)
+    found = objects.method_of(owner, "__getitem__")
+    if found is not None:
+        return objects.call_function(s, found, [owner, key], node)
+    items = sequence_items(s, owner, node)
+    if items is None:
+        raise s.refuse("flatten/unsupported-expression", f"{describe(owner)} cannot be indexed", node)
+    if isinstance(key, Static):
+        return _item(s, items, key.value, node)
+    return lane_index(s, items, key, node)
+
+
+def _static_index(s: Specialiser, owner: Any, key: Any, node: cst.CSTNode) -> Abstract:
+    if isinstance(owner, tuple | str | range | bytes):
+        return now(s, lambda: owner[key])
+    function = objects.method_of(Static(owner), "__getitem__")
+    if function is not None:
+        return objects.call_function(s, function, [Static(owner), Static(key)], node)
+    found = now(s, lambda: owner[key])
+    assert isinstance(found, Static)
+    if isinstance(owner, list | dict | np.ndarray):
+        s.guards.item(owner, key, owner[key])
+    return objects.wrap(s, found.value)
+
+
+def _item(s: Specialiser, items: tuple[Abstract, ...], key: Any, node: cst.CSTNode) -> Abstract:
+    try:
+        return items[key]
+    except IndexError as error:
+        raise s.fault("IndexError", str(error), node) from None
+    except TypeError as error:
+        raise s.fault("TypeError", str(error), node) from None
+
+
+def _slice(s: Specialiser, owner: Abstract, part: slice, node: cst.CSTNode) -> Abstract:
+    if isinstance(owner, Static):
+        return now(s, lambda: owner.value[part])
+    items = sequence_items(s, owner, node)
+    if items is None:
+        raise s.refuse("flatten/unsupported-expression", f"{describe(owner)} cannot be sliced", node)
+    return new_list(s, items[part]) if isinstance(owner, ListRef) else make_tuple(items[part])
+
+
+def lane_index(s: Specialiser, items: tuple[Abstract, ...], key: Abstract, node: cst.CSTNode) -> Abstract:
+    """`items[i]` with a lane index: a gather from a constant table, or selects over lane items."""
+    kind = numeric_kind(key)
+    if kind is FLOAT or kind is None:
+        raise s.fault("TypeError", "indices must be integers", node)
+    position = num.to_kind(s, lane(key), INT)
+    if not items:
+        raise s.fault("IndexError", "index out of range", node)
+    table = _gather(s, items, position)
+    if table is not None:
+        return table
+    rows = [sequence_items(s, row, node) for row in items]
+    if all(r is not None and len(r) == len(rows[0] or ()) <= MAX_COLUMNS for r in rows):
+        return make_tuple([lane_index(s, tuple(r[i] for r in rows if r is not None), key, node)
+                           for i in range(len(rows[0] or ()))])
+    wrapped = check_index(s, position, len(items), node)
+    chosen = items[-1]
+    for number, item in reversed(list(enumerate(items[:-1]))):
+        chosen = num.choose(s, s.build.op("eq", wrapped, const(number)), item, chosen)
+    return chosen
+
+
+def _gather(s: Specialiser, items: tuple[Abstract, ...], position: Value) -> Abstract | None:
+    known = [v.value for v in items if isinstance(v, Static)]
+    kinds = {kind_of(v) for v in known}
+    if len(known) != len(items) or None in kinds or kinds > {INT, FLOAT}:
+        return None
+    if len(kinds) == 1:
+        return _table(s, known, position, kinds.pop())
+    if kinds != {INT, FLOAT}:
+        return None
+    is_int = _table(s, [isinstance(v, int) for v in known], position, BOOL)
+    return Choice(is_int, _table(s, [int(v) if isinstance(v, int) else 0 for v in known], position, INT),
+                  _table(s, [float(v) for v in known], position, FLOAT))
+
+
+def _table(s: Specialiser, values: Sequence[Any], position: Value, kind: Kind | None) -> Value:
+    return s.build.op("gather", position, kind=kind, table=tuple(values))
+
+
+def check_index(s: Specialiser, position: Value, size: int, node: cst.CSTNode) -> Value:
+    """Python's index rule: negative counts from the end, outside is an IndexError."""
+    build = s.build
+    outside = build.op("or", build.op("lt", position, const(-size)), build.op("ge", position, const(size)))
+    fault_if(s, outside, "IndexError", "index out of range", node)
+    return build.op("select", build.op("lt", position, const(0)), build.op("add", position, const(size)), position)
+
+
+def fault_if(s: Specialiser, cond: Value, type_name: str, message: str, node: cst.CSTNode) -> None:
+    def raise_it() -> Abstract:
+        raise s.fault(type_name, message, node)
+
+    s.branch(cond, raise_it, lambda: None)
+
+
+def _dict_index(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode) -> Abstract:
+    if isinstance(key, Static):
+        try:
+            return entries[key.value]
+        except KeyError:
+            raise s.fault("KeyError", repr(key.value), node) from None
+    found = dict_lookup(s, entries, key, node)
+    if found is None:
+        raise s.fault("KeyError", "", node)
+    hit, value = found
+    missing = s.build.op("not", hit)
+    fault_if(s, missing, "KeyError", "", node)
+    return value
+
+
+def dict_lookup(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode
+                ) -> tuple[Value, Abstract] | None:
+    """(is there, value) for a lane key among static keys; None when no key can match."""
+    if numeric_kind(key) is None:
+        raise s.refuse("flatten/lane-to-object", f"{describe(key)} is used as a dict key", node)
+    matches: list[tuple[Value, Abstract]] = []
+    for known, value in entries.items():
+        if not isinstance(known, int | float):
+            continue
+        same = num.truth(s, num.compare(s, "eq", key, static(known)))
+        if isinstance(same, Value):
+            matches.append((same, value))
+    if not matches:
+        return None
+    hit, chosen = matches[-1]
+    for same, value in reversed(matches[:-1]):
+        chosen = num.choose(s, same, value, chosen)
+        hit = s.build.op("or", same, hit)
+    return hit, chosen
+
+
+# --- writing
+def store_item(s: Specialiser, owner: Abstract, key: Abstract | Slice, value: Abstract, node: cst.CSTNode) -> None:
+    """`owner[key] = value` on a local list or dict."""
+    match owner:
+        case Choice():
+            s.split(owner, lambda v: _stored(s, v, key, value, node))
+        case ListRef() if isinstance(key, Slice):
+            changed = list(contents(s, owner, node))
+            changed[key.value] = items_now(s, value, node)
+            s.state.heap[owner] = tuple(changed)
+        case ListRef() if not isinstance(key, Slice):
+            _store_list(s, owner, key, value, node)
+        case DictRef() if isinstance(key, Static):
+            entries = dict(contents(s, owner, node))
+            entries[key.value] = value
+            s.state.heap[owner] = tuple(entries.items())
+        case Static():
+            raise s.refuse("flatten/effect", "the flattened function writes to a captured object", node)
+        case _:
+            raise s.refuse("flatten/unsupported-statement", f"cannot assign to an item of {describe(owner)}", node)
+
+
+def _stored(s: Specialiser, owner: Abstract, key: Abstract | Slice, value: Abstract, node: cst.CSTNode) -> None:
+    store_item(s, owner, key, value, node)
+
+
+def _store_list(s: Specialiser, ref: ListRef, key: Abstract, value: Abstract, node: cst.CSTNode) -> None:
+    items = list(contents(s, ref, node))
+    if isinstance(key, Static):
+        if not isinstance(key.value, int) or not -len(items) <= key.value < len(items):
+            raise s.fault("IndexError", "list assignment index out of range", node)
+        items[key.value] = value
+    else:
+        kind = numeric_kind(key)
+        if kind is None or kind is FLOAT:
+            raise s.fault("TypeError", "list indices must be integers", node)
+        position = check_index(s, num.to_kind(s, lane(key), INT), len(items), node)
+        items = [num.choose(s, s.build.op("eq", position, const(i)), value, item) for i, item in enumerate(items)]
+    s.state.heap[ref] = tuple(items)
+
+
+# --- membership
+def contains(s: Specialiser, container: Abstract, item: Abstract, node: cst.CSTNode) -> Abstract:
+    """`item in container`, by == in order; an item found by identity counts as Python counts it."""
+    if isinstance(container, Choice):
+        return s.split(container, lambda v: contains(s, v, item, node))
+    if isinstance(item, Choice):
+        return s.split(item, lambda v: contains(s, container, v, node))
+    if isinstance(container, Static) and isinstance(item, Static):
+        if isinstance(container.value, list | dict | np.ndarray | set):
+            s.guards.members(container.value)
+        return now(s, lambda: item.value in container.value)
+    if isinstance(container, Static) and isinstance(container.value, range):
+        return _in_range(s, container.value, item)
+    if isinstance(container, DictRef):
+        members: Sequence[Abstract] = [static(k) for k, _ in contents(s, container, node)]
+    else:
+        members = items_now(s, container, node)
+    found: Abstract = Static(False)
+    for member in members:
+        same: Abstract = Static(True) if member is item else objects.compare(s, "eq", member, item, node)
+        if isinstance(same, Static):
+            if same.value:
+                return Static(True) if isinstance(found, Static) else num.choose(s, lane(found), Static(True), same)
+            continue
+        same_lane = num.truth(s, same)
+        found = same_lane if isinstance(found, Static) else s.build.op("or", lane(found), lane(same_lane))
+    return found
+
+
+def _in_range(s: Specialiser, bounds: range, item: Abstract) -> Abstract:
+    kind = numeric_kind(item)
+    if kind is None or len(bounds) == 0:
+        return Static(False)
+    low, high = (bounds[0], bounds[-1]) if bounds.step > 0 else (bounds[-1], bounds[0])
+    inside = s.build.op("and", lane(num.compare(s, "ge", item, Static(low))),
+                        lane(num.compare(s, "le", item, Static(high))))
+    if abs(bounds.step) == 1 and kind is not FLOAT:
+        return inside
+    if kind is FLOAT:
+        offset = s.build.op("mod", s.build.op("sub", lane(item), const(float(low))), const(float(abs(bounds.step))))
+        return s.build.op("and", inside, s.build.op("eq", offset, const(0.0)))
+    number = s.build.op("select", inside, num.to_kind(s, lane(item), INT), const(low))
+    offset = s.build.op("mod", s.build.op("sub", number, const(low)), const(abs(bounds.step)))
+    return s.build.op("and", inside, s.build.op("eq", offset, const(0)))
+
+

@@ -1,0 +1,205 @@
+"""Frames and the specialiser's context: where we are, what is bound, and how control splits and joins.
+
+`Specialiser` holds the builder, the current state and the stack of inlined frames. `branch` and `region` are the
+only places where paths split and meet; whoever leaves a list (return, break, continue, raise) ends it in the
+builder and raises ControlLeft, which unwinds to them.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import libcst as cst
+
+from pyflat.capture import Captured
+from pyflat.errors import FlattenError, InternalError, Note, Span, refuse
+from pyflat.ir.build import Builder
+from pyflat.ir.nodes import FAULT, Exit, Fault, If, Item, Label, Op, Origin, Region, Value, Yield
+from pyflat.specialise.guards import Guards
+from pyflat.specialise.merge import Joiner
+from pyflat.specialise.values import NONE, Abstract, Choice, State, Way
+
+
+class ControlLeft(Exception):
+    """The current control-flow list has been ended; unwinds to the branch or region that owns it."""
+
+
+@dataclass(eq=False)
+class Scope:
+    """The target of break, continue or return: the label, and the ways that reach it."""
+
+    label: Label
+    ways: list[Way] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class LoopScope:
+    leave: Scope | None
+    again: Scope | None
+
+
+@dataclass(eq=False)
+class Frame:
+    """One inlined call."""
+
+    ident: int
+    captured: Captured
+    function: Any
+    """The function object or Closure: what recursion is judged by."""
+    globals: dict[str, Any]
+    local_names: frozenset[str]
+    cells: dict[str, types.CellType]
+    outer: Frame | None
+    returns: Scope
+    call_span: Span | None
+    arguments: dict[str, Abstract]
+    state: State | None = None
+    """The state while the frame is on the stack but not on top; also what closures read."""
+    loops: list[LoopScope] = field(default_factory=list)
+    globals_written: frozenset[str] = frozenset()
+    """Names declared global or nonlocal: reading them is fine, writing is refused."""
+    has_closures: bool = False
+
+
+@dataclass(eq=False)
+class Nest:
+    """Iterations unrolled so far in the outermost running loop."""
+
+    count: int = 0
+    fresh: bool = True
+    """The iteration that runs now has not met an inner loop yet."""
+    depth_lengths: list[int] = field(default_factory=list)
+    """The known lengths of the running loops, for the projected count in a refusal."""
+
+
+class Specialiser:
+    def __init__(self, *, loops: str, max_unroll: int, max_ops: int):
+        self.build = Builder(max_ops)
+        self.guards = Guards()
+        self.loops = loops
+        self.max_unroll = max_unroll
+        self.frames: list[Frame] = []
+        self.state = State({}, WeakKeyDictionary())
+        self.nest: Nest | None = None
+        self.rolled: FlattenError | None = None
+        self.counter = 0
+
+    # --- places
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    def span(self, node: cst.CSTNode | None = None) -> Span | None:
+        if node is not None:
+            found = self.frame.captured.span(node)
+            if found is not None:
+                return found
+        return self.build.origin.span if self.build.origin else None
+
+    @contextmanager
+    def at(self, node: cst.CSTNode) -> Iterator[None]:
+        """Operations built inside come from `node`."""
+        saved = self.build.origin
+        self.build.origin = Origin(self.span(node), node, self.frame.ident)
+        try:
+            yield
+        finally:
+            self.build.origin = saved
+
+    def refuse(self, code: str, message: str, node: cst.CSTNode | None = None, *, label: str = "", why: str = "",
+               help: str = "") -> FlattenError:
+        """A refusal at `node`, with the chain of inlined calls as notes."""
+        notes = tuple(Note(f"inlined from the call of {f.captured.name}", f.call_span)
+                      for f in reversed(self.frames[1:]))
+        return refuse(code, message, self.span(node), label=label, why=why, help=help, notes=notes)
+
+    def fresh(self, stem: str) -> Label:
+        self.counter += 1
+        return Label(f"{stem}_{self.counter}")
+
+    # --- leaving
+    def leave(self, scope: Scope, value: Abstract | None = None) -> ControlLeft:
+        """Exit to a label: ends the list; the caller raises what this returns."""
+        end = self.build.end(Exit(scope.label))
+        scope.ways.append(Way(self.build.block, end, self.state, value))
+        return ControlLeft()
+
+    def fault(self, type_name: str, message: str = "", node: cst.CSTNode | None = None) -> ControlLeft:
+        """Python raises here: the lane leaves the function as a fault."""
+        self.build.end(Exit(FAULT, fault=Fault(type_name, message, self.span(node))))
+        return ControlLeft()
+
+    # --- splitting and joining
+    def _arm(self, run: Callable[[], Abstract | None], before: State) -> tuple[list[Item], list[Way]]:
+        """Runs one list from a copy of `before`: its items and the way that falls off its end, if any."""
+        self.state = before.copy()
+        with self.build.detached() as items:
+            try:
+                value = run()
+                ways = [Way(self.build.block, self.build.end(Yield()), self.state, value)]
+            except ControlLeft:
+                if not self.build.ended:
+                    raise InternalError("control left a list that has no end") from None
+                block = self.build.block
+                dead = isinstance(block.end, Yield)
+                ways = [Way(block, block.end, self.state, None, dead=True)] if dead and block.end else []
+        return items, ways
+
+    def branch(self, cond: Value, then: Callable[[], Abstract | None], orelse: Callable[[], Abstract | None],
+               name: str = "") -> Abstract:
+        """An If: runs both arms from the same state and joins them. `name` is the variable the value goes to."""
+        before = self.state
+        then_items, ways = self._arm(then, before)
+        else_items, more = self._arm(orelse, before)
+        return self._close(ways + more, before, lambda results: If(cond, then_items, else_items, results), name)
+
+    def region(self, scope: Scope, run: Callable[[], Abstract | None], name: str = "") -> Abstract:
+        """A Region whose label is `scope`: joins the fall-through with every exit to it."""
+        before = self.state
+        items, ways = self._arm(run, before)
+        ways = scope.ways + ways
+        live = [w for w in ways if not w.dead]
+        if len(live) == 1 and live[0].block is items[-1]:
+            return self._splice(items, live[0])
+        return self._close(ways, before, lambda results: Region(scope.label, items, results), name)
+
+    def _splice(self, items: list[Item], way: Way) -> Abstract:
+        """A list that is only left at its end needs no node: its items continue the current list."""
+        first, *rest = items
+        self.build.block.ops.extend(first.ops)  # type: ignore[union-attr]
+        self.build.items.extend(rest)
+        self.build.block.end = None
+        self.state = way.state
+        return NONE if way.value is None else way.value
+
+    def _close(self, ways: list[Way], before: State, node: Callable[[list[Any]], If | Region], name: str) -> Abstract:
+        joiner = Joiner(ways, self.span())
+        if not joiner.ways:
+            self.state = before
+            self.build.node(node([]))
+            self.build.end(Yield())
+            raise ControlLeft
+        state = joiner.state(before)
+        values = [w.value for w in joiner.ways]
+        value = NONE if all(v is None for v in values) else joiner.join([v or NONE for v in values], name)
+        self.state = state
+        self.build.node(node(joiner.results))
+        return value
+
+    def split(self, choice: Choice, use: Callable[[Abstract], Abstract | None], name: str = "") -> Abstract:
+        """Do something with each alternative of a Choice, under its predicate, and join."""
+        return self.branch(choice.cond, lambda: use(choice.then), lambda: use(choice.orelse), name)
+
+    # --- naming
+    def name_value(self, value: Abstract, name: str, statement: cst.CSTNode | None) -> Abstract:
+        """Gives a fresh operation the name of the variable that it is stored in."""
+        if isinstance(value, Op) and not value.name:
+            value.name = name
+            if statement is not None:
+                value.statement = Origin(self.span(statement), statement, self.frame.ident)
+        return value

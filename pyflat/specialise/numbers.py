@@ -1,0 +1,336 @@
+"""Arithmetic on abstract numbers: Python's operators as IR operations, with the kinds settled here.
+
+Static operands are computed now by Python itself. A Choice is split, so that `0 if c else .5` keeps both kinds
+until an operation makes the difference disappear.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+import numpy as np
+
+from pyflat.ir.build import const
+from pyflat.ir.nodes import Const, Value
+from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, join_kinds
+from pyflat.specialise.frames import Specialiser
+from pyflat.specialise.merge import lane
+from pyflat.specialise.values import (
+    UNBOUND,
+    Abstract,
+    Bound,
+    Choice,
+    Closure,
+    DictRef,
+    Lazy,
+    ListRef,
+    ObjRef,
+    Ranges,
+    Seq,
+    Static,
+    Text,
+    numeric_kind,
+)
+
+BINARY: dict[type, tuple[str, Callable[[Any, Any], Any], str]] = {
+    cst.Add: ("add", operator.add, "__add__"), cst.Subtract: ("sub", operator.sub, "__sub__"),
+    cst.Multiply: ("mul", operator.mul, "__mul__"), cst.Divide: ("truediv", operator.truediv, "__truediv__"),
+    cst.FloorDivide: ("floordiv", operator.floordiv, "__floordiv__"), cst.Modulo: ("mod", operator.mod, "__mod__"),
+    cst.Power: ("pow", operator.pow, "__pow__"), cst.BitAnd: ("and", operator.and_, "__and__"),
+    cst.BitOr: ("or", operator.or_, "__or__"), cst.BitXor: ("xor", operator.xor, "__xor__"),
+    cst.LeftShift: ("shl", operator.lshift, "__lshift__"), cst.RightShift: ("shr", operator.rshift, "__rshift__"),
+    cst.MatrixMultiply: ("matmul", operator.matmul, "__matmul__"),
+}
+_PYTHON = {name: fn for name, fn, _ in BINARY.values()}
+COMPARE: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
+    cst.Equal: ("eq", operator.eq), cst.NotEqual: ("ne", operator.ne), cst.LessThan: ("lt", operator.lt),
+    cst.LessThanEqual: ("le", operator.le), cst.GreaterThan: ("gt", operator.gt),
+    cst.GreaterThanEqual: ("ge", operator.ge),
+}
+_COMPARE = dict(COMPARE.values())
+_MAX_STATIC_BITS = 1 << 16
+
+
+def static(value: Any) -> Static:
+    """A Python object known now; NumPy scalars become Python numbers."""
+    return Static(value.item() if isinstance(value, np.generic) and not isinstance(value, np.void) else value)
+
+
+def now(s: Specialiser, compute: Callable[[], Any]) -> Abstract:
+    """Evaluate with Python now; an exception becomes the fault that Python would raise on this path."""
+    try:
+        return static(compute())
+    except (ArithmeticError, ValueError, TypeError, LookupError, AttributeError) as error:
+        raise s.fault(type(error).__name__, str(error)) from None
+
+
+def to_kind(s: Specialiser, value: Value, kind: Any) -> Value:
+    """Python's implicit promotion bool -> int -> float."""
+    if value.kind is kind:
+        return value
+    if isinstance(value, Const) and value.value is not None:
+        return const(float(value.value) if kind is FLOAT else int(value.value))
+    if kind is FLOAT:
+        return s.build.op("to_float", value)
+    return s.build.op("to_int", value)
+
+
+def as_float(s: Specialiser, value: Abstract) -> Value:
+    """A number as a float lane, as float() or an arithmetic operator would convert it."""
+    if isinstance(value, Choice):
+        return lane(s.split(value, lambda v: as_float(s, v)))
+    if isinstance(value, Static) and isinstance(value.value, int):
+        return lane(now(s, lambda: float(value.value)))
+    if numeric_kind(value) is None:
+        raise type_fault(s, value)
+    return to_kind(s, lane(value), FLOAT)
+
+
+def type_fault(s: Specialiser, value: Abstract) -> Exception:
+    """A number is needed and this is none: Python raises TypeError on this path, or the construct is unknown."""
+    if isinstance(value, Static | Seq) or value is UNBOUND:
+        return s.fault("TypeError", f"{describe(value)} is not a number")
+    return s.refuse("flatten/unsupported-expression", f"a number is needed here, not {describe(value)}")
+
+
+def describe(value: Abstract) -> str:
+    """The value in the user's words."""
+    kind = numeric_kind(value)
+    match value:
+        case Static():
+            return f"{value.value!r:.40}"
+        case Seq():
+            return "a tuple"
+        case ListRef():
+            return "a list"
+        case DictRef():
+            return "a dict"
+        case ObjRef():
+            return f"a {value.cls.__name__}"
+        case Closure() | Bound():
+            return "a function"
+        case Text():
+            return "a string made from lanes"
+        case Lazy() | Ranges():
+            return "an iterator"
+        case Choice():
+            return f"{describe(value.then)} or {describe(value.orelse)}"
+    return f"a lane {kind}" if kind else "an unbound name"
+
+
+def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
+    """`a <op> b` on numbers; sequences and objects are handled by the caller."""
+    if isinstance(a, Static) and isinstance(b, Static):
+        return _static_binary(s, opcode, a, b)
+    if isinstance(a, Choice) or isinstance(b, Choice):
+        return _split_binary(s, opcode, a, b)
+    kinds = numeric_kind(a), numeric_kind(b)
+    if kinds[0] is None or kinds[1] is None:
+        raise type_fault(s, a if kinds[0] is None else b)
+    joined = join_kinds(kinds[0], kinds[1])
+    match opcode:
+        case "add" | "sub" | "mul" | "floordiv" | "mod":
+            return _arithmetic(s, opcode, a, b, FLOAT if joined is FLOAT else INT)
+        case "truediv":
+            return s.build.op("truediv", _divisible(s, a), _divisible(s, b))
+        case "pow":
+            return _power(s, a, b, joined)
+        case "and" | "or" | "xor" if joined is not FLOAT:
+            return s.build.op(opcode, to_kind(s, lane(a), joined), to_kind(s, lane(b), joined))
+        case "shl" | "shr" if joined is not FLOAT:
+            return s.build.op(opcode, to_kind(s, lane(a), INT), to_kind(s, lane(b), INT))
+    raise s.fault("TypeError", f"unsupported operand kinds for {opcode}")
+
+
+def _static_binary(s: Specialiser, opcode: str, a: Static, b: Static) -> Abstract:
+    x, y = a.value, b.value
+    if opcode in ("pow", "shl") and isinstance(x, int) and isinstance(y, int):
+        grown = x.bit_length() * abs(y) if opcode == "pow" else x.bit_length() + max(y, 0)
+        if grown > _MAX_STATIC_BITS:
+            raise s.refuse("flatten/int-too-large", "a constant power or shift has too many digits")
+    return now(s, lambda: _PYTHON[opcode](x, y))
+
+
+def _split_binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
+    """An int-or-float meets a float in + - * /: convert first, no branch is needed."""
+    if opcode in ("add", "sub", "mul", "truediv"):
+        if isinstance(a, Choice) and numeric_kind(b) is FLOAT and _is_number_choice(a):
+            return binary(s, opcode, number_choice_as_float(s, a), b)
+        if isinstance(b, Choice) and numeric_kind(a) is FLOAT and _is_number_choice(b):
+            return binary(s, opcode, a, number_choice_as_float(s, b))
+    if isinstance(a, Choice):
+        return s.split(a, lambda v: binary(s, opcode, v, b))
+    assert isinstance(b, Choice)
+    return s.split(b, lambda v: binary(s, opcode, a, v))
+
+
+def _is_number_choice(value: Abstract) -> bool:
+    if isinstance(value, Choice):
+        return _is_number_choice(value.then) and _is_number_choice(value.orelse)
+    return numeric_kind(value) is not None
+
+
+def number_choice_as_float(s: Specialiser, value: Abstract) -> Value:
+    """select(cond, float(then), float(orelse)): both conversions are harmless in every lane."""
+    if isinstance(value, Choice):
+        return s.build.op("select", value.cond, number_choice_as_float(s, value.then),
+                          number_choice_as_float(s, value.orelse))
+    return as_float(s, value)
+
+
+def _arithmetic(s: Specialiser, opcode: str, a: Abstract, b: Abstract, kind: Any) -> Abstract:
+    if kind is FLOAT:
+        return s.build.op(opcode, as_float(s, a), as_float(s, b))
+    for value in (a, b):
+        _check_size(s, value)
+    return s.build.op(opcode, to_kind(s, lane(a), INT), to_kind(s, lane(b), INT))
+
+
+def _check_size(s: Specialiser, value: Abstract) -> None:
+    if isinstance(value, Static) and not INT_MIN <= value.value <= INT_MAX:
+        raise s.refuse("flatten/int-too-large", f"the integer {value.value} does not fit into 64 bits")
+
+
+def _divisible(s: Specialiser, value: Abstract) -> Value:
+    """An operand of `/`: int / int is exact in float64 only up to 2**53, beyond that the lane is replayed."""
+    if numeric_kind(value) is FLOAT or isinstance(value, Static) and abs(value.value) <= EXACT_INT:
+        return as_float(s, value)
+    if isinstance(value, Static):
+        _check_size(s, value)
+    number = lane(value)
+    return to_kind(s, number, FLOAT) if number.kind is BOOL else s.build.op("exact_float", number)
+
+
+def _power(s: Specialiser, a: Abstract, b: Abstract, joined: Any) -> Abstract:
+    if joined is FLOAT or isinstance(b, Static) and b.value < 0:
+        return s.build.op("pow", as_float(s, a), as_float(s, b))
+    _check_size(s, a)
+    _check_size(s, b)
+    return s.build.op("ipow", to_kind(s, lane(a), INT), to_kind(s, lane(b), INT))
+
+
+def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
+    """One comparison of two numbers, exact also between int and float."""
+    if isinstance(a, Static) and isinstance(b, Static):
+        x, y = a.value, b.value
+        return now(s, lambda: _COMPARE[opcode](x, y))
+    if isinstance(a, Choice):
+        return s.split(a, lambda v: compare(s, opcode, v, b))
+    if isinstance(b, Choice):
+        return s.split(b, lambda v: compare(s, opcode, a, v))
+    ka, kb = numeric_kind(a), numeric_kind(b)
+    if ka is None or kb is None:
+        return _compare_other(s, opcode, a, b)
+    if (ka is FLOAT) != (kb is FLOAT):
+        return _compare_mixed(s, opcode, a, b)
+    if ka is FLOAT:
+        return s.build.op(opcode, as_float(s, a), as_float(s, b))
+    for value, other_side in ((a, False), (b, True)):
+        if isinstance(value, Static) and not INT_MIN <= value.value <= INT_MAX:
+            zero = 0
+            left, right = (zero, value.value) if other_side else (value.value, zero)
+            return Static(_COMPARE[opcode](left, right))
+    kind = join_kinds(ka, kb)
+    return s.build.op(opcode, to_kind(s, lane(a), kind), to_kind(s, lane(b), kind))
+
+
+def _compare_other(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
+    for value in (a, b):
+        if isinstance(value, Text | Lazy | Ranges | ObjRef | Closure | Bound):
+            raise s.refuse("flatten/unsupported-expression", f"{describe(value)} cannot be compared")
+    if opcode in ("eq", "ne"):
+        return Static(opcode == "ne")
+    raise s.fault("TypeError", f"cannot compare {describe(a)} with {describe(b)}")
+
+
+_MIRROR = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+def _compare_mixed(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
+    """int against float. A static float bound becomes the int bound that decides the same."""
+    if numeric_kind(a) is FLOAT:
+        return _compare_mixed(s, _MIRROR[opcode], b, a)
+    if isinstance(a, Static):
+        if abs(a.value) <= EXACT_INT:
+            return s.build.op(opcode, as_float(s, a), lane(b))
+        raise s.refuse("flatten/int-too-large", f"the integer {a.value} is compared with a lane float")
+    if numeric_kind(a) is BOOL:
+        return s.build.op(opcode, as_float(s, a), as_float(s, b))
+    if isinstance(b, Static):
+        return _compare_int_bound(s, opcode, lane(a), b.value)
+    return s.build.op(opcode, s.build.op("exact_float", lane(a)), lane(b))
+
+
+def _compare_int_bound(s: Specialiser, opcode: str, n: Value, bound: float) -> Abstract:
+    if math.isnan(bound) or abs(bound) >= 2.0**63:
+        return Static(_COMPARE[opcode](0, bound))
+    if bound == math.floor(bound):
+        return s.build.op(opcode, n, const(int(bound)))
+    match opcode:
+        case "eq" | "ne":
+            return Static(opcode == "ne")
+        case "lt" | "le":
+            return s.build.op("le", n, const(math.floor(bound)))
+        case _:
+            return s.build.op("ge", n, const(math.ceil(bound)))
+
+
+def truth(s: Specialiser, value: Abstract) -> Static | Value:
+    """bool(value): a static bool or a bool lane."""
+    match value:
+        case Value():
+            if value.kind is BOOL:
+                return value
+            return s.build.op("ne", value, const(0 if value.kind is INT else 0.0))
+        case Static():
+            known = now(s, lambda: bool(value.value))
+            assert isinstance(known, Static)
+            return known
+        case Seq():
+            return Static(bool(value.items))
+        case ListRef() | DictRef():
+            return Static(bool(s.state.heap[value]))
+        case Choice():
+            joined = s.split(value, lambda v: truth(s, v))
+            assert isinstance(joined, Static | Value)
+            return joined
+        case ObjRef() if "__bool__" not in dir(value.cls) and "__len__" not in dir(value.cls):
+            return Static(True)
+        case Closure() | Bound():
+            return Static(True)
+    raise s.refuse("flatten/unsupported-expression", f"the truth of {describe(value)} is not known")
+
+
+def negate(s: Specialiser, value: Abstract) -> Abstract:
+    known = truth(s, value)
+    return Static(not known.value) if isinstance(known, Static) else s.build.op("not", known)
+
+
+def unary(s: Specialiser, opcode: str, value: Abstract) -> Abstract:
+    """`-x`, `+x`, `~x`."""
+    if isinstance(value, Choice):
+        return s.split(value, lambda v: unary(s, opcode, v))
+    if isinstance(value, Static):
+        operators = {"neg": operator.neg, "pos": operator.pos, "invert": operator.invert}
+        return now(s, lambda: operators[opcode](value.value))
+    kind = numeric_kind(value)
+    if kind is None:
+        raise type_fault(s, value)
+    number = to_kind(s, lane(value), INT) if kind is BOOL else lane(value)
+    if opcode == "pos":
+        return number
+    if opcode == "invert" and number.kind is FLOAT:
+        raise s.fault("TypeError", "bad operand type for unary ~: 'float'")
+    return s.build.op(opcode, number)
+
+
+def choose(s: Specialiser, cond: Value, a: Abstract, b: Abstract) -> Abstract:
+    """`a if cond else b` of values that are both computed already."""
+    kind = numeric_kind(a)
+    if kind is not None and kind is numeric_kind(b):
+        return s.build.op("select", cond, lane(a), lane(b))
+    return s.branch(cond, lambda: a, lambda: b)

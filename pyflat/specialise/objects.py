@@ -1,0 +1,319 @@
+"""Objects: attributes, methods, operators by dunder methods, and instances made in the flattened code."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import types
+from collections.abc import Sequence
+from typing import Any
+
+import libcst as cst
+import numpy as np
+
+from pyflat.ir.nodes import Value
+from pyflat.specialise import calls, containers
+from pyflat.specialise import numbers as num
+from pyflat.specialise.frames import Specialiser
+from pyflat.specialise.merge import lane
+from pyflat.specialise.numbers import describe, now, static
+from pyflat.specialise.values import (
+    UNBOUND,
+    Abstract,
+    Bound,
+    Choice,
+    Closure,
+    DictRef,
+    ListRef,
+    ObjRef,
+    Seq,
+    Static,
+    Text,
+    numeric_kind,
+    python_type,
+)
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), range, frozenset, type(...))
+
+
+_BUILTIN = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, np.ndarray, type(None))
+
+
+def is_plain(value: Any) -> bool:
+    """An immutable builtin value: operators on it are pure."""
+    if isinstance(value, tuple):
+        return all(is_plain(v) for v in value)
+    return isinstance(value, _PLAIN) or isinstance(value, np.ndarray | list | dict | slice)
+
+
+def wrap(s: Specialiser, value: Any) -> Abstract:
+    """A Python object from outside. A namedtuple or tuple stays static."""
+    return static(value)
+
+
+# --- attributes
+def attribute(s: Specialiser, owner: Abstract, name: str, node: cst.CSTNode) -> Abstract:
+    """`owner.name`."""
+    match owner:
+        case Choice():
+            return s.split(owner, lambda v: attribute(s, v, name, node))
+        case Static():
+            return _static_attribute(s, owner, name, node)
+        case Seq() if name in getattr(owner.cls, "_fields", ()):
+            return owner.items[owner.cls._fields.index(name)]  # type: ignore[attr-defined]
+        case ObjRef():
+            stored = dict(containers.contents(s, owner, node))
+            if name in stored:
+                value: Abstract = stored[name]
+                if value is UNBOUND:
+                    raise s.fault("AttributeError", name, node)
+                return value
+            return _class_attribute(s, owner, owner.cls, name, node)
+        case Seq():
+            return _class_attribute(s, owner, owner.cls, name, node)
+        case ListRef() | DictRef() | Text():
+            return Bound(owner, name)
+        case Value():
+            return _number_attribute(s, owner, name, node)
+    raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of {describe(owner)}", node)
+
+
+def _number_attribute(s: Specialiser, owner: Value, name: str, node: cst.CSTNode) -> Abstract:
+    if name in ("real", "numerator"):
+        return num.unary(s, "pos", owner)
+    if name == "imag":
+        return Static(0.0) if owner.kind is num.FLOAT else Static(0)
+    if name in ("is_integer", "conjugate", "item"):
+        return Bound(owner, name)
+    raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a lane number", node)
+
+
+def _static_attribute(s: Specialiser, owner: Static, name: str, node: cst.CSTNode) -> Abstract:
+    known = owner.value
+    if isinstance(known, types.ModuleType):
+        value = now(s, lambda: getattr(known, name))
+        assert isinstance(value, Static)
+        s.guards.attribute(known, name, getattr(known, name))
+        return value
+    if type(known) in _BUILTIN:
+        if callable(getattr(known, name, None)):
+            return Bound(owner, name)
+        return now(s, lambda: getattr(known, name))
+    if isinstance(known, type):
+        return _static_member(s, known, name, node)
+    found = inspect.getattr_static(type(known), name, None)
+    if isinstance(found, property):
+        if isinstance(found.fget, types.FunctionType):
+            return call_function(s, found.fget, [owner], node)
+    elif isinstance(found, types.FunctionType):
+        if name not in getattr(known, "__dict__", ()):
+            return Bound(owner, name, found)
+    value = now(s, lambda: getattr(known, name))
+    if isinstance(value, Static) and not isinstance(found, property | functools.cached_property):
+        if not callable(value.value):
+            s.guards.attribute(known, name, getattr(known, name))
+    return value
+
+
+def _static_member(s: Specialiser, cls: type, name: str, node: cst.CSTNode) -> Abstract:
+    value = now(s, lambda: getattr(cls, name))
+    if isinstance(value, Static) and not callable(value.value):
+        s.guards.attribute(cls, name, getattr(cls, name))
+    return value
+
+
+def _class_attribute(s: Specialiser, owner: Abstract, cls: type, name: str, node: cst.CSTNode) -> Abstract:
+    try:
+        found = inspect.getattr_static(cls, name)
+    except AttributeError:
+        raise s.fault("AttributeError", f"'{cls.__name__}' object has no attribute '{name}'", node) from None
+    match found:
+        case property() if isinstance(found.fget, types.FunctionType):
+            return call_function(s, found.fget, [owner], node)
+        case types.FunctionType():
+            return Bound(owner, name, found)
+        case staticmethod():
+            return Static(found.__func__)
+        case classmethod():
+            return Static(types.MethodType(found.__func__, cls))
+        case _ if callable(found):
+            return Bound(owner, name)
+    s.guards.attribute(cls, name, getattr(cls, name))
+    return wrap(s, getattr(cls, name))
+
+
+def store_attribute(s: Specialiser, owner: Abstract, name: str, value: Abstract, node: cst.CSTNode) -> None:
+    """`owner.name = value`, on instances made in the flattened code only."""
+    if not isinstance(owner, ObjRef):
+        raise s.refuse("flatten/effect", f"an attribute of {describe(owner)} is written", node)
+    found = inspect.getattr_static(owner.cls, name, None)
+    if isinstance(found, property):
+        if not isinstance(found.fset, types.FunctionType):
+            raise s.fault("AttributeError", f"property '{name}' has no setter", node)
+        call_function(s, found.fset, [owner, value], node)
+        return
+    fields = dict(containers.contents(s, owner, node))
+    fields[name] = value
+    s.state.heap[owner] = tuple(fields.items())
+
+
+# --- methods and operators
+def method_of(owner: Abstract, name: str) -> types.FunctionType | None:
+    """The Python function behind a method of an instance of a user's class."""
+    match owner:
+        case ObjRef() | Seq():
+            found = inspect.getattr_static(owner.cls, name, None)
+        case Static() if not is_plain(owner.value):
+            found = inspect.getattr_static(type(owner.value), name, None)
+        case _:
+            return None
+    return found if isinstance(found, types.FunctionType) else None
+
+
+def call_function(s: Specialiser, fn: types.FunctionType, args: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
+    return calls.call(s, Static(fn), calls.Arguments(list(args), {}), node)
+
+
+def operate(s: Specialiser, opcode: str, dunder: str, a: Abstract, b: Abstract) -> Abstract | None:
+    """Operators on sequences, strings and objects; None when the operands are for arithmetic."""
+    for owner, other, name in ((a, b, dunder), (b, a, "__r" + dunder[2:])):
+        found = method_of(owner, name)
+        if found is not None and s.build.origin is not None:
+            return call_function(s, found, [owner, other], s.build.origin.node)
+    if isinstance(a, Text) or isinstance(a, Static) and isinstance(a.value, str) and not isinstance(b, Static):
+        return Text()
+    left, right = containers.sequence_items(s, a), containers.sequence_items(s, b)
+    if isinstance(a, Static) and isinstance(b, Static) or _is_array(a) or _is_array(b):
+        return None
+    if opcode == "add" and left is not None and right is not None:
+        return _sequence_like(s, a, [*left, *right])
+    for items, owner, count in ((left, a, b), (right, b, a)):
+        if opcode == "mul" and items is not None and isinstance(count, Static) and isinstance(count.value, int):
+            return _sequence_like(s, owner, list(items) * count.value)
+    return None
+
+
+def _is_array(value: Abstract) -> bool:
+    return isinstance(value, Static) and isinstance(value.value, np.ndarray)
+
+
+def _sequence_like(s: Specialiser, owner: Abstract, items: list[Abstract]) -> Abstract:
+    if isinstance(owner, ListRef) or isinstance(owner, Static) and isinstance(owner.value, list):
+        return containers.new_list(s, items)
+    return containers.make_tuple(items)
+
+
+def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """A comparison of numbers, tuples, strings or objects."""
+    if isinstance(a, Choice) and not num._is_number_choice(a):
+        return s.split(a, lambda v: compare(s, opcode, v, b, node))
+    if isinstance(b, Choice) and not num._is_number_choice(b):
+        return s.split(b, lambda v: compare(s, opcode, a, v, node))
+    if numeric_kind(a) is not None and numeric_kind(b) is not None or isinstance(a, Choice) or isinstance(b, Choice):
+        return num.compare(s, opcode, a, b)
+    found = method_of(a, f"__{opcode}__")
+    if found is not None and not isinstance(a, Seq):
+        return call_function(s, found, [a, b], node)
+    left, right = containers.sequence_items(s, a, node), containers.sequence_items(s, b, node)
+    if left is None or right is None or isinstance(a, Static) and isinstance(b, Static):
+        return num.compare(s, opcode, a, b)
+    if opcode not in ("eq", "ne"):
+        return _lexicographic(s, opcode, left, right, node)
+    if len(left) != len(right):
+        return Static(opcode == "ne")
+    equal: Abstract = Static(True)
+    for x, y in zip(left, right, strict=True):
+        same = num.truth(s, compare(s, "eq", x, y, node))
+        if isinstance(same, Static):
+            if not same.value:
+                return Static(opcode == "ne")
+            continue
+        equal = same if isinstance(equal, Static) else s.build.op("and", lane(equal), same)
+    return num.negate(s, equal) if opcode == "ne" else equal
+
+
+def _lexicographic(s: Specialiser, opcode: str, left: Sequence[Abstract], right: Sequence[Abstract],
+                   node: cst.CSTNode) -> Abstract:
+    """The first pair of unequal items decides; if there is none, the lengths do."""
+    if not left or not right:
+        return num.compare(s, opcode, Static(len(left)), Static(len(right)))
+    same = num.truth(s, compare(s, "eq", left[0], right[0], node))
+    rest = functools.partial(_lexicographic, s, opcode, left[1:], right[1:], node)
+    if isinstance(same, Static):
+        return rest() if same.value else compare(s, opcode, left[0], right[0], node)
+    return s.branch(same, rest, lambda: compare(s, opcode, left[0], right[0], node))
+
+
+# --- instances
+def construct(s: Specialiser, cls: type, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    """`cls(...)` for namedtuples, dataclasses and plain classes."""
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        bound = calls.bind(s, inspect.signature(cls), arguments, node)
+        return Seq(cls, tuple(bound[name] for name in cls._fields))
+    ref = ObjRef(cls)
+    s.state.heap[ref] = ()
+    if dataclasses.is_dataclass(cls) and "__init__" not in _own_init(cls):
+        _construct_dataclass(s, ref, cls, arguments, node)
+        return ref
+    init = inspect.getattr_static(cls, "__init__", None)
+    if isinstance(init, types.FunctionType):
+        calls.call(s, Static(init), calls.Arguments([ref, *arguments.positional], arguments.named), node)
+    elif arguments.positional or arguments.named:
+        raise s.refuse("flatten/unknown-call", f"{cls.__name__}(...) cannot be constructed per lane", node)
+    return ref
+
+
+def _own_init(cls: type) -> frozenset[str]:
+    """{"__init__"} when the class wrote its own, which a dataclass then keeps."""
+    params = getattr(cls, "__dataclass_params__", None)
+    return frozenset() if params is not None and params.init else frozenset({"__init__"})
+
+
+def _construct_dataclass(s: Specialiser, ref: ObjRef, cls: type, arguments: calls.Arguments, node: cst.CSTNode) -> None:
+    bound = calls.bind(s, inspect.signature(cls), arguments, node)
+    fields: dict[str, Abstract] = {}
+    for field in dataclasses.fields(cls):
+        value = bound.get(field.name)
+        if isinstance(value, Static) and field.default_factory is not dataclasses.MISSING and \
+                value.value is inspect.signature(cls).parameters[field.name].default:
+            value = calls.call(s, Static(field.default_factory), calls.Arguments([], {}), node)
+        if value is None:
+            value = static(field.default)
+        fields[field.name] = value
+    s.state.heap[ref] = tuple(fields.items())
+    after = inspect.getattr_static(cls, "__post_init__", None)
+    if isinstance(after, types.FunctionType):
+        call_function(s, after, [ref], node)
+
+
+def isinstance_of(s: Specialiser, value: Abstract, classes: Any, node: cst.CSTNode) -> Abstract:
+    """isinstance with the class that the value has in Python."""
+    match value:
+        case Choice():
+            return s.split(value, lambda v: isinstance_of(s, v, classes, node))
+        case Static():
+            return now(s, lambda: isinstance(value.value, classes))
+    cls = class_of(value)
+    if cls is None:
+        raise s.refuse("flatten/unsupported-expression", f"the class of {describe(value)} is not known", node)
+    return now(s, lambda: issubclass(cls, classes))
+
+
+def class_of(value: Abstract) -> type | None:
+    match value:
+        case Value():
+            return python_type(value.kind)
+        case Static():
+            return type(value.value)
+        case Seq() | ObjRef():
+            return value.cls
+        case ListRef():
+            return list
+        case DictRef():
+            return dict
+        case Text():
+            return str
+        case Closure():
+            return types.FunctionType
+    return None

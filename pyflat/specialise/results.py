@@ -1,0 +1,180 @@
+"""Results: the ways in which a function returns become lane leaves of one shape.
+
+bool, int and float join to the larger kind. A path that returns something no lane can hold (None, a string, a tuple
+of another length) while others return numbers is a fault in its lanes: the replay reports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyflat.ir.build import const, undefined
+from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, Op, Value
+from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.ir.types import BOOL, FLOAT, INT, VOID, Kind, join_kinds
+from pyflat.specialise.frames import Specialiser
+from pyflat.specialise.merge import lane, same_static
+from pyflat.specialise.numbers import describe
+from pyflat.specialise.values import (
+    UNBOUND,
+    Abstract,
+    Choice,
+    ListRef,
+    ObjRef,
+    Seq,
+    State,
+    Static,
+    Way,
+    numeric_kind,
+)
+
+
+@dataclass(slots=True)
+class _Parts:
+    cls: type
+    names: tuple[str, ...]
+    items: tuple[Abstract, ...]
+
+
+def settle(s: Specialiser, ways: Sequence[Way]) -> Shape:
+    """Choose the shape, and give every way its leaves as operands."""
+    live = [w for w in ways if not w.dead]
+    shape = _shape(s, [(w.value or Static(None), w.state) for w in live])
+    for way in live:
+        leaves: list[Value] = []
+        _leaves(s, way, TRUE, way.value or Static(None), shape, leaves)
+        if isinstance(way.end, Exit) and way.end.label is FAULT:
+            continue
+        way.end.values = leaves
+    return shape
+
+
+def _options(value: Abstract) -> list[Abstract]:
+    if isinstance(value, Choice):
+        return _options(value.then) + _options(value.orelse)
+    return [value]
+
+
+def _parts(value: Abstract, state: State) -> _Parts | None:
+    match value:
+        case Seq():
+            return _Parts(value.cls, tuple(getattr(value.cls, "_fields", ())), value.items)
+        case ListRef():
+            return _Parts(list, (), state.heap[value])
+        case ObjRef():
+            names = tuple(k for k, _ in state.heap[value])
+            return _Parts(value.cls, names, tuple(v for _, v in state.heap[value]))
+        case Static() if isinstance(value.value, tuple | list) and value.value:
+            names = tuple(getattr(type(value.value), "_fields", ()))
+            return _Parts(type(value.value), names, tuple(Static(v) for v in value.value))
+    return None
+
+
+def _shape(s: Specialiser, values: Sequence[tuple[Abstract, State]]) -> Shape:
+    options = [(option, state) for value, state in values for option in _options(value)]
+    kinds = [k for k in (numeric_kind(v) for v, _ in options) if k is not None]
+    if kinds:
+        joined = kinds[0]
+        for kind in kinds[1:]:
+            joined = join_kinds(joined, kind)
+        return Leaf(joined)
+    records = [(p, state) for p, state in ((_parts(v, state), state) for v, state in options) if p is not None]
+    if records:
+        return _record(s, records)
+    first = options[0][0] if options else Static(None)
+    if isinstance(first, Static) and all(same_static(first, v) for v, _ in options):
+        return Fixed(first.value)
+    raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
+        f" or {describe(options[1][0])}" if len(options) > 1 else ""))
+
+
+def _record(s: Specialiser, records: list[tuple[_Parts, State]]) -> Shape:
+    first = records[0][0]
+    alike = [(p, state) for p, state in records if _fits(p, first.cls, len(first.items))]
+    if any(len(p.items) != len(first.items) for p, _ in records):
+        raise s.refuse("flatten/result-kind", "the function returns tuples of different lengths")
+    items = tuple(_shape(s, [(p.items[i], state) for p, state in alike]) for i in range(len(first.items)))
+    return Record(first.cls, first.names, items)
+
+
+def _fits(parts: _Parts, cls: type, size: int) -> bool:
+    return parts.cls is cls and len(parts.items) == size
+
+
+def _leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
+    """Append the operands of one way; `where` is the lanes of the way that have this value."""
+    if isinstance(value, Choice):
+        first: list[Value] = []
+        second: list[Value] = []
+        _leaves(s, way, _emit(way, "and", where, value.cond), value.then, shape, first)
+        _leaves(s, way, _emit(way, "and", where, _emit(way, "not", value.cond)), value.orelse, shape, second)
+        out += [_emit(way, "select", value.cond, a, b) for a, b in zip(first, second, strict=True)]
+        return
+    match shape:
+        case Leaf():
+            kind = numeric_kind(value)
+            if kind is None:
+                _wrong(way, where, value, shape, out)
+            elif isinstance(value, Static) and abs(value.value) >= 2**63 and kind is INT and shape.kind is INT:
+                _wrong(way, where, value, shape, out)
+            else:
+                out.append(_convert(way, value, shape.kind))
+        case Fixed():
+            if not (isinstance(value, Static) and same_static(value, Static(shape.value))):
+                _wrong(way, where, value, shape, out)
+        case Record():
+            parts = _parts(value, way.state)
+            if parts is None or not _fits(parts, shape.cls, len(shape.items)):
+                _wrong(way, where, value, shape, out)
+                return
+            for item, inner in zip(parts.items, shape.items, strict=True):
+                _leaves(s, way, where, item, inner, out)
+
+
+def _wrong(way: Way, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
+    """These lanes return what the result cannot hold: they are faults."""
+    kind = "UnboundLocalError" if value is UNBOUND else "TypeError"
+    fault = Fault(kind, f"returns {describe(value)}")
+    if where is TRUE:
+        way.end = way.block.end = Exit(FAULT, fault=fault)
+    else:
+        way.block.ops.append(Op("fault", (where,), VOID, attrs=(("fault", fault),)))
+    out += [undefined(kind) for kind in _kinds(shape)]
+
+
+def _kinds(shape: Shape) -> list[Kind]:
+    match shape:
+        case Leaf():
+            return [shape.kind]
+        case Record():
+            return [k for item in shape.items for k in _kinds(item)]
+        case Fixed():
+            return []
+
+
+def _convert(way: Way, value: Abstract, kind: Kind) -> Value:
+    if isinstance(value, Static):
+        known = value.value
+        if kind is FLOAT and isinstance(known, int) and abs(known) > 2**53:
+            known = float(known)
+        return const({BOOL: bool, INT: int, FLOAT: float}[kind](known))
+    number = lane(value)
+    if number.kind is kind:
+        return number
+    if kind is INT:
+        return _emit(way, "to_int", number)
+    return _emit(way, "exact_float" if number.kind is INT else "to_float", number)
+
+
+def _emit(way: Way, opcode: str, *args: Value) -> Value:
+    if opcode == "and" and args[0] is TRUE:
+        return args[1]
+    if opcode == "select" and isinstance(args[1], Const) and args[1].value is None:
+        return args[2]
+    if opcode == "select" and isinstance(args[2], Const) and args[2].value is None:
+        return args[1]
+    kinds = {"and": BOOL, "not": BOOL, "select": args[-1].kind, "to_int": INT}
+    op = Op(opcode, args, kinds.get(opcode, FLOAT))
+    way.block.ops.append(op)
+    return op

@@ -1,0 +1,157 @@
+"""Abstract values: what the partial evaluator knows about a Python value.
+
+    Static      any Python object known while flattening
+    Value       an IR value: one number per lane (bool, int64 or float64)
+    Seq         a tuple or namedtuple of abstract values
+    ListRef, DictRef, ObjRef   objects with identity; their contents live on the abstract heap
+    Closure     a function defined inside the flattened one
+    Bound       a method looked up on an abstract receiver
+    Lazy        an iterator (zip, enumerate, map, ...), consumed once, by a loop
+    Ranges      a range whose bounds are lanes
+    Text        a string that depends on lanes: only good for raising
+    Choice      `then` where the lane's `cond` holds, else `orelse`: two values that no single lane value holds
+    UNBOUND     the name has no value
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from pyflat.capture import Captured
+from pyflat.ir.nodes import Block, End, Value
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+
+if TYPE_CHECKING:
+    from pyflat.specialise.frames import Frame
+
+
+@dataclass(eq=False, slots=True)
+class Static:
+    value: Any
+
+
+@dataclass(eq=False, slots=True)
+class Seq:
+    """`cls` is tuple or a namedtuple class."""
+
+    cls: type
+    items: tuple[Abstract, ...]
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class ListRef:
+    """Identity of a local list; heap contents: tuple of items."""
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class DictRef:
+    """Identity of a local dict; heap contents: tuple of (static key, item)."""
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class ObjRef:
+    """Identity of an instance made in the flattened code; heap contents: tuple of (attribute, value)."""
+
+    cls: type
+
+
+@dataclass(eq=False, slots=True)
+class Closure:
+    captured: Captured
+    frame: Frame
+    defaults: dict[str, Abstract]
+
+
+@dataclass(eq=False, slots=True)
+class Bound:
+    """`receiver.name`, not yet called; `function` when the class gives a Python function for it."""
+
+    receiver: Abstract
+    name: str
+    function: Any = None
+
+
+@dataclass(eq=False, slots=True)
+class Lazy:
+    start: Callable[[], Iterator[Abstract]]
+    used: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Ranges:
+    start: Abstract
+    stop: Abstract
+    step: int
+
+
+@dataclass(eq=False, slots=True)
+class Text:
+    pass
+
+
+@dataclass(eq=False, slots=True)
+class Choice:
+    cond: Value
+    then: Abstract
+    orelse: Abstract
+
+
+class _Unbound:
+    def __repr__(self) -> str:
+        return "UNBOUND"
+
+
+UNBOUND = _Unbound()
+
+Ref = ListRef | DictRef | ObjRef
+Abstract = Static | Value | Seq | Ref | Closure | Bound | Lazy | Ranges | Text | Choice | _Unbound
+Contents = tuple[Any, ...]
+NONE = Static(None)
+
+
+def numeric_kind(value: Abstract) -> Kind | None:
+    """The kind of a lane value or static number (an int of any size is INT); None for everything else."""
+    if isinstance(value, Value):
+        return value.kind
+    if isinstance(value, Static):
+        known = value.value
+        if isinstance(known, bool):
+            return BOOL
+        if isinstance(known, int):
+            return INT
+        return FLOAT if isinstance(known, float) else None
+    return None
+
+
+def python_type(kind: Kind) -> type:
+    return {BOOL: bool, INT: int, FLOAT: float}[kind]
+
+
+class State:
+    """What a path has assigned: the locals of the current frame, and the heap."""
+
+    __slots__ = ("locals", "heap")
+
+    def __init__(self, names: dict[str, Abstract], heap: WeakKeyDictionary[Ref, Contents]):
+        self.locals = names
+        self.heap = heap
+
+    def copy(self) -> State:
+        return State(dict(self.locals), self.heap.copy() if self.heap else WeakKeyDictionary())
+
+
+@dataclass(eq=False, slots=True)
+class Way:
+    """One way into a join: its block and end, the state there, and the value it carries.
+
+    `dead` ways are never taken (the list ended because both arms of an if left): their operands are undefined.
+    """
+
+    block: Block
+    end: End
+    state: State
+    value: Abstract | None
+    dead: bool = False
