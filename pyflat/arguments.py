@@ -59,7 +59,8 @@ def classify(bound: Bound, parameters: Parameters, static: Sequence[str]) -> Cal
         if name in static or name in bound.fixed:
             arguments[name] = Fixed(value)
         elif name == parameters.keywords:
-            arguments[name] = Fixed(_named(name, value))
+            shapes = tuple(Fixed(v) if k in bound.fixed else reader.shape(v, k) for k, v in value.items())
+            arguments[name] = Record(dict, tuple(value), shapes)
         elif name == parameters.extra:
             fixed = tuple(Fixed(item) for item in value[: bound.fixed_extra])
             rest = tuple(reader.shape(item, name) for item in value[bound.fixed_extra:])
@@ -69,7 +70,7 @@ def classify(bound: Bound, parameters: Parameters, static: Sequence[str]) -> Cal
     if parameters.extra and parameters.extra not in arguments:
         arguments[parameters.extra] = Record(tuple, (), ())
     if parameters.keywords and parameters.keywords not in arguments:
-        arguments[parameters.keywords] = Fixed({})
+        arguments[parameters.keywords] = Record(dict, (), ())
     ordered = {name: arguments[name] for name in parameters.names if name in arguments}
     return Call(ordered, tuple(reader.values), tuple(reader.kinds), tuple(reader.names))
 
@@ -194,14 +195,3 @@ def _static(value: Any, name: str) -> Any:
         raise TypeError(f"argument {name!r} is a {shown} with arrays in it: pass the arrays as arguments of their own, "
                         f"or in a tuple, namedtuple or dataclass without __post_init__")
     return value
-
-
-def _named(name: str, values: dict[str, Any]) -> dict[str, Any]:
-    """What **kwargs collected: constants only."""
-    for key, value in values.items():
-        if isinstance(value, np.ndarray | np.generic) or _contains_array(value):
-            raise TypeError(f"argument {key!r} is collected by **{name}, which holds constants only: "
-                            f"give {key!r} a parameter of its own")
-        if type(value) not in SCALARS:
-            _static(value, key)
-    return values

@@ -188,7 +188,7 @@ def shape_key(shape: Shape) -> Hashable:
         case Fixed():
             return "fixed", static_key(shape.value)
         case Record():
-            return shape.cls, tuple(map(shape_key, shape.items))
+            return shape.cls, shape.names, tuple(map(shape_key, shape.items))
 
 
 def static_key(value: object) -> Hashable:

@@ -22,6 +22,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
 from pyflat.settings import Options
 
 Stage = Literal["captured", "structured", "flat", "suspect"]
+Target = Literal["neutral", "numpy", "numba"]
 STAGES = ("captured", "structured", "flat", "suspect")
 _KINDS = {"b": BOOL, "bool": BOOL, "i8": INT, "int": INT, "f8": FLOAT, "float": FLOAT}
 _numbers = itertools.count(1)
@@ -39,7 +40,11 @@ class Listing(str):
 
 
 def argument_shapes(
-    fn: FunctionType, parameters: Parameters, options: Options, kinds: str | Sequence[str] | None, known: dict[str, Shape]
+    fn: FunctionType,
+    parameters: Parameters,
+    options: Options,
+    kinds: str | Sequence[str] | None,
+    known: dict[str, Shape],
 ) -> dict[str, Shape]:
     """The shapes to show a twin for. `known` has static arguments of an earlier call, for parameters without default.
 
@@ -127,14 +132,16 @@ def parse_kinds(kinds: str | Sequence[str], lanes: Sequence[str]) -> list[Kind]:
 
 
 def listing(
-    fn: FunctionType, shapes: dict[str, Shape], options: Options, stage: Stage | None, target: Literal["numpy", "numba"] | None, name: str
+    fn: FunctionType, shapes: dict[str, Shape], options: Options, *, stage: Stage | None, target: Target, name: str
 ) -> Listing:
     """The text of one stage; the twin itself when `stage` is None."""
     if stage is not None and stage not in STAGES:
         raise ValueError(f"stage={stage!r}: expected one of {', '.join(map(repr, STAGES))}, or None for the twin")
-    if target not in (None, "numpy", "numba"):
+    if target not in ("neutral", "numpy", "numba"):
         raise ValueError(f"target={target!r}: expected 'numpy' or 'numba', or None for a neutral text")
     from pyflat.ir.print import format_function
+    from pyflat.passes.gather_suspects import gather_suspects
+    from pyflat.targets.text import render_suspect
 
     if stage in ("captured", "structured"):
         spec = specialised(fn, shapes, options)
@@ -143,24 +150,27 @@ def listing(
     if stage == "flat":
         return Listing(format_function(done.flat))
     if stage == "suspect":
-        from pyflat.passes.gather_suspects import gather_suspects
+        name = name.removesuffix("_flat") + "_suspect"
+        return Listing(render_suspect(done.spec, gather_suspects(done.flat), target=target, name=name))
+    return Listing(_text(done, target, name))
 
-        return Listing(format_function(gather_suspects(done.flat)))
-    return Listing(_text(done, target or "neutral", name))
 
-
-def _text(done: Flattened, target: Literal["neutral", "numpy", "numba"], name: str) -> str:
+def _text(done: Flattened, target: Target, name: str) -> str:
     from pyflat.passes.gather_suspects import drop_faults
     from pyflat.targets.text import render
 
     return render(done.spec, drop_faults(done.flat), target=target, name=name)
 
 
-def make_function(text: str, name: str) -> Callable[..., Any]:
-    """Run a twin's text; `inspect.getsource`, tracebacks and pdb find it through linecache."""
+def make_function(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: str) -> Callable[..., Any]:
+    """A function that is the NumPy text of the twin; inspect.getsource, tracebacks and pdb find it in linecache."""
+    from pyflat.targets.text import globals_needed
+
+    done = flatten(fn, shapes, options)
+    text = _text(done, "numpy", name)
     file = f"<pyflat {name} {next(_numbers)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    namespace: dict[str, Any] = {"__name__": f"pyflat.{name}"}
+    namespace: dict[str, Any] = {"__name__": f"pyflat.{name}", **globals_needed(done.spec)}
     exec(compile(text, file, "exec"), namespace)
     made: Callable[..., Any] = namespace[name]
     return made

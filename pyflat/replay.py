@@ -112,7 +112,7 @@ class Replay:
         source = iter(values)
         parts = []
         for name, shape in self.call.arguments.items():
-            if not isinstance(shape, Fixed) and shape != Record(tuple, (), ()):
+            if not isinstance(shape, Fixed) and not (isinstance(shape, Record) and not shape.items):
                 text = repr(rebuild(shape, source))
                 parts.append(f"{name}={text if len(text) <= 60 else text[:57] + '...'}")
         return ", ".join(parts if len(parts) <= 12 else [*parts[:12], "..."])
@@ -126,12 +126,19 @@ def call_plan(arguments: Mapping[str, Shape], parameters: Parameters) -> tuple[l
             assert isinstance(shape, Record)
             plain[name] = shape.items
         elif name == parameters.keywords:
-            assert isinstance(shape, Fixed)
-            plain[name] = {key: Fixed(value) for key, value in shape.value.items()}
+            plain[name] = named_shapes(shape)
         else:
             plain[name] = shape
     bound = inspect.BoundArguments(parameters.signature, plain)
     return list(bound.args), dict(bound.kwargs)
+
+
+def named_shapes(shape: Shape) -> dict[str, Shape]:
+    """The shape of **kwargs by name."""
+    if isinstance(shape, Record):
+        return dict(zip(shape.names, shape.items, strict=True))
+    assert isinstance(shape, Fixed)
+    return {name: Fixed(value) for name, value in shape.value.items()}
 
 
 def _column(value: Any, shape: tuple[int, ...], where: tuple[Any, ...], count: int) -> list[Any]:

@@ -17,6 +17,7 @@ from pyflat.settings import OptionArguments, Options, Settings, resolve
 if TYPE_CHECKING:
     from pyflat import listing
     from pyflat.calls import Caller, Stats
+    from pyflat.ir.shape import Shape
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -113,18 +114,25 @@ class Twin(Generic[P, R_co]):
         """The text of the twin, or of one of its stages.
 
         stage   None: the twin as Python text; "captured": the original's source; "structured", "flat": the
-                IR before and after flattening; "suspect": the IR with the test for failing lanes, as engines run it
+                IR before and after flattening; "suspect": Python text that says which lanes go to the original
         target  None: neutral text with `select`; "numpy" or "numba": text that runs as it stands
         kinds   argument kinds, as "f8,i8,b" or ("float", "int", "bool"); else from annotations, from defaults, or float
         """
         from pyflat import listing
 
-        options = self.options
+        function, options = self._callee.function, self.options
+        shapes = self._shapes(options, kinds)
+        return listing.listing(
+            function, shapes, options, stage=stage, target=target or "neutral", name=self.__name__
+        )
+
+    def _shapes(self, options: Options, kinds: str | Sequence[str] | None) -> dict[str, Shape]:
+        from pyflat import listing
+
         self._parameters.check_static(options.static)
         last = self._caller.compilations.last(options)
         known = dict(last.arguments) if last else {}
-        shapes = listing.argument_shapes(self._callee.function, self._parameters, options, kinds, known)
-        return listing.listing(self._callee.function, shapes, options, stage, target, self.__name__)
+        return listing.argument_shapes(self._callee.function, self._parameters, options, kinds, known)
 
     @property
     def source(self) -> str:
@@ -137,7 +145,8 @@ class Twin(Generic[P, R_co]):
         the values only, without detecting failing lanes."""
         from pyflat import listing
 
-        made = listing.make_function(self.show(target="numpy"), self.__name__)
+        options = self.options
+        made = listing.make_function(self._callee.function, self._shapes(options, None), options, self.__name__)
         made.__doc__ = made.__doc__ or self.__doc__
         return made
 

@@ -160,11 +160,12 @@ def test_star_arguments_are_lanes():
     assert twin(xs, offset=xs).tolist() == [2.0, 4.0]
 
 
-def test_named_arguments_are_constants():
+def test_named_arguments_are_lanes():
     twin = pyflat.twin(f.keywords)
-    assert twin(np.array([1.0, 2.0]), factor=3.0).tolist() == [3.0, 6.0]
-    with pytest.raises(TypeError, match="'factor' is collected by \\*\\*named"):
-        twin(1.0, factor=np.ones(2))
+    xs = np.array([1.0, 2.0])
+    assert twin(xs, factor=3.0).tolist() == [3.0, 6.0]
+    assert twin(2.0, factor=xs, unused=3).tolist() == [2.0, 4.0]
+    assert twin(2.0, unused="a", factor=3) == 6.0
 
 
 @pytest.mark.parametrize(("value", "message"), [
