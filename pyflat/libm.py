@@ -58,14 +58,19 @@ _raised: list[BaseException] = []
 Function = Callable[..., float]
 
 
+def _candidates() -> Iterator[str | None]:
+    """Names of the C library; the process itself first, because `find_library` starts other programs."""
+    if sys.platform == "win32":
+        yield from ("ucrtbase", "msvcrt")
+        return
+    yield None
+    yield ctypes.util.find_library("m")
+
+
 @cache
 def _library() -> ctypes.CDLL:
     """The C library that has the elementary functions; OSError when none is found."""
-    if sys.platform == "win32":
-        candidates: tuple[str | None, ...] = ("ucrtbase", "msvcrt")
-    else:
-        candidates = (None, ctypes.util.find_library("m"), "libm.so.6", "libm.dylib")
-    for candidate in candidates:
+    for candidate in _candidates():
         try:
             library = ctypes.CDLL(candidate)
         except OSError:

@@ -65,7 +65,7 @@ class Engine:
     fused: Function
     values: Kernel
     mask: Kernel | None
-    kinds: tuple[Kind, ...]
+    dtypes: tuple[np.dtype[Any], ...]
     _compiled: dict[tuple[int, Pattern], Callable[..., int]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -79,7 +79,7 @@ class Engine:
 
         `lanes` are arrays of length n or NumPy scalars, of bool_, int64 or float64, in the order of the parameters.
         """
-        results = [np.empty(n, dtype=DTYPES[kind]) for kind in self.kinds]
+        results = [np.empty(n, dtype) for dtype in self.dtypes]
         if self.mask is not None and self.mask is self.values:
             suspects = np.empty(n, dtype=np.bool_)
             return results, suspects if self._run(self.values, lanes, n, [*results, suspects]) else None
@@ -131,14 +131,14 @@ def compile(fused: Function, *, unchecked: bool = False) -> Engine:
             "flatten/too-large", f"the twin has {len(ops):,} operations, the numba target takes {MAX_OPERATIONS:,}",
             help='use target="numpy", shorten the loop, or flatten the inner function on its own',
         )
-    kinds = tuple(root.kind for root in roots)
+    dtypes = tuple(np.dtype(DTYPES[root.kind]) for root in roots)
     if not checked:
-        return Engine(fused, Kernel(params, tuple(ops), tuple(roots), None), None, kinds)
+        return Engine(fused, Kernel(params, tuple(ops), tuple(roots), None), None, dtypes)
     if len(ops) > STORED_MASK:
         both = Kernel(params, tuple(ops), (*roots, suspect), suspect)
-        return Engine(fused, both, both, kinds)
+        return Engine(fused, both, both, dtypes)
     mask = Kernel(params, tuple(live_ops(block.ops, [suspect])), (suspect,), None)
-    return Engine(fused, Kernel(params, tuple(ops), tuple(roots), suspect), mask, kinds)
+    return Engine(fused, Kernel(params, tuple(ops), tuple(roots), suspect), mask, dtypes)
 
 
 # --- building one kernel

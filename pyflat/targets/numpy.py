@@ -90,7 +90,7 @@ class Engine:
 
     source: str
     block: Callable[..., tuple[Any, ...]]
-    kinds: tuple[Kind, ...]
+    dtypes: tuple[np.dtype[Any], ...]
     unchecked: bool
 
     def __call__(self, lanes: Sequence[Lane], n: int) -> tuple[list[np.ndarray], np.ndarray | None]:
@@ -98,7 +98,7 @@ class Engine:
 
         `lanes` are arrays of length n or NumPy scalars, of bool_, int64 or float64, in the order of the parameters.
         """
-        results = [np.empty(n, dtype=DTYPES[kind]) for kind in self.kinds]
+        results = [np.empty(n, dtype) for dtype in self.dtypes]
         with saved_status(), np.errstate(all="ignore"):
             return results, self._run(lanes, n, results)
 
@@ -126,7 +126,8 @@ def compile(fused: Function, *, unchecked: bool = False) -> Engine:
     source, tables = _write(fused, roots)
     namespace: dict[str, Any] = {"np": np, "lanes": lane_functions, "where": _where, **tables}
     exec(_code(source, fused.name), namespace)
-    return Engine(source, namespace["block"], tuple(v.kind for v in end.values[:-1]), unchecked)
+    dtypes = tuple(np.dtype(DTYPES[value.kind]) for value in end.values[:-1])
+    return Engine(source, namespace["block"], dtypes, unchecked)
 
 
 def _code(source: str, name: str) -> Any:
