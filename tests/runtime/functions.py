@@ -116,3 +116,11 @@ def nothing(x):
 
 def mixed(x):
     return x, 3, "m"
+
+
+@dataclass
+class Circle:
+    radius: float
+
+    def area(self, scale: float = 1.0) -> float:
+        return math.pi * self.radius * self.radius * scale
