@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pyflat.arguments import is_plain_dataclass
 from pyflat.callables import Parameters, owner_of
-from pyflat.compiled import Flattened, flatten, specialised
+from pyflat.compiled import Flattened, Guarded, flatten, specialised
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
 from pyflat.settings import Options
@@ -162,7 +162,19 @@ def _text(done: Flattened, target: Target, name: str) -> str:
     return render(done.spec, drop_faults(done.flat), target=target, name=name)
 
 
-def make_function(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: str) -> Callable[..., Any]:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Made:
+    """A function made from a text, and what the text depends on."""
+
+    function: Callable[..., Any]
+    options: Options
+    guards: Guarded
+
+    def holds(self, options: Options) -> bool:
+        return options == self.options and self.guards.stale() is None
+
+
+def make_function(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: str) -> Made:
     """A function that is the NumPy text of the twin; inspect.getsource, tracebacks and pdb find it in linecache."""
     from pyflat.targets.text import globals_needed
 
@@ -172,5 +184,4 @@ def make_function(fn: FunctionType, shapes: dict[str, Shape], options: Options, 
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     namespace: dict[str, Any] = {"__name__": f"pyflat.{name}", **globals_needed(done.spec)}
     exec(compile(text, file, "exec"), namespace)
-    made: Callable[..., Any] = namespace[name]
-    return made
+    return Made(namespace[name], options, done.spec.guards)

@@ -46,6 +46,7 @@ class Twin(Generic[P, R_co]):
         self.settings = settings
         self._callee = callee
         self._made: Caller | None = None
+        self._function: listing.Made | None = None
 
     @property
     def _caller(self) -> Caller:
@@ -139,16 +140,18 @@ class Twin(Generic[P, R_co]):
         """The text of the twin, as `show()` gives it."""
         return self.show()
 
-    @cached_property
+    @property
     def function(self) -> Callable[..., Any]:
         """A plain function made from the NumPy text: inspect.getsource, tracebacks and pdb work on it. It computes
         the values only, without detecting failing lanes."""
         from pyflat import listing
 
         options = self.options
-        made = listing.make_function(self._callee.function, self._shapes(options, None), options, self.__name__)
-        made.__doc__ = made.__doc__ or self.__doc__
-        return made
+        if self._function is None or not self._function.holds(options):
+            shapes = self._shapes(options, None)
+            self._function = listing.make_function(self._callee.function, shapes, options, self.__name__)
+            self._function.function.__doc__ = self.__doc__
+        return self._function.function
 
     if not TYPE_CHECKING:  # type checkers would accept any attribute
 

@@ -1,0 +1,147 @@
+"""The twin as text, and as a function made of that text."""
+
+import functools
+import inspect
+import math
+import traceback
+
+import numpy as np
+import pytest
+
+import pyflat
+from tests.runtime import functions as f
+
+
+def test_source_is_the_neutral_text():
+    twin = pyflat.twin(f.shade)
+    assert twin.source == twin.show()
+    assert "def shade_flat(x, t=0.5):" in twin.source
+    assert "select(" in twin.source
+    assert twin.show(target="numpy") != twin.source
+
+
+def test_stages():
+    twin = pyflat.twin(f.shade)
+    assert twin.show(stage="captured") == inspect.getsource(f.shade)
+    assert "if " in twin.show(stage="structured")
+    flat = twin.show(stage="flat")
+    assert "select" in flat
+    assert "fault" in flat
+    assert "def shade_suspect" in twin.show(stage="suspect")
+    with pytest.raises(ValueError, match="stage='flatt'.*'captured', 'structured'"):
+        twin.show(stage="flatt")
+    with pytest.raises(ValueError, match="target='cuda'"):
+        twin.show(target="cuda")
+
+
+def test_notebooks_show_the_text_escaped():
+    text = pyflat.twin(lambda x, y: x if x < y else y).show(stage="captured")
+    assert isinstance(text, str)
+    assert text._repr_html_().startswith("<pre>")
+    assert "&lt;" in text._repr_html_()
+
+
+def kinds_of(fn, *args, **options):
+    """The parameters in the header of the structured IR."""
+    return pyflat.twin(fn, **options).show("structured", None, *args).splitlines()[0]
+
+
+def test_kinds_come_from_annotations_then_defaults_then_float():
+    def g(a: int, b: "bool", c: float, d, e=1, h=True, i=2.0):
+        return a
+
+    head = kinds_of(g)
+    for name, kind in {"a": "i8", "b": "b", "c": "f8", "d": "f8", "e": "i8", "h": "b", "i": "f8"}.items():
+        assert f"{name}: {kind}" in head
+    head = kinds_of(f.product, "i8,b")
+    assert "a: i8" in head
+    assert "b: b" in head
+    assert kinds_of(f.product, ("int", "bool")) == head
+
+
+@pytest.mark.parametrize(("kinds", "message"), [
+    ("f8", r"1 kinds for 2 lane parameters \(a, b\)"), ("f8,f8,f8", "3 kinds for 2"), ("f8,f4", "'f4' is not a kind"),
+])
+def test_wrong_kinds(kinds, message):
+    with pytest.raises(ValueError, match=message):
+        pyflat.twin(f.product).show(kinds=kinds)
+
+
+def test_static_parameters_in_a_text():
+    assert "how" not in kinds_of(f.labelled)
+    twin = pyflat.twin(f.power, static="n")
+    with pytest.raises(TypeError, match="static argument 'n', which has no default: call the twin once"):
+        twin.show()
+    twin(np.ones(2), 3)
+    assert "x" in twin.source
+    assert "x" in pyflat.twin(functools.partial(f.power, n=2)).source
+
+
+def test_methods_in_a_text():
+    assert "x" in pyflat.twin(f.Scale(2.0).apply).source
+    assert pyflat.twin(f.Scale.double).source
+    assert pyflat.twin(f.Scale.halve).source
+    assert "self.radius * self.radius" in pyflat.twin(f.Circle.area).source
+    with pytest.raises(pyflat.FlattenError, match="factor"):
+        pyflat.twin(f.Scale.apply).show()
+
+
+def test_the_function_is_real():
+    function = pyflat.twin(f.shade).function
+    xs = np.array([0.25, 1.0, 2.0])
+    assert inspect.isfunction(function)
+    assert function(xs).tolist() == [f.shade(x) for x in xs.tolist()]
+    assert "def shade_flat" in inspect.getsource(function)
+    assert function.__doc__ == f.shade.__doc__
+    assert pyflat.twin(f.shade).function is function
+    with pytest.raises(TypeError) as error:
+        function("a")
+    frame = traceback.extract_tb(error.value.__traceback__)[-1]
+    assert frame.line in inspect.getsource(function)
+
+
+def test_the_function_makes_the_result_class():
+    got = pyflat.twin(f.ordered).function(np.array([1.0, 5.0]), np.array([2.0, 3.0]))
+    assert type(got) is f.Pair
+
+
+def test_a_refusal_is_raised_by_the_twin_only():
+    @pyflat.flatten
+    def forever(x):
+        while x > 1.0:
+            x = x / 2.0
+        return x
+
+    assert forever(8.0) == 1.0
+    for use in (lambda: forever.flat(np.ones(2)), lambda: forever.flat.source, lambda: forever.flat.function):
+        with pytest.raises(pyflat.FlattenError) as error:
+            use()
+        assert error.value.code == "flatten/while-unbounded"
+    assert "loop" in forever.flat.show(stage="structured")
+
+
+LIMIT = 1.0
+
+
+def test_the_function_follows_what_was_captured(monkeypatch):
+    def g(x):
+        return x + LIMIT
+
+    twin = pyflat.twin(g)
+    assert twin.function(np.zeros(1)).tolist() == [1.0]
+    monkeypatch.setitem(globals(), "LIMIT", 3.0)
+    assert twin.function(np.zeros(1)).tolist() == [3.0]
+
+
+def test_a_refusal_is_tried_again(monkeypatch):
+    def g(x):
+        return x + LIMIT
+
+    monkeypatch.setitem(globals(), "LIMIT", "text")
+    twin = pyflat.twin(g)
+    with pytest.raises((pyflat.FlattenError, TypeError)):
+        twin(np.ones(2))
+    monkeypatch.setitem(globals(), "LIMIT", math.pi)
+    assert twin(np.zeros(1)).tolist() == [math.pi]
+    monkeypatch.setitem(globals(), "LIMIT", 2)
+    assert twin(np.zeros(1)).tolist() == [2.0]
