@@ -124,3 +124,11 @@ class Circle:
 
     def area(self, scale: float = 1.0) -> float:
         return math.pi * self.radius * self.radius * scale
+
+
+class Offset:
+    def __init__(self, offset):
+        self.offset = offset
+
+    def apply(self, x):
+        return x + self.offset
