@@ -97,6 +97,7 @@ LIMITS = (-(2**63), 2**63 - 1, False)
         ("%a = mul %x, %x : f8 | %b = sqrt %a : f8", (0.0, INF, True)),
         ("%a = to_float %p : f8 | %b = sub %a, 0.5 : f8", (-0.5, 0.5, False)),
         ("%a = to_float %p : f8 | %b = truediv 1.0, %a : f8", (-INF, INF, True)),
+        ("%a = to_float %p : f8 | %b = sub %a, 0.5 : f8 | %c = truediv 1.0, %b : f8", (-INF, INF, True)),
         ("%a = select %p, 2.0, 4.0 : f8 | %b = truediv 1.0, %a : f8", (0.25, 0.5, False)),
         ("%a = to_float %p : f8 | %b = mul %a, %x : f8", (-INF, INF, True)),
         ("%a = to_float %p : f8 | %b = mul %a, 1e308 : f8 | %c = mul %b, 1e308 : f8", (0.0, INF, False)),
