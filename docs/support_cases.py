@@ -252,7 +252,7 @@ def too_long(x):
     return x
 
 
-@case(SECTION, "`range` with a bound that differs by lane", INTS, code="flatten/iterable-not-static")
+@case(SECTION, "`range` with a bound that differs by lane", INTS, code="flatten/while-unbounded")
 def lane_range(n):
     total = 0
     for i in range(n):
@@ -416,9 +416,12 @@ def method(x):
     return SCALE.by(x)
 
 
+STEEP = functools.partial(line, slope=4.0)
+
+
 @case(SECTION, "`functools.partial`", FLOATS)
 def partial(x):
-    return functools.partial(line, slope=4.0)(x)
+    return STEEP(x)
 
 
 def power(x, n):
@@ -435,9 +438,21 @@ def factorial(n):
     return 1 if n <= 1 else n * factorial(n - 1)
 
 
+def polar(x):
+    if x < 0.0:
+        return 0.5, 1
+    return (x, 2) if x < 1.0 else (0.25, 3)
+
+
+@case(SECTION, "unpacking what a helper returns on different paths", FLOATS)
+def unpacking(x):
+    radius, sector = polar(x)
+    return radius + sector
+
+
 @case(SECTION, "functions without source", FLOATS, code="flatten/unknown-call")
 def compiled_call(x):
-    return random.gauss(x, 1.0)
+    return x + random.random()
 
 
 class Pair(NamedTuple):
@@ -557,6 +572,6 @@ def huge(n):
     return n + 2**70
 
 
-@case(SECTION, "strings per lane", FLOATS, code="flatten/lane-to-object")
+@case(SECTION, "strings made from lanes", FLOATS, code="flatten/unsupported-expression")
 def formatted(x):
     return len(f"{x}")
