@@ -4,12 +4,17 @@
 engine from a *fused* flat function (no `fault` operations, the last result is the suspect bit): one line per
 operation, run on blocks that fit into the cache, a temporary deleted after its last use.
 
-    def block(x, y):                    x = array([1., 2.])   y = float64(0.5)
-        t0 = x * y
-        t1 = t0 < c0
-        t2 = where(t1, t0, c1)
-        del t0, t1
+    c0 = np.float64(2.0)
+    def block(a0, a1):                        a0 = array([1., 2.]), a1 = float64(0.5)
+        t0 = a0 < c0
+        t1 = a0 * a1
+        m0 = bits(t0)
+        t2 = choose_float(m0, t1, c0)
+        del t0, m0, t1
         return t2,
+
+A select is written with bit operations: `np.where` branches at every lane, which costs four times as much where the
+condition is hard to predict.
 """
 
 from __future__ import annotations
@@ -106,7 +111,7 @@ class Engine:
         suspects: np.ndarray | None = None
         for start in range(0, n, BLOCK):
             stop = min(start + BLOCK, n)
-            values = self.block(*[a[start:stop] if isinstance(a, np.ndarray) else a for a in lanes])
+            values = self.block(*[_part(a, start, stop) for a in lanes])
             for result, value in zip(results, values, strict=False):
                 result[start:stop] = value
             if self.unchecked or not np.any(values[-1]):
@@ -123,8 +128,12 @@ def compile(fused: Function, *, unchecked: bool = False) -> Engine:
     if end is None:
         raise InternalError("a flat function without results")
     roots = end.values[:-1] if unchecked else end.values
-    source, tables = _write(fused, roots)
-    namespace: dict[str, Any] = {"np": np, "lanes": lane_functions, "where": _where, **tables}
+    writer = _Writer(fused, roots)
+    source = writer.source()
+    namespace: dict[str, Any] = {
+        "np": np, "lanes": lane_functions, "bits": _bits, "choose_int": _choose_int, "choose_float": _choose_float,
+        **writer.tables,
+    }
     exec(_code(source, fused.name), namespace)
     dtypes = tuple(np.dtype(DTYPES[value.kind]) for value in end.values[:-1])
     return Engine(source, namespace["block"], dtypes, unchecked)
@@ -134,43 +143,88 @@ def _code(source: str, name: str) -> Any:
     return builtins.compile(source, f"<numpy twin of {name}>", "exec")
 
 
-def _where(condition: Any, a: Any, b: Any) -> Any:
-    """np.where that gives a scalar for scalars."""
-    return np.where(condition, a, b)[()]
+def _part(lane: Lane, start: int, stop: int) -> Lane:
+    """A block of an argument. A bool whose byte is neither 0 nor 1 (a view of other memory) becomes an ordinary one."""
+    if not isinstance(lane, np.ndarray):
+        return lane
+    part = lane[start:stop]
+    return part.view(np.uint8) != 0 if part.dtype == np.bool_ else part
 
 
-def _write(fused: Function, roots: Sequence[Value]) -> tuple[str, dict[str, np.ndarray]]:
-    """The text of the block function, and the arrays that it indexes."""
-    ops = live_ops(fused.flat_block.ops, roots)
-    names: dict[Value, str] = {param: f"a{k}" for k, param in enumerate(fused.params)}
-    constants: dict[tuple[str, str], str] = {}
-    head: list[str] = []
-    tables: dict[str, np.ndarray] = {}
+def _bits(condition: Any) -> Any:
+    """All bits of an int64 where the condition holds, none elsewhere."""
+    return np.negative(condition.view(np.int8)).astype(np.int64)
 
-    def name(value: Value) -> str:
+
+def _choose_int(bits: Any, a: Any, b: Any) -> Any:
+    """`a` where the bits are set, else `b`; scalars of scalars."""
+    differing = a ^ b
+    if not isinstance(differing, np.ndarray):
+        return (differing & bits) ^ b
+    differing &= bits
+    differing ^= b
+    return differing
+
+
+def _choose_float(bits: Any, a: Any, b: Any) -> Any:
+    return _choose_int(bits, a.view(np.int64), b.view(np.int64)).view(np.float64)
+
+
+class _Writer:
+    """The lines of a block function."""
+
+    def __init__(self, fused: Function, roots: Sequence[Value]):
+        self.ops = live_ops(fused.flat_block.ops, roots)
+        self.roots = roots
+        self.names: dict[Value, str] = {param: f"a{k}" for k, param in enumerate(fused.params)}
+        self.parameters = ", ".join(self.names.values())
+        self.constants: dict[tuple[str, str], str] = {}
+        self.masks: dict[Value, str] = {}
+        self.head: list[str] = []
+        self.body: list[str] = []
+        self.tables: dict[str, np.ndarray] = {}
+
+    def source(self) -> str:
+        """Writes everything; `tables` are the arrays that the text names."""
+        last_select = {op.args[0]: op for op in self.ops if _is_choice(op)}
+        for number, (op, dying) in enumerate(zip(self.ops, last_uses(self.ops, self.roots), strict=True)):
+            text = self._expression(op)
+            self.names[op] = f"t{number}"
+            self.body.append(f"t{number} = {text}")
+            dead = [self.names[value] for value in dying]
+            if _is_choice(op) and last_select[op.args[0]] is op:
+                dead.append(self.masks[op.args[0]])
+            if dead:
+                self.body.append("del " + ", ".join(dead))
+        self.body.append("return " + ("".join(self._name(root) + ", " for root in self.roots).rstrip() or "()"))
+        return "\n".join([*self.head, f"def block({self.parameters}):", *("    " + line for line in self.body), ""])
+
+    def _name(self, value: Value) -> str:
         if not isinstance(value, Const):
-            return names[value]
-        if value.key not in constants:
-            constants[value.key] = f"c{len(constants)}"
-            head.append(f"{constants[value.key]} = {literal(value.kind, value.value)}")
-        return constants[value.key]
+            return self.names[value]
+        if value.key not in self.constants:
+            self.constants[value.key] = f"c{len(self.constants)}"
+            self.head.append(f"{self.constants[value.key]} = {literal(value.kind, value.value)}")
+        return self.constants[value.key]
 
-    body = []
-    for number, (op, dying) in enumerate(zip(ops, last_uses(ops, roots), strict=True)):
-        attributes = {}
+    def _expression(self, op: Op) -> str:
+        operands = [self._name(arg) for arg in op.args]
         if op.opcode == "gather":
-            attributes["table"] = f"table{len(tables)}"
-            tables[attributes["table"]] = np.array(op.attr("table"), dtype=DTYPES[op.kind])
-        text = _ENGINE_SPELLINGS.get(op.opcode) or spelling(op)
-        names[op] = f"t{number}"
-        body.append(f"    t{number} = {text.format(*map(name, op.args), **attributes)}")
-        if dying:
-            body.append("    del " + ", ".join(names[value] for value in dying))
-    returned = "".join(name(root) + ", " for root in roots).rstrip()
-    parameters = ", ".join(names[param] for param in fused.params)
-    lines = [*head, f"def block({parameters}):", *body, f"    return {returned or '()'}"]
-    return "\n".join(lines) + "\n", tables
+            table = f"table{len(self.tables)}"
+            self.tables[table] = np.array(op.attr("table"), dtype=DTYPES[op.kind])
+            return spelling(op).format(*operands, table=table)
+        if op.opcode != "select":
+            return spelling(op).format(*operands)
+        condition, a, b = operands
+        if op.kind is BOOL:
+            return f"(({a} ^ {b}) & {condition}) ^ {b}"
+        mask = self.masks.get(op.args[0])
+        if mask is None:
+            mask = self.masks[op.args[0]] = f"m{len(self.masks)}"
+            self.body.append(f"{mask} = bits({condition})")
+        return f"choose_{'int' if op.kind is INT else 'float'}({mask}, {a}, {b})"
 
 
-_ENGINE_SPELLINGS = {"select": "where({0}, {1}, {2})"}
-"""What the engine writes differently from readable text."""
+def _is_choice(op: Op) -> bool:
+    """A select that is written with bits of an int64."""
+    return op.opcode == "select" and op.kind is not BOOL

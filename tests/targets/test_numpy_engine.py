@@ -7,9 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from pyflat.ir.nodes import FALSE, TRUE, Const, Op
+from pyflat.ir.build import Builder
+from pyflat.ir.nodes import FALSE, TRUE, Const, Function, Label, Op, Param, Yield
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES
 from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.targets import numba as numba_target
 from pyflat.targets import numpy as target
 from tests.targets.flat_functions import (
     CASE_IDS,
@@ -104,6 +106,28 @@ def test_results_are_fresh_arrays():
     assert a.tolist() == [99, 1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("kind", [BOOL, INT, FLOAT])
+def test_a_condition_is_true_for_any_byte(kind):
+    fn = one_operation("select", (BOOL, kind, kind), kind)
+    condition = np.array([0, 1, 2, 255], dtype=np.uint8).view(np.bool_)
+    a, b = np.array([1, 1, 1, 1], dtype=target.DTYPES[kind]), np.zeros(4, dtype=target.DTYPES[kind])
+    for engine in (target.compile(fn), numba_target.compile(fn)):
+        assert engine([condition, a, b], 4)[0][0].tolist() == [0, 1, 1, 1]
+
+
+def test_one_mask_serves_all_selects_of_a_condition():
+    build = Builder()
+    c, x, n = params = [Param(BOOL, "c"), Param(FLOAT, "x"), Param(INT, "n")]
+    first = build.op("select", c, x, Const(FLOAT, -0.0))
+    second = build.op("select", c, Const(INT, 3), n)
+    third = build.op("select", c, Const(FLOAT, math.nan), first)
+    build.end(Yield([first, second, third, FALSE]))
+    fn = Function("f", params, build.items, Label("return"), [FLOAT, INT, FLOAT, BOOL], "flat")
+    engine = target.compile(fn)
+    assert engine.source.count("bits(") == 1
+    assert_is_interp(fn, engine, rows_of((BOOL, FLOAT, INT)))
+
+
 def test_the_mask_comes_only_with_suspect_lanes():
     fn = identity((BOOL,), (0,), suspect=0)
     engine = target.compile(fn)
@@ -141,10 +165,10 @@ def test_temporaries_are_deleted_after_their_last_use():
     source = target.compile(random_dag(200, 5, STRAIGHT)).source
     alive = most = 0
     for line in source.splitlines():
-        if line.startswith("    t"):
+        if line.startswith(("    t", "    m")):
             alive += 1
         elif line.startswith("    del "):
-            alive -= line.count("t")
+            alive -= line.count(",") + 1
         most = max(most, alive)
     assert most < 60
 
