@@ -264,17 +264,29 @@ def layout(prefix: str, expr: Expr, indent: str, suffix: str = "") -> list[str]:
         case Call() if expr.args:
             lines = [f"{indent}{prefix}{expr.head}("]
             for key, arg in zip(_keys(expr), expr.args, strict=True):
-                if not expr.head and isinstance(arg, Ternary):
-                    arg = Paren(arg)
-                lines += layout(f"{key}=" if key else "", arg, indent + STEP, ",")
+                lines += _argument_lines(key, arg, indent + STEP)
             return [*lines, f"{indent}){suffix}"]
+        case Infix(right=Call(args=[_, *_])) if _fits(expr, indent + prefix):
+            return layout(f"{prefix}{_guarded(expr.left, _operands(expr)[0])}{expr.sign}", expr.right, indent, suffix)
         case Infix() | Ternary():
             return [f"{indent}{prefix}(", *_broken(expr, indent + STEP), f"{indent}){suffix}"]
-        case Paren():
-            return layout(prefix, expr.inner, indent, suffix) if isinstance(expr.inner, Infix | Ternary) else [
-                indent + prefix + text + suffix]
+        case Paren(inner=Infix() | Ternary()):
+            return layout(prefix, expr.inner, indent, suffix)
         case _:
             return [indent + prefix + text + suffix]
+
+
+def _fits(expr: Infix, before: str) -> bool:
+    """What stands before the right operand's arguments is short, so that only they go to lines of their own."""
+    head = expr.right.head if isinstance(expr.right, Call) else ""
+    return head != "" and len(before) + len(flat(expr.left)) + len(expr.sign) + len(head) <= LINE // 2
+
+
+def _argument_lines(key: str, arg: Expr, indent: str) -> list[str]:
+    if key or len(indent) + len(flat(arg)) < LINE or not isinstance(arg, Infix):
+        return layout(f"{key}=" if key else "", arg, indent, ",")
+    lines = _broken(arg, indent)
+    return [*lines[:-1], lines[-1] + ","]
 
 
 def _broken(expr: Expr, indent: str) -> list[str]:

@@ -9,40 +9,23 @@ shares are written out again, as the user did.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Collection
 
 import libcst as cst
 
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import COMPARISONS, PRIMITIVES
-from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, Kind, kind_of
-from pyflat.targets.text.expr import ATOM, PRODUCT, SUM, UNARY, Call, Expr, Global, Hole, Infix, Paren, Prefix, Word
-from pyflat.targets.text.spelling import Target, calls, keeps_operator, parse_number
+from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, Kind
+from pyflat.targets.text.expr import ATOM, INFIX, UNARY, Call, Expr, Global, Hole, Infix, Paren, Prefix, Word, parts
+from pyflat.targets.text.literals import BINARY, COMPARE, dotted, literal_number, same_number
+from pyflat.targets.text.spelling import Target, calls, function_name, keeps_operator
 
 MAX_DEPTH = 12
 """Source nesting that is followed in one expression; what is deeper becomes a hole."""
 
-BINARY: dict[type[cst.CSTNode], str] = {
-    cst.Add: "+", cst.Subtract: "-", cst.Multiply: "*", cst.Divide: "/", cst.FloorDivide: "//", cst.Modulo: "%",
-    cst.Power: "**", cst.LeftShift: "<<", cst.RightShift: ">>", cst.BitAnd: "&", cst.BitOr: "|", cst.BitXor: "^",
-    cst.AddAssign: "+", cst.SubtractAssign: "-", cst.MultiplyAssign: "*", cst.DivideAssign: "/",
-    cst.FloorDivideAssign: "//", cst.ModuloAssign: "%", cst.PowerAssign: "**", cst.LeftShiftAssign: "<<",
-    cst.RightShiftAssign: ">>", cst.BitAndAssign: "&", cst.BitOrAssign: "|", cst.BitXorAssign: "^",
-}
-COMPARE: dict[type[cst.CSTNode], str] = {
-    cst.Equal: "==", cst.NotEqual: "!=", cst.LessThan: "<", cst.LessThanEqual: "<=", cst.GreaterThan: ">",
-    cst.GreaterThanEqual: ">=",
-}
 PREFIX: dict[type[cst.CSTNode], str] = {cst.Minus: "-", cst.BitInvert: "~"}
 _PROMOTED = {"add", "sub", "mul", "truediv"}
 """Operators under which NumPy converts an int lane or literal to float as Python does."""
-
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b,
-}
-
 
 class SourceMatcher:
     """Matches trees of one printing; `taken` are the names that locals and parameters have in the text."""
@@ -148,10 +131,11 @@ class SourceMatcher:
             return Hole(value)
         if isinstance(node, cst.Name) and node.value not in ("True", "False"):
             return self._captured(node.value, value, frame)
-        if isinstance(node, cst.Attribute):
-            known = module_constant(node) if "math" not in self.taken else None
-            return self._source_word(node) if _is(known, value) else Hole(value)
-        return self._source_word(node) if _is(literal_number(node), value) else Hole(value)
+        if not same_number(literal_number(node), value):
+            return Hole(value)
+        found = self._source_word(node)
+        hidden = "math" in self.taken and any("math." in part.text for part in parts(found) if isinstance(part, Word))
+        return Hole(value) if hidden else found
 
     def _captured(self, name: str, value: Const, frame: int) -> Expr:
         """A name from outside that holds a number; names of inlined frames only if they look like constants."""
@@ -170,7 +154,7 @@ class SourceMatcher:
         text = self.module.code_for_node(bare)
         match node:
             case cst.BinaryOperation():
-                strength = SUM if isinstance(node.operator, cst.Add | cst.Subtract) else PRODUCT
+                strength = INFIX[BINARY[type(node.operator)]]
             case cst.UnaryOperation():
                 strength = UNARY
             case _:
@@ -181,22 +165,25 @@ class SourceMatcher:
 
     def _call(self, node: cst.Call, value: Op, frame: int, depth: int) -> Expr | None:
         """A call of a mathematical function keeps its text where functions are not spelled otherwise."""
-        parts = _dotted(node.func)
-        if self.target != "neutral" or parts is None or parts[0] in self.taken:
+        path = dotted(node.func)
+        if path is None or any(a.star or a.keyword is not None for a in node.args):
             return None
-        arguments = [a for a in node.args if not a.star and a.keyword is None]
-        if len(arguments) != len(node.args):
+        nodes = [a.value for a in node.args]
+        if path in (["max"], ["min"]):
+            return self._extreme(path[0], nodes, value, frame, depth)
+        known = path[-1] in calls(value.opcode) and len(nodes) == len(value.args)
+        if not known or all(isinstance(a, Const) for a in value.args) or (self.target != "neutral"
+                                                                          and keeps_operator(value, self.target)):
             return None
-        nodes = [a.value for a in arguments]
-        if parts in (["max"], ["min"]):
-            return self._extreme(parts[0], nodes, value, frame, depth)
-        if parts[-1] not in calls(value.opcode) or len(nodes) != len(value.args):
+        if self.target == "neutral" and path[0] in self.taken:
             return None
         operands = [self.operand(n, v, frame, depth + 1) for n, v in zip(nodes, value.args, strict=True)]
-        return Call(".".join(parts), operands)
+        return Call(".".join(path) if self.target == "neutral" else function_name(value, self.target), operands)
 
     def _extreme(self, name: str, nodes: list[cst.BaseExpression], value: Value, frame: int, depth: int) -> Expr | None:
         """max(a, b, c) where the value still is the chain of comparisons and selects that Python's max computes."""
+        if self.target != "neutral" or name in self.taken:
+            return None
         values: list[Value] = []
         for _ in nodes[1:]:
             step = _extreme_step(name, value)
@@ -232,65 +219,11 @@ def _extreme_step(name: str, value: Value) -> tuple[Value, Value] | None:
     cond, last, before = value.args
     assert isinstance(cond, Op)
     forward, backward = ("gt", "lt") if name == "max" else ("lt", "gt")
-    if cond.opcode == forward and cond.args == (last, before):
-        return last, before
-    if cond.opcode == backward and cond.args == (before, last):
-        return last, before
-    return None
+    asks = {forward: (last, before), backward: (before, last)}.get(cond.opcode)
+    same = asks is not None and all(map(_same, cond.args, asks))
+    return (last, before) if same else None
 
 
-def _dotted(node: cst.BaseExpression) -> list[str] | None:
-    match node:
-        case cst.Name():
-            return [node.value]
-        case cst.Attribute(value=cst.Name() as owner):
-            return [owner.value, node.attr.value]
-        case _:
-            return None
-
-
-def module_constant(node: cst.Attribute) -> float | None:
-    """math.pi and the like, numpy's too."""
-    parts = _dotted(node)
-    if parts is None or parts[0] != "math":
-        return None
-    known = getattr(math, parts[1], None)
-    return known if isinstance(known, float) else None
-
-
-def literal_number(node: cst.BaseExpression, depth: int = 0) -> bool | int | float | None:
-    """The number that an expression of literals denotes, computed as Python does; None for anything else."""
-    if depth > MAX_DEPTH:
-        return None
-    match node:
-        case cst.Integer() | cst.Float():
-            return parse_number(node.value)
-        case cst.Name(value="True" | "False"):
-            return node.value == "True"
-        case cst.Attribute():
-            return module_constant(node)
-        case cst.UnaryOperation(operator=cst.Minus()):
-            inner = literal_number(node.expression, depth + 1)
-            return None if inner is None or isinstance(inner, bool) else -inner
-        case cst.BinaryOperation():
-            return _computed(node, depth + 1)
-        case _:
-            return None
-
-
-def _computed(node: cst.BinaryOperation, depth: int) -> bool | int | float | None:
-    compute = _ARITHMETIC.get(BINARY[type(node.operator)]) if type(node.operator) in BINARY else None
-    left = literal_number(node.left, depth) if compute is not None else None
-    right = literal_number(node.right, depth) if left is not None else None
-    if compute is None or left is None or right is None:
-        return None
-    try:
-        result = compute(left, right)
-    except ArithmeticError:
-        return None
-    return result if isinstance(result, int | float) else None
-
-
-def _is(number: bool | int | float | None, value: Const) -> bool:
-    """Same kind and same bits."""
-    return number is not None and kind_of(number) is value.kind and repr(number) == repr(value.value)
+def _same(a: Value, b: Value) -> bool:
+    """The same value, or equal constants."""
+    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.key == b.key)

@@ -8,6 +8,7 @@ changed, spelled from the table where there is no source.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +37,8 @@ IMPORTS = {"math": "import math", "numba": "import numba", "np": "import numpy a
 
 def render(spec: Specialised, flat_form: Function, *, target: Target = "neutral", name: str) -> str:
     """The text of the twin `name`: `flat_form` is the flat function without fault operations."""
-    outside = _captured_numbers(spec)
-    free = free_names(spec, target, {n: constant.value for n, constant in outside.items()})
+    outside, seen = _captured_numbers(spec)
+    free = free_names(spec, target, {n: constant.value for n, constant in outside.items()}, seen)
     if free is not None:
         body = source.renamed(spec.captured.source, name).rstrip("\n")
         return _module(spec, target, {n: outside[n] for n in free}, body.split("\n"), {})
@@ -60,20 +61,23 @@ def globals_needed(spec: Specialised) -> dict[str, Any]:
     return results.objects
 
 
-def _captured_numbers(spec: Specialised) -> dict[str, Const]:
-    """The captured names of the function itself that were read as numbers, with their values."""
+def _captured_numbers(spec: Specialised) -> tuple[dict[str, Const], frozenset[str]]:
+    """The captured names of the function itself that were read as numbers, with their values; and the constants
+    of modules (`math.pi`) that really had the value of that name."""
     matcher = SourceMatcher(spec.captured.module, "neutral", (), _assigned(spec))
+    seen: set[str] = set()
     for item in walk(spec.function.body):
         for op in item.ops if isinstance(item, Block) else ():
-            if op.origin is not None and op.origin.frame == 0:
-                matcher.operation(op)
-    return matcher.constants
+            found = matcher.operation(op) if op.origin is not None and op.origin.frame == 0 else None
+            words = [part.text for part in parts(found) if isinstance(part, Word)] if found is not None else []
+            seen.update(name for text in words for name in re.findall(r"math\.\w+", text))
+    return matcher.constants, frozenset(seen)
 
 
 def _assigned(spec: Specialised) -> frozenset[str]:
     """The local names of the captured function: parameters and whatever its code stores."""
     code = spec.captured.code
-    names = {p.name.value for p in source.parameters_of(spec.captured.tree)}
+    names = source.parameter_names(spec.captured.tree)
     return frozenset(names if code is None else {*names, *code.co_varnames, *code.co_cellvars})
 
 
@@ -190,11 +194,11 @@ class _Printer:
         """The lines of the statement that defines `op`."""
         expr = self.plan.expressions[op]
         origin = op.statement
-        if origin is None or op not in self.sourced or not _stores(origin, op):
-            return layout(f"{self.names[op]} = ", self.closed(expr), source.STEP)
+        if origin is None or not _stores(origin, op):
+            return self._assignment(op)
         line = self.lines_of.get(origin.node) if origin.frame == 0 else None
         first = line is not None and line not in self.commented
-        verbatim = self.names[op] == _target(origin.node) and self.same_names(expr)
+        verbatim = op in self.sourced and self.names[op] == _target(origin.node) and self.same_names(expr)
         if isinstance(origin.node, cst.AugAssign) and self.target == "numpy":
             verbatim = False  # on arrays it would write into the caller's array
         if line is not None and first:
@@ -206,15 +210,25 @@ class _Printer:
             if origin.node not in self.codes:
                 self.codes[origin.node] = source.small_text(self.module, origin.node)
             return self.codes[origin.node]
-        lines = layout(f"{self.names[op]} = ", self.closed(expr), source.STEP)
+        lines = self._assignment(op)
         if line is None or not first:
             return lines
         leading, trailing = source.comments(self.module, line)
         return [*leading, *lines[:-1], lines[-1] + trailing]
 
+    def _assignment(self, op: Op) -> list[str]:
+        """A statement that is not the user's, on one line if its expression was on one line of his."""
+        expr = self.plan.expressions[op]
+        prefix = f"{self.names[op]} = "
+        if op in self.sourced and all(part.name for part in parts(expr) if isinstance(part, Hole)):
+            return [f"{source.STEP}{prefix}{flat(self.closed(expr))}"]
+        return layout(prefix, self.closed(expr), source.STEP)
+
     def same_names(self, expr: Expr) -> bool:
         """The user's text can stand: every hole is a name, and the name is what the value is called here."""
         for part in parts(expr):
+            if isinstance(part, Call) and part.head and self.target != "neutral":
+                return False  # functions are spelled otherwise there
             if isinstance(part, Hole):
                 value = part.value
                 if not part.name or isinstance(value, Const) or value in self.plan.folded:
@@ -273,20 +287,24 @@ def _read_once(function: Function) -> set[Value]:
 
 
 def _parameters(spec: Specialised, function: Function) -> dict[Param, tuple[str, str]]:
-    """For each parameter leaf the variable that holds it, and its text: p.x, rest[0]."""
-    texts = [found for name, shape in spec.arguments.items() for found in _leaf_texts(name, name, shape)]
+    """For each parameter leaf the variable that holds it, and its text: p.x, rest[0], options["k"]."""
+    tree = spec.captured.tree
+    keywords = tree.params.star_kwarg.name.value if tree.params.star_kwarg is not None else None
+    shapes = [(name, spec.arguments[name]) for name in source.parameter_names(tree) if name in spec.arguments]
+    texts = [found for name, shape in shapes for found in _leaf_texts(name, name, shape, name == keywords)]
     if len(texts) != len(function.params):
         raise InternalError(f"{len(function.params)} parameters for {len(texts)} argument leaves")
     return dict(zip(function.params, texts, strict=True))
 
 
-def _leaf_texts(variable: str, text: str, shape: Shape) -> Iterator[tuple[str, str]]:
+def _leaf_texts(variable: str, text: str, shape: Shape, keywords: bool = False) -> Iterator[tuple[str, str]]:
     match shape:
         case Leaf():
             yield variable, text
         case Record():
             for index, item in enumerate(shape.items):
-                step = f".{shape.names[index]}" if shape.names else f"[{index}]"
+                name = shape.names[index] if shape.names else ""
+                step = f"[{name!r}]" if keywords else f".{name}" if name else f"[{index}]"
                 yield from _leaf_texts(variable, text + step, item)
         case Fixed():
             pass

@@ -158,12 +158,18 @@ def has_annotations(tree: cst.FunctionDef | cst.Lambda) -> bool:
 
 
 def parameters_of(tree: cst.FunctionDef | cst.Lambda) -> Iterator[cst.Param]:
+    """The parameters in the order of the signature."""
     params = tree.params
-    yield from (*params.posonly_params, *params.params, *params.kwonly_params)
+    yield from (*params.posonly_params, *params.params)
     if isinstance(params.star_arg, cst.Param):
         yield params.star_arg
+    yield from params.kwonly_params
     if params.star_kwarg is not None:
         yield params.star_kwarg
+
+
+def parameter_names(tree: cst.FunctionDef | cst.Lambda) -> list[str]:
+    return [param.name.value for param in parameters_of(tree)]
 
 
 def renamed(source: str, name: str) -> str:

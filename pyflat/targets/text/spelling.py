@@ -9,7 +9,6 @@ A spelling is an operator ("+", or "-" for one operand) or the name of a functio
 
 from __future__ import annotations
 
-import ast
 import math
 from functools import cache
 from typing import Literal
@@ -168,12 +167,6 @@ def calls(opcode: str) -> frozenset[str]:
     if PRIMITIVES[opcode].accuracy in (Accuracy.LIBM, Accuracy.CALL) or hasattr(math, opcode):
         return frozenset({opcode})
     return frozenset()
-
-
-def parse_number(text: str) -> bool | int | float | None:
-    """The number that a literal's text denotes."""
-    value: object = ast.literal_eval(text)
-    return value if isinstance(value, bool | int | float) else None
 
 
 KIND_NAMES: dict[Kind, str] = {BOOL: "bool", INT: "int", FLOAT: "float"}

@@ -17,7 +17,7 @@ import libcst as cst
 from pyflat.ir.ops import PRIMITIVES
 from pyflat.ir.shape import Fixed, Leaf, Shape
 from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, INT, Kind, join_kinds, kind_of
-from pyflat.targets.text.match import BINARY, COMPARE, literal_number, module_constant
+from pyflat.targets.text.literals import BINARY, COMPARE, literal_number, module_constant
 from pyflat.targets.text.source import parameters_of
 from pyflat.targets.text.spelling import Target
 
@@ -47,10 +47,11 @@ class _Reader:
     target: Target
     names: dict[str, _Known] = field(default_factory=dict)
     outside: Mapping[str, object] = field(default_factory=dict)
+    seen: frozenset[str] = frozenset()
     free: dict[str, object] = field(default_factory=dict)
 
     def value(self, node: cst.BaseExpression) -> _Known:
-        number = literal_number(node) if not isinstance(node, cst.Name | cst.Attribute) else None
+        number = literal_number(node) if _is_literal(node) else None
         if number is not None:
             return _number(number)
         match node:
@@ -65,6 +66,8 @@ class _Reader:
             case cst.BinaryOperation():
                 return self._chain(node)
             case cst.Attribute() if module_constant(node) is not None and "math" not in self.names:
+                if self.target != "neutral" and f"math.{node.attr.value}" not in self.seen:
+                    raise _NotNativeError  # what the user calls math may be something else
                 return _Known(FLOAT, lane=False)
             case cst.Comparison(comparisons=[part]) if type(part.operator) in COMPARE:
                 left, right = self.value(node.left), self.value(part.comparator)
@@ -153,6 +156,19 @@ class _Reader:
             self._elements(element.value)
 
 
+def _is_literal(node: cst.BaseExpression) -> bool:
+    """A number, or two of them with an operator between: nothing that names a module."""
+    match node:
+        case cst.Integer() | cst.Float():
+            return True
+        case cst.UnaryOperation():
+            return _is_literal(node.expression)
+        case cst.BinaryOperation():
+            return isinstance(node.right, cst.Integer | cst.Float) and isinstance(node.left, cst.Integer | cst.Float)
+        case _:
+            return False
+
+
 def _number(number: bool | int | float) -> _Known:
     kind = kind_of(number)
     if kind is None:
@@ -160,12 +176,16 @@ def _number(number: bool | int | float) -> _Known:
     return _Known(kind, lane=False, small=kind is not INT or abs(number) <= EXACT_INT)
 
 
-def free_names(spec: Specialised, target: Target, outside: Mapping[str, object]) -> dict[str, object] | None:
-    """None if the function is not its own twin, otherwise the captured numbers that its text mentions."""
+def free_names(spec: Specialised, target: Target, outside: Mapping[str, object],
+               seen: frozenset[str]) -> dict[str, object] | None:
+    """None if the function is not its own twin, otherwise the captured numbers that its text mentions.
+
+    `outside` has the values of captured names, `seen` the constants of `math` that were found to be those.
+    """
     tree = spec.captured.tree
     if not isinstance(tree, cst.FunctionDef) or tree.asynchronous is not None:
         return None
-    reader = _Reader(target, outside=outside)
+    reader = _Reader(target, outside=outside, seen=seen)
     try:
         for param in parameters_of(tree):
             if target != "neutral" and not _literal_default(param):
