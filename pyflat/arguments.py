@@ -91,7 +91,7 @@ class _Reader:
         if isinstance(value, list) and not _is_record(value, name):
             return Fixed(value)
         parts = record_of(value)
-        if parts is None or (dataclasses.is_dataclass(parts[0]) and not is_plain_dataclass(parts[0])):
+        if parts is None or (dataclasses.is_dataclass(parts[0]) and not _is_plain_dataclass(parts[0])):
             return Fixed(_static(value, name))
         cls, names, items = parts
         labels = [f"{name}.{n}" for n in names] or [f"{name}[{i}]" for i in range(len(items))]
@@ -155,7 +155,7 @@ def _is_record(value: list[Any], name: str) -> bool:
                     f"a tuple for one value per lane, or static={name!r} for a constant list")
 
 
-def is_plain_dataclass(cls: type) -> bool:
+def _is_plain_dataclass(cls: type) -> bool:
     """Objects of `cls` are made of their fields only, so that the fields of one lane make the object of one lane."""
     if not dataclasses.is_dataclass(cls) or not cls.__dataclass_params__.init:  # type: ignore[attr-defined]
         return False

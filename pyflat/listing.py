@@ -7,6 +7,7 @@ default values, else they are float; a parameter with another default (None, a s
 from __future__ import annotations
 
 import dataclasses
+import dis
 import inspect
 import itertools
 import linecache
@@ -14,7 +15,6 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, Literal
 
-from pyflat.arguments import is_plain_dataclass
 from pyflat.callables import Parameters, owner_of
 from pyflat.compiled import Flattened, Guarded, flatten, specialised
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
@@ -52,7 +52,7 @@ def argument_shapes(
     """
     shapes: dict[str, Shape] = {}
     fixed = _fixed_by_callable(parameters)
-    receiver = _receiver(fn, known)
+    receiver = _receiver(fn)
     lanes: list[str] = []
     for name, parameter in parameters.signature.parameters.items():
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -80,21 +80,25 @@ def _fixed_by_callable(parameters: Parameters) -> dict[str, Any]:
     return dict(bound.arguments)
 
 
-def _receiver(fn: FunctionType, known: dict[str, Shape]) -> Shape | None:
-    """The shape of self for a method that is shown without an object: that of an earlier call; lanes for the fields
-    of a dataclass or namedtuple; else an object that has what its class has. None for other functions."""
+def _receiver(fn: FunctionType) -> Shape | None:
+    """The shape of self for a method that is shown without an object: lanes for the fields of a dataclass or
+    namedtuple, else for the attributes that __init__ stores. None for other functions."""
     _, cls, descriptor = owner_of(fn)
     if cls is None or isinstance(descriptor, staticmethod) or not fn.__code__.co_argcount:
         return None
     if isinstance(descriptor, classmethod):
         return Fixed(cls)
-    if fn.__code__.co_varnames[0] in known:
-        return known[fn.__code__.co_varnames[0]]
-    if not (is_plain_dataclass(cls) or hasattr(cls, "_fields")):
-        return Fixed(object.__new__(cls))
-    fields = getattr(cls, "_fields", None) or tuple(f.name for f in dataclasses.fields(cls))
-    notes = inspect.get_annotations(cls)
+    fields = getattr(cls, "_fields", None) or _stored_by_init(cls)
+    notes = {name: note for base in reversed(cls.__mro__) for name, note in inspect.get_annotations(base).items()}
     return Record(cls, tuple(fields), tuple(Leaf(_annotated_kind(notes.get(name)) or FLOAT) for name in fields))
+
+
+def _stored_by_init(cls: type) -> tuple[str, ...]:
+    if dataclasses.is_dataclass(cls):
+        return tuple(f.name for f in dataclasses.fields(cls))
+    inits = [base.__dict__.get("__init__") for base in reversed(cls.__mro__)]
+    code = [step for init in inits if inspect.isfunction(init) for step in dis.get_instructions(init)]
+    return tuple(dict.fromkeys(step.argval for step in code if step.opname == "STORE_ATTR"))
 
 
 def _annotated_kind(annotation: object) -> Kind | None:
