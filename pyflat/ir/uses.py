@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-from pyflat.ir.nodes import Block, Function, Op, Value, Yield
+from pyflat.ir.nodes import Block, Const, Function, Op, Value, Yield
+from pyflat.ir.ops import COMMUTATIVE
 
 
 def live_ops(ops: Sequence[Op], roots: Iterable[Value]) -> set[Op]:
@@ -47,23 +48,30 @@ _MIRRORED = {"gt": "lt", "ge": "le"}
 class Keys:
     """Names for operations that compute the same: equal keys mean equal bits (a nan equals any nan)."""
 
-    def __init__(self, commutative: frozenset[str]) -> None:
-        self.commutative = commutative
+    def __init__(self) -> None:
+        self._numbers: dict[object, int] = {}
         self._attrs: dict[int, str] = {}
         self._keep: list[object] = []
 
-    def key(self, op: Op, token: Callable[[Value], object]) -> Key:
-        """The key of `op`, given a hashable token for each operand."""
+    def key(self, op: Op) -> Key:
+        """Operation, kind, attrs and the numbers of the operands, in one order where the order is free."""
         opcode = op.opcode
-        args = [token(a) for a in op.args]
-        if opcode in _MIRRORED:
+        args = [self._number(a) for a in op.args]
+        if opcode in COMMUTATIVE:
+            args.sort()
+        elif opcode in _MIRRORED:
             opcode = _MIRRORED[opcode]
             args.reverse()
-        if opcode in self.commutative:
-            args.sort(key=repr)
-        return (opcode, op.kind, self.attrs(op), *args)
+        return (opcode, op.kind, self._attrs_text(op), *args)
 
-    def attrs(self, op: Op) -> str:
+    def merge(self, value: Value, leader: Value) -> None:
+        """From now on `value` is `leader`."""
+        self._numbers[value] = self._number(leader)
+
+    def _number(self, value: Value) -> int:
+        return self._numbers.setdefault(value.key if isinstance(value, Const) else value, len(self._numbers))
+
+    def _attrs_text(self, op: Op) -> str:
         """Attrs by `repr`: as a tuple, 0.0 would equal -0.0 and True would equal 1."""
         if not op.attrs:
             return ""

@@ -27,7 +27,7 @@ from pyflat.ir.identities import simplify
 from pyflat.ir.intervals import Intervals
 from pyflat.ir.logic import is_undefined
 from pyflat.ir.nodes import FALSE, TRUE, Const, Function, If, Loop, Op, Region, Value
-from pyflat.ir.ops import COMMUTATIVE, PRIMITIVES, Accuracy
+from pyflat.ir.ops import PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, Kind, kind_of
 from pyflat.ir.uses import Key, Keys, results_of, with_args, with_block
 from pyflat.passes.record import Pass
@@ -62,7 +62,7 @@ class _Folder:
         self.ops: list[Op] = []
         self.mapped: dict[Value, Value] = {}
         self.intervals = Intervals()
-        self.keys = Keys(COMMUTATIVE)
+        self.keys = Keys()
         self.made: dict[Key, Op] = {}
         self.current: Op | None = None
 
@@ -93,7 +93,7 @@ class _Folder:
     def append(self, op: Op) -> None:
         self.ops.append(op)
         self.intervals.note(op)
-        self.made.setdefault(self.keys.key(op, _token), op)
+        self.made.setdefault(self.keys.key(op), op)
 
     def emit(self, opcode: str, *args: Value) -> Value:
         """A new operation, simplified; an equal one that exists already is used again."""
@@ -104,7 +104,7 @@ class _Folder:
         found = self.simplified(op, args)
         if found is not None:
             return found
-        existing = self.made.get(self.keys.key(op, _token))
+        existing = self.made.get(self.keys.key(op))
         if existing is not None:
             return existing
         self.append(op)
@@ -112,24 +112,25 @@ class _Folder:
 
     def simplified(self, op: Op, args: tuple[Value, ...]) -> Value | None:
         """What `op` with the operands `args` is, None when it stays."""
-        if any(map(is_undefined, args)):
+        literals = [a for a in args if isinstance(a, Const)]
+        if literals and any(a.value is None for a in literals):
             masking = op.opcode == "select" or (op.opcode in ("and", "or") and op.kind is BOOL)
             if not masking:
                 return undefined(op.kind)
-        if all(isinstance(a, Const) and a.value is not None for a in args):
-            return self.evaluated(op, args)
+        elif len(literals) == len(args):
+            return self.evaluated(op, literals)
         found = simplify(self.emit, op.opcode, args)
         if found is not None:
             return found
         outcome = self.intervals.decide(op.opcode, args)
         return None if outcome is None else TRUE if outcome else FALSE
 
-    def evaluated(self, op: Op, args: tuple[Value, ...]) -> Const | None:
+    def evaluated(self, op: Op, literals: list[Const]) -> Const | None:
         row = PRIMITIVES[op.opcode]
         if row.accuracy not in self.foldable:
             return None
         try:
-            value = row.python(*(a.value for a in args if isinstance(a, Const)), **dict(op.attrs))
+            value = row.python(*[a.value for a in literals], **dict(op.attrs))
         except (ArithmeticError, ValueError, IndexError):
             return None
         return _literal(value, op.kind)
@@ -142,10 +143,6 @@ def _literal(value: object, kind: Kind) -> Const | None:
     if isinstance(value, float) and math.isnan(value) and math.copysign(1.0, value) < 0:
         return None
     return Const(kind, value)
-
-
-def _token(value: Value) -> object:
-    return value.key if isinstance(value, Const) else id(value)
 
 
 PASS = Pass(fold_constants, needs_gone=frozenset({If, Loop, Region}))

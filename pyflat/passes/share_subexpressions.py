@@ -14,8 +14,7 @@ name and statement, so that the printed twin keeps the name. A `fault` is an eff
 
 from __future__ import annotations
 
-from pyflat.ir.nodes import Const, Function, If, Loop, Op, Region, Value
-from pyflat.ir.ops import COMMUTATIVE
+from pyflat.ir.nodes import Function, If, Loop, Op, Region, Value
 from pyflat.ir.uses import Key, Keys, results_of, with_args, with_block
 from pyflat.passes.record import Pass
 
@@ -46,21 +45,14 @@ def _leaders(ops: list[Op]) -> dict[Op, Op]:
     """For each operation that repeats an earlier one: the first of its kind."""
     leaders: dict[Op, Op] = {}
     first: dict[Key, Op] = {}
-    numbers: dict[Value, int] = {}
-    keys = Keys(COMMUTATIVE)
-
-    def token(value: Value) -> object:
-        if isinstance(value, Const):
-            return value.key
-        return numbers.setdefault(value, len(numbers))
-
+    keys = Keys()
     for op in ops:
         if op.opcode == "fault":
             continue
-        leader = first.setdefault(keys.key(op, token), op)
+        leader = first.setdefault(keys.key(op), op)
         if leader is not op:
             leaders[op] = leader
-            numbers[op] = numbers.setdefault(leader, len(numbers))
+            keys.merge(op, leader)
     return leaders
 
 
