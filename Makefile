@@ -10,7 +10,7 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check lint fuzz bench corpus docs clean
+.PHONY: help setup demo test check lint fuzz plant bench corpus docs clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -36,11 +36,14 @@ lint: $(READY)  ## the static part of check
 	"$(PY)" -m mypy
 	"$(VENV)/bin/lint-imports"
 
-fuzz: $(READY)  ## random programs against the original until PROGRAMS are through
-	"$(PY)" -m tests.generator.fuzz --programs $(or $(PROGRAMS),20000)
+fuzz: $(READY)  ## compare random programs with their twins: make fuzz PROGRAMS=20000 SEED=0
+	"$(PY)" -m benchmarks.fuzz --programs $(or $(PROGRAMS),20000) --seed $(or $(SEED),0)
+
+plant: $(READY)  ## plant bugs into a copy and see the fuzzer find each
+	"$(PY)" -m benchmarks.plant_bugs
 
 bench: $(READY)  ## speed ratios against what people use instead
-	"$(PY)" benchmarks/speed.py
+	"$(PY)" -m benchmarks.speed
 
 corpus: $(READY)  ## run an open corpus of packaged functions: make corpus CORPUS=path/to/corpus
 	@test -n '$(CORPUS)' || { echo 'usage: make corpus CORPUS=path/to/corpus' >&2; exit 2; }
