@@ -57,11 +57,14 @@ def _below(fn: object) -> object:
     inner = getattr(fn, "py_func", None)
     if isinstance(inner, FunctionType):
         return inner
+    if callable(inner := getattr(fn, "pyfunc", None)):
+        raise refuse("flatten/not-a-function", f"a {type(fn).__name__} object is not a Python function",
+                     help=f"flatten the function that it calls: pyflat.twin({getattr(inner, '__name__', 'f')})")
     call = getattr(type(fn), "__call__", None)  # noqa: B004 - the function itself is wanted
     if isinstance(call, FunctionType):
         return MethodType(call, fn)
     name = getattr(fn, "__name__", None)
-    shown = f"{type(fn).__name__} {name!r}" if name else f"a {type(fn).__name__}"
+    shown = f"{type(fn).__name__} {name!r}" if name else f"an object of type {type(fn).__name__}"
     raise refuse("flatten/not-a-function", f"{shown} is not a Python function")
 
 

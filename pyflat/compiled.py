@@ -31,6 +31,9 @@ MAX_ENTRIES = 256
 """Specialisations kept for each function; the least recently made is dropped first."""
 
 
+_flattening = threading.RLock()
+
+
 class Engine(Protocol):
     """A compiled flat function, see `pyflat.targets`."""
 
@@ -69,17 +72,21 @@ def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) 
     """The flat form of `fn` for these arguments. Raises FlattenError."""
     from pyflat.passes.pipeline import flatten_ir
 
-    spec = specialised(fn, arguments, options)
-    if spec.rolled is not None:
-        raise spec.rolled
-    return Flattened(spec, flatten_ir(spec.function))
+    with _flattening:
+        spec = specialised(fn, arguments, options)
+        if spec.rolled is not None:
+            raise spec.rolled
+        return Flattened(spec, flatten_ir(spec.function))
 
 
 def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Specialised:
     """The structured form of `fn` for these arguments. Raises FlattenError."""
     from pyflat.specialise import specialise
 
-    return specialise(fn, arguments, loops=options.loops, max_unroll=options.max_unroll, whitelist=options.whitelist)
+    with _flattening:
+        return specialise(
+            fn, arguments, loops=options.loops, max_unroll=options.max_unroll, whitelist=options.whitelist
+        )
 
 
 def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
@@ -102,7 +109,6 @@ def _compiler(target: str) -> Callable[..., Engine]:
 
 
 Key = tuple[Hashable, ...]
-_flattening = threading.RLock()
 
 
 class Compilations:

@@ -10,9 +10,9 @@ import pyflat
 from tests.runtime import functions as f
 
 
-def check(fn, *args, dtype):
+def check(fn, *args, dtype, target="numpy"):
     """The twin's result equals the original lane by lane."""
-    got = pyflat.twin(fn)(*args)
+    got = pyflat.twin(fn, target=target)(*args)
     lanes = np.broadcast_arrays(*args)
     want = [fn(*[x.item() for x in row]) for row in zip(*[np.ravel(a) for a in lanes])]
     assert got.dtype == dtype
@@ -23,6 +23,7 @@ def check(fn, *args, dtype):
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f8", "i1", "u1", "i2", ">i4", "i8", "u8", "?"])
 def test_every_number_dtype_is_a_lane(dtype):
     xs = np.array([0, 1, 1, 0, 1], dtype)
+    xs.flags.writeable = False
     check(f.product, xs, np.array([2.0, 3.0, 4.0, 5.0, 6.0]), dtype=np.float64)
 
 
@@ -42,14 +43,15 @@ def test_shapes_that_do_not_broadcast_are_named():
         pyflat.twin(f.product)(np.zeros(2), np.zeros(3))
 
 
-def test_memory_layouts():
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_memory_layouts(target):
     base = np.arange(24.0).reshape(4, 6)
     raw = np.frombuffer(b"x" + np.arange(5.0).tobytes(), np.uint8)[1:].view(np.float64)
     assert not raw.flags.aligned
     for xs in (base[::2, ::-1], base.T, np.asfortranarray(base), base[:, 2], base[::-1][1:2], raw):
         before = xs.copy()
         xs.flags.writeable = False
-        check(f.shade, xs, np.float64(3.0), dtype=np.float64)
+        check(f.shade, xs, np.float64(3.0), dtype=np.float64, target=target)
         assert (xs == before).all()
 
 

@@ -120,7 +120,8 @@ def test_the_twin_of_a_method_called_as_if_bound():
     (f.Scale(1.0).apply, TypeError, "pyflat.twin"),
     (functools.partial(f.product, 1.0), TypeError, "pyflat.twin"),
     (abs, pyflat.FlattenError, "'abs' is not a Python function"),
-    (3, pyflat.FlattenError, "a int is not a Python function"),
+    (np.vectorize(f.inverse), pyflat.FlattenError, r"pyflat.twin\(inverse\)"),
+    (3, pyflat.FlattenError, "an object of type int is not a Python function"),
 ])
 def test_what_cannot_be_decorated(thing, error, message):
     with pytest.raises(error, match=message):
