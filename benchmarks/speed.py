@@ -55,7 +55,7 @@ def numba_loop(kernel: Kernel, lanes: Lanes) -> Callable[..., Any] | None:
     run = numba.njit(scope["run"])
     try:
         run(*lanes)
-    except numba.core.errors.NumbaError:
+    except (numba.core.errors.NumbaError, AttributeError):  # the latter: numba's own, for a tuple that may be None
         return None
     return run
 
