@@ -27,6 +27,9 @@ COMPARE: dict[type[cst.CSTNode], str] = {
     cst.GreaterThanEqual: ">=",
 }
 
+MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
+"""`x < y` is `y > x`, for every operand."""
+
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b,
 }

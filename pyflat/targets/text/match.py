@@ -9,7 +9,7 @@ shares are written out again, as the user did.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import libcst as cst
 
@@ -17,7 +17,7 @@ from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import COMPARISONS, PRIMITIVES
 from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, Kind
 from pyflat.targets.text.expr import ATOM, INFIX, UNARY, Call, Expr, Global, Hole, Infix, Paren, Prefix, Word, parts
-from pyflat.targets.text.literals import BINARY, COMPARE, dotted, literal_number, same_number
+from pyflat.targets.text.literals import BINARY, COMPARE, MIRRORED, dotted, literal_number, same_number
 from pyflat.targets.text.spelling import Target, calls, function_name, keeps_operator
 
 MAX_DEPTH = 12
@@ -55,7 +55,8 @@ class SourceMatcher:
         """`x += y` as `x + y`."""
         if not isinstance(node.target, cst.Name) or not self._same_operator(BINARY[type(node.operator)], op, 2):
             return None
-        left, right = self._operands(op, node.target, node.value, op.origin.frame if op.origin else 0, 0)
+        nodes = (node.target, node.value)
+        left, right = self._operands(op, nodes, op.args, op.origin.frame if op.origin else 0, 0)
         return Infix(left, f" {BINARY[type(node.operator)]} ", right)
 
     def expression(self, node: cst.BaseExpression, value: Value, frame: int, depth: int = 0) -> Expr | None:
@@ -66,13 +67,10 @@ class SourceMatcher:
             case cst.BinaryOperation():
                 if not self._same_operator(BINARY.get(type(node.operator), ""), value, 2):
                     return None
-                left, right = self._operands(value, node.left, node.right, frame, depth)
+                left, right = self._operands(value, (node.left, node.right), value.args, frame, depth)
                 return Infix(left, self._sign(node.operator), right)
             case cst.Comparison(comparisons=[target]):
-                if not self._same_operator(COMPARE.get(type(target.operator), ""), value, 2):
-                    return None
-                left, right = self._operands(value, node.left, target.comparator, frame, depth)
-                return Infix(left, self._sign(target.operator), right)
+                return self._comparison(node, target, value, frame, depth)
             case cst.UnaryOperation():
                 sign = PREFIX.get(type(node.operator), "")
                 if not self._same_operator(sign, value, 1):
@@ -82,6 +80,20 @@ class SourceMatcher:
                 return self._call(node, value, frame, depth)
             case _:
                 return None
+
+    def _comparison(self, node: cst.Comparison, target: cst.ComparisonTarget, value: Op, frame: int,
+                    depth: int) -> Expr | None:
+        """`x > y` for x > y and for y < x."""
+        sign = COMPARE.get(type(target.operator), "")
+        first, second = value.args if len(value.args) == 2 else (value, value)
+        if self._same_operator(sign, value, 2):
+            pair = (first, second)
+        elif self._same_operator(MIRRORED.get(sign, ""), value, 2):
+            pair = (second, first)
+        else:
+            return None
+        left, right = self._operands(value, (node.left, target.comparator), pair, frame, depth)
+        return Infix(left, self._sign(target.operator), right)
 
     def operand(self, node: cst.BaseExpression, value: Value, frame: int, depth: int) -> Expr:
         """`node` as the text of `value` where they agree, otherwise a hole."""
@@ -99,15 +111,15 @@ class SourceMatcher:
         return (sign != "" and len(op.args) == arity and PRIMITIVES[op.opcode].operator == sign
                 and keeps_operator(op, self.target) and not all(isinstance(a, Const) for a in op.args))
 
-    def _operands(self, op: Op, left: cst.BaseExpression, right: cst.BaseExpression, frame: int,
-                  depth: int) -> tuple[Expr, Expr]:
+    def _operands(self, op: Op, nodes: tuple[cst.BaseExpression, cst.BaseExpression], values: Sequence[Value],
+                  frame: int, depth: int) -> tuple[Expr, Expr]:
         """Both operands. At most one may be an int in the text where the operation is on floats (except `/`)."""
-        first, second = op.args
-        texts = [self._promoted(op, left, first, frame, depth), self._promoted(op, right, second, frame, depth)]
-        if None not in texts and op.opcode != "truediv":
-            return (Hole(first), texts[1]) if isinstance(first, Const) else (texts[0], Hole(second))  # type: ignore[return-value]
-        return (texts[0] or self.operand(left, first, frame, depth + 1),
-                texts[1] or self.operand(right, second, frame, depth + 1))
+        first, second = values
+        left, right = (self._promoted(op, n, v, frame, depth) for n, v in zip(nodes, values, strict=True))
+        if left is not None and right is not None and op.opcode != "truediv":
+            return (Hole(first), right) if isinstance(first, Const) else (left, Hole(second))
+        return (left or self.operand(nodes[0], first, frame, depth + 1),
+                right or self.operand(nodes[1], second, frame, depth + 1))
 
     def _promoted(self, op: Op, node: cst.BaseExpression, value: Value, frame: int, depth: int) -> Expr | None:
         """The text of an operand that is an int (or bool) in the source and is converted by the operator itself."""
@@ -117,7 +129,9 @@ class SourceMatcher:
                 same = type(written) is int and abs(written) <= EXACT_INT and repr(float(written)) == repr(number)
                 return self._source_word(node) if same else None
             case Op(opcode="to_float" | "exact_float" | "to_int", args=(inner,)) if op.opcode in _PROMOTED:
-                if isinstance(node, cst.Call) or inner.kind is FLOAT or isinstance(inner, Const):
+                path = dotted(node.func) if isinstance(node, cst.Call) else None
+                explicit = path is not None and path[-1] in calls(value.opcode)
+                if explicit or inner.kind is FLOAT or isinstance(inner, Const):
                     return None
                 other = op.args[1] if op.args[0] is value else op.args[0]
                 if inner.kind is BOOL and (isinstance(other, Const) or other is value):

@@ -9,6 +9,7 @@ changed, spelled from the table where there is no source.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ import libcst as cst
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Block, Const, Function, Op, Origin, Param, Value, walk
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves
-from pyflat.ir.types import BOOL
+from pyflat.ir.types import BOOL, FLOAT, kind_of
 from pyflat.targets.text import source
 from pyflat.targets.text.expr import Call, Expr, Global, Hole, Word, fill, flat, layout, parts, under_other_names
 from pyflat.targets.text.match import SourceMatcher
@@ -71,7 +72,19 @@ def _captured_numbers(spec: Specialised) -> tuple[dict[str, Const], frozenset[st
             found = matcher.operation(op) if op.origin is not None and op.origin.frame == 0 else None
             words = [part.text for part in parts(found) if isinstance(part, Word)] if found is not None else []
             seen.update(name for text in words for name in re.findall(r"math\.\w+", text))
-    return matcher.constants, frozenset(seen)
+    values = {name: _as_captured(spec, name, constant) for name, constant in matcher.constants.items()}
+    return {name: value for name, value in values.items() if value is not None}, frozenset(seen)
+
+
+def _as_captured(spec: Specialised, name: str, used: Const) -> Const | None:
+    """The captured number itself: an int may have been promoted where it was used. None when that is not certain."""
+    module = sys.modules.get(source.module_name(spec.captured))
+    number = vars(module).get(name) if module is not None else None
+    kind = kind_of(number)
+    if kind is not None and isinstance(number, bool | int | float) and number == used.value:
+        return Const(kind, number)
+    certain = used.kind is not FLOAT or (isinstance(used.value, float) and not used.value.is_integer())
+    return used if certain else None
 
 
 def _assigned(spec: Specialised) -> frozenset[str]:

@@ -33,7 +33,7 @@ MEANING = {
 def header(spec: Specialised, target: Target, aliases: Mapping[str, str]) -> list[str]:
     """The comment that says what the text is the twin of, for which kinds, and how it is to be read."""
     captured = spec.captured
-    kinds = ", ".join(f"{name}: {kind_text(shape)}" for name, shape in spec.arguments.items())
+    kinds = ", ".join(f"{name}: {kind_text(shape)}".replace(": =", " =") for name, shape in spec.arguments.items())
     title = f"# pyflat twin of {module_name(captured)}:{qualified_name(captured)}, kinds ({kinds})"
     meaning = MEANING[target].replace("select(", aliases.get("select", "select") + "(")
     hidden = [f"{alias} is {word}" for word, alias in aliases.items() if word != "select" and target == "neutral"]

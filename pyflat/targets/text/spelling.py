@@ -19,6 +19,7 @@ from pyflat.ir.ops import PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets import numpy as numpy_target
 from pyflat.targets.text.expr import ATOM, UNARY, Call, Expr, Hole, Infix, Prefix, Ternary, Word
+from pyflat.targets.text.literals import MIRRORED
 
 Target = Literal["neutral", "numpy", "numba"]
 
@@ -70,6 +71,8 @@ def spell(op: Op, target: Target, *, single_use: frozenset[Value] | set[Value]) 
         case "shr" if target == "numba" and not _small_count(op.args[1]):
             return Infix(args[0], " >> ", Call("min", [args[1], Word("63")]))
     sign = _sign(op.opcode, target)
+    if op.opcode in INVERTED and isinstance(op.args[0], Const) and not isinstance(op.args[1], Const):
+        return Infix(args[1], f" {MIRRORED[sign]} ", args[0])
     if sign and len(args) == 2:
         return Infix(args[0], f" {sign} ", args[1])
     if sign:
