@@ -72,7 +72,7 @@ def _total(ufunc):
     return call
 
 
-TOTAL = {"truediv": _total(np.divide), "sqrt": _total(np.sqrt)}
+TOTAL = {"exact_float": float, "truediv": _total(np.divide), "sqrt": _total(np.sqrt)}
 """What flat operations give in lanes where Python raises: the interpreter would give just anything."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import math
 import random
 import warnings
 
@@ -96,13 +97,35 @@ def made(seed: int):
     return namespace["f"]
 
 
+def extreme(first, *rest, better):
+    for item in rest:
+        first = item if better(item, first) else first
+    return first
+
+
+NEUTRAL = {
+    "select": lambda p, a, b: a if p else b,
+    "max": lambda *a: extreme(*a, better=lambda x, y: x > y),
+    "float": np.float64,
+    "math": math,
+}
+"""What the neutral text means, on NumPy scalars."""
+
+
 @pytest.mark.parametrize("seed", range(150))
 def test_printed_source_computes_what_the_flat_function_computes(seed):
+    check(seed)
+
+
+def check(seed: int) -> None:
     spec = specialise(made(seed), {"x": Leaf(FLOAT), "y": Leaf(FLOAT), "n": Leaf(INT)})
     flat = drop_faults(flatten_ir(spec.function))
     printed = render(spec, flat, target="numpy", name="twin")
     namespace = globals_needed(spec)
     exec(compile(printed, "<twin>", "exec"), namespace)
+    neutral = dict(NEUTRAL)
+    plain = render(spec, flat, target="neutral", name="twin")
+    exec(compile(plain, "<twin>", "exec"), neutral)
     arrays = lanes_of(flat, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -110,3 +133,6 @@ def test_printed_source_computes_what_the_flat_function_computes(seed):
     for lane in range(24):
         (wanted,) = run(flat, [a[lane].item() for a in arrays], elementary=TOTAL).values
         assert same_bits(found[lane].item(), wanted), printed
+        with np.errstate(all="ignore"):
+            one = neutral["twin"](*[a[lane] for a in arrays])
+        assert same_bits(float(one), wanted), plain
