@@ -52,7 +52,7 @@ class Totals:
             f"{self.programs:,} programs, {self.lanes:,} lanes in {seconds:.0f} s "
             f"({self.programs / max(seconds, 1e-9):.1f}/s); "
             f"refused {self.refused} ({self.refused / max(1, self.programs):.1%}{': ' + refused if refused else ''}); "
-            f"raising lanes {self.raising / lanes:.1%}; needlessly replayed {self.false_suspects / lanes:.2%}; "
+            f"raising lanes {self.raising / lanes:.1%}; suspected without need {self.false_suspects / lanes:.2%}; "
             f"failures {self.failures}"
         )
 

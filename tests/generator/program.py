@@ -46,8 +46,9 @@ def generate_with(rng: Random) -> Program:
     names = rng.sample(NAMES, len(kinds))
     parameters = tuple(Parameter(n, k) for n, k in zip(names, kinds, strict=True))
     writer = _writer(rng, parameters, _results(rng), helpers, manner)
+    writer.budget = rng.choice((60, 120, 400))
     writer.unbound = 0.3 if rng.random() < 0.15 else 0.01
-    lines += ["", "", *writer.function("main", parameters, rng.randint(2, 6))]
+    lines += ["", "", *writer.function("main", parameters, rng.choice((1, 2, 2, 3, 3, 4, 5, 6)))]
     source = "import math\n\n" + MODULE_TABLES + "\n".join(lines) + "\n"
     if rng.random() < 0.5:
         source = ast.unparse(ast.parse(source)) + "\n"
