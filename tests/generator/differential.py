@@ -135,14 +135,14 @@ def observe(fn: Callable[..., Any], args: Sequence[Any]) -> Expected:
 
 
 def outside(value: Any, shape: Shape) -> bool:
-    """Whether Python's value exists but no lane holds it: an int that is too large for its leaf, a complex number."""
+    """Whether Python's value exists but no lane holds it: None, a complex number, an int too large for its leaf."""
     if isinstance(value, tuple | list):
         items = shape.items if isinstance(shape, Record) else (shape,) * len(value)
         return any(map(outside, value, items))
     if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
         return True
     inexact = isinstance(value, int) and float(value) != value
-    return isinstance(value, complex) or (inexact and isinstance(shape, Leaf) and shape.kind is FLOAT)
+    return value is None or isinstance(value, complex) or (inexact and isinstance(shape, Leaf) and shape.kind is FLOAT)
 
 
 def check_program(
