@@ -76,7 +76,12 @@ def test_the_shrinker_keeps_what_the_failure_needs() -> None:
     assert smaller.source.count("\n") <= 4
 
 
-FOUND: dict[str, Program] = {}
+FOUND: dict[str, Program] = {
+    "the smallest int as a result": Program("def main(x):\n    return -9223372036854775808\n", ("f",)),
+    "a constant beyond 2**53 where other lanes return floats": Program(
+        "def main(x):\n    if x >= 0.1:\n        return x\n    return 9007199254740993\n", ("f",)),
+    "a path that returns nothing": Program("def main(x):\n    if x >= 0.1:\n        return x\n", ("f",)),
+}
 """Programs on which an earlier version was wrong: name -> program."""
 
 
