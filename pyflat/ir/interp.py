@@ -14,7 +14,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyflat.errors import InternalError
-from pyflat.ir.nodes import FAULT, Block, Const, Exit, Fault, Function, If, Item, Label, Loop, Op, Param, Region, Value, Yield
+from pyflat.ir.nodes import (
+    FAULT,
+    Block,
+    Const,
+    Exit,
+    Fault,
+    Function,
+    If,
+    Item,
+    Label,
+    Loop,
+    Op,
+    Param,
+    Region,
+    Value,
+    Yield,
+)
 from pyflat.ir.ops import PRIMITIVES, OutOfLane
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
@@ -48,7 +64,9 @@ def _wrap(value: int) -> int:
     return (value - INT_MIN) % 2**64 + INT_MIN
 
 
-def run(fn: Function, args: Sequence[Any], *, elementary: Elementary | None = None, max_trips: int = 100_000) -> LaneResult:
+def run(
+    fn: Function, args: Sequence[Any], *, elementary: Elementary | None = None, max_trips: int = 100_000
+) -> LaneResult:
     """Run one lane. Raises LaneFault in the structured form, TripLimit when a loop does not end."""
     machine = _Machine(fn.form == "flat", elementary or {}, max_trips)
     for param, arg in zip(fn.params, args, strict=True):

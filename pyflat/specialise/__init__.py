@@ -62,9 +62,8 @@ def specialise(
     _settle_dead(ways, kinds)
     ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
     ir.label.name = "return"
-    guards = s.guards
-    guards.watch(("code", id(function)), function.__qualname__, lambda: function.__code__, function.__code__)
-    return Specialised(ir, shape, dict(arguments), captured, guards, s.rolled)
+    s.guards.code(function)
+    return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled)
 
 
 def _settle_dead(ways: list[Way], kinds: list[Kind]) -> None:
@@ -90,9 +89,9 @@ def _plain(fn: Callable[..., Any], given: dict[str, Shape]) -> tuple[types.Funct
         return inner, {**{k: Fixed(v) for k, v in partial.arguments.items()}, **rest}
     if isinstance(fn, types.FunctionType):
         return fn, given
-    call = getattr(type(fn), "__call__", None)
-    if isinstance(call, types.FunctionType) and not isinstance(fn, type):
-        return _plain(types.MethodType(call, fn), given)
+    special = inspect.getattr_static(type(fn), "__call__", None)
+    if isinstance(special, types.FunctionType) and not isinstance(fn, type):
+        return _plain(types.MethodType(special, fn), given)
     raise refuse("flatten/not-a-function", f"{fn!r:.60} is not a Python function")
 
 
@@ -111,7 +110,7 @@ def _bind(s: Specialiser, fn: types.FunctionType, given: dict[str, Shape], param
             bound[name] = static(parameter.default)
     unknown = set(given) - set(bound)
     if unknown:
-        raise refuse("flatten/static-name", f"{fn.__qualname__} has no parameter {sorted(unknown)[0]!r}")
+        raise refuse("flatten/static-name", f"{fn.__qualname__} has no parameter {min(unknown)!r}")
     return bound
 
 

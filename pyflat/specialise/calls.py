@@ -17,7 +17,7 @@ from pyflat.specialise import containers, expressions, known, objects, scopes, s
 from pyflat.specialise.frames import Frame, Scope, Specialiser
 from pyflat.specialise.guards import same
 from pyflat.specialise.numbers import describe, now, static
-from pyflat.specialise.values import Abstract, Bound, Choice, Closure, ObjRef, Seq, State, Static
+from pyflat.specialise.values import Abstract, Bound, Choice, Closure, ObjRef, Partial, Seq, State, Static
 
 MAX_DEPTH = 150
 
@@ -64,6 +64,9 @@ def call(s: Specialiser, function: Abstract, arguments: Arguments, node: cst.CST
             return s.split(function, lambda f: call(s, f, arguments, node))
         case Closure():
             return inline_closure(s, function, arguments, node)
+        case Partial():
+            bound = Arguments([*function.positional, *arguments.positional], {**function.named, **arguments.named})
+            return call(s, function.function, bound, node)
         case Bound():
             return _call_bound(s, function, arguments, node)
         case Static():
@@ -126,6 +129,8 @@ def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.
             return call(s, static(function.func), bound, node)
         case type():
             return _call_class(s, function, arguments, node)
+    if isinstance(getattr(function, "original", None), types.FunctionType) and type(function).__name__ == "Twin":
+        return inline(s, function.original, arguments, node)
     special = inspect.getattr_static(type(function), "__call__", None)
     if isinstance(special, types.FunctionType):
         return _with_self(s, special, Static(function), arguments, node)
@@ -134,13 +139,16 @@ def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.
         return now(s, lambda: function(*args, **named))
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
     module = getattr(function, "__module__", None)
-    raise s.refuse("flatten/unknown-call", f"the call of {f'{module}.' if module else ''}{name} cannot be flattened", node)
+    title = f"{module}.{name}" if module else name
+    raise s.refuse("flatten/unknown-call", f"the call of {title} cannot be flattened", node)
 
 
 def _call_class(s: Specialiser, cls: type, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if arguments.all_static() and (known.is_pure(cls) or not _is_user_class(cls)):
         args, named = arguments.values()
         return now(s, lambda: cls(*args, **named))
+    if cls is functools.partial:
+        return Partial(arguments.positional[0], arguments.positional[1:], arguments.named)
     if issubclass(cls, BaseException):
         return Static(cls())
     if not _is_user_class(cls):
@@ -190,8 +198,7 @@ def inline(s: Specialiser, fn: types.FunctionType, arguments: Arguments, node: c
         captured = capture(fn)
     except FlattenError as error:
         raise _with_note(s, error, fn, node) from None
-    s.guards.watch(("code", id(fn)), fn.__qualname__, lambda: fn.__code__, fn.__code__)
-    s.guards.watch(("defaults", id(fn)), f"a default of {fn.__qualname__}", lambda: fn.__defaults__, fn.__defaults__)
+    s.guards.code(fn)
     bound = bind(s, _signature(fn), arguments, node)
     return enter(s, make_frame(s, fn, captured, bound, s.span(node)), node)
 

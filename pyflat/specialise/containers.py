@@ -28,6 +28,7 @@ from pyflat.specialise.values import (
     DictRef,
     Lazy,
     ListRef,
+    ObjRef,
     Ref,
     Seq,
     Static,
@@ -35,6 +36,7 @@ from pyflat.specialise.values import (
 )
 
 MAX_COLUMNS = 64
+_ITERABLES: Any = (tuple, str, frozenset, set, EnumMeta, type({}.items()), type({}.keys()), type({}.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,8 @@ class Slice:
 
 # --- building
 def make_tuple(items: Sequence[Abstract]) -> Abstract:
-    """A tuple; static when every item is a static immutable."""
-    if all(isinstance(v, Static) and objects.is_plain(v.value) for v in items):
+    """A tuple; static when every item is."""
+    if all(isinstance(v, Static) for v in items):
         return Static(tuple(v.value for v in items if isinstance(v, Static)))
     return Seq(tuple, tuple(items))
 
@@ -127,8 +129,8 @@ def _static_items(s: Specialiser, known: Any, node: cst.CSTNode | None) -> Seque
     if isinstance(known, dict):
         s.guards.length(known, len(known))
         return [objects.wrap(s, v) for v in known]
-    if isinstance(known, tuple | str | frozenset | set | EnumMeta | type({}.items()) | type({}.keys()) | type({}.values())):
-        return [objects.wrap(s, v) for v in known]
+    if isinstance(known, _ITERABLES):
+        return [objects.wrap(s, v) for v in list(known)]
     raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(Static(known))}", node)
 
 
@@ -210,6 +212,8 @@ def lane_index(s: Specialiser, items: tuple[Abstract, ...], key: Abstract, node:
     table = _gather(s, items, position)
     if table is not None:
         return table
+    if any(isinstance(row, ListRef | DictRef | ObjRef) for row in items):
+        return _choose_object(s, items, check_index(s, position, len(items), node))
     rows = [sequence_items(s, row, node) for row in items]
     if all(r is not None and len(r) == len(rows[0] or ()) <= MAX_COLUMNS for r in rows):
         return make_tuple([lane_index(s, tuple(r[i] for r in rows if r is not None), key, node)
@@ -218,6 +222,14 @@ def lane_index(s: Specialiser, items: tuple[Abstract, ...], key: Abstract, node:
     chosen = items[-1]
     for number, item in reversed(list(enumerate(items[:-1]))):
         chosen = num.choose(s, s.build.op("eq", wrapped, const(number)), item, chosen)
+    return chosen
+
+
+def _choose_object(s: Specialiser, items: tuple[Abstract, ...], position: Value) -> Abstract:
+    """One of several objects: the choice keeps their identity, so that writing to it writes to the right one."""
+    chosen = items[-1]
+    for number, item in reversed(list(enumerate(items[:-1]))):
+        chosen = Choice(s.build.op("eq", position, const(number)), item, chosen)
     return chosen
 
 
@@ -256,10 +268,9 @@ def fault_if(s: Specialiser, cond: Value, type_name: str, message: str, node: cs
 
 def _dict_index(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode) -> Abstract:
     if isinstance(key, Static):
-        try:
+        if key.value in entries:
             return entries[key.value]
-        except KeyError:
-            raise s.fault("KeyError", repr(key.value), node) from None
+        raise s.fault("KeyError", repr(key.value), node)
     found = dict_lookup(s, entries, key, node)
     if found is None:
         raise s.fault("KeyError", "", node)

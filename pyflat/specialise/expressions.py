@@ -10,21 +10,17 @@ import libcst as cst
 
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Value
+from pyflat.ir.types import BOOL
 from pyflat.specialise import calls, containers, objects
 from pyflat.specialise import numbers as num
-from pyflat.specialise.frames import ControlLeft, Frame, Specialiser
+from pyflat.specialise.frames import Frame, Specialiser
 from pyflat.specialise.numbers import BINARY, COMPARE, describe, now
 from pyflat.specialise.values import (
     NONE,
     UNBOUND,
     Abstract,
     Choice,
-    Closure,
-    DictRef,
     Lazy,
-    ListRef,
-    ObjRef,
-    Seq,
     Static,
     Text,
     numeric_kind,
@@ -98,7 +94,9 @@ def _load_local(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | Non
 
 
 def _maybe_unbound(value: Abstract) -> bool:
-    return value is UNBOUND or isinstance(value, Choice) and (_maybe_unbound(value.then) or _maybe_unbound(value.orelse))
+    if isinstance(value, Choice):
+        return _maybe_unbound(value.then) or _maybe_unbound(value.orelse)
+    return value is UNBOUND
 
 
 def _bound_part(s: Specialiser, value: Abstract, name: str, node: cst.CSTNode | None) -> Abstract:
@@ -140,6 +138,7 @@ def _formatted(s: Specialiser, node: cst.FormattedString) -> Abstract:
         if isinstance(part, cst.FormattedStringText):
             text += part.value
             continue
+        assert isinstance(part, cst.FormattedStringExpression)
         value = evaluate(s, part.expression)
         if not isinstance(value, Static) or part.format_spec or part.conversion:
             return Text()
@@ -311,7 +310,7 @@ def identical(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Ab
         if isinstance(one, Static) and (one.value is None or not isinstance(one.value, int | float)):
             return Static(False)
         if isinstance(one, Static) and isinstance(one.value, bool) and isinstance(other, Value):
-            if other.kind is num.BOOL:
+            if other.kind is BOOL:
                 return num.compare(s, "eq", one, other)
             return Static(False)
     if isinstance(a, Value) and isinstance(b, Value):

@@ -6,6 +6,8 @@ running a cell again that sets the same constant is no change.
 
 from __future__ import annotations
 
+import functools
+import weakref
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
@@ -35,6 +37,17 @@ class Guards:
     def watch(self, key: Hashable, what: str, read: Callable[[], Any], value: Any) -> None:
         """Remember that `read()` gave `value`; only the first reading of a key counts."""
         self._entries.setdefault(key, (what, read, value))
+
+    def code(self, fn: Any) -> None:
+        """The code and defaults of an inlined function; does not keep the function alive."""
+        ref = weakref.ref(fn)
+
+        def read(name: str) -> Any:
+            alive = ref()
+            return _MISSING if alive is None else getattr(alive, name)
+
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            self.watch((name, id(fn)), f"{fn.__qualname__}.{name}", functools.partial(read, name), getattr(fn, name))
 
     def global_name(self, scope: dict[str, Any], name: str, value: Any) -> None:
         self.watch(("global", id(scope), name), name, lambda: scope.get(name, _MISSING), value)

@@ -86,14 +86,20 @@ def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTN
             return now(s, lambda: fn(*args, **named))
     for position, value in enumerate(arguments.positional):
         if isinstance(value, Choice) and fn not in _ALWAYS:
-            rest = arguments.positional
-
-            def one(part: Abstract, position: int = position) -> Abstract:
-                replaced = [*rest[:position], part, *rest[position + 1:]]
-                return calls.call(s, Static(fn), calls.Arguments(replaced, arguments.named), node)
-
-            return s.split(value, one)
+            return _split_call(s, fn, arguments, position, value, node)
     return handler(s, arguments, node)
+
+
+def _split_call(s: Specialiser, fn: Any, arguments: calls.Arguments, position: int, value: Choice, node: cst.CSTNode
+                ) -> Abstract:
+    """A call with a Choice as an argument: one call for each alternative."""
+    rest = arguments.positional
+
+    def one(part: Abstract) -> Abstract:
+        replaced = [*rest[:position], part, *rest[position + 1:]]
+        return calls.call(s, Static(fn), calls.Arguments(replaced, arguments.named), node)
+
+    return s.split(value, one)
 
 
 # --- helpers for handlers
@@ -114,7 +120,7 @@ def _float_op(opcode: str, count: int = 1) -> Handler:
     return handler
 
 
-def _python(fn: types.FunctionType) -> Handler:
+def _python(fn: Any) -> Handler:
     """A library function that is inlined."""
 
     def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
@@ -302,7 +308,7 @@ def _some(opcode: str) -> Handler:
     def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
         stop = opcode == "or"
         known: Abstract = Static(not stop)
-        for item in containers.items_now(s, *_only(s, arguments, node, 1, 1), node):
+        for item in containers.items_now(s, _only(s, arguments, node, 1, 1)[0], node):
             held = num.truth(s, item)
             if isinstance(held, Static):
                 if bool(held.value) is stop:
@@ -413,7 +419,7 @@ def _sorted(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Ab
     """A stable insertion network of compare-and-exchange: for a few lanes."""
     if arguments.named:
         raise s.refuse("flatten/not-yet", "sorted() of lanes with key= or reverse=", node)
-    items = containers.items_now(s, *_only(s, arguments, node, 1, 1), node)
+    items = containers.items_now(s, _only(s, arguments, node, 1, 1)[0], node)
     if len(items) > 16:
         raise s.refuse("flatten/too-large", f"sorting {len(items)} lane values", node)
     for end in range(1, len(items)):
@@ -502,11 +508,18 @@ def _np_round(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> 
     return s.build.op("rint", as_float(s, arguments.positional[0]))
 
 
+def _array(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    (value,) = arguments.positional[:1]
+    if numeric_kind(value) is not None:
+        return value
+    raise s.refuse("flatten/not-yet", "an array made from lane values", node, help="use a tuple or a list")
+
+
 _HANDLERS: dict[Any, Handler] = {
     abs: _abs, int: _int, float: _float, bool: _bool, round: _round, pow: _pow, divmod: _divmod, min: _least("lt"),
     max: _least("gt"), sum: _sum, any: _some("or"), all: _some("and"), len: _len, range: _range,
     tuple: _sequence(lambda s, items: containers.make_tuple(items)),
-    list: _sequence(lambda s, items: containers.new_list(s, items)),
+    list: _sequence(containers.new_list),
     set: _sequence(lambda s, items: containers.make_tuple(items)),
     frozenset: _sequence(lambda s, items: containers.make_tuple(items)),
     dict: _dict, enumerate: _enumerate, zip: _zip, reversed: _reversed, map: _map, sorted: _sorted,
@@ -526,8 +539,8 @@ _HANDLERS: dict[Any, Handler] = {
     np.minimum: _python(library.minimum), np.maximum: _python(library.maximum), np.clip: _python(library.clip),
     np.sign: _python(library.sign), np.heaviside: _python(library.heaviside), np.logical_and: _logical("and"),
     np.logical_or: _logical("or"), np.logical_xor: _logical("xor"), np.logical_not: _logical_not,
-    np.float64: _float, np.int64: _int, np.bool_: _bool, np.asarray: lambda s, a, n: _array(s, a, n),
-    np.array: lambda s, a, n: _array(s, a, n),
+    np.float64: _float, np.int64: _int, np.bool_: _bool, np.asarray: _array,
+    np.array: _array,
 }
 for _name in ("sqrt", "exp", "expm1", "exp2", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
               "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "gamma", "lgamma", "isnan",
@@ -548,19 +561,12 @@ for _fn, _opcode in ((operator.lt, "lt"), (operator.le, "le"), (operator.gt, "gt
                      (operator.eq, "eq"), (operator.ne, "ne"), (np.less, "lt"), (np.less_equal, "le"),
                      (np.greater, "gt"), (np.greater_equal, "ge"), (np.equal, "eq"), (np.not_equal, "ne")):
     _HANDLERS[_fn] = _compare(_opcode)
-for _fn, _opcode in ((operator.neg, "neg"), (operator.pos, "pos"), (operator.invert, "invert"), (np.negative, "neg")):
-    _HANDLERS[_fn] = _unary(_opcode)
+for _fn1, _opcode in ((operator.neg, "neg"), (operator.pos, "pos"), (operator.invert, "invert"), (np.negative, "neg")):
+    _HANDLERS[_fn1] = _unary(_opcode)
 
 _ALWAYS = {list, dict, sorted, enumerate, zip, reversed, map, len, isinstance, type, getattr, callable, range, min, max,
            sum, any, all, tuple, set, frozenset}
 """Handled even when everything is static, because they make local objects, or take objects whole."""
-
-
-def _array(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    (value,) = arguments.positional[:1]
-    if numeric_kind(value) is not None:
-        return value
-    raise s.refuse("flatten/not-yet", "an array made from lane values", node, help="use a tuple or a list")
 
 
 # --- methods of builtin types
@@ -581,7 +587,7 @@ def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.C
         case Text():
             return Text()
         case Value() if name == "is_integer" and receiver.kind is FLOAT:
-            return calls.inline(s, library.is_integer, calls.Arguments([receiver], {}), node)
+            return calls.call(s, Static(library.is_integer), calls.Arguments([receiver], {}), node)
         case Value() if name in ("conjugate", "item"):
             return num.unary(s, "pos", receiver)
         case _ if isinstance(getattr(getattr(receiver, "cls", None), "_fields", None), tuple) and name == "_replace":

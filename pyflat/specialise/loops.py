@@ -18,7 +18,7 @@ import libcst as cst
 from pyflat.errors import FlattenError
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Block, Exit, Loop, Param, Value, Yield
-from pyflat.ir.types import INT, Kind, join_kinds
+from pyflat.ir.types import BOOL, INT, Kind, join_kinds
 from pyflat.specialise import containers, expressions, scopes, statements
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import ControlLeft, LoopScope, Nest, Scope, Specialiser
@@ -268,7 +268,7 @@ def roll_range(s: Specialiser, node: cst.For, bounds: Ranges) -> None:
         _body(s, scope, node.body)
 
     start = lane(bounds.start)
-    _roll(s, node, body, {hidden: num.to_kind(s, start, INT) if isinstance(start, Value) else const(0)})
+    _roll(s, node, body, {hidden: num.to_kind(s, start, INT)})
     s.state.locals.pop(hidden, None)
 
 
@@ -343,7 +343,7 @@ def _parameter(s: Specialiser, start: Abstract, shape: Any, name: str, pairs: li
         return Seq(rest[0], tuple(_parameter(s, item, inner, name, pairs, node)
                                   for item, inner in zip(items, rest[1], strict=True)))
     assert tag == "maybe"
-    bound = Param(num.BOOL, "")
+    bound = Param(BOOL, "")
     pairs.append((bound, const(False)))
     inner = _parameter(s, _zero(rest[0]), rest[0], name, pairs, node)
     return Choice(bound, inner, UNBOUND)

@@ -112,6 +112,9 @@ class Joiner:
         first = present[0]
         if all(same_static(v, first) for v in present):
             return first
+        values = [None if v is None else opened(v) for v in values]
+        present = [v for v in values if v is not None]
+        first = present[0]
         kinds = {numeric_kind(v) for v in present}
         if len(kinds) == 1 and (kind := kinds.pop()) is not None:
             return self.leaf(kind, [None if v is None else lane(v) for v in values], name)
@@ -182,6 +185,13 @@ def lane(value: Abstract) -> Value:
     if isinstance(known, int) and not isinstance(known, bool):
         known = int(known)
     return const(float(known) if isinstance(known, float) else known)
+
+
+def opened(value: Abstract) -> Abstract:
+    """A known tuple as one whose items join one by one; anything else as it is."""
+    if isinstance(value, Static) and isinstance(value.value, tuple):
+        return Seq(type(value.value), tuple(map(Static, value.value)))
+    return value
 
 
 def _like_seq(value: Abstract | None, first: Seq) -> bool:

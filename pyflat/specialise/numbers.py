@@ -29,6 +29,7 @@ from pyflat.specialise.values import (
     Lazy,
     ListRef,
     ObjRef,
+    Partial,
     Ranges,
     Seq,
     Static,
@@ -52,6 +53,9 @@ COMPARE: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
     cst.GreaterThanEqual: ("ge", operator.ge),
 }
 _COMPARE = dict(COMPARE.values())
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "neg": operator.neg, "pos": operator.pos, "invert": operator.invert, "abs": abs,
+}
 _MAX_STATIC_BITS = 1 << 16
 
 
@@ -111,7 +115,7 @@ def describe(value: Abstract) -> str:
             return "a dict"
         case ObjRef():
             return f"a {value.cls.__name__}"
-        case Closure() | Bound():
+        case Closure() | Bound() | Partial():
             return "a function"
         case Text():
             return "a string made from lanes"
@@ -255,14 +259,40 @@ def _compare_mixed(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abs
     if numeric_kind(a) is FLOAT:
         return _compare_mixed(s, _MIRROR[opcode], b, a)
     if isinstance(a, Static):
-        if abs(a.value) <= EXACT_INT:
-            return s.build.op(opcode, as_float(s, a), lane(b))
-        raise s.refuse("flatten/int-too-large", f"the integer {a.value} is compared with a lane float")
+        return _compare_float_bound(s, _MIRROR[opcode], lane(b), a.value)
     if numeric_kind(a) is BOOL:
         return s.build.op(opcode, as_float(s, a), as_float(s, b))
     if isinstance(b, Static):
         return _compare_int_bound(s, opcode, lane(a), b.value)
     return s.build.op(opcode, s.build.op("exact_float", lane(a)), lane(b))
+
+
+def _compare_float_bound(s: Specialiser, opcode: str, x: Value, bound: int) -> Abstract:
+    """A float lane against a static int of any size: the nearest floats below and above decide the same."""
+    below, above = _neighbours(bound)
+    if below == above:
+        return s.build.op(opcode, x, const(below))
+    match opcode:
+        case "eq" | "ne":
+            return Static(opcode == "ne")
+        case "lt" | "le":
+            return s.build.op("le", x, const(below))
+        case _:
+            return s.build.op("ge", x, const(above))
+
+
+def _neighbours(bound: int) -> tuple[float, float]:
+    """The largest float <= bound and the smallest float >= bound."""
+    try:
+        near = float(bound)
+    except OverflowError:
+        largest = math.nextafter(math.inf, 0.0)
+        return (largest, math.inf) if bound > 0 else (-math.inf, -largest)
+    if near == bound:
+        return near, near
+    if near < bound:
+        return near, math.nextafter(near, math.inf)
+    return math.nextafter(near, -math.inf), near
 
 
 def _compare_int_bound(s: Specialiser, opcode: str, n: Value, bound: float) -> Abstract:
@@ -300,7 +330,7 @@ def truth(s: Specialiser, value: Abstract) -> Static | Value:
             return joined
         case ObjRef() if "__bool__" not in dir(value.cls) and "__len__" not in dir(value.cls):
             return Static(True)
-        case Closure() | Bound():
+        case Closure() | Bound() | Partial():
             return Static(True)
     raise s.refuse("flatten/unsupported-expression", f"the truth of {describe(value)} is not known")
 
@@ -315,8 +345,7 @@ def unary(s: Specialiser, opcode: str, value: Abstract) -> Abstract:
     if isinstance(value, Choice):
         return s.split(value, lambda v: unary(s, opcode, v))
     if isinstance(value, Static):
-        operators = {"neg": operator.neg, "pos": operator.pos, "invert": operator.invert}
-        return now(s, lambda: operators[opcode](value.value))
+        return now(s, lambda: _UNARY[opcode](value.value))
     kind = numeric_kind(value)
     if kind is None:
         raise type_fault(s, value)

@@ -13,6 +13,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.ir.nodes import Value
+from pyflat.ir.types import FLOAT
 from pyflat.specialise import calls, containers
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
@@ -44,7 +45,7 @@ def is_plain(value: Any) -> bool:
     """An immutable builtin value: operators on it are pure."""
     if isinstance(value, tuple):
         return all(is_plain(v) for v in value)
-    return isinstance(value, _PLAIN) or isinstance(value, np.ndarray | list | dict | slice)
+    return isinstance(value, (*_PLAIN, np.ndarray, list, dict, slice))
 
 
 def wrap(s: Specialiser, value: Any) -> Abstract:
@@ -83,7 +84,7 @@ def _number_attribute(s: Specialiser, owner: Value, name: str, node: cst.CSTNode
     if name in ("real", "numerator"):
         return num.unary(s, "pos", owner)
     if name == "imag":
-        return Static(0.0) if owner.kind is num.FLOAT else Static(0)
+        return Static(0.0) if owner.kind is FLOAT else Static(0)
     if name in ("is_integer", "conjugate", "item"):
         return Bound(owner, name)
     raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a lane number", node)
@@ -106,13 +107,12 @@ def _static_attribute(s: Specialiser, owner: Static, name: str, node: cst.CSTNod
     if isinstance(found, property):
         if isinstance(found.fget, types.FunctionType):
             return call_function(s, found.fget, [owner], node)
-    elif isinstance(found, types.FunctionType):
-        if name not in getattr(known, "__dict__", ()):
-            return Bound(owner, name, found)
+    elif isinstance(found, types.FunctionType) and name not in getattr(known, "__dict__", ()):
+        return Bound(owner, name, found)
     value = now(s, lambda: getattr(known, name))
-    if isinstance(value, Static) and not isinstance(found, property | functools.cached_property):
-        if not callable(value.value):
-            s.guards.attribute(known, name, getattr(known, name))
+    computed = isinstance(found, property | functools.cached_property)
+    if isinstance(value, Static) and not computed and not callable(value.value):
+        s.guards.attribute(known, name, getattr(known, name))
     return value
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, Op, Value
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
-from pyflat.ir.types import BOOL, FLOAT, INT, VOID, Kind, join_kinds
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, VOID, Kind, join_kinds
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane, same_static
 from pyflat.specialise.numbers import describe
@@ -114,9 +114,8 @@ def _leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Shap
     match shape:
         case Leaf():
             kind = numeric_kind(value)
-            if kind is None:
-                _wrong(way, where, value, shape, out)
-            elif isinstance(value, Static) and abs(value.value) >= 2**63 and kind is INT and shape.kind is INT:
+            huge = isinstance(value, Static) and kind is INT and not INT_MIN <= value.value <= INT_MAX
+            if kind is None or huge and shape.kind is INT:
                 _wrong(way, where, value, shape, out)
             else:
                 out.append(_convert(way, value, shape.kind))

@@ -9,10 +9,9 @@ from typing import Any
 import libcst as cst
 
 from pyflat.specialise import calls, containers, expressions, loops, objects
-from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.numbers import describe, now
-from pyflat.specialise.values import UNBOUND, Abstract, ListRef, Static
+from pyflat.specialise.values import UNBOUND, Abstract, Choice, ListRef, Static, numeric_kind
 
 Statement = cst.BaseStatement | cst.BaseSmallStatement
 
@@ -112,7 +111,7 @@ def _unpack(s: Specialiser, elements: Sequence[cst.BaseElement], value: Abstract
 
 def _items_to_unpack(s: Specialiser, value: Abstract, count: int, node: cst.CSTNode) -> list[Abstract]:
     """The items; an alternative that cannot be unpacked is Python's fault in its lanes."""
-    if isinstance(value, num.Choice):
+    if isinstance(value, Choice):
         def one(part: Abstract) -> Abstract:
             items = _items_to_unpack(s, part, count, node)
             if len(items) != count:
@@ -120,7 +119,7 @@ def _items_to_unpack(s: Specialiser, value: Abstract, count: int, node: cst.CSTN
             return containers.make_tuple(items)
 
         return containers.items_now(s, s.split(value, one), node)
-    if num.numeric_kind(value) is not None or isinstance(value, Static) and value.value is None:
+    if numeric_kind(value) is not None or isinstance(value, Static) and value.value is None:
         raise s.fault("TypeError", f"cannot unpack {describe(value)}", node)
     return containers.items_now(s, value, node)
 

@@ -75,6 +75,15 @@ class Bound:
 
 
 @dataclass(eq=False, slots=True)
+class Partial:
+    """functools.partial made in the flattened code."""
+
+    function: Abstract
+    positional: list[Abstract]
+    named: dict[str, Abstract]
+
+
+@dataclass(eq=False, slots=True)
 class Lazy:
     start: Callable[[], Iterator[Abstract]]
     used: bool = False
@@ -107,7 +116,7 @@ class _Unbound:
 UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef
-Abstract = Static | Value | Seq | Ref | Closure | Bound | Lazy | Ranges | Text | Choice | _Unbound
+Abstract = Static | Value | Seq | Ref | Closure | Bound | Partial | Lazy | Ranges | Text | Choice | _Unbound
 Contents = tuple[Any, ...]
 NONE = Static(None)
 
