@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from pyflat import lanes
-from pyflat.ir.nodes import Function
+from pyflat.ir.build import Builder, const
+from pyflat.ir.nodes import Function, Param
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.passes.gather_suspects import drop_faults, gather_suspects
@@ -21,6 +22,8 @@ from pyflat.passes.pipeline import flatten_ir
 from pyflat.specialise import specialise
 from pyflat.specialise.result import Specialised
 from pyflat.targets.text import globals_needed, render, render_suspect
+from pyflat.targets.text.literals import same_number
+from tests.targets.text_support import function, run_numpy, specialised
 
 KINDS = {"f": FLOAT, "i": INT, "b": BOOL}
 SCALE = 2.5
@@ -387,6 +390,37 @@ def test_power_and_unary_minus_in_numba_text():
     assert statements(f, "ff", "numba") == ["return (-a)**b if a < 0 else -a**b"]
 
 
+def test_power_without_source_parentheses():
+    def neg(p):
+        return -p
+
+    def power(p, q):
+        return p**q
+
+    def f(a, b, c):
+        return power(neg(a), b) * power(power(a, b), neg(c)) if a > 0 else neg(power(a, power(b, c)))
+
+    assert statements(f, "fff", "numba") == ["return (-a)**b * (a**b)**-c if a > 0 else -a**b**c"]
+
+
+def test_operations_on_constants_alone_are_numpys():
+    """They are lanes that always fail: Python's own arithmetic would raise, or leave 64 bits."""
+    build = Builder()
+    results = [build.op("truediv", const(1.0), const(0.0)), build.op("add", const(2**63 - 1), const(1)),
+               build.op("not", const(True)), build.op("neg", const(-(2**63)))]
+    fn = function([Param(FLOAT, "x")], build, results)
+    found = run_numpy(specialised("def f(x): return made_up()", fn), fn, [np.zeros(2)])
+    assert [v.item() for v in found] == [math.inf, -(2**63), False, -(2**63)]
+
+
+def test_literals_match_by_kind_and_bits():
+    assert same_number(2, const(2))
+    assert same_number(-0.0, const(-0.0))
+    assert not same_number(0.0, const(-0.0))
+    assert not same_number(1, const(1.0))
+    assert not same_number(True, const(1))
+
+
 # --- results and parameters
 
 
@@ -442,6 +476,29 @@ def test_static_parameters_stay_in_the_signature():
     assert 'def twin(x, mode="up", k=2.0):' in printed
     assert "mode = 'up'" in printed
     assert statements(f, "f", mode="up", k=2.0) == ["return x*2.0"]
+
+
+class Scaled:
+    factor = 3.0
+
+    def value(self, x, k=2.0):
+        return x*self.factor if x > k else k
+
+
+def test_bound_method_prints_without_self():
+    spec = specialise(Scaled().value, {"x": Leaf(FLOAT), "k": Leaf(FLOAT)})
+    printed = render(spec, drop_faults(flatten_ir(spec.function)), target="numpy", name="twin")
+    assert definition(printed) == "def twin(x, k=2.0):\n    return np.where(x > k, x*3.0, k)\n"
+
+
+def test_comment_of_the_def_line_stays():
+    def f(x):  # a note
+
+        y = x%3
+
+        return y*2  # twice
+
+    assert definition(text(f, "f")) == "def twin(x):  # a note\n    y = mod(x, 3.0)\n\n    return y*2  # twice\n"
 
 
 # --- long and deep

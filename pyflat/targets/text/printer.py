@@ -154,8 +154,10 @@ class _Printer:
         self.names = assign_names(self.plan, self.params, Names(words | set(self.aliases.values()), self.known))
         body = [line for op in self.plan.statements for line in self.statement(op)]
         body += self.final_lines(node if results.exact else None)
-        definition = source.definition(self.spec, name, self.target)
-        lines = [*definition, *source.docstring(self.spec.captured), *body]
+        documented = source.docstring(self.spec.captured)
+        while not documented and not body[0]:
+            del body[0]  # a blank line that stood between two statements
+        lines = [*source.definition(self.spec, name, self.target), *documented, *body]
         return _module(self.spec, self.target, self.constants, lines, self.aliases)
 
     def expression(self, op: Op) -> Expr:

@@ -10,7 +10,7 @@ import inspect
 import io
 import sys
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -119,36 +119,46 @@ def only_return(tree: cst.FunctionDef | cst.Lambda) -> cst.BaseExpression | None
 
 
 def definition(spec: Specialised, name: str, target: Target) -> list[str]:
-    """The `def` line (or lines), with the user's parameters and annotations."""
+    """The `def` line (or lines), with the user's parameters, annotations and comment."""
     tree = spec.captured.tree
     module = spec.captured.module
+    params = _parameters(tree.params, spec, target)
     if isinstance(tree, cst.Lambda):
-        parameters = _with_known_defaults(tree.params, spec, target)
-        return [f"def {name}({module.code_for_node(parameters)}):"]
+        return [f"def {name}({module.code_for_node(params)}):"]
     empty = cst.SimpleStatementSuite(body=[cst.Pass()], leading_whitespace=cst.SimpleWhitespace(""))
     bare = tree.with_changes(name=cst.Name(name), decorators=(), leading_lines=(), lines_after_decorators=(),
-                             body=empty, params=_with_known_defaults(tree.params, spec, target))
-    return module.code_for_node(bare).rstrip().removesuffix("pass").rstrip().split("\n")
+                             body=empty, params=params)
+    comment = module.code_for_node(tree.body.header).rstrip() if isinstance(tree.body, cst.IndentedBlock) else ""
+    return (module.code_for_node(bare).rstrip().removesuffix("pass").rstrip() + comment).split("\n")
 
 
-def _with_known_defaults(params: cst.Parameters, spec: Specialised, target: Target) -> cst.Parameters:
-    """Defaults that are names of the user's module become their values, or None: the text stands alone."""
-    if target == "neutral":
-        return params
+def _parameters(params: cst.Parameters, spec: Specialised, target: Target) -> cst.Parameters:
+    """The parameters that a caller gives: not the `self` of a bound method, nor what a partial has filled in."""
 
-    def known(param: cst.Param) -> cst.Param:
-        if param.default is None or isinstance(param.default, cst.Integer | cst.Float | cst.SimpleString):
-            return param
-        shape = spec.arguments.get(param.name.value)
-        fixed = isinstance(shape, Fixed) and isinstance(shape.value, bool | int | float | str | None)
-        text = repr(shape.value) if fixed and isinstance(shape, Fixed) else "None"
-        if text.strip("-") in ("inf", "nan"):
-            text = f'float("{text}")'
-        return param.with_changes(default=cst.parse_expression(text))
+    def kept(some: Sequence[cst.Param]) -> list[cst.Param]:
+        return [_with_known_default(p, spec, target) for p in some
+                if p.default is not None or p.name.value in spec.arguments]
 
-    return params.with_changes(params=[known(p) for p in params.params],
-                               kwonly_params=[known(p) for p in params.kwonly_params],
-                               posonly_params=[known(p) for p in params.posonly_params])
+    found = params.with_changes(params=kept(params.params), kwonly_params=kept(params.kwonly_params),
+                                posonly_params=kept(params.posonly_params))
+    if not found.posonly_params:
+        found = found.with_changes(posonly_ind=cst.MaybeSentinel.DEFAULT)
+    return found if found.kwonly_params or not isinstance(found.star_arg, cst.ParamStar) else (
+        found.with_changes(star_arg=cst.MaybeSentinel.DEFAULT))
+
+
+def _with_known_default(param: cst.Param, spec: Specialised, target: Target) -> cst.Param:
+    """A default that is a name of the user's module becomes its value, or None: the text stands alone."""
+    plain = isinstance(param.default, cst.Integer | cst.Float | cst.SimpleString)
+    if target == "neutral" or param.default is None or plain:
+        return param
+    shape = spec.arguments.get(param.name.value)
+    text = "None"
+    if isinstance(shape, Fixed) and isinstance(shape.value, bool | int | float | str | None):
+        text = repr(shape.value)
+    if text.strip("-") in ("inf", "nan"):
+        text = f'float("{text}")'
+    return param.with_changes(default=cst.parse_expression(text))
 
 
 def has_annotations(tree: cst.FunctionDef | cst.Lambda) -> bool:
