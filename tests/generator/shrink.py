@@ -24,12 +24,12 @@ def shrink(program: Program, failure: Failure, *, numba: bool = False, seconds: 
     lanes = [failure.lane] if failure.lane is not None else lanes_for(program, 40)
 
     def fails(candidate: Program, rows: Sequence[Lane] = lanes) -> Failure | None:
-        return _failure(candidate, rows, failure.stage, numba)
+        return _failure(candidate, rows, failure, numba)
 
     if fails(program) is None:
         lanes = lanes_for(program, 40)
-        best = _failure(program, lanes, failure.stage, numba) or failure
-        return minimise(program, best, lambda p: _failure(p, lanes, failure.stage, numba), seconds)
+        best = _failure(program, lanes, failure, numba) or failure
+        return minimise(program, best, lambda p: _failure(p, lanes, failure, numba), seconds)
     return minimise(program, failure, fails, seconds)
 
 
@@ -51,8 +51,8 @@ def minimise(program: Program, failure: Failure, fails: Check, seconds: float) -
     return program, failure
 
 
-def _failure(program: Program, lanes: Sequence[Lane], stage: str, numba: bool) -> Failure | None:
-    """The failure of the stage that is being shrunk; candidates that do not run are no failures."""
+def _failure(program: Program, lanes: Sequence[Lane], like: Failure, numba: bool) -> Failure | None:
+    """A failure like the one that is being shrunk; candidates that do not run are no failures."""
     try:
         with time_limit(2.0), loaded(program.source) as fn:
             for lane in lanes:
@@ -60,7 +60,8 @@ def _failure(program: Program, lanes: Sequence[Lane], stage: str, numba: bool) -
     except (Slow, SyntaxError, NameError, AttributeError, TypeError, ValueError, ArithmeticError):
         return None
     outcome = check_program(program, numba=numba, lanes=lanes, limit=20.0)
-    return next((f for f in outcome.failures if f.stage == stage), None)
+    same = (f for f in outcome.failures if (f.stage, f.what) == (like.stage, like.what))
+    return next((f for f in same if f.expected[:7] == like.expected[:7]), None)
 
 
 def candidates(source: str) -> Iterator[str]:
