@@ -288,6 +288,38 @@ def dataclass_inside(x: float, y: float) -> float:
     return p.high - p.low
 
 
+@dataclasses.dataclass
+class Doubled:
+    """A dataclass keeps an `__init__` that the class wrote itself."""
+
+    low: float
+    scale: float = 3.0
+
+    def __init__(self, low: float):
+        self.low = low * 2
+
+
+@dataclasses.dataclass
+class Checked:
+    low: float
+    width: float = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.low < 0:
+            raise ValueError("low")
+        self.width = self.low + 1
+
+
+def dataclass_with_its_own_init(x: float) -> float:
+    d = Doubled(x)
+    return d.low + d.scale
+
+
+def dataclass_with_post_init(x: float) -> float:
+    c = Checked(x)
+    return c.low * c.width
+
+
 class Model:
     """Methods of an object that does not change."""
 
@@ -436,7 +468,7 @@ CASES: list[tuple[Callable[..., Any], str]] = [
     (nested_loops, "f"), (writing_the_loop_variable, "f"), (static_while, "f"), (while_else, "f"), (augmented, "fi"),
     (swaps, "ff"), (annotations_and_pass, "f"), (walrus, "f"), (walrus_masked, "f"), (defaults_and_keywords, "ff"),
     (star_arguments, "ff"), (lambdas_and_nested, "ff"), (closure_sees_later_value, "f"), (functions_as_arguments, "f"),
-    (static_recursion, "f"), (dataclass_inside, "ff"), (local_lists, "ff"), (table_by_lane, "i"), (arithmetic, "ff"),
+    (static_recursion, "f"), (dataclass_inside, "ff"), (dataclass_with_its_own_init, "f"), (dataclass_with_post_init, "f"), (local_lists, "ff"), (table_by_lane, "i"), (arithmetic, "ff"),
     (floor_division, "ff"), (modulo, "ff"), (int_division, "ii"), (true_division, "ii"), (int_overflow, "ii"), (powers, "fi"),
     (bit_operations, "ii"), (comparisons_of_kinds, "fi"), (conversions, "fi"), (rounding, "f"),
     (round_to_digits, "f"), (min_max, "ff"), (mixed_kind_min, "fi"), (quotient_and_rest, "ii"), (folds, "ff"),
@@ -689,6 +721,13 @@ def wrong_number_of_arguments(x: float) -> float:
     return _scale(x, 1.0, 2.0, 3.0)
 
 
+VECTOR = np.array([1.0, 2.0])
+
+
+def arithmetic_with_an_array(x: float) -> float:
+    return float((VECTOR * x).sum())
+
+
 def calls_unknown_c_function(x: float) -> float:
     return operator.itemgetter(0)((x,)) + collections.deque([x])[0]
 
@@ -726,6 +765,7 @@ REFUSED: list[tuple[Callable[..., Any], np.ndarray[Any, Any], str]] = [
     (undefined_name, FLOAT, "flatten/unbound-name"),
     (wrong_number_of_arguments, FLOAT, "flatten/bad-call"),
     (calls_unknown_c_function, FLOAT, "flatten/unknown-call"),
+    (arithmetic_with_an_array, FLOAT, "flatten/unsupported-expression"),
     (string_of_lane, FLOAT, "flatten/unsupported-expression"),
     (lane_as_key, INT, "flatten/unsupported-expression"),
     (large_constant, INT, "flatten/int-too-large"),
