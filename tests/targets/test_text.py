@@ -130,6 +130,15 @@ def test_captured_constants_are_defined_above():
     assert executed(captured_constant, "f")(np.array([2.0])).tolist() == [captured_constant(2.0)]
 
 
+def test_bool_arithmetic_with_numbers_is_numpys():
+    def f(b, x, n):
+        return b*x + (b+n) - (b-1), b*2.5
+
+    assert statements(f, "bfi", "numpy")[-1].startswith("return b*x + (b+n) - (b-1)")
+    found = executed(f, "bfi")(np.array([True, False]), np.array([1.5, 1.5]), np.array([3, 3]))
+    assert [v.tolist() for v in found] == [[f(b, 1.5, 3)[k] for b in (True, False)] for k in (0, 1)]
+
+
 def test_captured_int_stays_an_int_for_the_ints():
     def f(x, n):
         k = BIAS
@@ -155,6 +164,15 @@ def test_bools_are_not_added_by_numpy():
     assert executed(count, "bb")(np.array([True]), np.array([True])).tolist() == [2]
 
 
+def test_int_against_float_is_compared_exactly():
+    def f(x, n):
+        less = n < x
+        return less
+
+    n, x = np.array([2**53 + 1, 2, 3]), np.array([2.0**53, 2.5, 3.0])
+    assert executed(f, "fi")(x, n).tolist() == [f(a, b) for a, b in zip(x.tolist(), n.tolist(), strict=True)]
+
+
 # --- selects
 
 
@@ -169,6 +187,13 @@ def test_if_else_on_one_name_is_one_select():
     assert statements(f, "fb") == ["y = select(c, x*2, x)", "return y"]
     assert statements(f, "fb", "numpy") == ["y = np.where(c, x*2, x)", "return y"]
     assert statements(f, "fb", "numba") == ["y = x*2 if c else x", "return y"]
+
+
+def test_conditional_expressions_in_a_tuple_have_parentheses():
+    def f(x, c):
+        return (x, 0.0) if c else (0.5, x)
+
+    assert statements(f, "fb", "numba") == ["return (x if c else 0.5), (0.0 if c else x)"]
 
 
 def test_two_returns_are_one_select():

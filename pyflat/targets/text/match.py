@@ -15,7 +15,7 @@ import libcst as cst
 
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import COMPARISONS, PRIMITIVES
-from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, Kind
+from pyflat.ir.types import EXACT_INT, FLOAT, Kind
 from pyflat.targets.text.expr import ATOM, INFIX, UNARY, Call, Expr, Global, Hole, Infix, Paren, Prefix, Word, parts
 from pyflat.targets.text.literals import BINARY, COMPARE, MIRRORED, dotted, literal_number, same_number
 from pyflat.targets.text.spelling import Target, calls, function_name, keeps_operator
@@ -132,9 +132,6 @@ class SourceMatcher:
                 path = dotted(node.func) if isinstance(node, cst.Call) else None
                 explicit = path is not None and path[-1] in calls(value.opcode)
                 if explicit or inner.kind is FLOAT or isinstance(inner, Const):
-                    return None
-                other = op.args[1] if op.args[0] is value else op.args[0]
-                if inner.kind is BOOL and (isinstance(other, Const) or other is value):
                     return None
                 return self.operand(node, inner, frame, depth + 1)
             case _:

@@ -26,7 +26,7 @@ from pyflat.targets.text.names import Names, assign_names
 from pyflat.targets.text.plan import plan
 from pyflat.targets.text.results import Results
 from pyflat.targets.text.spelling import Target, literal, spell
-from pyflat.targets.text.whole import free_names
+from pyflat.targets.text.whole import free_names, is_straight
 
 if TYPE_CHECKING:
     from pyflat.specialise.result import Specialised
@@ -38,14 +38,22 @@ IMPORTS = {"math": "import math", "numba": "import numba", "np": "import numpy a
 
 def render(spec: Specialised, flat_form: Function, *, target: Target = "neutral", name: str) -> str:
     """The text of the twin `name`: `flat_form` is the flat function without fault operations."""
-    outside, seen = _captured_numbers(spec)
-    free = free_names(spec, target, {n: constant.value for n, constant in outside.items()}, seen)
-    if free is not None:
-        body = source.renamed(spec.captured.source, name).rstrip("\n")
-        return _module(spec, target, {n: outside[n] for n in free}, body.split("\n"), {})
+    same = _own_twin(spec, target, name) if is_straight(spec.captured.tree) else None
+    if same is not None:
+        return same
     end = flat_form.flat_block.end
     assert end is not None
     return _Printer(spec, flat_form, target).text(name, end.values, spec.result)
+
+
+def _own_twin(spec: Specialised, target: Target, name: str) -> str | None:
+    """The text of a function that is its own twin, None for any other."""
+    outside, seen = _captured_numbers(spec)
+    free = free_names(spec, target, {n: constant.value for n, constant in outside.items()}, seen)
+    if free is None:
+        return None
+    lines = source.renamed(spec.captured.source, name).rstrip("\n").split("\n")
+    return _module(spec, target, {n: outside[n] for n in free}, lines, {})
 
 
 def render_suspect(spec: Specialised, fused: Function, *, target: Target = "neutral", name: str) -> str:

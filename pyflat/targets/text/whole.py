@@ -176,6 +176,13 @@ def _number(number: bool | int | float) -> _Known:
     return _Known(kind, lane=False, small=kind is not INT or abs(number) <= EXACT_INT)
 
 
+def is_straight(tree: cst.FunctionDef | cst.Lambda) -> bool:
+    """Whether the body has no compound statement: the first thing to look at, because it costs nothing."""
+    if isinstance(tree, cst.Lambda) or isinstance(tree.body, cst.SimpleStatementSuite):
+        return True
+    return all(isinstance(line, cst.SimpleStatementLine) for line in tree.body.body)
+
+
 def free_names(spec: Specialised, target: Target, outside: Mapping[str, object],
                seen: frozenset[str]) -> dict[str, object] | None:
     """None if the function is not its own twin, otherwise the captured numbers that its text mentions.
