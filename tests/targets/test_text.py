@@ -166,8 +166,8 @@ def test_bools_are_not_added_by_numpy():
 
 def test_int_against_float_is_compared_exactly():
     def f(x, n):
-        less = n < x
-        return less
+        more = n > x
+        return more
 
     n, x = np.array([2**53 + 1, 2, 3]), np.array([2.0**53, 2.5, 3.0])
     assert executed(f, "fi")(x, n).tolist() == [f(a, b) for a, b in zip(x.tolist(), n.tolist(), strict=True)]
