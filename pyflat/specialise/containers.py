@@ -185,7 +185,8 @@ def _static_index(s: Specialiser, owner: Any, key: Any, node: cst.CSTNode) -> Ab
 
 def _item(s: Specialiser, items: tuple[Abstract, ...], key: Any, node: cst.CSTNode) -> Abstract:
     try:
-        return items[key]
+        found: Abstract = items[key]
+        return found
     except IndexError as error:
         raise s.fault("IndexError", str(error), node) from None
     except TypeError as error:

@@ -88,6 +88,8 @@ class Specialiser:
         self.nest: Nest | None = None
         self.rolled: FlattenError | None = None
         self.counter = 0
+        self.doubtful: Fault | None = None
+        """The first TypeError that a path ends in: genuine Python, or an operation that pyflat does not know."""
 
     # --- places
     @property
@@ -131,7 +133,10 @@ class Specialiser:
 
     def fault(self, type_name: str, message: str = "", node: cst.CSTNode | None = None) -> ControlLeft:
         """Python raises here: the lane leaves the function as a fault."""
-        self.build.end(Exit(FAULT, fault=Fault(type_name, message, self.span(node))))
+        fault = Fault(type_name, message, self.span(node))
+        if type_name in ("TypeError", "AttributeError") and self.doubtful is None:
+            self.doubtful = fault
+        self.build.end(Exit(FAULT, fault=fault))
         return ControlLeft()
 
     # --- splitting and joining

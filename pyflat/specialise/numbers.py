@@ -96,7 +96,8 @@ def as_float(s: Specialiser, value: Abstract) -> Value:
 
 def type_fault(s: Specialiser, value: Abstract) -> Exception:
     """A number is needed and this is none: Python raises TypeError on this path, or the construct is unknown."""
-    if isinstance(value, Static | Seq) or value is UNBOUND:
+    genuine = isinstance(value, Static) and isinstance(value.value, str | tuple | list | dict | type(None))
+    if genuine or isinstance(value, Seq) or value is UNBOUND:
         return s.fault("TypeError", f"{describe(value)} is not a number")
     return s.refuse("flatten/unsupported-expression", f"a number is needed here, not {describe(value)}")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pyflat.errors import refuse
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, Op, Value
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
@@ -40,6 +41,8 @@ class _Parts:
 def settle(s: Specialiser, ways: Sequence[Way]) -> Shape:
     """Choose the shape, and give every way its leaves as operands."""
     live = [w for w in ways if not w.dead]
+    if not live and s.doubtful is not None:
+        raise refuse("flatten/unsupported-expression", f"no path returns: {s.doubtful.message}", s.doubtful.span)
     shape = _shape(s, [(w.value or Static(None), w.state) for w in live])
     for way in live:
         leaves: list[Value] = []
