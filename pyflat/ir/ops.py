@@ -78,8 +78,8 @@ _row("add", ((_II, INT), (_FF, FLOAT)), operator.add, faults="add", operator="+"
 _row("sub", ((_II, INT), (_FF, FLOAT)), operator.sub, faults="sub", operator="-", native=(_II, _FF))
 _row("mul", ((_II, INT), (_FF, FLOAT)), operator.mul, faults="mul", operator="*", native=(_II, _FF))
 _row("truediv", ((_FF, FLOAT),), operator.truediv, faults="zero_divisor", operator="/", native=(_FF,), cost=4)
-_row("floordiv", ((_II, INT), (_FF, FLOAT)), operator.floordiv, faults="floordiv", operator="//", cost=20)
-_row("mod", ((_II, INT), (_FF, FLOAT)), operator.mod, faults="zero_divisor", operator="%", cost=20)
+_row("floordiv", ((_II, INT), (_FF, FLOAT)), operator.floordiv, faults="floordiv", operator="//", native=(_II, _FF), cost=20)
+_row("mod", ((_II, INT), (_FF, FLOAT)), operator.mod, faults="zero_divisor", operator="%", native=(_II, _FF), cost=20)
 _row("neg", ((_I, INT), (_F, FLOAT)), operator.neg, faults="int_min", operator="-", native=(_I, _F))
 _row("abs", ((_I, INT), (_F, FLOAT)), abs, faults="int_min")
 
@@ -118,8 +118,8 @@ def _shl(a: int, b: int) -> int:
     return a << min(b, 64)
 
 
-_row("shl", ((_II, INT),), _shl, faults="shl", operator="<<", cost=3)
-_row("shr", ((_II, INT),), operator.rshift, faults="negative_count", operator=">>", cost=3)
+_row("shl", ((_II, INT),), _shl, faults="shl", operator="<<", native=(_II,), cost=3)
+_row("shr", ((_II, INT),), operator.rshift, faults="negative_count", operator=">>", native=(_II,), cost=3)
 
 # --- comparison
 for _name, _sign, _fn in (("eq", "==", operator.eq), ("ne", "!=", operator.ne), ("lt", "<", operator.lt),

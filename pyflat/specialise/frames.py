@@ -19,7 +19,7 @@ import libcst as cst
 from pyflat.capture import Captured
 from pyflat.errors import FlattenError, InternalError, Note, Span, refuse
 from pyflat.ir.build import Builder
-from pyflat.ir.nodes import FAULT, Exit, Fault, If, Item, Label, Op, Origin, Region, Value, Yield
+from pyflat.ir.nodes import FAULT, Exit, Fault, If, Item, Label, Op, Origin, Param, Region, Value, Yield
 from pyflat.specialise.guards import Guards
 from pyflat.specialise.merge import Joiner
 from pyflat.specialise.values import NONE, Abstract, Choice, State, Way
@@ -203,8 +203,8 @@ class Specialiser:
     # --- naming
     def name_value(self, value: Abstract, name: str, statement: cst.CSTNode | None) -> Abstract:
         """Gives a fresh operation the name of the variable that it is stored in."""
-        if isinstance(value, Op) and not value.name:
+        if isinstance(value, Op | Param) and not value.name:
             value.name = name
-            if statement is not None:
+            if isinstance(value, Op) and statement is not None:
                 value.statement = Origin(self.span(statement), statement, self.frame.ident)
         return value

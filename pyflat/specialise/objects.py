@@ -247,27 +247,20 @@ def _lexicographic(s: Specialiser, opcode: str, left: Sequence[Abstract], right:
 
 # --- instances
 def construct(s: Specialiser, cls: type, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    """`cls(...)` for namedtuples, dataclasses and plain classes."""
+    """`cls(...)` for namedtuples, dataclasses (a generated __init__ has no file) and plain classes."""
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         bound = calls.bind(s, inspect.signature(cls), arguments, node)
         return Seq(cls, tuple(bound[name] for name in cls._fields))
     ref = ObjRef(cls)
     s.state.heap[ref] = ()
-    if dataclasses.is_dataclass(cls) and "__init__" not in _own_init(cls):
-        _construct_dataclass(s, ref, cls, arguments, node)
-        return ref
     init = inspect.getattr_static(cls, "__init__", None)
-    if isinstance(init, types.FunctionType):
+    if isinstance(init, types.FunctionType) and init.__code__.co_filename == "<string>" and dataclasses.is_dataclass(cls):
+        _construct_dataclass(s, ref, cls, arguments, node)
+    elif isinstance(init, types.FunctionType):
         calls.call(s, Static(init), calls.Arguments([ref, *arguments.positional], arguments.named), node)
     elif arguments.positional or arguments.named:
         raise s.refuse("flatten/unknown-call", f"{cls.__name__}(...) cannot be constructed per lane", node)
     return ref
-
-
-def _own_init(cls: type) -> frozenset[str]:
-    """{"__init__"} when the class wrote its own, which a dataclass then keeps."""
-    params = getattr(cls, "__dataclass_params__", None)
-    return frozenset() if params is not None and params.init else frozenset({"__init__"})
 
 
 def _construct_dataclass(s: Specialiser, ref: ObjRef, cls: type, arguments: calls.Arguments, node: cst.CSTNode) -> None:

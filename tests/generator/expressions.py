@@ -113,11 +113,23 @@ class Expressions:
             (0.5, lambda: f"sum(({sub(d)}, {sub(d)}, {sub(0)}))"),
             (0.5, lambda: f"(lambda z: {self.inner_float(('z', FLOAT), d)})({sub(d)})"),
         ]
+        choices.append((0.8, lambda: self.near_twins(d)))
         if self.libm:
             choices.append((3, lambda: f"math.{self.rng.choice(LIBM if self.chance(self.wild) else TAME)}({sub(d)})"))
             choices.append((1, lambda: f"math.{self.rng.choice(('atan2', 'hypot', 'pow') if self.chance(self.wild) else ('atan2', 'hypot'))}({sub(d)}, {sub(d)})"))
             choices.append((1, lambda: f"({sub(d) if self.chance(self.wild) else f'abs({sub(d)})'} ** {self.rng.choice(('0.5', '-1.5', '3.5', sub(0)))})"))
         return self.weighted(choices + self.calls((FLOAT,), d))
+
+    def near_twins(self, depth: int) -> str:
+        """Two expressions that differ in one literal or sign, so that sharing them would be wrong."""
+        zero = self.rng.choice(("0.0", "1.0", "0.5"))
+        name = self.name(FLOAT) or "0.25"
+        first = self.rng.choice((f"max({zero}, {name})", f"({name} * {zero})", f"({zero} if {self.truth(depth - 1)} else {name})",
+                                 f"({name} + {zero})", f"min({self.real(depth - 1)}, {zero})", f"({name} - {self.real(0)})"))
+        second = first.replace(zero, f"(-{zero})") if self.chance(0.7) else first.replace(name, f"(-{name})")
+        if self.chance(0.5):
+            return f"({first} {self.rng.choice('+-*')} {second})"
+        return f"(math.copysign(1.0, {first}) + math.copysign(2.0, {second}))"
 
     def inner_float(self, parameter: tuple[str, str], depth: int) -> str:
         """A float expression of a lambda: the enclosing names and the parameter."""

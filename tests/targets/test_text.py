@@ -148,12 +148,20 @@ def test_captured_int_stays_an_int_for_the_ints():
 
 
 def test_what_is_not_native_is_spelled():
-    def remainder(x, y):
-        z = x  %  y   # python's
+    def power(x, y):
+        z = x  **  y   # the C library's
         return z+1
 
-    assert statements(remainder, "ff") == ["z = mod(x, y)   # python's", "return z+1"]
-    assert statements(remainder, "ff", "numpy") == ["z = x  %  y   # python's", "return z+1"]
+    assert statements(power, "ff") == ["z = pow(x, y)   # the C library's", "return z+1"]
+    assert statements(power, "ff", "numpy") == ["z = lanes.pow(x, y)   # the C library's", "return z+1"]
+
+
+def test_remainder_is_native():
+    def remainder(x, y):
+        z = x  %  y   # python's
+        return z//2
+
+    assert statements(remainder, "ff") == ["z = x  %  y   # python's", "return z//2"]
 
 
 def test_bools_are_not_added_by_numpy():
@@ -522,7 +530,7 @@ def test_comment_of_the_def_line_stays():
 
         return y*2  # twice
 
-    assert definition(text(f, "f")) == "def twin(x):  # a note\n    y = mod(x, 3.0)\n\n    return y*2  # twice\n"
+    assert definition(text(f, "f")) == "def twin(x):  # a note\n\n    y = x%3\n\n    return y*2  # twice\n"
 
 
 # --- long and deep
@@ -570,7 +578,7 @@ def test_colorsys_reads_as_a_person_would_write_it():
     assert statements(colorsys.rgb_to_hsv, "fff") == [
         "maxc = max(r, g, b)", "minc = min(r, g, b)", "rangec = (maxc-minc)", "c0 = minc == maxc", "s = rangec / maxc",
         "rc = (maxc-r) / rangec", "gc = (maxc-g) / rangec", "bc = (maxc-b) / rangec",
-        "h = select(r == maxc, bc-gc, select(g == maxc, 2.0+rc-bc, 4.0+gc-rc))", "h = mod(h/6.0, 1.0)",
+        "h = select(r == maxc, bc-gc, select(g == maxc, 2.0+rc-bc, 4.0+gc-rc))", "h = (h/6.0) % 1.0",
         "return select(c0, 0.0, h), select(c0, 0.0, s), maxc"]
 
 

@@ -24,7 +24,7 @@ MAX_DEPTH = 12
 """Source nesting that is followed in one expression; what is deeper becomes a hole."""
 
 PREFIX: dict[type[cst.CSTNode], str] = {cst.Minus: "-", cst.BitInvert: "~"}
-_PROMOTED = {"add", "sub", "mul", "truediv"}
+_PROMOTED = {"add", "sub", "mul", "truediv", "floordiv", "mod"}
 """Operators under which NumPy converts an int lane or literal to float as Python does."""
 
 class SourceMatcher:

@@ -1,7 +1,7 @@
 """Is the whole captured function its own twin? Decided on the tree and the kinds of its names.
 
 The function may have assignments and one return, arithmetic, bit operations, single comparisons, tuples. Every
-operator must be native for its operand kinds (`ir.ops`); int and float may meet under + - * /, where NumPy
+operator must be native for its operand kinds (`ir.ops`); int and float may meet under + - * / // %, where NumPy
 converts as Python does. Anything else, and anything whose kind is not known, says no, and the function is printed
 statement by statement.
 """
@@ -101,10 +101,10 @@ class _Reader:
         joined = join_kinds(*kinds)
         if not left.lane and not right.lane and sign in ("+", "-", "*", "/"):  # Python's own arithmetic, there as here
             return _Known(FLOAT if sign == "/" else join_kinds(joined, INT), lane=False, small=False)
-        if sign in ("&", "|", "^"):
+        if sign in ("&", "|", "^", "<<", ">>"):
             if kinds in PRIMITIVES[_OPCODES[sign]].native:
                 return _Known(joined)
-        elif sign in ("+", "-", "*", "/") and left.small and right.small and BOOL not in kinds:
+        elif sign in ("+", "-", "*", "/", "//", "%") and left.small and right.small and BOOL not in kinds:
             return _Known(FLOAT if sign == "/" else joined)
         raise _NotNativeError
 
