@@ -7,6 +7,7 @@ counts are reduced everywhere.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from random import Random
 
@@ -126,7 +127,8 @@ class Expressions:
         name = self.name(FLOAT) or "0.25"
         first = self.rng.choice((f"max({zero}, {name})", f"({name} * {zero})", f"({zero} if {self.truth(depth - 1)} else {name})",
                                  f"({name} + {zero})", f"min({self.real(depth - 1)}, {zero})", f"({name} - {self.real(0)})"))
-        second = first.replace(zero, f"(-{zero})") if self.chance(0.7) else first.replace(name, f"(-{name})")
+        changed = zero if self.chance(0.7) else name
+        second = re.sub(rf"(?<![\w.]){re.escape(changed)}(?![\w.])", f"(-{changed})", first)
         if self.chance(0.5):
             return f"({first} {self.rng.choice('+-*')} {second})"
         return f"(math.copysign(1.0, {first}) + math.copysign(2.0, {second}))"
