@@ -254,13 +254,17 @@ def construct(s: Specialiser, cls: type, arguments: calls.Arguments, node: cst.C
     ref = ObjRef(cls)
     s.state.heap[ref] = ()
     init = inspect.getattr_static(cls, "__init__", None)
-    if isinstance(init, types.FunctionType) and init.__code__.co_filename == "<string>" and dataclasses.is_dataclass(cls):
+    if dataclasses.is_dataclass(cls) and isinstance(init, types.FunctionType) and _is_generated(init):
         _construct_dataclass(s, ref, cls, arguments, node)
     elif isinstance(init, types.FunctionType):
         calls.call(s, Static(init), calls.Arguments([ref, *arguments.positional], arguments.named), node)
     elif arguments.positional or arguments.named:
         raise s.refuse("flatten/unknown-call", f"{cls.__name__}(...) cannot be constructed per lane", node)
     return ref
+
+
+def _is_generated(fn: types.FunctionType) -> bool:
+    return fn.__code__.co_filename == "<string>"
 
 
 def _construct_dataclass(s: Specialiser, ref: ObjRef, cls: type, arguments: calls.Arguments, node: cst.CSTNode) -> None:

@@ -1,0 +1,156 @@
+"""The callables that are operations: builtins, math, NumPy's scalar functions, methods of builtin types."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+import types
+from typing import Any
+
+import libcst as cst
+import numpy as np
+
+from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
+from pyflat.specialise import calls, containers, library, objects
+from pyflat.specialise.frames import Specialiser
+from pyflat.specialise.known import arithmetic, sequences
+from pyflat.specialise.known.methods import method
+from pyflat.specialise.known.support import (
+    Handler,
+    binary_operation,
+    comparison,
+    float_operation,
+    inlined,
+    unary_operation,
+)
+from pyflat.specialise.numbers import now
+from pyflat.specialise.values import Abstract, Bound, Choice, Static
+
+_IMPURE = {print, input, open, exec, eval, compile, breakpoint, globals, locals, vars, setattr, delattr, exit, quit,
+           __import__, iter, next, id, super, memoryview, bytearray}
+_PURE_MODULES = {"math", "cmath", "operator", "_operator", "itertools", "bisect", "_bisect"}
+_MUTATORS = {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault",
+             "popitem", "add", "discard", "fill", "resize", "put", "itemset"}
+
+
+def is_pure(function: Any) -> bool:
+    """May be called now, when every argument is static."""
+    if isinstance(function, np.ufunc):
+        return True
+    try:
+        if function in _IMPURE:
+            return False
+    except TypeError:
+        return False
+    module = getattr(function, "__module__", None)
+    if isinstance(function, types.BuiltinFunctionType) and function.__self__ is not None and module is None:
+        return not isinstance(function.__self__, types.ModuleType) and objects.is_plain(function.__self__)
+    if isinstance(function, type):
+        return issubclass(function, bool | int | float | complex | str | bytes | tuple | frozenset | range | slice
+                          | np.generic | numbers.Number) or function.__module__ in ("fractions", "decimal") \
+            or hasattr(function, "__members__") or function is type
+    if module == "builtins":
+        return True
+    return module in _PURE_MODULES or isinstance(module, str) and module.split(".")[0] == "numpy" \
+        and "random" not in module
+
+
+def mutates(method: Bound) -> bool:
+    return method.name in _MUTATORS
+
+
+def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
+    """The value of a call of a known callable, None when it is not in the tables."""
+    try:
+        handler = _HANDLERS.get(fn)
+    except TypeError:
+        return None
+    if handler is None:
+        return None
+    if arguments.all_static() and fn not in _ALWAYS:
+        args, named = arguments.values()
+        if all(not isinstance(v, types.FunctionType) for v in [*args, *named.values()]) and is_pure(fn):
+            for value in args:
+                if isinstance(value, list | set):
+                    s.guards.members(value)
+            return now(s, lambda: fn(*args, **named))
+    for position, value in enumerate(arguments.positional):
+        if isinstance(value, Choice) and fn not in _ALWAYS:
+            return _split_call(s, fn, arguments, position, value, node)
+    return handler(s, arguments, node)
+
+
+def _split_call(s: Specialiser, fn: Any, arguments: calls.Arguments, position: int, value: Choice, node: cst.CSTNode
+                ) -> Abstract:
+    """A call with a Choice as an argument: one call for each alternative."""
+    rest = arguments.positional
+
+    def one(part: Abstract) -> Abstract:
+        replaced = [*rest[:position], part, *rest[position + 1:]]
+        return calls.call(s, Static(fn), calls.Arguments(replaced, arguments.named), node)
+
+    return s.split(value, one)
+
+
+_HANDLERS: dict[Any, Handler] = {
+    # builtins
+    abs: arithmetic.abs_, int: arithmetic.int_, float: arithmetic.float_, bool: arithmetic.bool_,
+    round: arithmetic.round_, pow: arithmetic.pow_, divmod: arithmetic.divmod_,
+    min: sequences.least("lt"), max: sequences.least("gt"), sum: sequences.sum_, any: sequences.some("or"),
+    all: sequences.some("and"), len: sequences.len_, range: sequences.range_, dict: sequences.dict_,
+    tuple: sequences.sequence(lambda s, items: containers.make_tuple(items)),
+    list: sequences.sequence(containers.new_list),
+    set: sequences.sequence(lambda s, items: containers.make_tuple(items)),
+    frozenset: sequences.sequence(lambda s, items: containers.make_tuple(items)),
+    enumerate: sequences.enumerate_, zip: sequences.zip_, reversed: sequences.reversed_, map: sequences.map_,
+    sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
+    getattr: sequences.getattr_, callable: sequences.callable_, str: sequences.text, repr: sequences.text,
+    format: sequences.text, operator.add: sequences.operator_add,
+    # math
+    math.floor: arithmetic.to_whole("floor_int"), math.ceil: arithmetic.to_whole("ceil_int"),
+    math.trunc: arithmetic.to_whole("to_int"), math.log: arithmetic.log, math.fabs: float_operation("abs"),
+    math.degrees: arithmetic.scale(180.0 / math.pi), math.radians: arithmetic.scale(math.pi / 180.0),
+    math.pow: float_operation("pow", 2), math.hypot: arithmetic.hypot, math.ldexp: arithmetic.ldexp,
+    math.prod: sequences.product, math.isclose: inlined(library.isclose), math.modf: inlined(library.modf),
+    math.isqrt: inlined(library.isqrt), math.factorial: inlined(library.factorial),
+    library._floor: float_operation("floor"),
+    # NumPy on scalars
+    np.where: arithmetic.where, np.power: arithmetic.np_power, np.abs: arithmetic.abs_,
+    np.fabs: float_operation("abs"),
+    np.sqrt: float_operation("np_sqrt"), np.floor: float_operation("floor"), np.ceil: float_operation("ceil"),
+    np.trunc: float_operation("trunc"), np.rint: float_operation("rint"), np.round: arithmetic.np_round,
+    np.radians: arithmetic.scale(math.pi / 180.0), np.deg2rad: arithmetic.scale(math.pi / 180.0),
+    np.degrees: arithmetic.scale(180.0 / math.pi), np.rad2deg: arithmetic.scale(180.0 / math.pi),
+    np.isnan: float_operation("isnan"), np.isinf: float_operation("isinf"), np.isfinite: float_operation("isfinite"),
+    np.copysign: float_operation("copysign", 2), np.minimum: inlined(library.minimum),
+    np.maximum: inlined(library.maximum), np.clip: inlined(library.clip), np.sign: inlined(library.sign),
+    np.heaviside: inlined(library.heaviside), np.logical_and: arithmetic.logical("and"),
+    np.logical_or: arithmetic.logical("or"), np.logical_xor: arithmetic.logical("xor"),
+    np.logical_not: arithmetic.logical_not, np.float64: arithmetic.float_, np.int64: arithmetic.int_,
+    np.bool_: arithmetic.bool_, np.asarray: arithmetic.array, np.array: arithmetic.array,
+}
+_MATH_1 = ("sqrt", "exp", "expm1", "exp2", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
+           "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "gamma", "lgamma", "isnan", "isinf",
+           "isfinite")
+_HANDLERS.update({getattr(math, name): float_operation(name) for name in _MATH_1})
+_HANDLERS.update({getattr(math, name): float_operation(name, 2)
+                  for name in ("atan2", "copysign", "fmod", "remainder", "nextafter")})
+_HANDLERS.update({getattr(np, name): float_operation("np_" + name) for name in NUMPY_UNARY})
+_HANDLERS.update({getattr(np, name): float_operation("np_" + name, 2) for name in NUMPY_BINARY if name != "power"})
+_HANDLERS.update({fn: binary_operation(opcode) for opcode, fns in {
+    "add": (np.add,), "sub": (operator.sub, np.subtract), "mul": (operator.mul, np.multiply),
+    "truediv": (operator.truediv, np.divide), "floordiv": (operator.floordiv,), "mod": (operator.mod,),
+    "pow": (operator.pow,)}.items() for fn in fns})
+_HANDLERS.update({fn: comparison(opcode) for opcode, fns in {
+    "lt": (operator.lt, np.less), "le": (operator.le, np.less_equal), "gt": (operator.gt, np.greater),
+    "ge": (operator.ge, np.greater_equal), "eq": (operator.eq, np.equal), "ne": (operator.ne, np.not_equal),
+}.items() for fn in fns})
+_HANDLERS.update({fn: unary_operation(opcode) for opcode, fns in {
+    "neg": (operator.neg, np.negative), "pos": (operator.pos,), "invert": (operator.invert,)}.items() for fn in fns})
+
+_ALWAYS = {list, dict, sorted, enumerate, zip, reversed, map, len, isinstance, type, getattr, callable, range, min, max,
+           sum, any, all, tuple, set, frozenset}
+"""Handled even when everything is static, because they make local objects, or take objects whole."""
+
+__all__ = ["function", "is_pure", "method", "mutates"]

@@ -1,0 +1,167 @@
+"""Conversions, rounding, math and NumPy's scalar functions."""
+
+from __future__ import annotations
+
+import math
+
+import libcst as cst
+
+from pyflat.ir.build import const
+from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.specialise import calls, containers, objects
+from pyflat.specialise import numbers as num
+from pyflat.specialise.frames import Specialiser
+from pyflat.specialise.known.support import (
+    Handler,
+    only,
+)
+from pyflat.specialise.merge import lane
+from pyflat.specialise.numbers import as_float, now
+from pyflat.specialise.values import (
+    Abstract,
+    Static,
+    numeric_kind,
+)
+
+
+# --- conversions and rounding
+def to_whole(opcode: str) -> Handler:
+    """floor, ceil, trunc: float lanes to int lanes, ints as they are."""
+
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        (value,) = only(s, arguments, node, 1, 1)
+        if numeric_kind(value) is None:
+            raise num.type_fault(s, value)
+        number = lane(value)
+        return s.build.op(opcode, number) if number.kind is FLOAT else num.to_kind(s, number, INT)
+
+    return handler
+
+
+def int_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    if len(arguments.positional) != 1:
+        raise s.refuse("flatten/lane-to-object", "int() of a lane takes one argument", node)
+    return to_whole("to_int")(s, arguments, node)
+
+
+def float_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    return as_float(s, *only(s, arguments, node, 1, 1))
+
+
+def bool_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    return num.truth(s, *only(s, arguments, node, 1, 1))
+
+
+def round_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    values = [*arguments.positional, *arguments.named.values()]
+    number = lane(values[0]) if numeric_kind(values[0]) is not None else None
+    if number is None:
+        raise num.type_fault(s, values[0])
+    digits = values[1] if len(values) > 1 else Static(None)
+    if isinstance(digits, Static) and digits.value is None:
+        return s.build.op("round_int", number) if number.kind is FLOAT else num.to_kind(s, number, INT)
+    if numeric_kind(digits) not in (INT, BOOL):
+        raise s.fault("TypeError", "round() takes an int as its second argument", node)
+    if number.kind is FLOAT:
+        return s.build.op("round_digits", number, num.to_kind(s, lane(digits), INT))
+    if isinstance(digits, Static) and digits.value >= 0:
+        return num.to_kind(s, number, INT)
+    raise s.refuse("flatten/not-yet", "round() of an int to negative digits", node, help="round the float quotient")
+
+
+def abs_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    (value,) = only(s, arguments, node, 1, 1)
+    found = objects.method_of(value, "__abs__")
+    if found is not None:
+        return objects.call_function(s, found, [value], node)
+    return num.unary(s, "abs", value)
+
+
+def log(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    values = only(s, arguments, node, 1, 2)
+    top = one_log(s, values[0])
+    return top if len(values) == 1 else num.binary(s, "truediv", top, one_log(s, values[1]))
+
+
+def one_log(s: Specialiser, value: Abstract) -> Abstract:
+    return now(s, lambda: math.log(value.value)) if isinstance(value, Static) else s.build.op("log", as_float(s, value))
+
+
+def scale(factor: float) -> Handler:
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        (value,) = only(s, arguments, node, 1, 1)
+        return s.build.op("mul", as_float(s, value), const(factor))
+
+    return handler
+
+
+def pow_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    a, b, *modulus = only(s, arguments, node, 2, 3)
+    if modulus:
+        raise s.refuse("flatten/not-yet", "pow() with a modulus", node, help="write (a ** b) % m for small values")
+    return num.binary(s, "pow", a, b)
+
+
+def divmod_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    a, b = only(s, arguments, node, 2, 2)
+    return containers.make_tuple([num.binary(s, "floordiv", a, b), num.binary(s, "mod", a, b)])
+
+
+def hypot(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    values = [as_float(s, v) for v in arguments.positional]
+    if len(values) == 1:
+        return s.build.op("abs", values[0])
+    if len(values) != 2:
+        raise s.refuse("flatten/not-yet", "hypot of more than two numbers", node, help="write sqrt(x*x + y*y + z*z)")
+    return s.build.op("hypot", *values)
+
+
+def ldexp(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    x, exponent = only(s, arguments, node, 2, 2)
+    if numeric_kind(exponent) is FLOAT:
+        raise s.fault("TypeError", "Expected an int as second argument to ldexp.", node)
+    return s.build.op("ldexp", as_float(s, x), num.to_kind(s, lane(exponent), INT))
+
+
+# --- NumPy on scalars
+def where(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    test, a, b = only(s, arguments, node, 3, 3)
+    cond = num.truth(s, test)
+    if isinstance(cond, Static):
+        return a if cond.value else b
+    return num.choose(s, cond, a, b)
+
+
+def np_power(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    a, b = only(s, arguments, node, 2, 2)
+    if numeric_kind(a) is FLOAT or numeric_kind(b) is FLOAT:
+        return s.build.op("np_power", as_float(s, a), as_float(s, b))
+    return num.binary(s, "pow", a, b)
+
+
+def logical(opcode: str) -> Handler:
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        a, b = (num.truth(s, v) for v in only(s, arguments, node, 2, 2))
+        return num.binary(s, opcode, a, b)
+
+    return handler
+
+
+def logical_not(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    return num.negate(s, *only(s, arguments, node, 1, 1))
+
+
+def np_round(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    if len(arguments.positional) != 1 or arguments.named:
+        raise s.refuse("flatten/not-yet", "np.round with decimals", node, help="use round(x, n)")
+    return s.build.op("rint", as_float(s, arguments.positional[0]))
+
+
+def array(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    (value,) = arguments.positional[:1]
+    if numeric_kind(value) is not None:
+        return value
+    raise s.refuse("flatten/not-yet", "an array made from lane values", node, help="use a tuple or a list")
+
+
+

@@ -1,0 +1,149 @@
+"""Methods of builtin types: local lists and dicts, lane numbers, strings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from pyflat.ir.nodes import Value
+from pyflat.ir.types import FLOAT
+from pyflat.specialise import calls, containers, library, objects
+from pyflat.specialise import numbers as num
+from pyflat.specialise.frames import Specialiser
+from pyflat.specialise.known.sequences import sort_lanes
+from pyflat.specialise.known.support import (
+    only,
+)
+from pyflat.specialise.merge import lane
+from pyflat.specialise.values import (
+    Abstract,
+    Bound,
+    DictRef,
+    Lazy,
+    ListRef,
+    Static,
+    Text,
+)
+
+
+def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
+    """A method of a local list or dict, of a lane number, or of a string."""
+    receiver, name = bound.receiver, bound.name
+    match receiver:
+        case ListRef():
+            return _list_method(s, receiver, name, arguments, node)
+        case DictRef():
+            return _dict_method(s, containers.dict_entries(s, receiver), receiver, name, arguments, node)
+        case Static() if isinstance(receiver.value, dict) and name in ("get", "items", "keys", "values"):
+            return _dict_method(s, containers.dict_entries(s, receiver), None, name, arguments, node)
+        case Static() if isinstance(receiver.value, str) and not arguments.all_static():
+            return Text()
+        case Static() if name in ("index", "count") and not arguments.all_static():
+            return _find(s, containers.items_now(s, receiver, node), name, arguments, node)
+        case Text():
+            return Text()
+        case Value() if name == "is_integer" and receiver.kind is FLOAT:
+            return calls.call(s, Static(library.is_integer), calls.Arguments([receiver], {}), node)
+        case Value() if name in ("conjugate", "item"):
+            return num.unary(s, "pos", receiver)
+        case _ if isinstance(getattr(getattr(receiver, "cls", None), "_fields", None), tuple) and name == "_replace":
+            cls = receiver.cls  # type: ignore[union-attr]
+            items = dict(zip(cls._fields, receiver.items, strict=True))  # type: ignore[union-attr]
+            return calls.call(s, Static(cls), calls.Arguments([], {**items, **arguments.named}), node)
+    return None
+
+
+def _list_method(s: Specialiser, ref: ListRef, name: str, arguments: calls.Arguments, node: cst.CSTNode
+                 ) -> Abstract | None:
+    items = list(containers.contents(s, ref, node))
+    values = arguments.positional
+    match name:
+        case "append":
+            items.append(*values)
+        case "extend":
+            items += containers.items_now(s, values[0], node)
+        case "insert" if isinstance(values[0], Static):
+            items.insert(values[0].value, values[1])
+        case "pop" if not values or isinstance(values[0], Static):
+            position = values[0].value if values and isinstance(values[0], Static) else -1
+            if not -len(items) <= position < len(items):
+                raise s.fault("IndexError", "pop from empty list or index out of range", node)
+            taken: Abstract = items.pop(position)
+            s.state.heap[ref] = tuple(items)
+            return taken
+        case "clear":
+            items = []
+        case "reverse":
+            items.reverse()
+        case "copy":
+            return containers.new_list(s, items)
+        case "sort":
+            sorted_ref = sort_lanes(s, calls.Arguments([ref], arguments.named), node)
+            items = containers.items_now(s, sorted_ref, node)
+        case "index" | "count":
+            return _find(s, items, name, arguments, node)
+        case _:
+            return None
+    s.state.heap[ref] = tuple(items)
+    return Static(None)
+
+
+def _find(s: Specialiser, items: list[Abstract], name: str, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    (wanted,) = only(s, arguments, node, 1, 1)
+    if name == "count":
+        total: Abstract = Static(0)
+        for item in items:
+            held = num.truth(s, objects.compare(s, "eq", item, wanted, node))
+            total = num.binary(s, "add", total, held)
+        return total
+    found: Abstract = Static(None)
+    missing: Abstract = Static(True)
+    for position in range(len(items) - 1, -1, -1):
+        held = num.truth(s, objects.compare(s, "eq", items[position], wanted, node))
+        if isinstance(held, Static):
+            if held.value:
+                found, missing = Static(position), Static(False)
+            continue
+        here: Abstract = Static(position)
+        found = num.choose(s, held, here, here if isinstance(missing, Static) and missing.value else found)
+        missing = num.negate(s, held) if isinstance(missing, Static) and missing.value else \
+            num.binary(s, "and", missing, num.negate(s, held))
+    if isinstance(missing, Static):
+        if missing.value:
+            raise s.fault("ValueError", "not in list", node)
+    else:
+        containers.fault_if(s, lane(missing), "ValueError", "not in list", node)
+    return found
+
+
+def _dict_method(s: Specialiser, entries: dict[Any, Abstract], ref: DictRef | None, name: str,
+                 arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
+    values = arguments.positional
+    match name:
+        case "get":
+            default = values[1] if len(values) > 1 else Static(None)
+            if isinstance(values[0], Static):
+                return entries.get(values[0].value, default)
+            found = containers.dict_lookup(s, entries, values[0], node)
+            return default if found is None else num.choose(s, found[0], found[1], default)
+        case "keys":
+            return Lazy(lambda: iter([num.static(k) for k in entries]))
+        case "values":
+            return Lazy(lambda: iter(list(entries.values())))
+        case "items":
+            return Lazy(lambda: iter([containers.make_tuple([num.static(k), v]) for k, v in entries.items()]))
+        case "update" if ref is not None:
+            for value in values:
+                entries.update(containers.dict_entries(s, value))
+            s.state.heap[ref] = tuple({**entries, **arguments.named}.items())
+            return Static(None)
+        case "copy" if ref is not None:
+            return containers.new_dict(s, entries)
+        case "pop" if ref is not None and values and isinstance(values[0], Static) and values[0].value in entries:
+            taken = entries.pop(values[0].value)
+            s.state.heap[ref] = tuple(entries.items())
+            return taken
+    return None
+
+

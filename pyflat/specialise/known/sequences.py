@@ -1,0 +1,255 @@
+"""Reductions, iterators, and builtins that look at types."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import libcst as cst
+
+from pyflat.ir.types import FLOAT
+from pyflat.specialise import calls, containers, objects
+from pyflat.specialise import numbers as num
+from pyflat.specialise.frames import Specialiser
+from pyflat.specialise.known.support import (
+    Handler,
+    only,
+)
+from pyflat.specialise.merge import lane
+from pyflat.specialise.numbers import describe, now
+from pyflat.specialise.values import (
+    Abstract,
+    DictRef,
+    Lazy,
+    Ranges,
+    Static,
+    Text,
+    numeric_kind,
+)
+
+
+# --- reductions and sequences
+def least(opcode: str) -> Handler:
+    """min and max as Python computes them: `b if b < a else a`, in order."""
+
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        key = arguments.named.get("key")
+        items = arguments.positional
+        if len(items) == 1:
+            items = containers.items_now(s, items[0], node)
+        if not items:
+            if "default" in arguments.named:
+                return arguments.named["default"]
+            raise s.fault("ValueError", "arg is an empty sequence", node)
+
+        def keyed(value: Abstract) -> Abstract:
+            if key is None or isinstance(key, Static) and key.value is None:
+                return value
+            return calls.call(s, key, calls.Arguments([value], {}), node)
+
+        best, best_key = items[0], keyed(items[0])
+        for item in items[1:]:
+            item_key = keyed(item)
+            better = num.truth(s, objects.compare(s, opcode, item_key, best_key, node))
+            if isinstance(better, Static):
+                best, best_key = (item, item_key) if better.value else (best, best_key)
+                continue
+            same = item is item_key and best is best_key
+            best = num.choose(s, better, item, best)
+            best_key = best if same else num.choose(s, better, item_key, best_key)
+        return best
+
+    return handler
+
+
+def sum_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    items = containers.items_now(s, arguments.positional[0], node)
+    rest = [*arguments.positional[1:], *arguments.named.values()]
+    total = rest[0] if rest else Static(0)
+    for item in items:
+        total = num.binary(s, "add", total, item) if objects.method_of(item, "__add__") is None else \
+            calls.call(s, Static(operator.add), calls.Arguments([total, item], {}), node)
+    return total
+
+
+def product(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    total = arguments.named.get("start", Static(1))
+    for item in containers.items_now(s, arguments.positional[0], node):
+        total = num.binary(s, "mul", total, item)
+    return total
+
+
+def some(opcode: str) -> Handler:
+    """any and all: every element is computed; one that only a later element would need is a suspect lane at worst."""
+
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        stop = opcode == "or"
+        known: Abstract = Static(not stop)
+        for item in containers.items_now(s, only(s, arguments, node, 1, 1)[0], node):
+            held = num.truth(s, item)
+            if isinstance(held, Static):
+                if bool(held.value) is stop:
+                    return Static(stop)
+                continue
+            known = held if isinstance(known, Static) else s.build.op(opcode, lane(known), held)
+        return known
+
+    return handler
+
+
+def len_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    (value,) = only(s, arguments, node, 1, 1)
+    if isinstance(value, Static):
+        size = now(s, lambda: len(value.value))
+        if isinstance(value.value, list | dict | set):
+            s.guards.length(value.value, len(value.value))
+        return size
+    if isinstance(value, DictRef):
+        return Static(len(containers.contents(s, value, node)))
+    found = objects.method_of(value, "__len__")
+    if found is not None:
+        return objects.call_function(s, found, [value], node)
+    items = containers.sequence_items(s, value, node)
+    if items is None:
+        raise s.refuse("flatten/unsupported-expression", f"len() of {describe(value)}", node)
+    return Static(len(items))
+
+
+def range_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    values = only(s, arguments, node, 1, 3)
+    if any(numeric_kind(v) is FLOAT for v in values):
+        raise s.fault("TypeError", "'float' object cannot be interpreted as an integer", node)
+    if all(isinstance(v, Static) for v in values):
+        return now(s, lambda: range(*[v.value for v in values if isinstance(v, Static)]))
+    start, stop = (Static(0), values[0]) if len(values) == 1 else (values[0], values[1])
+    step = values[2] if len(values) == 3 else Static(1)
+    if not isinstance(step, Static) or step.value == 0:
+        raise s.refuse("flatten/iterable-not-static", "the step of this range differs from lane to lane", node)
+    return Ranges(start, stop, step.value)
+
+
+def sequence(make: Callable[[Specialiser, list[Abstract]], Abstract]) -> Handler:
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        values = only(s, arguments, node, 0, 1)
+        return make(s, containers.items_now(s, values[0], node) if values else [])
+
+    return handler
+
+
+def dict_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    entries: dict[Any, Abstract] = {}
+    for value in arguments.positional:
+        if isinstance(value, DictRef) or isinstance(value, Static) and isinstance(value.value, dict):
+            entries.update(containers.dict_entries(s, value))
+            continue
+        for pair in containers.items_now(s, value, node):
+            key, item = containers.items_now(s, pair, node)
+            entries[containers.static_key(s, key, node)] = item
+    return containers.new_dict(s, {**entries, **arguments.named})
+
+
+def enumerate_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    values = [*arguments.positional, *arguments.named.values()]
+    start = values[1] if len(values) > 1 else Static(0)
+    if not isinstance(start, Static):
+        raise s.refuse("flatten/lane-to-object", "the start of enumerate differs from lane to lane", node)
+
+    def items() -> Iterator[Abstract]:
+        for number, item in enumerate(containers.iterate(s, values[0], node), start.value):
+            yield containers.make_tuple([Static(number), item])
+
+    return Lazy(items)
+
+
+def zip_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def items() -> Iterator[Abstract]:
+        for row in zip(*[containers.iterate(s, v, node) for v in arguments.positional], strict=False):
+            yield containers.make_tuple(row)
+
+    return Lazy(items)
+
+
+def reversed_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    (value,) = only(s, arguments, node, 1, 1)
+    if isinstance(value, Static) and isinstance(value.value, range):
+        return Static(value.value[::-1])
+    size = len(containers.items_now(s, value, node))
+
+    def items() -> Iterator[Abstract]:
+        for position in range(size - 1, -1, -1):
+            yield containers.items_now(s, value, node)[position]
+
+    return Lazy(items)
+
+
+def map_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    fn, *sources = arguments.positional
+
+    def items() -> Iterator[Abstract]:
+        for row in zip(*[containers.iterate(s, v, node) for v in sources], strict=False):
+            yield calls.call(s, fn, calls.Arguments(list(row), {}), node)
+
+    return Lazy(items)
+
+
+def sort_lanes(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    """A stable insertion network of compare-and-exchange: for a few lanes."""
+    if arguments.named:
+        raise s.refuse("flatten/not-yet", "sorted() of lanes with key= or reverse=", node)
+    items = containers.items_now(s, only(s, arguments, node, 1, 1)[0], node)
+    if len(items) > 16:
+        raise s.refuse("flatten/too-large", f"sorting {len(items)} lane values", node)
+    for end in range(1, len(items)):
+        for at in range(end, 0, -1):
+            a, b = items[at - 1], items[at]
+            swap = num.truth(s, objects.compare(s, "lt", b, a, node))
+            if isinstance(swap, Static):
+                items[at - 1], items[at] = (b, a) if swap.value else (a, b)
+            else:
+                items[at - 1], items[at] = num.choose(s, swap, b, a), num.choose(s, swap, a, b)
+    return containers.new_list(s, items)
+
+
+# --- types
+def isinstance_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    value, classes = only(s, arguments, node, 2, 2)
+    if not isinstance(classes, Static):
+        raise s.refuse("flatten/lane-to-object", "isinstance needs a static class", node)
+    return objects.isinstance_of(s, value, classes.value, node)
+
+
+def type_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    (value,) = only(s, arguments, node, 1, 1)
+    cls = objects.class_of(value)
+    if cls is None:
+        raise s.refuse("flatten/unsupported-expression", f"type() of {describe(value)}", node)
+    return Static(cls)
+
+
+def getattr_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    owner, name, *default = arguments.positional
+    if not isinstance(name, Static):
+        raise s.refuse("flatten/lane-to-object", "getattr needs a static name", node)
+    if default and isinstance(owner, Static) and not hasattr(owner.value, name.value):
+        return default[0]
+    return objects.attribute(s, owner, name.value, node)
+
+
+def callable_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    (value,) = only(s, arguments, node, 1, 1)
+    return Static(callable(value.value) if isinstance(value, Static) else numeric_kind(value) is None)
+
+
+def text(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    return Text()
+
+
+def operator_add(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    from pyflat.specialise.expressions import operate
+
+    a, b = only(s, arguments, node, 2, 2)
+    return operate(s, cst.Add(), a, b, node)
+
+
+
