@@ -22,12 +22,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyflat.api import Flattened, flatten, twin
     from pyflat.errors import FlattenError, InternalError
-    from pyflat.replay import LaneError, PerformanceWarning
+    from pyflat.faults import Failure, Faults, LaneError
+    from pyflat.replay import PerformanceWarning
     from pyflat.settings import Options, options, set_defaults
     from pyflat.twins import Twin
 
 __version__ = "0.1.0"
 __all__ = [
+    "Failure",
+    "Faults",
     "FlattenError",
     "Flattened",
     "InternalError",
@@ -42,9 +45,9 @@ __all__ = [
 ]
 
 _HOME = {
-    "FlattenError": "errors", "Flattened": "api", "InternalError": "errors", "LaneError": "replay",
-    "Options": "settings", "PerformanceWarning": "replay", "Twin": "twins", "flatten": "api", "options": "settings",
-    "set_defaults": "settings", "twin": "api",
+    "Failure": "faults", "Faults": "faults", "FlattenError": "errors", "Flattened": "api", "InternalError": "errors",
+    "LaneError": "faults", "Options": "settings", "PerformanceWarning": "replay", "Twin": "twins", "flatten": "api",
+    "options": "settings", "set_defaults": "settings", "twin": "api",
 }
 
 

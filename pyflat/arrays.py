@@ -80,12 +80,22 @@ def _lane(value: Any, kind: Kind, shape: tuple[int, ...], count: int) -> tuple[L
     return (lane if lane.flags.aligned else lane.copy()), beyond
 
 
-def collect(shape: Shape, leaves: Sequence[Array], lanes: Lanes) -> Any:
-    """The Python value of a call: leaf arrays in the caller's form, in the structure of the result."""
-    return _collected(shape, iter(leaves), lanes)
+def blank(leaves: Sequence[Array], failed: npt.NDArray[Any]) -> None:
+    """Write what stands for no value into the failing lanes: nan, 0 or False."""
+    for leaf in leaves:
+        leaf[failed] = BLANK[leaf.dtype.kind]
 
 
-def _collected(shape: Shape, leaves: Iterator[Array], lanes: Lanes) -> Any:
+BLANK: dict[str, Any] = {"f": float("nan"), "i": 0, "b": False}
+
+
+def collect(shape: Shape, leaves: Sequence[Array], lanes: Lanes, failed: npt.NDArray[Any] | None = None) -> Any:
+    """The Python value of a call: leaf arrays in the caller's form, in the structure of the result. `failed` are
+    the flat indices of lanes without a value: numbers that are the same in all other lanes are blank there."""
+    return _collected(shape, iter(leaves), lanes, failed if failed is not None and len(failed) else None)
+
+
+def _collected(shape: Shape, leaves: Iterator[Array], lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
     match shape:
         case Leaf():
             leaf = next(leaves)
@@ -93,16 +103,16 @@ def _collected(shape: Shape, leaves: Iterator[Array], lanes: Lanes) -> Any:
                 return leaf[0] if lanes.scalars == "numpy" else leaf[0].item()
             return leaf.reshape(lanes.shape)
         case Record():
-            items = [_collected(item, leaves, lanes) for item in shape.items]
-            return _record(shape, items, lanes)
+            items = [_collected(item, leaves, lanes, failed) for item in shape.items]
+            return _record(shape, items, direct=bool(lanes.scalars != "python" or failed is not None))
         case Fixed():
-            return _constant(shape.value, lanes)
+            return _constant(shape.value, lanes, failed)
     raise InternalError(f"not a shape: {shape!r}")
 
 
-def _record(shape: Record, items: list[Any], lanes: Lanes) -> Any:
+def _record(shape: Record, items: list[Any], *, direct: bool) -> Any:
     """Arrays do not go through `__post_init__`: it is part of the function, and ran lane by lane."""
-    if not dataclasses.is_dataclass(shape.cls) or lanes.scalars == "python" or not hasattr(shape.cls, "__post_init__"):
+    if not dataclasses.is_dataclass(shape.cls) or not direct or not hasattr(shape.cls, "__post_init__"):
         return make_record(shape.cls, shape.names, items)
     made = object.__new__(shape.cls)
     for name, item in zip(shape.names, items, strict=True):
@@ -110,19 +120,23 @@ def _record(shape: Record, items: list[Any], lanes: Lanes) -> Any:
     return made
 
 
-def _constant(value: Any, lanes: Lanes) -> Any:
+def _constant(value: Any, lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
     """A result that is the same in every lane: numbers are spread over the lanes, other objects are themselves."""
     if isinstance(value, tuple) and type(value) is not tuple and not hasattr(value, "_fields"):
         return value
     if isinstance(value, tuple):
-        return make_record(type(value), (), [_constant(item, lanes) for item in value])
+        return make_record(type(value), (), [_constant(item, lanes, failed) for item in value])
     number = value.item() if isinstance(value, np.generic) else value
-    if type(number) not in SCALARS or lanes.scalars == "python":
+    if type(number) not in SCALARS:
+        return number
+    if lanes.scalars == "python" and failed is None:
         return number
     kind = kind_of(number)
     if kind is None:
         raise refuse("flatten/int-too-large", f"the result {number!r} does not fit into 64 bits")
+    spread = np.full(lanes.count, number, DTYPES[kind])
+    if failed is not None:
+        blank([spread], failed)
     if lanes.scalars:
-        return DTYPES[kind].type(number)
-    return np.full(lanes.shape, number, DTYPES[kind])
-
+        return spread[0] if lanes.scalars == "numpy" else spread[0].item()
+    return spread.reshape(lanes.shape)

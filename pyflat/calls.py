@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
@@ -9,9 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyflat.arguments import Call, classify
-from pyflat.arrays import collect, prepare
+from pyflat.arrays import blank, collect, prepare
 from pyflat.callables import Callee, Parameters
 from pyflat.compiled import Built, Compilations
+from pyflat.errors import refuse
+from pyflat.faults import Faults
+from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.ir.types import FLOAT
 from pyflat.replay import PerformanceWarning, Replay
 from pyflat.settings import Options
 
@@ -22,11 +27,13 @@ SLOW_SHARE = 0.01
 
 @dataclass(slots=True)
 class Stats:
-    """What a twin has done so far: calls, their lanes, and the lanes that were replayed through the original."""
+    """What a twin has done so far: calls, their lanes, the lanes that were replayed through the original, and those
+    that failed and were kept (`errors="mask"` and "nan")."""
 
     calls: int = 0
     lanes: int = 0
     replayed: int = 0
+    failed: int = 0
 
 
 class Caller:
@@ -41,33 +48,56 @@ class Caller:
         self._warned = False
 
     def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Any:
+        call = self.classified(args, kwargs, options)
+        if os.environ.get("PYFLAT_DISABLE") == "1":
+            from pyflat.disabled import run_originals
+
+            done = run_originals(self.callee, self.parameters, call, options)
+            if done is not None:
+                return done.value
+        built = self.compilations.get(self.callee.function, call.arguments, options.as_built)
+        return self._run(built, call, options)
+
+    def classified(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Call:
+        """The arguments of a call, bound and classified. TypeError for what can be neither a lane nor static."""
         if options.static:
             self.parameters.check_static(options.static)
-        call = classify(self.parameters.bind(args, kwargs), self.parameters, options.static)
-        built = self.compilations.get(self.callee.function, call.arguments, options)
-        return self._run(built, call)
+        return classify(self.parameters.bind(args, kwargs), self.parameters, options.static)
 
-    def _run(self, built: Built, call: Call) -> Any:
+    def _run(self, built: Built, call: Call, options: Options) -> Any:
+        if options.errors == "nan":
+            require_nan(built.result)
         lanes = prepare(call)
         leaves, suspect = built.engine(lanes.inputs, lanes.count)
         if lanes.suspect is not None:
             suspect = lanes.suspect if suspect is None else suspect | lanes.suspect
         replayed = 0
+        faults: Faults | None = None
         try:
             if suspect is not None and suspect.any():
                 replayed = int(suspect.sum())
-                Replay(self.callee, self.parameters, call, lanes, built.result).patch(suspect, leaves)
+                replay = Replay(self.callee, self.parameters, call, lanes, built.result)
+                if options.errors in ("mask", "nan"):
+                    faults = replay.sort_out(suspect, leaves)
+                else:
+                    replay.patch(suspect, leaves)
         finally:
-            self._count(lanes.count, replayed)
+            self._count(lanes.count, replayed, len(faults or ()))
         if replayed > SLOW_SHARE * lanes.count and lanes.count >= LARGE_CALL:
             self._warn(replayed, lanes.count)
-        return collect(built.result, leaves, lanes)
+        if options.errors not in ("mask", "nan"):
+            return collect(built.result, leaves, lanes)
+        faults = Faults.none(lanes.shape) if faults is None else faults
+        blank(leaves, faults.flat)
+        value = collect(built.result, leaves, lanes, faults.flat)
+        return (value, faults) if options.errors == "mask" else value
 
-    def _count(self, lanes: int, replayed: int) -> None:
+    def _count(self, lanes: int, replayed: int, failed: int) -> None:
         with self._counting:
             self.stats.calls += 1
             self.stats.lanes += lanes
             self.stats.replayed += replayed
+            self.stats.failed += failed
 
     def _warn(self, replayed: int, lanes: int) -> None:
         if self._warned:
@@ -76,3 +106,28 @@ class Caller:
         text = (f"{self.parameters.name}: {replayed:,} of {lanes:,} lanes were run one by one through the original, "
                 f"because an operation in them may overflow or fail")
         warnings.warn(text, PerformanceWarning, stacklevel=5)
+
+
+def require_nan(result: Shape) -> None:
+    """Raises FlattenError where nan cannot stand for a failing lane: a result that is int or bool, or none at all."""
+    floats, others = _kinds(result)
+    if others or not floats:
+        what = "a result is int or bool" if others else "the function returns no number"
+        raise refuse("flatten/result-kind", f'errors="nan": {what}, which cannot be nan in a failing lane',
+                     help='use errors="mask", which gives (values, faults), or return floats')
+
+
+def _kinds(shape: Shape) -> tuple[int, int]:
+    """How many float numbers and how many other numbers a result has."""
+    match shape:
+        case Leaf():
+            return (1, 0) if shape.kind is FLOAT else (0, 1)
+        case Record():
+            parts = [_kinds(item) for item in shape.items]
+        case Fixed():
+            value = shape.value
+            if isinstance(value, tuple):
+                parts = [_kinds(Fixed(item)) for item in value]
+            else:
+                parts = [(int(isinstance(value, float)), int(isinstance(value, int)))]
+    return sum(floats for floats, _ in parts), sum(others for _, others in parts)

@@ -1,7 +1,8 @@
 """Replay: lanes that the engine suspects are run through the original, which settles what they are.
 
 Detection may be conservative: a suspect lane in which the original returns gets the original's value. Where the
-original raises, the exception of the lowest such lane is raised as it is, with a note that names the lane.
+original raises, `patch` raises the exception of the lowest such lane as it is, with a note that names the lane, and
+`sort_out` goes on and tells which lanes they are. Lanes are run in increasing order.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import numpy.typing as npt
 from pyflat.arguments import Call
 from pyflat.arrays import Array, Lanes
 from pyflat.callables import Callee, Parameters
+from pyflat.faults import Cause, Faults, LaneError, Row, Source, at_line, cause_of, lane_index, place_of
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, rebuild
+from pyflat.ir.shape import leaves as shape_leaves
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
 MAX_COUNTED = 10_000
@@ -27,23 +30,20 @@ MAX_SECONDS = 1.0
 _CHUNK = 4096
 
 
-class LaneError(ValueError):
-    """The original returned something that no lane of this twin can hold: None, an int beyond 64 bits, ..."""
-
-
 class PerformanceWarning(UserWarning):
     """A twin runs much slower than it could."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One call's suspect lanes; `leaves` are the engine's results, patched in place."""
+    """One call's suspect lanes; `leaves` are the engine's results, patched in place. Where `result` is None, there
+    is one leaf, of Python objects: what the original returns."""
 
     callee: Callee
     parameters: Parameters
     call: Call
     lanes: Lanes
-    result: Shape
+    result: Shape | None
 
     def patch(self, suspect: npt.NDArray[np.bool_], leaves: Sequence[Array]) -> int:
         """Run the suspect lanes in order and write what they return. Raises the first exception.
@@ -67,20 +67,54 @@ class Replay:
         finally:
             del failed  # its traceback holds this frame
 
-    def _runner(self) -> Callable[[tuple[Any, ...]], list[Any]]:
-        """A function from the lane values of one lane to the result leaves of the original there."""
-        args, kwargs = call_plan(self.call.arguments, self.parameters)
-        function, result = self.callee.function, self.result
+    def sort_out(self, suspect: npt.NDArray[np.bool_], leaves: Sequence[Array]) -> Faults:
+        """Run the suspect lanes in order, write what they return, and collect those that raise."""
+        found = np.flatnonzero(suspect)
+        run = self._runner()
+        known: dict[Cause, Cause] = {}
+        causes: list[Cause] = []
+        failed: list[int] = []
+        for lane, row in self._gather(found):
+            try:
+                patched = run(row)
+            except Exception as error:  # noqa: BLE001 - whatever the original raises is what the caller asks for
+                cause = cause_of(error, self.callee.function)
+                causes.append(known.setdefault(cause, cause))
+                failed.append(lane)
+            else:
+                for leaf, value in zip(leaves, patched, strict=True):
+                    leaf[lane] = value
+        flat = np.array(failed, np.intp)
+        return Faults(self.lanes.shape, flat, causes, self._copies(flat), Source(run, self._named, self._shown))
 
-        def run(values: tuple[Any, ...]) -> list[Any]:
+    def _copies(self, found: npt.NDArray[np.intp]) -> list[Any]:
+        """The lane values of these lanes, apart from the caller's arrays, which may change."""
+        shape = self.lanes.shape
+        where = np.unravel_index(found, shape) if shape else ()
+        return [np.broadcast_to(value, shape)[where] if isinstance(value, np.ndarray) and shape else
+                value.item() if isinstance(value, np.ndarray | np.generic) else value for value in self.call.values]
+
+    def _runner(self) -> Callable[[Row], list[Any]]:
+        """A function from the lane values of one lane to the result leaves of the original there."""
+        run, result = self.original(), self.result
+        if result is None:
+            return lambda values: [run(values)]
+        return lambda values: list(fit(run(values), result))
+
+    def original(self) -> Callable[[Row], Any]:
+        """A function from the lane values of one lane to what the original returns there."""
+        args, kwargs = call_plan(self.call.arguments, self.parameters)
+        function = self.callee.function
+
+        def run(values: Row) -> Any:
             source = iter(values)
             positional = [rebuild(shape, source) for shape in args]
             named = {name: rebuild(shape, source) for name, shape in kwargs.items()}
-            return list(fit(function(*positional, **named), result))
+            return function(*positional, **named)
 
         return run
 
-    def _gather(self, found: npt.NDArray[np.intp]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    def _gather(self, found: npt.NDArray[np.intp]) -> Iterator[tuple[int, Row]]:
         """The Python arguments of each of these lanes."""
         shape = self.lanes.shape
         for start in range(0, len(found), _CHUNK):
@@ -90,7 +124,7 @@ class Replay:
             rows = zip(*columns, strict=True) if columns else iter([()] * len(part))
             yield from zip(part.tolist(), rows, strict=True)
 
-    def _annotate(self, error: Exception, rest: npt.NDArray[np.intp], run: Callable[[tuple[Any, ...]], Any]) -> None:
+    def _annotate(self, error: Exception, rest: npt.NDArray[np.intp], run: Callable[[Row], Any]) -> None:
         """Say which lane it was, and how many others fail (counted within bounds)."""
         lanes = self._gather(rest)
         lane, values = next(lanes)
@@ -103,18 +137,25 @@ class Replay:
                 run(others)
             except Exception:  # noqa: BLE001 - only counted: the first one is raised
                 failed += 1
-        place = lane if len(self.lanes.shape) == 1 else tuple(int(i) for i in np.unravel_index(lane, self.lanes.shape))
+        place = lane_index(lane, self.lanes.shape)
+        shown = f" ({self._shown(values)})" if values else ""
         least = "" if complete else "at least "
-        error.add_note(f"lane {place} ({self._shown(values)}); {least}{failed:,} of {self.lanes.count:,} lanes failed; "
-                       f'errors="unchecked" skips detection')
+        only_floats = self.result is None or all(leaf.kind is FLOAT for leaf in shape_leaves(self.result))
+        keeps = '"nan" or "mask"' if only_floats else '"mask"'
+        error.add_note(f"lane {place}{shown}; {least}{failed:,} of {self.lanes.count:,} lanes failed; "
+                       f"errors={keeps} keeps the rest{at_line(*place_of(error, self.callee.function))}")
 
-    def _shown(self, values: tuple[Any, ...]) -> str:
+    def _named(self, values: Row) -> dict[str, Any]:
+        """The arguments that differ from lane to lane, by name."""
         source = iter(values)
+        return {name: rebuild(shape, source) for name, shape in self.call.arguments.items()
+                if not isinstance(shape, Fixed) and not (isinstance(shape, Record) and not shape.items)}
+
+    def _shown(self, values: Row) -> str:
         parts = []
-        for name, shape in self.call.arguments.items():
-            if not isinstance(shape, Fixed) and not (isinstance(shape, Record) and not shape.items):
-                text = repr(rebuild(shape, source))
-                parts.append(f"{name}={text if len(text) <= 60 else text[:57] + '...'}")
+        for name, value in self._named(values).items():
+            text = repr(value)
+            parts.append(f"{name}={text if len(text) <= 60 else text[:57] + '...'}")
         return ", ".join(parts if len(parts) <= 12 else [*parts[:12], "..."])
 
 

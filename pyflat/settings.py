@@ -17,7 +17,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, Literal, TypedDict, Unpack, cast
 
@@ -32,7 +32,8 @@ class Options:
     static      names of parameters that specialise the twin instead of becoming lanes
     loops       "auto" and "unroll" make every iteration straight-line code
     max_unroll  the most iterations that a nest of loops may unroll to
-    errors      "raise": failing lanes run the original and raise its exception; "unchecked": nothing is detected
+    errors      what a failing lane gives: "raise": the exception of the first one; "mask": (values, faults) with nan, 0
+                or False in failing lanes; "nan": nan there; "unchecked": nothing is detected
     math        "libm": elementary functions are the C library's, as in CPython
     cache       keep compiled twins in memory; False flattens anew at each call
     inject      the decorator also puts `<name>_flat` into the module
@@ -51,6 +52,11 @@ class Options:
     cache: bool = True
     whitelist: frozenset[str] | None = None
     inject: bool = True
+
+    @property
+    def as_built(self) -> Options:
+        """The options that a compiled twin depends on: what happens to failing lanes is decided after it has run."""
+        return self if self.errors in ("raise", "unchecked") else replace(self, errors="raise")
 
 
 class OptionArguments(TypedDict, total=False):
@@ -85,8 +91,6 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 _FLAGS = ("fast_math", "parallel", "cache", "inject")
 _PLANNED: dict[tuple[str, object], str] = {
     ("loops", "masked"): 'leave it out, and write the loop as `for _ in range(LIMIT)` with a constant limit',
-    ("errors", "mask"): 'use errors="raise", or errors="unchecked" and test the arguments before the call',
-    ("errors", "nan"): 'use errors="raise", or errors="unchecked" and test the arguments before the call',
     ("math", "vector"): 'use math="libm", the default now: bit for bit the functions that CPython calls',
     ("dtype", "float32"): 'leave it out: float32 arrays are computed in float64; convert the result',
     ("dtype", "input"): 'leave it out: float32 arrays are computed in float64; convert the result',

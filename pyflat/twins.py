@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import pickle
 import sys
@@ -9,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, Unpack, cast, overload
 
 from pyflat.callables import Parameters, explain_method_call, unwrap
 from pyflat.settings import OptionArguments, Options, Settings, resolve
@@ -17,6 +18,7 @@ from pyflat.settings import OptionArguments, Options, Settings, resolve
 if TYPE_CHECKING:
     from pyflat import listing
     from pyflat.calls import Caller, Stats
+    from pyflat.faults import Faults
     from pyflat.ir.shape import Shape
 
 P = ParamSpec("P")
@@ -92,6 +94,13 @@ class Twin(Generic[P, R_co]):
         if mistake is not None:
             raise TypeError(mistake)
 
+    def faults(self, /, *args: Any, **kwargs: Any) -> Faults:
+        """The lanes in which the original raises, without the values: `twin.faults(xs)[417].exception()`, or
+        `raise twin.faults(xs).group()` for all of them at once. See `pyflat.faults.Faults`."""
+        self._check_receiver(args)
+        _, found = self._caller(args, kwargs, dataclasses.replace(self.options, errors="mask"))
+        return cast("Faults", found)
+
     def check_static(self, static: Sequence[str]) -> None:
         """Raises FlattenError `flatten/static-name` for a name that is no parameter."""
         self._parameters.check_static(static)
@@ -131,7 +140,7 @@ class Twin(Generic[P, R_co]):
         from pyflat import listing
 
         self._parameters.check_static(options.static)
-        last = self._caller.compilations.last(options)
+        last = self._caller.compilations.last(options.as_built)
         known = dict(last.arguments) if last else {}
         return listing.argument_shapes(self._callee.function, self._parameters, options, kinds, known)
 
@@ -162,7 +171,7 @@ class Twin(Generic[P, R_co]):
 
     def __repr__(self) -> str:
         options = self.options
-        count = self._caller.compilations.count(options)
+        count = self._caller.compilations.count(options.as_built)
         state = f"{count} kind{'s' * (count > 1)} compiled" if count else "not flattened yet"
         return f"<pyflat twin {self.__name__}{inspect.signature(self)}, target={options.target!r}, {state}>"
 

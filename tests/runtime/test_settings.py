@@ -52,7 +52,7 @@ def test_wrong_options(given, error, message):
 
 
 @pytest.mark.parametrize("given", [
-    {"errors": "mask"}, {"errors": "nan"}, {"math": "vector"}, {"dtype": "float32"}, {"dtype": "input"},
+    {"math": "vector"}, {"dtype": "float32"}, {"dtype": "input"},
     {"fast_math": True}, {"parallel": True}, {"max_trips": 10}, {"whitelist": ("sin",)}, {"loops": "masked"},
 ])
 def test_what_is_not_built_yet_is_refused(given):

@@ -1,0 +1,243 @@
+"""Faults: the lanes of one call in which the original raises, and what it raises there.
+
+    values, faults = pyflat.twin(f, errors="mask")(xs)
+    faults.any(), len(faults)            is there one, how many
+    faults.mask, faults.lanes            a bool array of the result's shape; where it is true
+    faults[417]                          None where the lane returned, else a Failure
+    faults[417].type, .message, .line    what Python says; `.exception()` is the exception itself
+    raise faults.group(limit=100)        all of them in one ExceptionGroup
+
+A Faults holds copies of the failing lanes' arguments, so that it does not change with the caller's arrays.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Row = tuple[Any, ...]
+_OWN = str(Path(__file__).parent)
+GROUPED = 100
+"""Exceptions in a group, unless the caller says another limit."""
+
+
+class LaneError(ValueError):
+    """The original returned something that no lane of this twin can hold: None, an int beyond 64 bits, ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What an exception is, without the exception: many lanes share one."""
+
+    type: type[Exception]
+    message: str
+    file: str
+    line: int
+
+
+def cause_of(error: Exception, function: FunctionType) -> Cause:
+    """Type, message and the innermost line of Python code outside pyflat; the def where there is none."""
+    file, line = place_of(error, function)
+    return Cause(type(error), str(error), file, line)
+
+
+def place_of(error: BaseException, function: FunctionType) -> tuple[str, int]:
+    """File and line where `error` was raised below `function`."""
+    place = function.__code__.co_filename, function.__code__.co_firstlineno
+    step = error.__traceback__
+    while step is not None:
+        file = step.tb_frame.f_code.co_filename
+        if not file.startswith(_OWN):
+            place = file, step.tb_lineno
+        step = step.tb_next
+    return place
+
+
+def source_line(file: str, line: int) -> str:
+    return linecache.getline(file, line).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """How the lanes of one call are run again and written down."""
+
+    run: Callable[[Row], Any]
+    named: Callable[[Row], dict[str, Any]]
+    shown: Callable[[Row], str]
+    """The arguments of one lane as text."""
+
+
+_NO_SOURCE = Source(run=lambda row: None, named=lambda row: {}, shown=lambda row: "")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failing lane. `lane` is its index: an int, or a tuple where the result has several axes (or none)."""
+
+    lane: int | tuple[int, ...]
+    cause: Cause
+    row: Row
+    source: Source
+
+    @property
+    def type(self) -> type[Exception]:
+        """The class of the exception."""
+        return self.cause.type
+
+    @property
+    def message(self) -> str:
+        return self.cause.message
+
+    @property
+    def line(self) -> int:
+        """The number of the line that raised, in `file`."""
+        return self.cause.line
+
+    @property
+    def file(self) -> str:
+        return self.cause.file
+
+    @property
+    def text(self) -> str:
+        """The line that raised; "" when the source is gone."""
+        return source_line(self.cause.file, self.cause.line)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The lane's arguments by name, as Python scalars."""
+        return self.source.named(self.row)
+
+    def exception(self) -> Exception:
+        """Python's own exception with its traceback: the original is run once more on the lane's arguments."""
+        try:
+            self.source.run(self.row)
+        except Exception as error:  # noqa: BLE001 - whatever the original raises is what is wanted
+            error.add_note(self._note())
+            return error
+        return LaneError(f"lane {self.lane} raised {self.type.__name__}: {self.message}, and returns when it is run "
+                         f"again: what it depends on has changed")
+
+    def _note(self) -> str:
+        arguments = f" ({self.source.shown(self.row)})" if self.row else ""
+        return f"lane {self.lane}{arguments}{at_line(self.file, self.line)}"
+
+    def __repr__(self) -> str:
+        shown = self.source.shown(self.row)
+        return f"<lane {self.lane} ({shown}): {self.type.__name__}: {self.message}, line {self.line}>"
+
+
+def at_line(file: str, line: int) -> str:
+    """The failing line as the second line of a note."""
+    text = source_line(file, line)
+    return f"\n{Path(file).name}:{line}: {text}" if text else ""
+
+
+class Faults:
+    """The failing lanes of one call; `len` counts them, iterating gives a Failure for each in lane order."""
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        flat: npt.NDArray[np.intp],
+        causes: Sequence[Cause],
+        columns: Sequence[Any],
+        source: Source,
+    ):
+        self.shape = shape
+        self.flat = flat
+        """The positions of the failing lanes in the flattened result."""
+        self._causes = causes
+        self._columns = columns
+        self._source = source
+        self._positions: npt.NDArray[np.intp] | None = None
+
+    @classmethod
+    def none(cls, shape: tuple[int, ...]) -> Faults:
+        """What a call without a failing lane gives."""
+        return cls(shape, np.zeros(0, np.intp), (), (), _NO_SOURCE)
+
+    def __len__(self) -> int:
+        return len(self.flat)
+
+    def __bool__(self) -> bool:
+        return bool(len(self.flat))
+
+    def any(self) -> bool:
+        """Whether a lane failed."""
+        return bool(len(self.flat))
+
+    @property
+    def mask(self) -> npt.NDArray[np.bool_]:
+        """A bool array of the result's shape, true in the failing lanes."""
+        mask = np.zeros(self.shape, np.bool_)
+        mask.reshape(-1)[self.flat] = True
+        return mask
+
+    @property
+    def lanes(self) -> npt.NDArray[np.intp]:
+        """The indices of the failing lanes in increasing order; with several axes one row of indices for each."""
+        if len(self.shape) == 1:
+            return self.flat.copy()
+        return np.stack(np.unravel_index(self.flat, self.shape), axis=-1) if self.shape else np.zeros(
+            (len(self.flat), 0), np.intp)
+
+    def __iter__(self) -> Iterator[Failure]:
+        return map(self._failure, range(len(self.flat)))
+
+    def __getitem__(self, lane: Any) -> Any:
+        """The Failure of one lane, or None where it returned. A slice, an index array or a mask selects several
+        lanes: an object array of Failure and None in its shape. IndexError as NumPy raises it."""
+        if isinstance(lane, np.ndarray) and lane.ndim == 0 and lane.dtype.kind in "iu":
+            lane = lane.item()
+        if self._positions is None:
+            self._positions = np.full(self.shape, -1, np.intp)
+            self._positions.reshape(-1)[self.flat] = np.arange(len(self.flat))
+        found = self._positions[lane]
+        if isinstance(found, np.ndarray) and found.ndim:
+            several = np.empty(found.shape, object)
+            for place in zip(*np.nonzero(found >= 0), strict=True):
+                several[place] = self._failure(int(found[place]))
+            return several
+        position = int(found)
+        return None if position < 0 else self._failure(position)
+
+    def _failure(self, position: int) -> Failure:
+        row = tuple(c[position].item() if isinstance(c, np.ndarray) else c for c in self._columns)
+        return Failure(lane_index(int(self.flat[position]), self.shape), self._causes[position], row, self._source)
+
+    def group(self, message: str = "", *, limit: int = GROUPED) -> ExceptionGroup[Exception]:
+        """The exceptions of the first `limit` failing lanes in one ExceptionGroup; its message says how many there
+        are. ValueError when no lane failed."""
+        if not self:
+            raise ValueError("no lane failed: there is nothing to group")
+        if limit < 1:
+            raise ValueError(f"limit={limit!r}: expected an int of at least 1")
+        count = len(self)
+        total = int(np.prod(self.shape, dtype=np.int64))
+        text = message or f"{count:,} of {total:,} lanes failed"
+        if count > limit:
+            text += f"; the first {limit:,} are here"
+        return ExceptionGroup(text, [self._failure(i).exception() for i in range(min(count, limit))])
+
+    def raise_all(self, *, limit: int = GROUPED) -> None:
+        """Raise the ExceptionGroup of `group` when a lane failed."""
+        if self:
+            raise self.group(limit=limit)
+
+    def __repr__(self) -> str:
+        if not self:
+            return "<no faults>"
+        first = ", ".join(str(self._failure(i).lane) for i in range(min(4, len(self))))
+        return f"<{len(self):,} faults in lanes {first}{', ...' if len(self) > 4 else ''}>"
+
+
+def lane_index(flat: int, shape: tuple[int, ...]) -> int | tuple[int, ...]:
+    """How a caller names the lane: an int in one dimension, otherwise a tuple."""
+    return flat if len(shape) == 1 else tuple(int(i) for i in np.unravel_index(flat, shape)) if shape else ()
