@@ -6,7 +6,7 @@ where it is made and not where it is run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,6 +39,8 @@ class Builder:
         self.origin: Origin | None = None
         self.max_ops = max_ops
         self.built = 0
+        self.before_append: Callable[[Op], None] | None = None
+        """Called with every operation before it is appended: inside `try`, faults become edges there."""
 
     @property
     def block(self) -> Block:
@@ -60,6 +62,8 @@ class Builder:
         if result is None:
             raise InternalError(f"operation {opcode} does not take {', '.join(map(str, kinds))}")
         op = Op(opcode, args, result, name=name, attrs=tuple(sorted(attrs.items())), origin=self.origin)
+        if self.before_append is not None:
+            self.before_append(op)
         return self.append(op)
 
     def append(self, op: Op) -> Op:

@@ -78,7 +78,8 @@ _row("add", ((_II, INT), (_FF, FLOAT)), operator.add, faults="add", operator="+"
 _row("sub", ((_II, INT), (_FF, FLOAT)), operator.sub, faults="sub", operator="-", native=(_II, _FF))
 _row("mul", ((_II, INT), (_FF, FLOAT)), operator.mul, faults="mul", operator="*", native=(_II, _FF))
 _row("truediv", ((_FF, FLOAT),), operator.truediv, faults="zero_divisor", operator="/", native=(_FF,), cost=4)
-_row("floordiv", ((_II, INT), (_FF, FLOAT)), operator.floordiv, faults="floordiv", operator="//", native=(_II, _FF), cost=20)
+_row("floordiv", ((_II, INT), (_FF, FLOAT)), operator.floordiv, faults="floordiv", operator="//", native=(_II, _FF),
+     cost=20)
 _row("mod", ((_II, INT), (_FF, FLOAT)), operator.mod, faults="zero_divisor", operator="%", native=(_II, _FF), cost=20)
 _row("neg", ((_I, INT), (_F, FLOAT)), operator.neg, faults="int_min", operator="-", native=(_I, _F))
 _row("abs", ((_I, INT), (_F, FLOAT)), abs, faults="int_min")

@@ -84,4 +84,7 @@ def make_record(cls: type, names: Sequence[str], items: Sequence[Any]) -> Any:
         return cls(items)
     if issubclass(cls, tuple):
         return cls._make(items)  # type: ignore[attr-defined]
-    return cls(**dict(zip(names, items, strict=True)))
+    made = object.__new__(cls)  # its fields are final: __init__ and __post_init__ have run in the lanes
+    for name, item in zip(names, items, strict=True):
+        object.__setattr__(made, name, item)
+    return made

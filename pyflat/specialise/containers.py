@@ -187,8 +187,8 @@ def _item(s: Specialiser, items: tuple[Abstract, ...], key: Any, node: cst.CSTNo
     try:
         found: Abstract = items[key]
         return found
-    except IndexError as error:
-        raise s.fault("IndexError", str(error), node) from None
+    except IndexError:
+        raise s.raised(IndexError, node) from None
     except TypeError as error:
         raise s.fault("TypeError", str(error), node) from None
 
@@ -209,7 +209,7 @@ def lane_index(s: Specialiser, items: tuple[Abstract, ...], key: Abstract, node:
         raise s.fault("TypeError", "indices must be integers", node)
     position = num.to_kind(s, lane(key), INT)
     if not items:
-        raise s.fault("IndexError", "index out of range", node)
+        raise s.raised(IndexError, node)
     table = _gather(s, items, position)
     if table is not None:
         return table
@@ -271,10 +271,10 @@ def _dict_index(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, nod
     if isinstance(key, Static):
         if key.value in entries:
             return entries[key.value]
-        raise s.fault("KeyError", repr(key.value), node)
+        raise s.raised(KeyError, node)
     found = dict_lookup(s, entries, key, node)
     if found is None:
-        raise s.fault("KeyError", "", node)
+        raise s.raised(KeyError, node)
     hit, value = found
     missing = s.build.op("not", hit)
     fault_if(s, missing, "KeyError", "", node)
@@ -332,7 +332,7 @@ def _store_list(s: Specialiser, ref: ListRef, key: Abstract, value: Abstract, no
     items = list(contents(s, ref, node))
     if isinstance(key, Static):
         if not isinstance(key.value, int) or not -len(items) <= key.value < len(items):
-            raise s.fault("IndexError", "list assignment index out of range", node)
+            raise s.raised(IndexError, node)
         items[key.value] = value
     else:
         kind = numeric_kind(key)

@@ -85,7 +85,7 @@ def _locals_of(s: Specialiser, frame: Frame) -> dict[str, Abstract]:
 def _load_local(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
     value = _locals_of(s, frame).get(name, UNBOUND)
     if value is UNBOUND:
-        raise s.fault("UnboundLocalError", f"local variable '{name}' is not bound", node)
+        raise s.raised(UnboundLocalError, node)
     if isinstance(value, Choice) and _maybe_unbound(value):
         value = _bound_part(s, value, name, node)
         if frame is s.frame:
@@ -101,7 +101,7 @@ def _maybe_unbound(value: Abstract) -> bool:
 
 def _bound_part(s: Specialiser, value: Abstract, name: str, node: cst.CSTNode | None) -> Abstract:
     if value is UNBOUND:
-        raise s.fault("UnboundLocalError", f"local variable '{name}' is not bound", node)
+        raise s.raised(UnboundLocalError, node)
     if isinstance(value, Choice) and _maybe_unbound(value):
         return s.split(value, lambda v: _bound_part(s, v, name, node), name)
     return value

@@ -22,7 +22,7 @@ from pyflat.ir.build import Builder
 from pyflat.ir.nodes import FAULT, Exit, Fault, If, Item, Label, Op, Origin, Param, Region, Value, Yield
 from pyflat.specialise.guards import Guards
 from pyflat.specialise.merge import Joiner
-from pyflat.specialise.values import NONE, Abstract, Choice, State, Way
+from pyflat.specialise.values import NONE, Abstract, Choice, State, Static, Way
 
 
 class ControlLeft(Exception):
@@ -64,6 +64,17 @@ class Frame:
     globals_written: frozenset[str] = frozenset()
     """Names declared global or nonlocal: reading them is fine, writing is refused."""
     has_closures: bool = False
+    handling: list[type[BaseException]] = field(default_factory=list)
+    """The exceptions whose handlers are running, for a bare `raise`."""
+
+
+@dataclass(eq=False)
+class TryScope:
+    """A running `try` body: where its handlers are, and the classes that they catch."""
+
+    raised: Scope
+    catches: tuple[type[BaseException], ...]
+    frame: Frame
 
 
 @dataclass(eq=False)
@@ -88,6 +99,7 @@ class Specialiser:
         self.nest: Nest | None = None
         self.rolled: FlattenError | None = None
         self.counter = 0
+        self.tries: list[TryScope] = []
         self.doubtful: Fault | None = None
         """The first TypeError that a path ends in: genuine Python, or an operation that pyflat does not know."""
 
@@ -138,6 +150,19 @@ class Specialiser:
             self.doubtful = fault
         self.build.end(Exit(FAULT, fault=fault))
         return ControlLeft()
+
+    def raised(self, cls: type[BaseException], node: cst.CSTNode | None = None) -> ControlLeft:
+        """A certain exception: goes to the innermost `try` that catches it, otherwise the lane is a fault."""
+        for scope in reversed(self.tries):
+            if issubclass(cls, scope.catches):
+                state = self.state
+                if scope.frame is not self.frame:
+                    assert scope.frame.state is not None
+                    state = State(dict(scope.frame.state.locals), self.state.heap)
+                end = self.build.end(Exit(scope.raised.label))
+                scope.raised.ways.append(Way(self.build.block, end, state, Static(cls)))
+                return ControlLeft()
+        return self.fault(cls.__name__, "", node)
 
     # --- splitting and joining
     def _arm(self, run: Callable[[], Abstract | None], before: State) -> tuple[list[Item], list[Way]]:

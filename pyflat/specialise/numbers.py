@@ -68,7 +68,9 @@ def now(s: Specialiser, compute: Callable[[], Any]) -> Abstract:
     """Evaluate with Python now; an exception becomes the fault that Python would raise on this path."""
     try:
         return static(compute())
-    except (ArithmeticError, ValueError, TypeError, LookupError, AttributeError) as error:
+    except (ArithmeticError, ValueError, LookupError) as error:
+        raise s.raised(type(error)) from None
+    except (TypeError, AttributeError) as error:
         raise s.fault(type(error).__name__, str(error)) from None
 
 

@@ -117,8 +117,7 @@ def _leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Shap
     match shape:
         case Leaf():
             kind = numeric_kind(value)
-            huge = isinstance(value, Static) and kind is INT and not INT_MIN <= value.value <= INT_MAX
-            if kind is None or huge and shape.kind is INT:
+            if kind is None or isinstance(value, Static) and not _holds(shape.kind, value.value):
                 _wrong(way, where, value, shape, out)
             else:
                 out.append(_convert(way, value, shape.kind))
@@ -132,6 +131,16 @@ def _leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Shap
                 return
             for item, inner in zip(parts.items, shape.items, strict=True):
                 _leaves(s, way, where, item, inner, out)
+
+
+def _holds(kind: Kind, known: bool | int | float) -> bool:
+    """A lane of this kind has exactly this number."""
+    if kind is INT:
+        return INT_MIN <= known <= INT_MAX
+    try:
+        return isinstance(known, float) or float(known) == known
+    except OverflowError:
+        return False
 
 
 def _wrong(way: Way, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
@@ -157,10 +166,7 @@ def _kinds(shape: Shape) -> list[Kind]:
 
 def _convert(way: Way, value: Abstract, kind: Kind) -> Value:
     if isinstance(value, Static):
-        known = value.value
-        if kind is FLOAT and isinstance(known, int) and abs(known) > 2**53:
-            known = float(known)
-        return const({BOOL: bool, INT: int, FLOAT: float}[kind](known))
+        return const({BOOL: bool, INT: int, FLOAT: float}[kind](value.value))
     number = lane(value)
     if number.kind is kind:
         return number

@@ -8,7 +8,7 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.specialise import calls, containers, expressions, loops, objects
+from pyflat.specialise import calls, containers, expressions, handlers, loops, objects, patterns
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.numbers import describe, now
 from pyflat.specialise.values import UNBOUND, Abstract, Choice, ListRef, Static, numeric_kind
@@ -35,8 +35,8 @@ def execute(s: Specialiser, node: Any) -> None:
 
 
 _TITLES = {"With": "a `with` block", "Global": "a `global` declaration", "Nonlocal": "a `nonlocal` declaration",
-           "Try": "a `try` block", "TryStar": "an `except*` block", "ClassDef": "a class definition",
-           "Match": "a `match` statement", "TypeAlias": "a type alias"}
+           "TryStar": "an `except*` block", "ClassDef": "a class definition",
+           "TypeAlias": "a type alias"}
 
 
 def _title(node: cst.CSTNode) -> str:
@@ -99,12 +99,11 @@ def _unpack(s: Specialiser, elements: Sequence[cst.BaseElement], value: Abstract
     if stars:
         position, tail = stars[0], len(elements) - stars[0] - 1
         if len(items) < len(elements) - 1:
-            raise s.fault("ValueError", "not enough values to unpack", node)
+            raise s.raised(ValueError, node)
         middle = containers.new_list(s, items[position:len(items) - tail])
         items = [*items[:position], middle, *items[len(items) - tail:]]
     if len(items) != len(elements):
-        few = "not enough" if len(items) < len(elements) else "too many"
-        raise s.fault("ValueError", f"{few} values to unpack", node)
+        raise s.raised(ValueError, node)
     for element, item in zip(elements, items, strict=True):
         assign(s, element.value, item)
 
@@ -115,7 +114,7 @@ def _items_to_unpack(s: Specialiser, value: Abstract, count: int, node: cst.CSTN
         def one(part: Abstract) -> Abstract:
             items = _items_to_unpack(s, part, count, node)
             if len(items) != count:
-                raise s.fault("ValueError", "wrong number of values to unpack", node)
+                raise s.raised(ValueError, node)
             return containers.make_tuple(items)
 
         return containers.items_now(s, s.split(value, one), node)
@@ -213,9 +212,18 @@ def _continue(s: Specialiser, node: cst.Continue) -> None:
 
 
 def _raise(s: Specialiser, node: cst.Raise) -> None:
-    """The lane is a fault; the replay makes the exception, so that its arguments need not be computed here."""
+    """The lane is a fault; the replay makes the exception, so that its arguments need not be computed here.
+
+    Inside a `try` the class decides which handler it goes to; where it is not known now, the lane is replayed.
+    """
     raised = node.exc.func if isinstance(node.exc, cst.Call) else node.exc
     name = raised.value if isinstance(raised, cst.Name) else "Exception"
+    if raised is None and s.frame.handling:
+        raise s.raised(s.frame.handling[-1], node)
+    if s.tries and raised is not None:
+        cls = expressions.evaluate(s, raised)
+        if isinstance(cls, Static) and isinstance(cls.value, type) and issubclass(cls.value, BaseException):
+            raise s.raised(cls.value, node)
     raise s.fault(name, "", node)
 
 
@@ -225,7 +233,7 @@ def _assert(s: Specialiser, node: cst.Assert) -> None:
     test = expressions.condition(s, node.test)
 
     def fail() -> Abstract:
-        raise s.fault("AssertionError", "", node)
+        raise s.raised(AssertionError, node)
 
     if not isinstance(test, Static):
         s.branch(test, lambda: None, fail)
@@ -282,5 +290,5 @@ _RULES: dict[type, Callable[[Specialiser, Any], None]] = {
     cst.AugAssign: _augmented, cst.If: _if, cst.For: loops.execute_for, cst.While: loops.execute_while,
     cst.Return: _return, cst.Break: _break, cst.Continue: _continue, cst.Raise: _raise, cst.Assert: _assert,
     cst.Del: _delete, cst.FunctionDef: _define, cst.Import: _import, cst.ImportFrom: _import_from,
-    cst.Global: _outside, cst.Nonlocal: _outside,
+    cst.Global: _outside, cst.Nonlocal: _outside, cst.Try: handlers.execute_try, cst.Match: patterns.execute_match,
 }

@@ -6,6 +6,7 @@ import math
 import numbers
 import operator
 import types
+import warnings
 from typing import Any
 
 import libcst as cst
@@ -93,6 +94,11 @@ def _split_call(s: Specialiser, fn: Any, arguments: calls.Arguments, position: i
     return s.split(value, one)
 
 
+def _warn(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    """A warning is an effect that the replay can have: the lane runs through the original, which warns."""
+    raise s.fault("Warning", "the original warns here", node)
+
+
 _HANDLERS: dict[Any, Handler] = {
     # builtins
     abs: arithmetic.abs_, int: arithmetic.int_, float: arithmetic.float_, bool: arithmetic.bool_,
@@ -107,6 +113,7 @@ _HANDLERS: dict[Any, Handler] = {
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     getattr: sequences.getattr_, callable: sequences.callable_, str: sequences.text, repr: sequences.text,
     format: sequences.text, operator.add: sequences.operator_add,
+    warnings.warn: _warn,
     # math
     math.floor: arithmetic.to_whole("floor_int"), math.ceil: arithmetic.to_whole("ceil_int"),
     math.trunc: arithmetic.to_whole("to_int"), math.log: arithmetic.log, math.fabs: float_operation("abs"),
@@ -131,8 +138,8 @@ _HANDLERS: dict[Any, Handler] = {
     np.bool_: arithmetic.bool_, np.asarray: arithmetic.array, np.array: arithmetic.array,
 }
 _MATH_1 = ("sqrt", "exp", "expm1", "exp2", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
-           "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "gamma", "lgamma", "isnan", "isinf",
-           "isfinite")
+           "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "gamma", "lgamma", "isnan",
+           "isinf", "isfinite")
 _HANDLERS.update({getattr(math, name): float_operation(name) for name in _MATH_1})
 _HANDLERS.update({getattr(math, name): float_operation(name, 2)
                   for name in ("atan2", "copysign", "fmod", "remainder", "nextafter")})
