@@ -6,7 +6,7 @@ read, never written, and what is read of them is guarded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import EnumMeta
 from typing import Any
@@ -23,6 +23,7 @@ from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import CONFLICT, lane
 from pyflat.specialise.numbers import describe, now, static
 from pyflat.specialise.values import (
+    UNBOUND,
     Abstract,
     Choice,
     DictRef,
@@ -32,6 +33,7 @@ from pyflat.specialise.values import (
     Ref,
     Seq,
     Static,
+    maybe_unbound,
     numeric_kind,
 )
 
@@ -41,7 +43,11 @@ _ITERABLES: Any = (tuple, str, frozenset, set, EnumMeta, type({}.items()), type(
 
 @dataclass(frozen=True, slots=True)
 class Slice:
+    """A subscript `a:b:c`; `start` and `width` instead of a known `value` for `i : i + WIDTH` with a lane i."""
+
     value: slice
+    start: Value | None = None
+    width: int = 0
 
 
 # --- building
@@ -93,6 +99,34 @@ def items_now(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) 
     return list(iterate(s, value, node))
 
 
+def items_or_gaps(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> list[Abstract]:
+    """Like items_now; an item that a generator's `if` leaves out in some lanes is a Choice with UNBOUND."""
+    if isinstance(value, Lazy) and not value.used:
+        value.used = True
+        return list(value.start())
+    return items_now(s, value, node)
+
+
+def where_present(s: Specialiser, item: Abstract, use: Callable[[Abstract], Abstract], skip: Callable[[], Abstract]
+                  ) -> Abstract:
+    """`use(item)` in the lanes that have the item, `skip()` in the others."""
+    if item is UNBOUND:
+        return skip()
+    if isinstance(item, Choice) and maybe_unbound(item):
+        then, orelse = item.then, item.orelse
+        return s.branch(item.cond, lambda: where_present(s, then, use, skip),
+                        lambda: where_present(s, orelse, use, skip))
+    return use(item)
+
+
+def _without_gaps(s: Specialiser, items: Iterator[Abstract], node: cst.CSTNode | None) -> Iterator[Abstract]:
+    for item in items:
+        if maybe_unbound(item):
+            raise s.refuse("flatten/list-mutation", "the `if` of a generator depends on lanes", node,
+                           help="use it inside sum, min, max, any or all, or write a conditional expression")
+        yield item
+
+
 def iterate(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> Iterator[Abstract]:
     """The items, one by one; a local list is read live, so that changes in a loop body are seen as in Python."""
     match value:
@@ -107,7 +141,7 @@ def iterate(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) ->
                 raise s.refuse("flatten/unsupported-expression", "an iterator is used a second time", node,
                                help="make it a tuple(...) first")
             value.used = True
-            return value.start()
+            return _without_gaps(s, value.start(), node)
         case Static():
             return iter(_static_items(s, value.value, node))
     raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(value)}", node)
@@ -152,7 +186,7 @@ def index(s: Specialiser, owner: Abstract, key: Abstract | Slice, node: cst.CSTN
     if isinstance(owner, Choice):
         return s.split(owner, lambda v: index(s, v, key, node))
     if isinstance(key, Slice):
-        return _slice(s, owner, key.value, node)
+        return _window(s, owner, key, node) if key.start is not None else _slice(s, owner, key.value, node)
     if isinstance(key, Choice):
         return s.split(key, lambda v: index(s, owner, v, node))
     if isinstance(key, Static) and isinstance(owner, Static):
@@ -164,6 +198,10 @@ def index(s: Specialiser, owner: Abstract, key: Abstract | Slice, node: cst.CSTN
         return objects.call_function(s, found, [owner, key], node)
     items = sequence_items(s, owner, node)
     if items is None:
+        if numeric_kind(owner) is not None:
+            if s.saw_numpy:
+                raise s.fault("TypeError", "a number is not subscriptable", node)
+            raise s.raised(TypeError, node)
         raise s.refuse("flatten/unsupported-expression", f"{describe(owner)} cannot be indexed", node)
     if isinstance(key, Static):
         return _item(s, items, key.value, node)
@@ -200,6 +238,18 @@ def _slice(s: Specialiser, owner: Abstract, part: slice, node: cst.CSTNode) -> A
     if items is None:
         raise s.refuse("flatten/unsupported-expression", f"{describe(owner)} cannot be sliced", node)
     return new_list(s, items[part]) if isinstance(owner, ListRef) else make_tuple(items[part])
+
+
+def _window(s: Specialiser, owner: Abstract, part: Slice, node: cst.CSTNode) -> Abstract:
+    """`xs[i : i + WIDTH]` inside the sequence; where it reaches outside, the lane is replayed."""
+    items = sequence_items(s, owner, node)
+    if items is None or part.start is None:
+        raise s.refuse("flatten/unsupported-expression", f"{describe(owner)} cannot be sliced", node)
+    build, start = s.build, part.start
+    outside = build.op("or", build.op("lt", start, const(0)), build.op("gt", start, const(len(items) - part.width)))
+    fault_if(s, outside, "IndexError", "a slice reaches over the end", node)
+    window = [lane_index(s, items, build.op("add", start, const(offset)), node) for offset in range(part.width)]
+    return new_list(s, window) if isinstance(owner, ListRef) else make_tuple(window)
 
 
 def lane_index(s: Specialiser, items: tuple[Abstract, ...], key: Abstract, node: cst.CSTNode) -> Abstract:
@@ -318,8 +368,10 @@ def store_item(s: Specialiser, owner: Abstract, key: Abstract | Slice, value: Ab
             entries = dict(contents(s, owner, node))
             entries[key.value] = value
             s.state.heap[owner] = tuple(entries.items())
-        case Static():
+        case Static() if not isinstance(owner.value, bool | int | float | str | tuple | type(None)):
             raise s.refuse("flatten/effect", "the flattened function writes to a captured object", node)
+        case Static() | Seq() | Value():
+            raise s.raised(TypeError, node)
         case _:
             raise s.refuse("flatten/unsupported-statement", f"cannot assign to an item of {describe(owner)}", node)
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import libcst as cst
 
 from pyflat.errors import InternalError
-from pyflat.ir.nodes import Value
-from pyflat.ir.types import BOOL
+from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.types import BOOL, INT
 from pyflat.specialise import calls, containers, objects
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Frame, Specialiser
@@ -23,6 +24,7 @@ from pyflat.specialise.values import (
     Lazy,
     Static,
     Text,
+    maybe_unbound,
     numeric_kind,
 )
 
@@ -86,23 +88,17 @@ def _load_local(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | Non
     value = _locals_of(s, frame).get(name, UNBOUND)
     if value is UNBOUND:
         raise s.raised(UnboundLocalError, node)
-    if isinstance(value, Choice) and _maybe_unbound(value):
+    if isinstance(value, Choice) and maybe_unbound(value):
         value = _bound_part(s, value, name, node)
         if frame is s.frame:
             s.state.locals[name] = value
     return value
 
 
-def _maybe_unbound(value: Abstract) -> bool:
-    if isinstance(value, Choice):
-        return _maybe_unbound(value.then) or _maybe_unbound(value.orelse)
-    return value is UNBOUND
-
-
 def _bound_part(s: Specialiser, value: Abstract, name: str, node: cst.CSTNode | None) -> Abstract:
     if value is UNBOUND:
         raise s.raised(UnboundLocalError, node)
-    if isinstance(value, Choice) and _maybe_unbound(value):
+    if isinstance(value, Choice) and maybe_unbound(value):
         return s.split(value, lambda v: _bound_part(s, v, name, node), name)
     return value
 
@@ -358,10 +354,24 @@ def _one_index(s: Specialiser, part: cst.BaseSlice) -> Abstract | containers.Sli
         return evaluate(s, part.value)
     assert isinstance(part, cst.Slice)
     bounds = [NONE if p is None else evaluate(s, p) for p in (part.lower, part.upper, part.step)]
+    width = _width(bounds[0], bounds[1])
+    if width is not None and isinstance(bounds[2], Static) and bounds[2].value in (None, 1):
+        assert isinstance(bounds[0], Value)
+        return containers.Slice(slice(None), bounds[0], width)
     for bound in bounds:
         if not isinstance(bound, Static):
             raise s.refuse("flatten/lane-to-object", "a slice bound differs from lane to lane", part)
     return containers.Slice(slice(*[b.value for b in bounds if isinstance(b, Static)]))
+
+
+def _width(lower: Abstract, upper: Abstract) -> int | None:
+    """WIDTH of `i : i + WIDTH` when i is an int lane."""
+    if not isinstance(lower, Value) or lower.kind is not INT or not isinstance(upper, Op) or upper.opcode != "add":
+        return None
+    a, b = upper.args
+    if a is lower and isinstance(b, Const) and isinstance(b.value, int) and 0 <= b.value <= containers.MAX_COLUMNS:
+        return b.value
+    return None
 
 
 def _lambda(s: Specialiser, node: cst.Lambda) -> Abstract:
@@ -373,20 +383,35 @@ def _call(s: Specialiser, node: cst.Call) -> Abstract:
 
 
 def _comprehension(s: Specialiser, node: Any) -> Abstract:
-    """Evaluated at once: the elements of a generator expression are values, their order is kept."""
+    """Evaluated at once: the elements of a generator expression are values, their order is kept.
+
+    An element whose `if` depends on lanes is a Choice between the value and UNBOUND, which reductions understand.
+    """
     items: list[Abstract] = []
-    _collect(s, node.for_in, lambda: items.append(evaluate(s, node.elt)))
+
+    def add(present: Value | None) -> None:
+        if present is None:
+            items.append(evaluate(s, node.elt))
+            return
+        items.append(s.branch(present, lambda: evaluate(s, node.elt), lambda: UNBOUND))
+
+    _collect(s, node.for_in, add)
+    if isinstance(node, cst.GeneratorExp):
+        return Lazy(lambda: iter(items))
+    if any(maybe_unbound(item) for item in items):
+        raise s.refuse("flatten/list-mutation", "the `if` of this comprehension depends on lanes", node,
+                       help="use a generator inside sum, min, max, any or all, or a conditional expression")
     if isinstance(node, cst.ListComp):
         return containers.new_list(s, items)
-    if isinstance(node, cst.SetComp):
-        return containers.make_tuple(items)
-    return Lazy(lambda: iter(items))
+    return containers.make_tuple(items)
 
 
 def _dict_comprehension(s: Specialiser, node: cst.DictComp) -> Abstract:
     entries: dict[Any, Abstract] = {}
 
-    def add() -> None:
+    def add(present: Value | None) -> None:
+        if present is not None:
+            raise s.refuse("flatten/list-mutation", "the `if` of this comprehension depends on lanes", node)
         key = evaluate(s, node.key)
         entries[containers.static_key(s, key, node.key)] = evaluate(s, node.value)
 
@@ -394,7 +419,9 @@ def _dict_comprehension(s: Specialiser, node: cst.DictComp) -> Abstract:
     return containers.new_dict(s, entries)
 
 
-def _collect(s: Specialiser, clause: cst.CompFor, add: Callable[[], None]) -> None:
+def _collect(s: Specialiser, clause: cst.CompFor, add: Callable[[Value | None], None],
+             outer: Value | None = None) -> None:
+    """Runs the clauses; `add` gets the lanes in which the element is there, None for all."""
     from pyflat.specialise import statements
 
     names = statements.target_names(clause.target)
@@ -405,15 +432,13 @@ def _collect(s: Specialiser, clause: cst.CompFor, add: Callable[[], None]) -> No
     try:
         for item in _counted(s, containers.iterate(s, source, clause.iter)):
             statements.assign(s, clause.target, item)
-            tests = [condition(s, test.test) for test in clause.ifs]
-            if any(not isinstance(t, Static) for t in tests):
-                raise s.refuse("flatten/list-mutation", "a comprehension's `if` depends on lanes", clause,
-                               help="use a conditional expression for the element, or a loop")
-            if all(t.value for t in tests if isinstance(t, Static)):
-                if clause.inner_for_in is not None:
-                    _collect(s, clause.inner_for_in, add)
-                else:
-                    add()
+            present = _filter(s, clause, outer)
+            if isinstance(present, Static):
+                continue
+            if clause.inner_for_in is not None:
+                _collect(s, clause.inner_for_in, add, present)
+            else:
+                add(present)
     finally:
         s.frame.local_names = hidden
         for name, value in saved.items():
@@ -421,6 +446,22 @@ def _collect(s: Specialiser, clause: cst.CompFor, add: Callable[[], None]) -> No
                 s.state.locals.pop(name, None)
             else:
                 s.state.locals[name] = value
+
+
+def _filter(s: Specialiser, clause: cst.CompFor, outer: Value | None) -> Value | Static | None:
+    """The lanes in which the `if` clauses hold: None for all, Static(False) for none."""
+    present = outer
+    for test in clause.ifs:
+        if present is None:
+            held = condition(s, test.test)
+        else:
+            held = num.truth(s, s.branch(present, functools.partial(condition, s, test.test), lambda: Static(False)))
+        if isinstance(held, Static):
+            if not held.value:
+                return Static(False)
+            continue
+        present = held
+    return present
 
 
 def _counted(s: Specialiser, items: Iterator[Abstract]) -> Iterator[Abstract]:

@@ -100,6 +100,8 @@ class Specialiser:
         self.rolled: FlattenError | None = None
         self.counter = 0
         self.tries: list[TryScope] = []
+        self.saw_numpy = False
+        """A NumPy scalar may be among the values: its operators give inf where Python's raise."""
         self.doubtful: Fault | None = None
         """The first TypeError that a path ends in: genuine Python, or an operation that pyflat does not know."""
 

@@ -2,7 +2,8 @@
 
 Inside a `try` body an operation whose fault can be told exactly from its operands (a zero divisor, a negative root, an
 index outside its table) is preceded by a check that leaves to the handlers; so does a `raise` of a known class. Every
-other fault makes the lane suspect, and the replay runs the original with its handlers: slower, never wrong.
+other fault, and any fault once a NumPy scalar may be involved, makes the lane suspect, and the replay runs the
+original with its handlers: slower, never wrong.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ def _check(s: Specialiser, op: Op) -> None:
     """Before an operation of a try body: lanes in which it would raise leave to the handlers."""
     rule = PRIMITIVES[op.opcode].faults
     cls = EXACT.get(rule)
-    if cls is None or not any(issubclass(cls, scope.catches) for scope in s.tries):
+    if cls is None or s.saw_numpy or not any(issubclass(cls, scope.catches) for scope in s.tries):
         return
     condition = RULES["zero_divisor" if rule == "floordiv" else rule](s.build, op)
     if condition is None:

@@ -60,6 +60,17 @@ def is_integer(x: float) -> bool:
     return math.isfinite(x) and _floor(x) == x
 
 
+def bit_length(n: int) -> int:
+    """The number of bits of |n|, by halving."""
+    n = abs(n)
+    bits = 0
+    for step in (32, 16, 8, 4, 2, 1):
+        if n >= 1 << step:
+            n = n >> step
+            bits = bits + step
+    return bits + n
+
+
 def clip(x: Any, low: Any, high: Any) -> Any:
     """np.clip of numbers: minimum(maximum(x, low), high), nan propagates."""
     return minimum(maximum(x, low), high)

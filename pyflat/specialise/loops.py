@@ -1,10 +1,9 @@
-"""Loops: unrolled while the trip count is static, otherwise rolled by a fixpoint over the loop's state.
+"""Loops: unrolled while the trip count is static, otherwise rolled.
 
 Unrolled, every iteration sees its static loop variable. The label of `break` is a region around all copies, the label
 of `continue` a region around each copy, and both exist only when the body has the statement.
 
-Rolled, the body is built into a detached list from an entry state in which what the body changes has become a loop
-parameter; while the state at the back edge differs in more places or kinds, the list is dropped and built again.
+What cannot be unrolled is one Loop node (`rolled`).
 """
 
 from __future__ import annotations
@@ -16,31 +15,20 @@ from typing import Any
 import libcst as cst
 
 from pyflat.errors import FlattenError
-from pyflat.ir.build import const
-from pyflat.ir.nodes import Block, Exit, Loop, Param, Value, Yield
-from pyflat.ir.types import BOOL, INT, Kind, join_kinds
-from pyflat.specialise import containers, expressions, scopes, statements
-from pyflat.specialise import numbers as num
+from pyflat.specialise import containers, expressions, rolled, scopes, statements
 from pyflat.specialise.frames import ControlLeft, LoopScope, Nest, Scope, Specialiser
-from pyflat.specialise.merge import Joiner, lane, same_static
 from pyflat.specialise.values import (
-    UNBOUND,
     Abstract,
     Choice,
     Ranges,
-    Seq,
-    State,
     Static,
-    Way,
-    numeric_kind,
 )
 
-MAX_ROUNDS = 64
 TRY_UNROLL = 256
 """Iterations of a loop with lane exits that are tried before it is rolled."""
 
 
-class TooLong(Exception):
+class TooLongError(Exception):
     """Unrolling hit a limit; carries the refusal."""
 
     def __init__(self, error: FlattenError):
@@ -51,27 +39,26 @@ class TooLong(Exception):
 def execute_for(s: Specialiser, node: cst.For) -> None:
     if node.asynchronous is not None:
         raise s.refuse("flatten/generator", "an async loop cannot be flattened", node)
-    source = expressions.evaluate(s, node.iter)
-    if isinstance(source, Choice):
-        s.split(source, lambda v: _for_over(s, node, v))
-    else:
-        _for_over(s, node, source)
+    _for_over(s, node, expressions.evaluate(s, node.iter))
 
 
 def _for_over(s: Specialiser, node: cst.For, source: Abstract) -> None:
+    if isinstance(source, Choice):
+        s.split(source, lambda v: _for_over(s, node, v))
+        return
     if isinstance(source, Ranges):
         _roll_or_refuse(s, node, s.refuse(
             "flatten/iterable-not-static" if s.loops == "unroll" else "flatten/while-unbounded",
             "the bounds of this range differ from lane to lane", node.iter, label="depends on lanes",
             help="loop over range(LIMIT) with a constant LIMIT and break out when done"),
-            lambda: roll_range(s, node, source))
+            lambda: rolled.roll_range(s, node, source))
         return
     length = len(source.value) if isinstance(source, Static) and isinstance(source.value, range) else None
     if length is not None and length > s.max_unroll:
         assert isinstance(source, Static)
         known = source.value
         _roll_or_refuse(s, node, _too_long(s, node, length),
-                        lambda: roll_range(s, node, Ranges(Static(known.start), Static(known.stop), known.step)))
+                        lambda: rolled.roll_range(s, node, Ranges(Static(known.start), Static(known.stop), known.step)))
         return
     items = containers.iterate(s, source, node.iter)
     _unroll(s, node, items, length)
@@ -151,7 +138,7 @@ def _iteration(s: Specialiser, scope: LoopScope, body: cst.BaseSuite, has_contin
 # --- while
 def execute_while(s: Specialiser, node: cst.While) -> None:
     """Tries to unroll: static conditions decide. A lane condition, or too many copies, makes it a rolled loop."""
-    before, counter, forget = s.state, s.counter, _remember_ways(s)
+    before, counter, forget = s.state, s.counter, rolled.remember_ways(s)
     if s.loops == "masked":
         _roll_while(s, node)
         return
@@ -164,12 +151,12 @@ def execute_while(s: Specialiser, node: cst.While) -> None:
                 _unroll_while(s, node)
             except ControlLeft:
                 left = True
-    except TooLong as stop:
+    except TooLongError as stop:
         if s.nest is not None and nest is not None:
             s.nest.count, s.nest.fresh, s.nest.depth_lengths = nest
         s.state, s.counter = before, counter
         forget()
-        _roll_or_refuse(s, node, stop.error, lambda: roll_while(s, node))
+        _roll_or_refuse(s, node, stop.error, lambda: rolled.roll_while(s, node))
         return
     _continue_with(s, items, left)
 
@@ -186,7 +173,7 @@ def _continue_with(s: Specialiser, items: list[Any], left: bool) -> None:
 
 def _roll_while(s: Specialiser, node: cst.While) -> None:
     why = s.refuse("flatten/while-unbounded", "this while loop is kept as a loop", node)
-    _roll_or_refuse(s, node, why, lambda: roll_while(s, node))
+    _roll_or_refuse(s, node, why, lambda: rolled.roll_while(s, node))
 
 
 def _unroll_while(s: Specialiser, node: cst.While) -> None:
@@ -201,12 +188,12 @@ def _unroll_while(s: Specialiser, node: cst.While) -> None:
             while True:
                 test = expressions.condition(s, node.test)
                 if not isinstance(test, Static):
-                    raise TooLong(unbounded)
+                    raise TooLongError(unbounded)
                 if not test.value:
                     break
                 trips += 1
                 if nest.count >= s.max_unroll or trips > TRY_UNROLL and _lanes_leave(scope):
-                    raise TooLong(unbounded if _lanes_leave(scope) or trips <= 1 else _too_long(s, node, trips))
+                    raise TooLongError(unbounded if _lanes_leave(scope) or trips <= 1 else _too_long(s, node, trips))
                 _count(s, nest, node, None)
                 _iteration(s, scope, node.body, "continue" in found)
         if node.orelse is not None:
@@ -220,268 +207,3 @@ def _unroll_while(s: Specialiser, node: cst.While) -> None:
 
 def _lanes_leave(scope: LoopScope) -> bool:
     return scope.leave is not None and bool(scope.leave.ways)
-
-
-def _remember_ways(s: Specialiser) -> Callable[[], None]:
-    """A function that forgets the exits which an abandoned attempt has added to the enclosing labels."""
-    scopes_now = [f.returns for f in s.frames]
-    scopes_now += [x for f in s.frames for loop in f.loops for x in (loop.leave, loop.again) if x is not None]
-    sizes = [(scope, len(scope.ways)) for scope in scopes_now]
-
-    def forget() -> None:
-        for scope, size in sizes:
-            del scope.ways[size:]
-
-    return forget
-
-
-# --- rolled loops
-def roll_while(s: Specialiser, node: cst.While) -> None:
-    def body(scope: LoopScope) -> None:
-        test = expressions.condition(s, node.test)
-        if isinstance(test, Static):
-            if not test.value:
-                _finish(s, scope, node.orelse)
-        else:
-            s.branch(test, lambda: None, lambda: _finish(s, scope, node.orelse))
-        _body(s, scope, node.body)
-
-    _roll(s, node, body, {})
-
-
-def roll_range(s: Specialiser, node: cst.For, bounds: Ranges) -> None:
-    """The counter is a hidden variable of the frame; the user's variable gets its value in each iteration."""
-    hidden = f"range {id(node)}"
-    stop = bounds.stop
-    step = bounds.step
-
-    def body(scope: LoopScope) -> None:
-        counter = s.state.locals[hidden]
-        go = num.truth(s, num.compare(s, "lt" if step > 0 else "gt", counter, stop))
-        if isinstance(go, Static):
-            if not go.value:
-                _finish(s, scope, node.orelse)
-        else:
-            s.branch(go, lambda: None, lambda: _finish(s, scope, node.orelse))
-        s.state.locals[hidden] = num.binary(s, "add", counter, Static(step))
-        statements.assign(s, node.target, counter)
-        _body(s, scope, node.body)
-
-    start = lane(bounds.start)
-    _roll(s, node, body, {hidden: num.to_kind(s, start, INT)})
-    s.state.locals.pop(hidden, None)
-
-
-def _finish(s: Specialiser, scope: LoopScope, orelse: cst.Else | None) -> Abstract:
-    """The condition is false: the else suite runs, then the loop is left."""
-    if orelse is not None:
-        statements.execute_suite(s, orelse.body)
-    assert scope.leave is not None
-    raise s.leave(scope.leave)
-
-
-def _body(s: Specialiser, scope: LoopScope, suite: cst.BaseSuite) -> None:
-    s.frame.loops.append(scope)
-    try:
-        statements.execute_suite(s, suite)
-    finally:
-        s.frame.loops.pop()
-
-
-def _roll(s: Specialiser, node: Any, body: Callable[[LoopScope], None], extra: dict[str, Abstract]) -> None:
-    entry = s.state
-    entry.locals.update(extra)
-    kinds: dict[str, Any] = {}
-    nest, forget = s.nest, _remember_ways(s)
-    for _ in range(MAX_ROUNDS):
-        scope = LoopScope(Scope(s.fresh("loop")), Scope(s.fresh("next")))
-        params, inits, s.state = _generalised(s, entry, kinds, node)
-        s.nest = None
-        with s.build.detached() as items:
-            try:
-                body(scope)
-                block = s.build.block
-                assert scope.again is not None
-                scope.again.ways.append(Way(block, s.build.end(Yield()), s.state, None))
-            except ControlLeft:
-                pass
-        s.nest = nest
-        assert scope.leave is not None and scope.again is not None
-        start = State({**entry.locals, **params}, entry.heap)
-        if not _widen(s, scope.again.ways, start, kinds, node):
-            _close_loop(s, node, scope, params, inits, items, entry)
-            return
-        forget()
-    raise s.refuse("flatten/mixed-join", "the variables of this loop do not settle", node)
-
-
-def _generalised(s: Specialiser, entry: State, kinds: dict[str, Any], node: Any
-                 ) -> tuple[dict[str, Abstract], list[tuple[Param, Value]], State]:
-    """The entry state with a parameter for every leaf that the body changes."""
-    pairs: list[tuple[Param, Value]] = []
-    params = {name: _parameter(s, entry.locals.get(name, UNBOUND), shape, name, pairs, node)
-              for name, shape in kinds.items()}
-    state = entry.copy()
-    state.locals.update(params)
-    return params, pairs, state
-
-
-def _parameter(s: Specialiser, start: Abstract, shape: Any, name: str, pairs: list[tuple[Param, Value]], node: Any
-               ) -> Abstract:
-    """`shape`: a Kind, ("seq", cls, shapes), or ("maybe", shape) for a name that is unbound before the loop."""
-    if isinstance(shape, Kind):
-        if isinstance(start, Choice):
-            start = num.number_choice_as_float(s, start)
-        init = num.to_kind(s, lane(start), shape)
-        param = Param(shape, name)
-        pairs.append((param, init))
-        return param
-    tag, *rest = shape
-    if tag == "seq":
-        assert isinstance(start, Static | Seq)
-        items = containers.sequence_items(s, start, node) or ()
-        return Seq(rest[0], tuple(_parameter(s, item, inner, name, pairs, node)
-                                  for item, inner in zip(items, rest[1], strict=True)))
-    assert tag == "maybe"
-    bound = Param(BOOL, "")
-    pairs.append((bound, const(False)))
-    inner = _parameter(s, _zero(rest[0]), rest[0], name, pairs, node)
-    return Choice(bound, inner, UNBOUND)
-
-
-def _zero(shape: Any) -> Abstract:
-    if isinstance(shape, Kind):
-        return Static({"b": False, "i8": 0, "f8": 0.0}[shape.value])
-    if shape[0] == "maybe":
-        return _zero(shape[1])
-    return Seq(shape[1], tuple(_zero(x) for x in shape[2]))
-
-
-def _widen(s: Specialiser, ways: list[Way], start: State, kinds: dict[str, Any], node: Any) -> bool:
-    """Generalise what the back edges change; True when the body has to be built again."""
-    changed = False
-    for way in ways:
-        _check_heap(s, way, start, node)
-        for name, value in way.state.locals.items():
-            old = start.locals.get(name, UNBOUND)
-            if value is old or same_static(value, old):
-                continue
-            shape = _join_shape(s, kinds.get(name), old, value, name, node)
-            if shape != kinds.get(name):
-                kinds[name] = shape
-                changed = True
-    return changed
-
-
-def _check_heap(s: Specialiser, way: Way, start: State, node: Any) -> None:
-    for ref, contents in way.state.heap.items():
-        before = start.heap.get(ref)
-        if before is not None and before is not contents:
-            raise s.refuse("flatten/not-yet", "a list or object changes inside a loop that cannot be unrolled", node,
-                           help="give the loop a constant bound, or use plain variables")
-
-
-def _join_shape(s: Specialiser, known: Any, old: Abstract, value: Abstract, name: str, node: Any) -> Any:
-    if value is UNBOUND:
-        raise s.refuse("flatten/mixed-join", f"{name!r} is deleted in a loop", node)
-    if isinstance(value, Choice) and value.orelse is UNBOUND:
-        value = value.then
-    elif isinstance(value, Choice) and value.then is UNBOUND:
-        value = value.orelse
-    shape = _shape_of(s, value, name, node)
-    if old is UNBOUND or isinstance(known, tuple) and known[0] == "maybe":
-        inner = known[1] if known is not None else None
-        return ("maybe", _join_kind(s, inner, shape, name, node))
-    if isinstance(old, Choice) and known is None and old.orelse is UNBOUND:
-        return ("maybe", _join_kind(s, _shape_of(s, old.then, name, node), shape, name, node))
-    start = known if known is not None else _shape_of(s, old, name, node)
-    return _join_kind(s, start, shape, name, node)
-
-
-def _shape_of(s: Specialiser, value: Abstract, name: str, node: Any) -> Any:
-    kind = numeric_kind(value)
-    if kind is not None:
-        return kind
-    if isinstance(value, Choice) and num._is_number_choice(value):
-        a, b = _shape_of(s, value.then, name, node), _shape_of(s, value.orelse, name, node)
-        return join_kinds(a, b)
-    if isinstance(value, Seq) or isinstance(value, Static) and isinstance(value.value, tuple):
-        items = containers.sequence_items(s, value, node) or ()
-        cls = value.cls if isinstance(value, Seq) else tuple
-        return ("seq", cls, tuple(_shape_of(s, v, name, node) for v in items))
-    raise s.refuse("flatten/mixed-join", f"{name!r} changes between {num.describe(value)} and something else in a "
-                   "loop that cannot be unrolled", node)
-
-
-def _join_kind(s: Specialiser, a: Any, b: Any, name: str, node: Any) -> Any:
-    if a is None or a == b:
-        return b
-    if isinstance(a, Kind) and isinstance(b, Kind):
-        return join_kinds(a, b)
-    if isinstance(a, tuple) and isinstance(b, tuple) and a[:2] == b[:2] and len(a[2]) == len(b[2]):
-        return (a[0], a[1], tuple(_join_kind(s, x, y, name, node) for x, y in zip(a[2], b[2], strict=True)))
-    raise s.refuse("flatten/mixed-join", f"{name!r} changes its shape in a loop that cannot be unrolled", node)
-
-
-def _close_loop(s: Specialiser, node: Any, scope: LoopScope, params: dict[str, Abstract],
-                pairs: list[tuple[Param, Value]], items: list[Any], entry: State) -> None:
-    assert scope.leave is not None and scope.again is not None
-    for way in scope.again.ways:
-        operands: list[Value] = []
-        for name, param in params.items():
-            _operands(s, way, param, way.state.locals.get(name, UNBOUND), operands)
-        way.end.values = operands
-        if isinstance(way.end, Yield) and way.block is not items[-1]:
-            way.block.end = Exit(scope.again.label, operands)
-    joiner = Joiner(scope.leave.ways, s.span(node))
-    before = entry.copy()
-    loop = Loop(scope.leave.label, scope.again.label, [p for p, _ in pairs], [v for _, v in pairs], items)
-    if not joiner.ways:
-        s.state = before
-        s.build.node(loop)
-        s.build.end(Yield())
-        raise ControlLeft
-    s.state = joiner.state(before)
-    loop.results = joiner.results
-    s.build.node(loop)
-
-
-def _operands(s: Specialiser, way: Way, param: Abstract, value: Abstract, out: list[Value]) -> None:
-    """What a back edge carries for one parameter; conversions go to the end of the way's block."""
-    match param:
-        case Param():
-            out.append(_in_block(s, way.block, lambda: _as_kind(s, value, param.kind)))
-        case Seq():
-            parts = containers.sequence_items(s, value) or ()
-            for inner, part in zip(param.items, parts, strict=True):
-                _operands(s, way, inner, part, out)
-        case Choice():
-            bound, payload = _bound_part(s, way, value, param)
-            out.append(bound)
-            _operands(s, way, param.then, payload, out)
-
-
-def _bound_part(s: Specialiser, way: Way, value: Abstract, param: Choice) -> tuple[Value, Abstract]:
-    if isinstance(value, Choice) and value.orelse is UNBOUND:
-        return value.cond, value.then
-    if isinstance(value, Choice) and value.then is UNBOUND:
-        return _in_block(s, way.block, lambda: s.build.op("not", value.cond)), value.orelse
-    if value is UNBOUND:
-        return const(False), param.then
-    return const(True), value
-
-
-def _as_kind(s: Specialiser, value: Abstract, kind: Kind) -> Value:
-    if isinstance(value, Choice):
-        return num.to_kind(s, num.number_choice_as_float(s, value), kind)
-    return num.to_kind(s, lane(value), kind)
-
-
-def _in_block(s: Specialiser, block: Block, make: Callable[[], Value]) -> Value:
-    """Build operations at the end of a block whose list is already closed."""
-    with s.build.detached() as items:
-        value = make()
-    for item in items:
-        assert isinstance(item, Block)
-        block.ops.extend(item.ops)
-    return value

@@ -67,7 +67,9 @@ def static(value: Any) -> Static:
 def now(s: Specialiser, compute: Callable[[], Any]) -> Abstract:
     """Evaluate with Python now; an exception becomes the fault that Python would raise on this path."""
     try:
-        return static(compute())
+        value = compute()
+        s.saw_numpy = s.saw_numpy or isinstance(value, np.generic)
+        return static(value)
     except (ArithmeticError, ValueError, LookupError) as error:
         raise s.raised(type(error)) from None
     except (TypeError, AttributeError) as error:

@@ -50,6 +50,7 @@ def is_plain(value: Any) -> bool:
 
 def wrap(s: Specialiser, value: Any) -> Abstract:
     """A Python object from outside. A namedtuple or tuple stays static."""
+    s.saw_numpy = s.saw_numpy or isinstance(value, np.generic)
     return static(value)
 
 
@@ -85,7 +86,7 @@ def _number_attribute(s: Specialiser, owner: Value, name: str, node: cst.CSTNode
         return num.unary(s, "pos", owner)
     if name == "imag":
         return Static(0.0) if owner.kind is FLOAT else Static(0)
-    if name in ("is_integer", "conjugate", "item"):
+    if name in ("is_integer", "conjugate", "item", "bit_length"):
         return Bound(owner, name)
     raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a lane number", node)
 

@@ -135,6 +135,13 @@ def numeric_kind(value: Abstract) -> Kind | None:
     return None
 
 
+def maybe_unbound(value: Abstract) -> bool:
+    """Some lanes have no value here."""
+    if isinstance(value, Choice):
+        return maybe_unbound(value.then) or maybe_unbound(value.orelse)
+    return value is UNBOUND
+
+
 def python_type(kind: Kind) -> type:
     return {BOOL: bool, INT: int, FLOAT: float}[kind]
 

@@ -69,6 +69,7 @@ def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTN
         return None
     if handler is None:
         return None
+    s.saw_numpy = s.saw_numpy or isinstance(fn, np.ufunc) or str(getattr(fn, "__module__", "")).startswith("numpy")
     if arguments.all_static() and fn not in _ALWAYS:
         args, named = arguments.values()
         if all(not isinstance(v, types.FunctionType) for v in [*args, *named.values()]) and is_pure(fn):
@@ -77,7 +78,7 @@ def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTN
                     s.guards.members(value)
             return now(s, lambda: fn(*args, **named))
     for position, value in enumerate(arguments.positional):
-        if isinstance(value, Choice) and fn not in _ALWAYS:
+        if isinstance(value, Choice) and (fn not in _ALWAYS or fn in _WHOLE):
             return _split_call(s, fn, arguments, position, value, node)
     return handler(s, arguments, node)
 
@@ -155,6 +156,9 @@ _HANDLERS.update({fn: comparison(opcode) for opcode, fns in {
 }.items() for fn in fns})
 _HANDLERS.update({fn: unary_operation(opcode) for opcode, fns in {
     "neg": (operator.neg, np.negative), "pos": (operator.pos,), "invert": (operator.invert,)}.items() for fn in fns})
+
+_WHOLE = {len, tuple, list, sum, any, all, sorted, enumerate, reversed, set, frozenset, dict}
+"""Of these, the ones that take one sequence: split when it is one of several."""
 
 _ALWAYS = {list, dict, sorted, enumerate, zip, reversed, map, len, isinstance, type, getattr, callable, range, min, max,
            sum, any, all, tuple, set, frozenset}

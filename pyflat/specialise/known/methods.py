@@ -45,6 +45,8 @@ def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.C
             return Text()
         case Value() if name == "is_integer" and receiver.kind is FLOAT:
             return calls.call(s, Static(library.is_integer), calls.Arguments([receiver], {}), node)
+        case Value() if name == "bit_length" and receiver.kind is not FLOAT:
+            return calls.call(s, Static(library.bit_length), calls.Arguments([receiver], {}), node)
         case Value() if name in ("conjugate", "item"):
             return num.unary(s, "pos", receiver)
         case _ if isinstance(getattr(getattr(receiver, "cls", None), "_fields", None), tuple) and name == "_replace":

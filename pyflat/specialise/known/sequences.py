@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import operator
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,10 +21,12 @@ from pyflat.specialise.known.support import (
 from pyflat.specialise.merge import lane
 from pyflat.specialise.numbers import describe, now
 from pyflat.specialise.values import (
+    UNBOUND,
     Abstract,
     DictRef,
     Lazy,
     Ranges,
+    Seq,
     Static,
     Text,
     numeric_kind,
@@ -34,43 +38,65 @@ def least(opcode: str) -> Handler:
     """min and max as Python computes them: `b if b < a else a`, in order."""
 
     def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-        key = arguments.named.get("key")
         items = arguments.positional
         if len(items) == 1:
-            items = containers.items_now(s, items[0], node)
-        if not items:
+            items = containers.items_or_gaps(s, items[0], node)
+        key = arguments.named.get("key", Static(None))
+        best: Abstract = UNBOUND
+        for item in items:
+            best = containers.where_present(s, item, functools.partial(_better, s, opcode, key, best, node),
+                                            functools.partial(_same, best))
+
+        def nothing() -> Abstract:
             if "default" in arguments.named:
                 return arguments.named["default"]
-            raise s.fault("ValueError", "arg is an empty sequence", node)
+            raise s.raised(ValueError, node)
 
-        def keyed(value: Abstract) -> Abstract:
-            if key is None or isinstance(key, Static) and key.value is None:
-                return value
-            return calls.call(s, key, calls.Arguments([value], {}), node)
-
-        best, best_key = items[0], keyed(items[0])
-        for item in items[1:]:
-            item_key = keyed(item)
-            better = num.truth(s, objects.compare(s, opcode, item_key, best_key, node))
-            if isinstance(better, Static):
-                best, best_key = (item, item_key) if better.value else (best, best_key)
-                continue
-            same = item is item_key and best is best_key
-            best = num.choose(s, better, item, best)
-            best_key = best if same else num.choose(s, better, item_key, best_key)
-        return best
+        return containers.where_present(s, best, lambda pair: pair.items[0] if isinstance(pair, Seq) else pair, nothing)
 
     return handler
 
 
+def _same(value: Abstract) -> Abstract:
+    return value
+
+
+def _better(s: Specialiser, opcode: str, key: Abstract, best: Abstract, node: cst.CSTNode, item: Abstract) -> Abstract:
+    """The better of `best` (UNBOUND: none yet) and `item`, as (item, key) pairs where there is a key function."""
+    keyed = not (isinstance(key, Static) and key.value is None)
+    pair: Abstract = item
+    if keyed or containers.sequence_items(s, item, node) is not None:
+        ranked = calls.call(s, key, calls.Arguments([item], {}), node) if keyed else item
+        pair = Seq(_Ranked, (item, ranked))
+
+    def against(old: Abstract) -> Abstract:
+        ranks = (pair.items[1], old.items[1]) if isinstance(pair, Seq) and isinstance(old, Seq) else (pair, old)
+        better = num.truth(s, objects.compare(s, opcode, *ranks, node))
+        if isinstance(better, Static):
+            return pair if better.value else old
+        return num.choose(s, better, pair, old)
+
+    return containers.where_present(s, best, against, lambda: pair)
+
+
+class _Ranked(tuple[Any, ...]):
+    """An item of min or max beside the key that ranks it."""
+
+    __slots__ = ()
+
+
 def sum_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    items = containers.items_now(s, arguments.positional[0], node)
+    items = containers.items_or_gaps(s, arguments.positional[0], node)
     rest = [*arguments.positional[1:], *arguments.named.values()]
-    total = rest[0] if rest else Static(0)
+    total: Abstract = rest[0] if rest else Static(0)
     for item in items:
-        total = num.binary(s, "add", total, item) if objects.method_of(item, "__add__") is None else \
-            calls.call(s, Static(operator.add), calls.Arguments([total, item], {}), node)
+        total = containers.where_present(s, item, functools.partial(_plus, s, total, node),
+                                         functools.partial(_same, total))
     return total
+
+
+def _plus(s: Specialiser, total: Abstract, node: cst.CSTNode, item: Abstract) -> Abstract:
+    return calls.call(s, Static(operator.add), calls.Arguments([total, item], {}), node)
 
 
 def product(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
@@ -86,8 +112,8 @@ def some(opcode: str) -> Handler:
     def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
         stop = opcode == "or"
         known: Abstract = Static(not stop)
-        for item in containers.items_now(s, only(s, arguments, node, 1, 1)[0], node):
-            held = num.truth(s, item)
+        for item in containers.items_or_gaps(s, only(s, arguments, node, 1, 1)[0], node):
+            held = num.truth(s, containers.where_present(s, item, lambda v: num.truth(s, v), lambda: Static(not stop)))
             if isinstance(held, Static):
                 if bool(held.value) is stop:
                     return Static(stop)
@@ -195,9 +221,15 @@ def map_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstr
 
 def sort_lanes(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     """A stable insertion network of compare-and-exchange: for a few lanes."""
+    items = containers.items_now(s, arguments.positional[0], node)
+    known = [v.value for v in [*items, *arguments.named.values()] if isinstance(v, Static)]
+    if len(known) == len(items) + len(arguments.named) and not any(isinstance(v, types.FunctionType) for v in known):
+        named = {k: v.value for k, v in arguments.named.items() if isinstance(v, Static)}
+        ordered = now(s, lambda: sorted(known[:len(items)], **named))
+        assert isinstance(ordered, Static)
+        return containers.new_list(s, [num.static(v) for v in ordered.value])
     if arguments.named:
         raise s.refuse("flatten/not-yet", "sorted() of lanes with key= or reverse=", node)
-    items = containers.items_now(s, only(s, arguments, node, 1, 1)[0], node)
     if len(items) > 16:
         raise s.refuse("flatten/too-large", f"sorting {len(items)} lane values", node)
     for end in range(1, len(items)):

@@ -1,0 +1,316 @@
+"""Rolled loops: one Loop node, whose parameters settle by fixpoint.
+
+The body is built into a detached list from an entry state in which what the body changes has become a loop parameter;
+while the state at the back edge differs in more places or kinds, the list is dropped and built again. The kinds only
+grow (bool < int < float, and once "maybe"), so that the rounds end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+
+from pyflat.ir.build import const
+from pyflat.ir.nodes import Block, Exit, Loop, Param, Value, Yield
+from pyflat.ir.types import BOOL, INT, Kind, join_kinds
+from pyflat.specialise import containers, expressions, statements
+from pyflat.specialise import numbers as num
+from pyflat.specialise.frames import ControlLeft, LoopScope, Scope, Specialiser
+from pyflat.specialise.merge import Joiner, lane, same_static
+from pyflat.specialise.values import UNBOUND, Abstract, Choice, Ranges, Seq, State, Static, Way, numeric_kind
+
+MAX_ROUNDS = 64
+
+
+def remember_ways(s: Specialiser) -> Callable[[], None]:
+    """A function that forgets the exits which an abandoned attempt has added to the enclosing labels."""
+    scopes_now = [f.returns for f in s.frames]
+    scopes_now += [x for f in s.frames for loop in f.loops for x in (loop.leave, loop.again) if x is not None]
+    sizes = [(scope, len(scope.ways)) for scope in scopes_now]
+
+    def forget() -> None:
+        for scope, size in sizes:
+            del scope.ways[size:]
+
+    return forget
+
+
+def roll_while(s: Specialiser, node: cst.While) -> None:
+    def body(scope: LoopScope) -> None:
+        test = expressions.condition(s, node.test)
+        if isinstance(test, Static):
+            if not test.value:
+                _finish(s, scope, node.orelse)
+        else:
+            s.branch(test, lambda: None, lambda: _finish(s, scope, node.orelse))
+        _body(s, scope, node.body)
+
+    _roll(s, node, body, {})
+
+
+def roll_range(s: Specialiser, node: cst.For, bounds: Ranges) -> None:
+    """The counter is a hidden variable of the frame; the user's variable gets its value in each iteration."""
+    hidden = f"range {id(node)}"
+    stop = bounds.stop
+    step = bounds.step
+
+    def body(scope: LoopScope) -> None:
+        counter = s.state.locals[hidden]
+        go = num.truth(s, num.compare(s, "lt" if step > 0 else "gt", counter, stop))
+        if isinstance(go, Static):
+            if not go.value:
+                _finish(s, scope, node.orelse)
+        else:
+            s.branch(go, lambda: None, lambda: _finish(s, scope, node.orelse))
+        s.state.locals[hidden] = num.binary(s, "add", counter, Static(step))
+        statements.assign(s, node.target, counter)
+        _body(s, scope, node.body)
+
+    start = lane(bounds.start)
+    _roll(s, node, body, {hidden: num.to_kind(s, start, INT)})
+    s.state.locals.pop(hidden, None)
+
+
+def _finish(s: Specialiser, scope: LoopScope, orelse: cst.Else | None) -> Abstract:
+    """The condition is false: the else suite runs, then the loop is left."""
+    if orelse is not None:
+        statements.execute_suite(s, orelse.body)
+    assert scope.leave is not None
+    raise s.leave(scope.leave)
+
+
+def _body(s: Specialiser, scope: LoopScope, suite: cst.BaseSuite) -> None:
+    s.frame.loops.append(scope)
+    try:
+        statements.execute_suite(s, suite)
+    finally:
+        s.frame.loops.pop()
+
+
+def _roll(s: Specialiser, node: Any, body: Callable[[LoopScope], None], extra: dict[str, Abstract]) -> None:
+    entry = s.state
+    entry.locals.update(extra)
+    kinds: dict[str, Any] = {}
+    nest, forget = s.nest, remember_ways(s)
+    for _ in range(MAX_ROUNDS):
+        scope = LoopScope(Scope(s.fresh("loop")), Scope(s.fresh("next")))
+        params, inits, s.state = _generalised(s, entry, kinds, node)
+        s.nest = None
+        with s.build.detached() as items:
+            try:
+                body(scope)
+                block = s.build.block
+                assert scope.again is not None
+                scope.again.ways.append(Way(block, s.build.end(Yield()), s.state, None))
+            except ControlLeft:
+                pass
+        s.nest = nest
+        assert scope.leave is not None and scope.again is not None
+        start = State({**entry.locals, **params}, entry.heap)
+        if not _widen(s, scope.again.ways, start, kinds, node):
+            _close_loop(s, node, scope, params, inits, items, entry)
+            return
+        forget()
+    raise s.refuse("flatten/mixed-join", "the variables of this loop do not settle", node)
+
+
+def _generalised(s: Specialiser, entry: State, kinds: dict[str, Any], node: Any
+                 ) -> tuple[dict[str, Abstract], list[tuple[Param, Value]], State]:
+    """The entry state with a parameter for every leaf that the body changes."""
+    pairs: list[tuple[Param, Value]] = []
+    params = {name: _parameter(s, entry.locals.get(name, UNBOUND), shape, name, pairs, node)
+              for name, shape in kinds.items()}
+    state = entry.copy()
+    state.locals.update(params)
+    return params, pairs, state
+
+
+def _parameter(s: Specialiser, start: Abstract, shape: Any, name: str, pairs: list[tuple[Param, Value]], node: Any
+               ) -> Abstract:
+    """`shape`: a Kind, ("seq", cls, shapes), or ("maybe", shape, other) for a name that is `other` (unbound, None, a
+    string) before the loop and a number after some iteration."""
+    if isinstance(shape, Kind):
+        if isinstance(start, Choice):
+            start = num.number_choice_as_float(s, start)
+        init = num.to_kind(s, lane(start), shape)
+        param = Param(shape, name)
+        pairs.append((param, init))
+        return param
+    tag, *rest = shape
+    if tag == "seq":
+        assert isinstance(start, Static | Seq)
+        items = containers.sequence_items(s, start, node) or ()
+        return Seq(rest[0], tuple(_parameter(s, item, inner, name, pairs, node)
+                                  for item, inner in zip(items, rest[1], strict=True)))
+    assert tag == "maybe"
+    bound = Param(BOOL, "")
+    already = start.cond if isinstance(start, Choice) else const(False)
+    pairs.append((bound, already))
+    inner = _parameter(s, start.then if isinstance(start, Choice) else _zero(rest[0]), rest[0], name, pairs, node)
+    return Choice(bound, inner, rest[1])
+
+
+def _zero(shape: Any) -> Abstract:
+    if isinstance(shape, Kind):
+        return Static({"b": False, "i8": 0, "f8": 0.0}[shape.value])
+    if shape[0] == "maybe":
+        return _zero(shape[1])
+    return Seq(shape[1], tuple(_zero(x) for x in shape[2]))
+
+
+def _widen(s: Specialiser, ways: list[Way], start: State, kinds: dict[str, Any], node: Any) -> bool:
+    """Generalise what the back edges change; True when the body has to be built again."""
+    changed = False
+    for way in ways:
+        _check_heap(s, way, start, node)
+        for name, value in way.state.locals.items():
+            old = start.locals.get(name, UNBOUND)
+            if value is old or same_static(value, old):
+                continue
+            shape = _join_shape(s, kinds.get(name), old, value, name, node)
+            if shape != kinds.get(name):
+                kinds[name] = shape
+                changed = True
+    return changed
+
+
+def _check_heap(s: Specialiser, way: Way, start: State, node: Any) -> None:
+    for ref, contents in way.state.heap.items():
+        before = start.heap.get(ref)
+        if before is not None and before is not contents:
+            raise s.refuse("flatten/not-yet", "a list or object changes inside a loop that cannot be unrolled", node,
+                           help="give the loop a constant bound, or use plain variables")
+
+
+def _join_shape(s: Specialiser, known: Any, old: Abstract, value: Abstract, name: str, node: Any) -> Any:
+    after, other = _without(value)
+    before, missing = _without(old)
+    if known is None and missing is None and isinstance(before, Static) and numeric_kind(before) is None \
+            and not isinstance(before.value, tuple):
+        before, missing = None, before
+    if isinstance(known, tuple) and known[0] == "maybe":
+        missing = known[2]
+    if other is not None and (missing is None or not _alike(other, missing)):
+        raise s.refuse("flatten/mixed-join",
+                       f"{name!r} becomes {num.describe(other)} in a loop that cannot be unrolled", node)
+    if missing is None:
+        assert before is not None and after is not None
+        start = known if known is not None else _shape_of(s, before, name, node)
+        return _join_kind(s, start, _shape_of(s, after, name, node), name, node)
+    inner = known[1] if isinstance(known, tuple) else None if before is None else _shape_of(s, before, name, node)
+    if after is not None:
+        inner = _join_kind(s, inner, _shape_of(s, after, name, node), name, node)
+    return ("maybe", inner, missing)
+
+
+def _without(value: Abstract) -> tuple[Abstract | None, Abstract | None]:
+    """A value apart from the alternative that is no number: (number, other)."""
+    if value is UNBOUND:
+        return None, UNBOUND
+    if isinstance(value, Choice) and not num._is_number_choice(value):
+        if _is_other(value.orelse):
+            return value.then, value.orelse
+        if _is_other(value.then):
+            return value.orelse, value.then
+    return value, None
+
+
+def _is_other(value: Abstract) -> bool:
+    return value is UNBOUND or isinstance(value, Static) and numeric_kind(value) is None \
+        and not isinstance(value.value, tuple)
+
+
+def _alike(a: Abstract, b: Abstract) -> bool:
+    return a is b or same_static(a, b)
+
+
+def _shape_of(s: Specialiser, value: Abstract, name: str, node: Any) -> Any:
+    kind = numeric_kind(value)
+    if kind is not None:
+        return kind
+    if isinstance(value, Choice) and num._is_number_choice(value):
+        a, b = _shape_of(s, value.then, name, node), _shape_of(s, value.orelse, name, node)
+        return join_kinds(a, b)
+    if isinstance(value, Seq) or isinstance(value, Static) and isinstance(value.value, tuple):
+        items = containers.sequence_items(s, value, node) or ()
+        cls = value.cls if isinstance(value, Seq) else tuple
+        return ("seq", cls, tuple(_shape_of(s, v, name, node) for v in items))
+    raise s.refuse("flatten/mixed-join", f"{name!r} changes between {num.describe(value)} and something else in a "
+                   "loop that cannot be unrolled", node)
+
+
+def _join_kind(s: Specialiser, a: Any, b: Any, name: str, node: Any) -> Any:
+    if a is None or a == b:
+        return b
+    if isinstance(a, Kind) and isinstance(b, Kind):
+        return join_kinds(a, b)
+    if isinstance(a, tuple) and isinstance(b, tuple) and a[:2] == b[:2] and len(a[2]) == len(b[2]):
+        return (a[0], a[1], tuple(_join_kind(s, x, y, name, node) for x, y in zip(a[2], b[2], strict=True)))
+    raise s.refuse("flatten/mixed-join", f"{name!r} changes its shape in a loop that cannot be unrolled", node)
+
+
+def _close_loop(s: Specialiser, node: Any, scope: LoopScope, params: dict[str, Abstract],
+                pairs: list[tuple[Param, Value]], items: list[Any], entry: State) -> None:
+    assert scope.leave is not None and scope.again is not None
+    for way in scope.again.ways:
+        operands: list[Value] = []
+        for name, param in params.items():
+            _operands(s, way, param, way.state.locals.get(name, UNBOUND), operands)
+        way.end.values = operands
+        if isinstance(way.end, Yield) and way.block is not items[-1]:
+            way.block.end = Exit(scope.again.label, operands)
+    joiner = Joiner(scope.leave.ways, s.span(node))
+    before = entry.copy()
+    loop = Loop(scope.leave.label, scope.again.label, [p for p, _ in pairs], [v for _, v in pairs], items)
+    if not joiner.ways:
+        s.state = before
+        s.build.node(loop)
+        s.build.end(Yield())
+        raise ControlLeft
+    s.state = joiner.state(before)
+    loop.results = joiner.results
+    s.build.node(loop)
+
+
+def _operands(s: Specialiser, way: Way, param: Abstract, value: Abstract, out: list[Value]) -> None:
+    """What a back edge carries for one parameter; conversions go to the end of the way's block."""
+    match param:
+        case Param():
+            out.append(_in_block(s, way.block, lambda: _as_kind(s, value, param.kind)))
+        case Seq():
+            parts = containers.sequence_items(s, value) or ()
+            for inner, part in zip(param.items, parts, strict=True):
+                _operands(s, way, inner, part, out)
+        case Choice():
+            bound, payload = _bound_part(s, way, value, param)
+            out.append(bound)
+            _operands(s, way, param.then, payload, out)
+
+
+def _bound_part(s: Specialiser, way: Way, value: Abstract, param: Choice) -> tuple[Value, Abstract]:
+    """Which lanes of the way have the number, and the number."""
+    if isinstance(value, Choice) and _alike(value.orelse, param.orelse):
+        return value.cond, value.then
+    if isinstance(value, Choice) and _alike(value.then, param.orelse):
+        return _in_block(s, way.block, lambda: s.build.op("not", value.cond)), value.orelse
+    if _alike(value, param.orelse):
+        return const(False), param.then
+    return const(True), value
+
+
+def _as_kind(s: Specialiser, value: Abstract, kind: Kind) -> Value:
+    if isinstance(value, Choice):
+        return num.to_kind(s, num.number_choice_as_float(s, value), kind)
+    return num.to_kind(s, lane(value), kind)
+
+
+def _in_block(s: Specialiser, block: Block, make: Callable[[], Value]) -> Value:
+    """Build operations at the end of a block whose list is already closed."""
+    with s.build.detached() as items:
+        value = make()
+    for item in items:
+        assert isinstance(item, Block)
+        block.ops.extend(item.ops)
+    return value
