@@ -7,6 +7,7 @@ original raises, `patch` raises the exception of the lowest such lane as it is, 
 
 from __future__ import annotations
 
+import functools
 import inspect
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -85,7 +86,7 @@ class Replay:
                 for leaf, value in zip(leaves, patched, strict=True):
                     leaf[lane] = value
         flat = np.array(failed, np.intp)
-        return Faults(self.lanes.shape, flat, causes, self._copies(flat), Source(run, self._named, self._shown))
+        return Faults(self.lanes.shape, flat, causes, self._copies(flat), Source(run, self._named, self.shown))
 
     def _copies(self, found: npt.NDArray[np.intp]) -> list[Any]:
         """The lane values of these lanes, apart from the caller's arrays, which may change."""
@@ -101,10 +102,16 @@ class Replay:
             return lambda values: [run(values)]
         return lambda values: list(fit(run(values), result))
 
-    def original(self) -> Callable[[Row], Any]:
-        """A function from the lane values of one lane to what the original returns there."""
+    def row(self, lane: int) -> Row:
+        """The lane values of one lane."""
+        return tuple(value[0].item() if isinstance(value, np.ndarray) else value
+                     for value in self._copies(np.array([lane])))
+
+    def original(self, through: Callable[..., Any] | None = None) -> Callable[[Row], Any]:
+        """A function from the lane values of one lane to what the original returns there; it is called as
+        `through(function, ...)` where that is given."""
         args, kwargs = call_plan(self.call.arguments, self.parameters)
-        function = self.callee.function
+        function = self.callee.function if through is None else functools.partial(through, self.callee.function)
 
         def run(values: Row) -> Any:
             source = iter(values)
@@ -113,6 +120,10 @@ class Replay:
             return function(*positional, **named)
 
         return run
+
+    def rows(self, wanted: npt.NDArray[np.bool_]) -> Iterator[tuple[int, Row]]:
+        """The lanes that are marked, with their lane values as Python scalars."""
+        return self._gather(np.flatnonzero(wanted))
 
     def _gather(self, found: npt.NDArray[np.intp]) -> Iterator[tuple[int, Row]]:
         """The Python arguments of each of these lanes."""
@@ -138,7 +149,7 @@ class Replay:
             except Exception:  # noqa: BLE001 - only counted: the first one is raised
                 failed += 1
         place = lane_index(lane, self.lanes.shape)
-        shown = f" ({self._shown(values)})" if values else ""
+        shown = f" ({self.shown(values)})" if values else ""
         least = "" if complete else "at least "
         only_floats = self.result is None or all(leaf.kind is FLOAT for leaf in shape_leaves(self.result))
         keeps = '"nan" or "mask"' if only_floats else '"mask"'
@@ -151,7 +162,7 @@ class Replay:
         return {name: rebuild(shape, source) for name, shape in self.call.arguments.items()
                 if not isinstance(shape, Fixed) and not (isinstance(shape, Record) and not shape.items)}
 
-    def _shown(self, values: Row) -> str:
+    def shown(self, values: Row) -> str:
         parts = []
         for name, value in self._named(values).items():
             text = repr(value)

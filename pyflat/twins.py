@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pyflat.calls import Caller, Stats
     from pyflat.faults import Faults
     from pyflat.ir.shape import Shape
+    from pyflat.magnify import Magnified
+    from pyflat.verified import Verified
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -100,6 +102,30 @@ class Twin(Generic[P, R_co]):
         self._check_receiver(args)
         _, found = self._caller(args, kwargs, dataclasses.replace(self.options, errors="mask"))
         return cast("Faults", found)
+
+    def replay(
+        self, /, *args: Any, lane: int | tuple[int, ...] | None = None, pdb: bool = False, **kwargs: Any
+    ) -> Magnified:
+        """One lane of a call under the magnifying glass: the values of the original line by line beside those of the
+        twin, the first line that differs, and the pass that introduced the difference.
+
+        lane   the index of the lane, as NumPy counts; may be left out where there is only one
+        pdb    step through the original on that lane's arguments in Python's debugger first
+
+        A parameter of the function that is called `lane` or `pdb` is passed by position.
+        """
+        from pyflat.magnify import magnify
+
+        self._check_receiver(args)
+        return magnify(self._caller, args, kwargs, self.options, lane, pdb=pdb)
+
+    def verify(self, /, *args: Any, **kwargs: Any) -> Verified:
+        """Run the original in every lane of this call and compare, bit for bit (elementary functions under
+        `math="vector"` within 4 ulp). Raises DifferenceError, an AssertionError, for the first lane that differs."""
+        from pyflat.verified import verify
+
+        self._check_receiver(args)
+        return verify(self._caller, args, kwargs, self.options)
 
     def check_static(self, static: Sequence[str]) -> None:
         """Raises FlattenError `flatten/static-name` for a name that is no parameter."""

@@ -1,0 +1,298 @@
+"""A lane under the magnifying glass: the values of the original beside those of the twin, line by line.
+
+    print(twin.replay(xs, ys, lane=417))
+
+The original runs once with every store into a local name recorded. The twin's column is the structured IR, run on
+the same lane by the interpreter, or the first later stage that differs; each stage is run, so that the pass that
+introduced a difference is known. Values are paired by line, name and occurrence; names that are known while flattening
+have no operation in the twin, and are not compared.
+"""
+
+from __future__ import annotations
+
+import html
+import linecache
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyflat.arrays import Lanes, prepare
+from pyflat.calls import Caller
+from pyflat.compiled import Built, specialised
+from pyflat.faults import LaneError, lane_index
+from pyflat.ir.interp import LaneFault, TripLimit, run
+from pyflat.ir.nodes import Block, Function, Op, walk
+from pyflat.ir.shape import Shape
+from pyflat.replay import Replay, fit
+from pyflat.settings import Options
+from pyflat.tracing import Store, Trace, trace
+
+MISSING = object()
+"""The twin has no value here: it is known while flattening, or the lane does not come here."""
+Place = tuple[str, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One store of the original: the twin's value of it, where there is one."""
+
+    file: str
+    line: int
+    name: str
+    original: Any
+    twin: Any
+
+    @property
+    def differs(self) -> bool:
+        return self.twin is not MISSING and not same(self.original, self.twin)
+
+    @property
+    def text(self) -> str:
+        """The source line."""
+        return linecache.getline(self.file, self.line).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of flattening, run on the lane: its result leaves, or why it has none."""
+
+    name: str
+    leaves: tuple[Any, ...] | None
+    fault: str
+    agrees: bool
+
+
+@dataclass(frozen=True)
+class Magnified:
+    """What one lane does in the original and in each stage of the twin. `str` is a table."""
+
+    name: str
+    lane: int | tuple[int, ...]
+    arguments: str
+    steps: tuple[Step, ...]
+    original: str
+    stages: tuple[Stage, ...]
+
+    @property
+    def first_difference(self) -> Step | None:
+        """The first line whose value differs in the twin."""
+        return next((step for step in self.steps if step.differs), None)
+
+    @property
+    def culprit(self) -> str | None:
+        """The first stage whose result differs from the original's: "specialise", a pass or an engine."""
+        return next((stage.name for stage in self.stages if not stage.agrees), None)
+
+    @property
+    def agrees(self) -> bool:
+        return self.culprit is None and self.first_difference is None
+
+    def __str__(self) -> str:
+        return "\n".join(_table(self))
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def magnify(
+    caller: Caller,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    options: Options,
+    lane: int | tuple[int, ...] | None,
+    *,
+    pdb: bool = False,
+) -> Magnified:
+    """One lane of a call. `lane` may be left out where there is one lane only. IndexError for a lane that is not."""
+    call = caller.classified(args, kwargs, options)
+    lanes = prepare(call)
+    flat = _flat_index(lane, lanes)
+    built = caller.compilations.get(caller.callee.function, call.arguments, options.as_built)
+    replay = Replay(caller.callee, caller.parameters, call, lanes, built.result)
+    row = replay.row(flat)
+    if pdb:
+        _debug(replay, row)
+    spec = specialised(caller.callee.function, call.arguments, options)
+    files = {op.origin.span.file for op in _ops(spec.function) if op.origin and op.origin.span}
+    files.add(caller.callee.function.__code__.co_filename)
+    traced = trace(lambda: replay.original()(row), files)
+    runs = list(_stages(spec.function, lanes, flat, expected(traced, built.result), rolled=spec.rolled is not None))
+    stages = [stage for stage, _ in runs]
+    stages.append(_engine(built, lanes, flat, options.target, expected(traced, built.result)))
+    shown = next((stores for stage, stores in runs if not stage.agrees), runs[0][1])
+    steps = tuple(_paired(traced.stores, shown))
+    name, place = caller.callee.function.__qualname__, lane_index(flat, lanes.shape)
+    return Magnified(name, place, replay.shown(row), steps, _ending(traced), tuple(stages))
+
+
+def _debug(replay: Replay, row: tuple[Any, ...]) -> None:
+    """The original in pdb; quitting and exceptions end the session, not the caller."""
+    import contextlib
+    from bdb import BdbQuit
+    from pdb import Pdb
+
+    with contextlib.suppress(BdbQuit, Exception):  # what it raises is shown in the table
+        replay.original(Pdb().runcall)(row)
+
+
+def _flat_index(lane: int | tuple[int, ...] | None, lanes: Lanes) -> int:
+    if lane is None:
+        if lanes.count != 1:
+            raise ValueError(f"which of {lanes.count:,} lanes? pass lane=...")
+        return 0
+    found = np.arange(lanes.count).reshape(lanes.shape)[lane]
+    if found.ndim:
+        raise IndexError(f"lane={lane!r} is several lanes of the shape {lanes.shape}")
+    return int(found)
+
+
+def _ops(fn: Function) -> Iterator[Op]:
+    for item in walk(fn.body):
+        if isinstance(item, Block):
+            yield from item.ops
+
+
+def same(a: Any, b: Any) -> bool:
+    """The same number bit for bit, in the kind of the twin: True is 1 and 1 is 1.0, but 0.0 is not -0.0."""
+    if isinstance(a, int) and isinstance(b, float):
+        return a == b and repr(float(a)) == repr(b)
+    if isinstance(a, bool) and isinstance(b, int):
+        return a == b
+    return type(a) is type(b) and repr(a) == repr(b)
+
+
+def expected(traced: Trace, shape: Shape) -> tuple[Any, ...] | None:
+    """The result leaves that the original asks for; None where it raises or no lane holds what it returns."""
+    if traced.error is not None:
+        return None
+    try:
+        return tuple(fit(traced.value, shape))
+    except LaneError:
+        return None
+
+
+def _ending(traced: Trace) -> str:
+    if traced.error is None:
+        return repr(traced.value)
+    return f"raises {type(traced.error).__name__}: {traced.error}"
+
+
+Stores = list[Store]
+
+
+def _stages(
+    structured: Function, lanes: Lanes, flat: int, wanted: tuple[Any, ...] | None, *, rolled: bool
+) -> Iterator[tuple[Stage, Stores]]:
+    """Each form of the function, run on the lane, with the stores into the user's names."""
+    row = [lane[flat].item() if isinstance(lane, np.ndarray) else lane.item() for lane in lanes.inputs]
+    forms = [("specialise", structured)]
+    if not rolled:
+        from pyflat.passes.pipeline import flatten_ir
+
+        flatten_ir(structured, on_pass=lambda name, fn: forms.append((name, fn)))
+    for name, fn in forms:
+        stores: Stores = []
+        try:
+            result = run(fn, row, on_op=_recorder(stores))
+        except (LaneFault, TripLimit) as stop:
+            yield Stage(name, None, str(stop) or "max_trips", wanted is None), stores
+            continue
+        if result.suspect:
+            yield Stage(name, None, "suspect", True), stores
+        else:
+            yield Stage(name, result.values, "", _same_leaves(result.values, wanted)), stores
+
+
+def _recorder(stores: Stores) -> Callable[[Op, Any], None]:
+    def record(op: Op, value: Any) -> None:
+        origin = op.statement or op.origin
+        if op.name and origin is not None and origin.span is not None:
+            stores.append(Store(origin.span.file, origin.span.line, op.name, value))
+
+    return record
+
+
+def _same_leaves(values: Sequence[Any], wanted: Sequence[Any] | None) -> bool:
+    return wanted is not None and all(map(same, wanted, values))
+
+
+def _engine(built: Built, lanes: Lanes, flat: int, target: str, wanted: tuple[Any, ...] | None) -> Stage:
+    """What the compiled twin gives in that lane of the whole call."""
+    arrays, suspect = built.engine(lanes.inputs, lanes.count)
+    beyond = lanes.suspect is not None and lanes.suspect[flat]
+    name = f"the {target} engine"
+    if beyond or (suspect is not None and suspect[flat]):
+        return Stage(name, None, "suspect", True)
+    values = tuple(array[flat].item() for array in arrays)
+    return Stage(name, values, "", _same_leaves(values, wanted))
+
+
+def _paired(original: Sequence[Store], twin: Sequence[Store]) -> Iterator[Step]:
+    """The stores of the original with the twin's, where both store a name equally often in a line."""
+    known: dict[Place, list[Any]] = defaultdict(list)
+    counts: dict[Place, int] = defaultdict(int)
+    for store in twin:
+        known[store.file, store.line, store.name].append(store.value)
+    for store in original:
+        counts[store.file, store.line, store.name] += 1
+    seen: dict[Place, int] = defaultdict(int)
+    for store in original:
+        place = (store.file, store.line, store.name)
+        values = known[place]
+        value = values[seen[place]] if len(values) == counts[place] else MISSING
+        seen[place] += 1
+        yield Step(store.file, store.line, store.name, store.value, value)
+
+
+MAX_SHOWN = 200
+"""Lines of a table; of a longer run the first, and those around the first difference, are shown."""
+
+
+def _table(found: Magnified) -> Iterator[str]:
+    yield f"lane {found.lane} of {found.name}" + (f" ({found.arguments})" if found.arguments else "")
+    first = found.first_difference
+    start = found.steps.index(first) if first is not None else 0
+    start = max(0, start - MAX_SHOWN // 2) if len(found.steps) > MAX_SHOWN else 0
+    rows = [_row(step) for step in found.steps[start:start + MAX_SHOWN]]
+    last = found.stages[-1]
+    rows.append(("", "returns", found.original, last.fault if last.leaves is None else _leaves(last.leaves), ""))
+    header = ("line", "source", "original", "twin", "")
+    widths = [max(len(row[i]) for row in (header, *rows)) for i in range(4)]
+    for row in (header, *rows):
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, (*widths, 0), strict=True)).rstrip()
+    if len(found.steps) > MAX_SHOWN:
+        yield f"(lines {start + 1} to {min(start + MAX_SHOWN, len(found.steps))} of {len(found.steps):,})"
+    yield _verdict(found)
+
+
+def _row(step: Step) -> tuple[str, str, str, str, str]:
+    twin = "" if step.twin is MISSING else f"{step.name} = {_short(step.twin)}"
+    mark = "<- differs" if step.differs else ""
+    return str(step.line), step.text[:50], f"{step.name} = {_short(step.original)}", twin, mark
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 30 else text[:27] + "..."
+
+
+def _leaves(values: tuple[Any, ...]) -> str:
+    return repr(values[0]) if len(values) == 1 else repr(values)
+
+
+def _verdict(found: Magnified) -> str:
+    first, culprit = found.first_difference, found.culprit
+    if culprit is None and first is None:
+        suspect = found.stages[-1].fault == "suspect"
+        return "the lane is run through the original" if suspect else "original and twin agree"
+    parts = []
+    if first is not None:
+        parts.append(f"the first difference is in line {first.line} of {Path(first.file).name}: {first.name} is "
+                     f"{_short(first.original)}, the twin has {_short(first.twin)}")
+    if culprit is not None:
+        parts.append(f"introduced by {culprit}")
+    return "; ".join(parts)

@@ -1,0 +1,90 @@
+"""A twin against its original on the user's own arrays: every lane, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pyflat.arrays import DTYPES, Array, Lanes, prepare
+from pyflat.calls import Caller
+from pyflat.faults import lane_index
+from pyflat.ir.shape import leaves
+from pyflat.magnify import Magnified, magnify
+from pyflat.replay import Replay, fit
+from pyflat.settings import Options
+
+VECTOR_ULPS = 4
+"""How far elementary functions of `math="vector"` may be from the C library's."""
+
+
+class DifferenceError(AssertionError):
+    """A lane in which twin and original differ; `magnified` shows it line by line."""
+
+    def __init__(self, message: str, lane: int | tuple[int, ...], magnified: Magnified):
+        super().__init__(message)
+        self.lane = lane
+        self.magnified = magnified
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """How many lanes agree, and how many of them the twin runs through the original itself."""
+
+    lanes: int
+    replayed: int
+
+    def __str__(self) -> str:
+        return f"{self.lanes:,} lanes agree with the original; {self.replayed:,} of them were run through it"
+
+
+def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Verified:
+    """Compare every lane of one call. Raises DifferenceError for the first lane that differs."""
+    call = caller.classified(args, kwargs, options)
+    built = caller.compilations.get(caller.callee.function, call.arguments, options.as_built)
+    lanes = prepare(call)
+    arrays, suspect = built.engine(lanes.inputs, lanes.count)
+    settled = np.zeros(lanes.count, np.bool_)
+    for mask in (suspect, lanes.suspect):
+        if mask is not None:
+            settled |= mask
+    replay = Replay(caller.callee, caller.parameters, call, lanes, built.result)
+    original = replay.original()
+    wanted: list[Array] = [np.zeros(lanes.count, DTYPES[leaf.kind]) for leaf in leaves(built.result)]
+    wrong = np.zeros(lanes.count, np.bool_)
+    for lane, row in replay.rows(~settled):
+        try:
+            for array, number in zip(wanted, fit(original(row), built.result), strict=True):
+                array[lane] = number
+        except Exception:  # noqa: BLE001 - the twin has a value here, and the original an exception
+            wrong[lane] = True
+            break
+    ulps = VECTOR_ULPS if options.math == "vector" else 0
+    for ours, theirs in zip(arrays, wanted, strict=True):
+        wrong |= ~close(ours, theirs, ulps) & ~settled
+    if wrong.any():
+        raise _difference(caller, args, kwargs, options, lanes, int(np.flatnonzero(wrong)[0]))
+    return Verified(lanes.count, int(settled.sum()))
+
+
+def close(a: Array, b: Array, ulps: int) -> npt.NDArray[np.bool_]:
+    """Where two arrays are the same, nan as nan, 0.0 not as -0.0; floats up to `ulps` apart."""
+    if a.dtype.kind != "f":
+        return np.asarray(a == b)
+    same = ((a == b) & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b))
+    if ulps:
+        with np.errstate(all="ignore"):
+            same |= np.abs(a - b) <= ulps * np.spacing(np.maximum(np.abs(a), np.abs(b)))
+    return np.asarray(same)
+
+
+def _difference(
+    caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, lanes: Lanes, flat: int
+) -> DifferenceError:
+    lane = lane_index(flat, lanes.shape)
+    magnified = magnify(caller, args, kwargs, options, lane)
+    message = f"the {options.target} twin differs from its original in lane {lane}\n{magnified}"
+    return DifferenceError(message, lane, magnified)
