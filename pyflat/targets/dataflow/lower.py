@@ -1,0 +1,307 @@
+"""Structured IR to a dataflow graph, by the rules of the seed document on structured control flow, corrected.
+
+An `if` becomes cond_br at its entry and mux at its exit. A counted loop becomes stream, gate, carry and invariant;
+any other loop becomes carry, before-region, gate and boundary splits. The raw control of a loop (N + 1 tokens) goes
+to what is carried and to what leaves; everything inside the body sees N tokens. Arms and loops have done tokens.
+
+Three rules of the document are wrong as written; `Rules` says how they read here, and LITERAL keeps them:
+  1. an arm splits every outside operand, not only the values it yields: otherwise the arm that is not taken
+     computes as well, and leaves a token before the mux, which takes it in the next round;
+  2. a loop that makes no trip has no body control and so no done token: a stream loop stands in an `if` unless its
+     first trip is proven; a `while` sends a control token through its boundary, as a carried value;
+  3. `invariant(after_cond, before.control)` takes N + 1 tokens where the body runs N times: the body control of a
+     `while` is the before-region's control, gated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from pyflat.ir.nodes import FALSE, TRUE, Block, Const, Function, If, Item, Loop, Op, Param, Value
+from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.types import VOID
+from pyflat.targets.dataflow.canonical import (
+    Canonical,
+    Counted,
+    check_lists,
+    header_reads,
+    list_end,
+    read_counted,
+    runs_at_least_once,
+)
+from pyflat.targets.dataflow.graph import Graph, LoopPorts, Port
+from pyflat.targets.dataflow.needed import Needed
+from pyflat.targets.dataflow.states import (
+    CORRECTED,
+    Arm,
+    Leaving,
+    Outermost,
+    Repeated,
+    Rules,
+    Split,
+    State,
+    WhileBody,
+    hint_of,
+)
+
+
+def lower(fn: Function, rules: Rules = CORRECTED) -> Graph:
+    """The graph of a structured function whose loops are canonical. Raises FlattenError for other forms."""
+    check_lists(fn.body)
+    graph = Graph(fn.name)
+    start = graph.add("source", hint="start", type="none").out()
+    state = Outermost(graph, start, "")
+    for number, param in enumerate(fn.params):
+        node = graph.add("source", hint=hint_of(param), value=number, type=str(param.kind))
+        graph.arguments.append(node)
+        state.define(param, node.out())
+    lowering = _Lowering(graph, Needed(fn), rules)
+    lowering.lower_list(state, fn.body)
+    for number, value in enumerate(list_end(fn.body).values):
+        hint = "result" if len(fn.result_kinds) == 1 else f"result{number}"
+        graph.results.append(graph.add("sink", state.read(value), hint=hint, value=number, type=str(value.kind)))
+    graph.done = graph.add("sink", state.finish(), hint="done", type="none")
+    return graph
+
+
+class _Lowering:
+    def __init__(self, graph: Graph, needed: Needed, rules: Rules):
+        self.graph = graph
+        self.needed = needed
+        self.rules = rules
+
+    # --- lists
+
+    def lower_list(self, state: State, items: list[Item]) -> None:
+        """The operations and nodes of a list, in order; the caller reads what its end carries."""
+        for item in items:
+            match item:
+                case Block():
+                    for op in item.ops:
+                        if op in self.needed:
+                            self.lower_op(state, op)
+                case If():
+                    if item in self.needed:
+                        self.lower_if(state, item)
+                case Loop():
+                    self.lower_loop(state, item)
+
+    def lower_op(self, state: State, op: Op) -> None:
+        sources = state.read_all(op.args)
+        match op.opcode:
+            case "fault":
+                node = state.add("fault", *sources, value=op.attr("fault"))
+            case "load":
+                node = state.add("load", *sources, hint=op.attr("memory"), value=op.attr("memory"), type=str(op.kind))
+            case "store":
+                node = state.add("store", *sources, hint=op.attr("memory"), value=op.attr("memory"))
+                state.define(op, node.out())
+                state.dones.append(node.out())
+            case "order":
+                node = state.add("join", *(_when_done(source) for source in sources))
+                state.define(op, node.out())
+            case _:
+                node = self.graph.add(op.opcode, *sources, hint=hint_of(op), meaning=_meaning(op), type=str(op.kind),
+                                      loop=state.loop)
+        if op.kind is not VOID:
+            state.define(op, node.out())
+
+    # --- if
+
+    def lower_if(self, state: State, node: If) -> None:
+        cond = state.read(node.cond)
+        split = Split(state, cond)
+        then, orelse = (Arm(state, split, taken, self.rules) for taken in (True, False))
+        self.lower_list(then, node.then)
+        self.lower_list(orelse, node.orelse)
+        ends = list_end(node.then).values, list_end(node.orelse).values
+        for index, result in enumerate(node.results):
+            if result in self.needed:
+                self.merge(state, cond, result, then.read_yielded(ends[0][index]), orelse.read_yielded(ends[1][index]))
+        self.merge_done(state, cond, then, orelse)
+
+    def merge(self, state: State, cond: Port, result: Param, then: Port, orelse: Port) -> None:
+        state.define(result, state.add("mux", cond, orelse, then, hint=hint_of(result), type=str(result.kind)).out())
+
+    def merge_done(self, state: State, cond: Port, then: State, orelse: State) -> None:
+        done = state.add("mux", cond, orelse.finish(), then.finish(), hint="done", type="none")
+        state.dones.append(done.out())
+
+    # --- loops
+
+    def lower_loop(self, state: State, loop: Loop) -> None:
+        parts = self.needed.loops[loop]
+        counted = read_counted(parts)
+        if counted is None:
+            self.lower_while(state, parts)
+        elif not self.rules.guard_trips or runs_at_least_once(counted):
+            self.lower_stream(state, parts, counted)
+        else:
+            self.lower_guarded(state, parts, counted)
+
+    def lower_guarded(self, state: State, parts: Canonical, counted: Counted) -> None:
+        """A stream loop that may make no trip: `if start < stop: loop, else: what leaves at once`."""
+        compare = counted.compare
+        bounds = state.read_all((counted.start, counted.stop))
+        cond = state.graph.add(compare.opcode, *bounds, hint="any_trip", meaning=_meaning(compare), type="b",
+                               loop=state.loop).out()
+        split = Split(state, cond)
+        then, orelse = (Arm(state, split, taken, self.rules) for taken in (True, False))
+        self.lower_stream(then, parts, counted)
+        for param, init in zip(parts.loop.params, parts.loop.inits, strict=True):
+            orelse.alias[param] = init
+        orelse.alias[parts.go] = FALSE
+        self.lower_header(orelse, parts, counted, [parts.leave], parts.exit.values)
+        self.lower_exit(orelse, orelse, parts)
+        for result in parts.loop.results:
+            if result in self.needed:
+                self.merge(state, cond, result, then.own[result], orelse.own[result])
+        self.merge_done(state, cond, then, orelse)
+
+    def lower_stream(self, state: State, parts: Canonical, counted: Counted) -> None:
+        hint = _counter_name(parts, counted)
+        name = self.graph.fresh(f"for_{hint}" if hint else "for")
+        step = state.constant(Const(counted.counter.kind, counted.step))
+        stream = self.graph.add("stream", state.read(counted.start), step, state.read(counted.stop), hint=hint,
+                                type="i8", loop=name)
+        raw_index, raw = stream.out(0), stream.out(1)
+        gate = self.graph.add("gate", raw_index, raw, hint=hint, type="i8", loop=name)
+        after_cond = gate.out("after_cond")
+        body = Repeated(state, after_cond if self.rules.body_memory else raw, name)
+        body.define(counted.counter, gate.out(0))
+        boundary = self.boundary(state, raw, name)
+        boundary.parent.define(counted.counter, raw_index)
+        carried = [p for p in parts.loop.params if p in self.needed and p is not counted.counter]
+        patches = [self.carry_token(state, body, p, parts, boundary, raw) if p.kind is VOID else
+                   self.carry(state, body, p, parts, boundary, raw) for p in carried]
+        body.alias[parts.go] = TRUE
+        self.lower_header(body, parts, counted, [parts.enter, parts.body], parts.feedback)
+        self.lower_body(body, parts)
+        for patch in patches:
+            patch(body)
+        done = self.graph.add("cond_br", after_cond, body.finish(), hint="done", type="none", loop=name).out("false")
+        leaving = Leaving(state, done, boundary)
+        leaving.alias[parts.go] = FALSE
+        self.lower_header(leaving, parts, counted, [parts.leave], parts.exit.values)
+        self.graph.loops.append(LoopPorts(name, "for", raw, body.control, done))
+        self.lower_exit(leaving, state, parts)
+
+    def lower_header(
+        self, state: State, parts: Canonical, counted: Counted, lists: list[list[Item]], values: list[Value]
+    ) -> None:
+        """What `lists` and `values` read of the header of a counted loop."""
+        for op in header_reads(parts, counted.compare, lists, values):
+            if op in self.needed:
+                self.lower_op(state, op)
+
+    def boundary(self, state: State, raw: Port, name: str) -> Split:
+        """The boundary of a loop: what is defined in its parent state is split by the raw control."""
+        return Split(Outermost(self.graph, state.control, name), raw)
+
+    def carry(
+        self, state: State, body: State, param: Param, parts: Canonical, boundary: Split, raw: Port
+    ) -> Callable[[State], None]:
+        """A carried value of a stream loop: N + 1 tokens, split by the raw control. Gives what closes the loop."""
+        place = parts.loop.params.index(param)
+        node = boundary.parent.add("carry", raw, state.read(parts.loop.inits[place]), None, hint=hint_of(param),
+                                   type=str(param.kind))
+        boundary.parent.define(param, node.out())
+        body.define(param, boundary.side(param, True))
+        return lambda after: node.connect("b", after.read(parts.feedback[place]))
+
+    def carry_token(
+        self, state: State, body: State, param: Param, parts: Canonical, boundary: Split, raw: Port
+    ) -> Callable[[State], None]:
+        """A memory token: N tokens under the body's control; what the last iteration leaves goes out."""
+        place = parts.loop.params.index(param)
+        control = body.again if isinstance(body, Repeated) else raw
+        init = state.read(parts.loop.inits[place])
+        node = boundary.parent.add("carry", control, init, None, hint=hint_of(param), type="none")
+        body.define(param, node.out())
+
+        def close(after: State) -> None:
+            last = after.read(parts.feedback[place])
+            split = boundary.parent.add("cond_br", control, last, hint=f"{param.name}_token", type="none")
+            node.connect("b", split.out("true"))
+            boundary.nodes[param] = split
+            boundary.parent.define(param, last)
+
+        return close
+
+    def lower_body(self, body: State, parts: Canonical) -> None:
+        """What follows the exit, `enter` first; the end of the body is read by the caller."""
+        self.lower_list(body, parts.enter)
+        for result, value in zip(parts.enter_results, list_end(parts.enter).values, strict=True):
+            if result in self.needed:
+                body.define(result, body.read(value))
+        self.lower_list(body, parts.body)
+
+    def lower_exit(self, leaving: State, state: State, parts: Canonical) -> None:
+        """What runs once when the loop is left, and the results, which belong to `state`."""
+        self.lower_list(leaving, parts.leave)
+        for result, value in zip(parts.loop.results, parts.exit.values, strict=True):
+            if result in self.needed:
+                state.define(result, leaving.read(value))
+        if leaving is not state:
+            state.dones.append(leaving.finish())
+
+    def lower_while(self, state: State, parts: Canonical) -> None:
+        name = self.graph.fresh("while")
+        before = Repeated(state, None, name)
+        carries = {}
+        for param, init in zip(parts.loop.params, parts.loop.inits, strict=True):
+            if param in self.needed:
+                first, kind = state.read(init), str(param.kind)
+                carries[param] = before.add("carry", None, first, None, hint=hint_of(param), type=kind)
+                before.define(param, carries[param].out())
+        self.lower_list(before, parts.header)
+        raw = before.read(parts.go)
+        if not parts.goes_on:
+            raw = self.graph.add("not", raw, meaning=PRIMITIVES["not"].python, type="b", loop=name).out()
+        gate = before.add("gate", before.control, raw, type="none")
+        after_cond = gate.out("after_cond")
+        control = gate.out(0)
+        if not self.rules.gate_while:
+            control = before.add("invariant", after_cond, before.control, hint="control", type="none").out()
+        boundary = Split(before, raw)
+        body = WhileBody(before, boundary, control, after_cond, self.rules)
+        self.lower_body(body, parts)
+        for param, next in zip(parts.loop.params, parts.feedback, strict=True):
+            if param in carries:
+                carries[param].connect("b", body.read(next))
+        done = self.while_done(state, before, raw, after_cond, body)
+        for node in carries.values():
+            node.connect("d", raw)
+        leaving = Leaving(state, done, boundary)
+        self.graph.loops.append(LoopPorts(name, "while", raw, control, done))
+        self.lower_exit(leaving, state, parts)
+        before.settle(raw)
+
+    def while_done(self, state: State, before: Repeated, raw: Port, after_cond: Port, body: State) -> Port:
+        """The control token of the loop goes round with its iterations and leaves at the boundary."""
+        if not self.rules.guard_trips:
+            return before.add("cond_br", after_cond, body.finish(), hint="done", type="none").out("false")
+        chain = before.add("carry", raw, state.control, body.finish(), hint="done", type="none").out()
+        if before.dones:
+            chain = before.add("join", chain, before.finish()).out()
+        return before.add("cond_br", raw, chain, hint="done", type="none").out("false")
+
+
+def _counter_name(parts: Canonical, counted: Counted) -> str:
+    """The user's name of the counter: of the variable that holds its last value, where it is a `for`."""
+    pairs = zip(parts.loop.params, parts.feedback, strict=True)
+    names = (param.name for param, after in pairs if after is counted.counter)
+    return hint_of(counted.counter) or next(names, "")
+
+
+def _when_done(port: Port) -> Port:
+    """Of a load: the token that says that it has read."""
+    return port.node.out("done") if port.node.kind == "load" else port
+
+
+def _meaning(op: Op) -> Callable[..., Any]:
+    """The value of an operation from its operands."""
+    python = PRIMITIVES[op.opcode].python
+    return partial(python, **dict(op.attrs)) if op.attrs else python

@@ -1,0 +1,240 @@
+"""The token simulator: runs a graph in any firing order, or clock by clock, and reports what is left.
+
+Nodes fire as soon as their tokens are there. `seed` chooses the order: None takes them in turn, a number draws them
+at random. The result, and the number of tokens on every port, do not depend on it: that is what makes the graph
+right, and the tests run each program in many orders. `capacity` bounds the queues. `run_clocked` fires everything
+that can fire once a cycle.
+
+A run of a right graph ends with its results, exactly one done token, no token left anywhere and every node at rest.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyflat.ir.types import INT_MAX, INT_MIN
+from pyflat.targets.dataflow.deadlock import find_culprit
+from pyflat.targets.dataflow.graph import Graph, Node
+from pyflat.targets.dataflow.machines import REST, Cell, NodeFault, Step, machine_of
+from pyflat.targets.dataflow.report import Event, Report
+
+MAX_FIRINGS = 2_000_000
+
+
+class Simulation:
+    """One run of `graph` on argument values (one for each of `graph.arguments`) and initial memories."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        arguments: Sequence[Any] = (),
+        *,
+        seed: int | None = None,
+        capacity: int | None = None,
+        trace: bool = False,
+        max_firings: int = MAX_FIRINGS,
+    ):
+        if len(arguments) != len(graph.arguments):
+            raise TypeError(f"{graph.name} takes {len(graph.arguments)} argument leaves, not {len(arguments)}")
+        if capacity is not None and capacity < 1:
+            raise ValueError("the capacity of a queue is at least 1")
+        self.graph = graph
+        self.random = None if seed is None else random.Random(seed)
+        self.capacity = capacity
+        self.trace = trace
+        self.max_firings = max_firings
+        self.memories = {name: list(items) for name, items in graph.memories.items()}
+        self.events: list[Event] = []
+        self.time = 0
+        self.firings = 0
+        self.fault: NodeFault | None = None
+        self._build(arguments)
+
+    def _build(self, arguments: Sequence[Any]) -> None:
+        number = self.number = {node: index for index, node in enumerate(self.graph.nodes)}
+        self.cells: list[Cell] = []
+        for node in self.graph.nodes:
+            memory = self.memories[node.value] if node.kind in {"load", "store"} else []
+            state = ((None if node.value is None else arguments[node.value]),) if node.kind == "source" else REST
+            queues: list[deque[Any]] = [deque() for _ in node.inputs]
+            self.cells.append(Cell(node, number[node], queues, state, memory, machine_of(node)))
+        self.readers: list[list[list[tuple[int, int]]]] = [[[] for _ in node.outputs] for node in self.graph.nodes]
+        for source, node, index in self.graph.edges():
+            self.readers[number[source.node]][source.number].append((number[node], index))
+        self.feeders = [[number[s.node] for s in node.sources if s is not None] for node in self.graph.nodes]
+        self.sent = [[0] * len(node.outputs) for node in self.graph.nodes]
+        self.taken = [[0] * len(node.inputs) for node in self.graph.nodes]
+        self.values: list[list[list[Any]]] = [[[] for _ in node.outputs] for node in self.graph.nodes]
+        self.times: list[list[list[int]]] = [[[] for _ in node.outputs] for node in self.graph.nodes]
+        assert self.graph.done is not None
+        self.done = self.graph.done
+        self.arrived: dict[Node, list[Any]] = {node: [] for node in (*self.graph.results, self.done)}
+        self.wide: set[int] = set()
+
+    # --- in any order
+
+    def run(self) -> Report:
+        """Fire until nothing can fire."""
+        order = _Order(len(self.cells), self.random)
+        while (number := order.take()) is not None and self.firings < self.max_firings:
+            step = self.plan(number)
+            if step is None or self.full_reader(number, step) is not None:
+                continue
+            self.time += 1
+            self.carry_out(number, step)
+            order.put(number)
+            for reader in self.reached(number, step):
+                order.put(reader)
+            if self.capacity is not None:
+                for index in step.takes:
+                    order.put(self.feeders[number][index])
+        return self.report()
+
+    def plan(self, number: int) -> Step | None:
+        """What the node can do now; nothing after a fault."""
+        if self.fault is not None:
+            return None
+        cell = self.cells[number]
+        try:
+            return cell.machine(cell)
+        except NodeFault as fault:
+            self.fault = fault
+            return None
+
+    def reached(self, number: int, step: Step) -> Iterator[int]:
+        for output, _ in step.sends:
+            for reader, _ in self.readers[number][output]:
+                yield reader
+
+    def full_reader(self, number: int, step: Step) -> int | None:
+        """A node whose queue is full, so that the step cannot send; what the node itself takes makes room first."""
+        if self.capacity is None:
+            return None
+        for output, _ in step.sends:
+            for reader, index in self.readers[number][output]:
+                freed = 1 if reader == number and index in step.takes else 0
+                if len(self.cells[reader].queues[index]) - freed >= self.capacity:
+                    return reader
+        return None
+
+    def carry_out(self, number: int, step: Step) -> None:
+        cell = self.cells[number]
+        self.firings += 1
+        tokens = [cell.queues[index].popleft() for index in step.takes]
+        for index in step.takes:
+            self.taken[number][index] += 1
+        cell.state = step.state
+        if step.write is not None:
+            memory, place, value = step.write
+            memory[place] = value
+        for output, value in step.sends:
+            self.send(number, output, value)
+        if cell.node in self.arrived:
+            self.arrived[cell.node] += tokens
+        if self.trace:
+            node = cell.node
+            taken = tuple((node.inputs[index], token) for index, token in zip(step.takes, tokens, strict=True))
+            self.events.append(Event(self.time, node.name, taken, tuple((node.outputs[o], v) for o, v in step.sends)))
+
+    def send(self, number: int, output: int, value: Any) -> None:
+        self.sent[number][output] += 1
+        if type(value) is int and not INT_MIN <= value <= INT_MAX:
+            self.wide.add(number)
+        if self.trace:
+            self.values[number][output].append(value)
+            self.times[number][output].append(self.time)
+        for reader, index in self.readers[number][output]:
+            self.cells[reader].queues[index].append(value)
+
+    # --- clock by clock
+
+    def run_clocked(self) -> Report:
+        """Every node that can fire does so once a cycle; tokens sent in a cycle can be taken in the next."""
+        while self.firings < self.max_firings:
+            steps = [(cell.number, step) for cell in self.cells if (step := self.plan(cell.number)) is not None
+                     and self.full_reader(cell.number, step) is None]
+            if not steps:
+                break
+            for number, step in steps:
+                self.carry_out(number, step)
+            self.time += 1
+        report = self.report()
+        report.cycles = self.time if report.done == 1 and report.deadlock is None else None
+        return report
+
+    # --- the report
+
+    def report(self) -> Report:
+        names = [node.name for node in self.graph.nodes]
+        report = Report(firings=self.firings, fault=self.fault, memories=self.memories)
+        report.results = [self.arrived[node][0] if self.arrived[node] else None for node in self.graph.results]
+        report.done = len(self.arrived[self.done])
+        report.residual = self.left_tokens()
+        report.unrest = [cell.node.name for cell in self.cells if cell.state is not REST]
+        report.wide = [names[number] for number in sorted(self.wide)]
+        for node, sent, taken in zip(self.graph.nodes, self.sent, self.taken, strict=True):
+            report.sent[node.name] = dict(zip(node.outputs, sent, strict=True))
+            report.taken[node.name] = dict(zip(node.inputs, taken, strict=True))
+        if self.fault is None:
+            report.deadlock = self.find_deadlock()
+        if self.trace:
+            for node, values, times in zip(self.graph.nodes, self.values, self.times, strict=True):
+                report.values.update((str(node.out(k)), tokens) for k, tokens in enumerate(values))
+                report.times.update((str(node.out(k)), when) for k, when in enumerate(times))
+        return report
+
+    def left_tokens(self) -> dict[str, int]:
+        left: dict[str, int] = {}
+        for source, node, index in self.graph.edges():
+            queue = self.cells[self.number[node]].queues[index]
+            if queue:
+                left[f"{source} -> {node.name}.{node.inputs[index]}"] = len(queue)
+        return left
+
+    def find_deadlock(self) -> str | None:
+        """What did not come, and why; None when every result and a done token came."""
+        if self.firings >= self.max_firings:
+            return f"no end after {self.firings:,} firings"
+        missing = [node for node in (*self.graph.results, self.done) if not self.arrived[node]]
+        if not missing:
+            return None
+        blocked = {}
+        for cell in self.cells:
+            step = self.plan(cell.number)
+            full = None if step is None else self.full_reader(cell.number, step)
+            if full is not None:
+                blocked[cell.node] = self.graph.nodes[full]
+        return find_culprit(missing[0], {cell.node: cell for cell in self.cells}, blocked)
+
+
+class _Order:
+    """The nodes that may be able to fire: each at most once, taken in turn or drawn at random."""
+
+    def __init__(self, size: int, random: random.Random | None):
+        self.random = random
+        self.waiting = deque(range(size))
+        self.drawn = list(range(size))
+        self.inside = [True] * size
+
+    def put(self, number: int) -> None:
+        if self.inside[number]:
+            return
+        self.inside[number] = True
+        (self.waiting if self.random is None else self.drawn).append(number)
+
+    def take(self) -> int | None:
+        if self.random is None:
+            if not self.waiting:
+                return None
+            number = self.waiting.popleft()
+        else:
+            if not self.drawn:
+                return None
+            place = int(self.random.random() * len(self.drawn))
+            self.drawn[place], self.drawn[-1] = self.drawn[-1], self.drawn[place]
+            number = self.drawn.pop()
+        self.inside[number] = False
+        return number
