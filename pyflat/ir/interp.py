@@ -1,7 +1,8 @@
 """The interpreter: runs a Function of any form on one lane of Python scalars.
 
 Structured functions run *strictly*: the first operation that cannot give Python's value raises LaneFault.
-Flat functions run *totally*: every operation gives a value, and the result says whether the lane is suspect.
+Flat and masked functions run *totally*: every operation gives a value, and the result says whether the lane is
+suspect; a suspect lane leaves every loop.
 `elementary` replaces the functions of accuracy LIBM and NUMPY, so that the interpreter can be compared bit for
 bit with any target; without it they are CPython's.
 """
@@ -31,7 +32,7 @@ from pyflat.ir.nodes import (
     Value,
     Yield,
 )
-from pyflat.ir.ops import PRIMITIVES, OutOfLane
+from pyflat.ir.ops import OPERATIONS, OutOfLane
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
 Elementary = Mapping[str, Callable[..., Any]]
@@ -65,10 +66,17 @@ def _wrap(value: int) -> int:
 
 
 def run(
-    fn: Function, args: Sequence[Any], *, elementary: Elementary | None = None, max_trips: int = 100_000
+    fn: Function,
+    args: Sequence[Any],
+    *,
+    elementary: Elementary | None = None,
+    max_trips: int = 100_000,
+    on_op: Callable[[Op, Any], None] | None = None,
 ) -> LaneResult:
-    """Run one lane. Raises LaneFault in the structured form, TripLimit when a loop does not end."""
-    machine = _Machine(fn.form == "flat", elementary or {}, max_trips)
+    """Run one lane; `on_op(op, value)` is called after each operation that gives a value.
+
+    Raises LaneFault in the structured form, TripLimit when a loop does not end."""
+    machine = _Machine(fn.total, elementary or {}, max_trips, on_op)
     for param, arg in zip(fn.params, args, strict=True):
         machine.env[param] = arg
     leave = machine.run_list(fn.body)
@@ -78,11 +86,18 @@ def run(
 
 
 class _Machine:
-    def __init__(self, total: bool, elementary: Elementary, max_trips: int):
+    def __init__(
+        self,
+        total: bool,
+        elementary: Elementary,
+        max_trips: int,
+        on_op: Callable[[Op, Any], None] | None = None,
+    ):
         self.env: dict[Value, Any] = {}
         self.total = total
         self.elementary = elementary
         self.max_trips = max_trips
+        self.on_op = on_op
         self.suspect = False
 
     def read(self, value: Value) -> Any:
@@ -94,6 +109,10 @@ class _Machine:
         for target, value in zip(targets, [self.read(v) for v in sources], strict=True):
             self.env[target] = value
 
+    def holds(self, cond: Value) -> bool:
+        """The condition of an If; in the masked form that is the test of a loop, which suspect lanes leave."""
+        return self.read(cond) and not self.suspect
+
     def run_list(self, items: list[Item]) -> Yield | Exit:
         for item in items:
             match item:
@@ -103,7 +122,7 @@ class _Machine:
                     if item.end is not None:
                         return self._leave(item.end)
                 case If():
-                    leave = self.run_list(item.then if self.read(item.cond) else item.orelse)
+                    leave = self.run_list(item.then if self.holds(item.cond) else item.orelse)
                     if isinstance(leave, Exit):
                         return leave
                     self.assign(item.results, leave.values)
@@ -146,7 +165,7 @@ class _Machine:
                 self.suspect = True
             return
         attrs = dict(op.attrs)
-        meaning = self.elementary.get(op.opcode, PRIMITIVES[op.opcode].python)
+        meaning = self.elementary.get(op.opcode, OPERATIONS[op.opcode].python)
         try:
             value = meaning(*args, **attrs)
             if op.kind is INT and not INT_MIN <= value <= INT_MAX:
@@ -158,3 +177,5 @@ class _Machine:
                 raise LaneFault(Fault(type(error).__name__, str(error))) from error
             value = attrs["table"][0] if op.opcode == "gather" else _DEFAULT[op.kind]
         self.env[op] = value
+        if self.on_op is not None:
+            self.on_op(op, value)

@@ -1,22 +1,113 @@
-"""Which operations of a flat function are needed, and where each value is used last."""
+"""Which values of a flat or masked function are needed, and where each value of a block is used last."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pyflat.ir.nodes import Op, Value
+from pyflat.ir.loops import LoopParts, has_loop, join_parts, take_apart
+from pyflat.ir.nodes import Block, Item, Loop, Op, Value, Yield
 
 
 def live_ops(ops: Sequence[Op], roots: Iterable[Value]) -> list[Op]:
-    """The operations that `roots` depend on, in order."""
+    """The operations of a block that `roots` and the `fault` operations among them depend on, in order."""
     needed: set[Value] = set(roots)
     kept = []
     for op in reversed(ops):
-        if op in needed:
+        if op in needed or op.opcode == "fault":
             kept.append(op)
             needed.update(op.args)
     kept.reverse()
     return kept
+
+
+def sliced(items: list[Item], roots: Sequence[Value]) -> list[Item]:
+    """The list of a flat or masked function without what neither `roots` nor a `fault` operation depend on; it yields
+    `roots`. A loop goes with all its results, parameters go one by one."""
+    if not has_loop(items):
+        (block,) = items
+        assert isinstance(block, Block)
+        return [Block(live_ops(block.ops, roots), Yield(roots))]
+    kept = _kept(items, needed_values(items, roots))
+    last = kept[-1]
+    assert isinstance(last, Block)
+    last.end = Yield(roots)
+    return kept
+
+
+def needed_values(items: list[Item], roots: Iterable[Value]) -> set[Value]:
+    """Everything that `roots` and the `fault` operations depend on, of loops also what decides when they end."""
+    feeds = _Feeds()
+    feeds.note_list(items, ())
+    waiting = [*roots, *feeds.effects]
+    needed: set[Value] = set()
+    while waiting:
+        value = waiting.pop()
+        if value not in needed:
+            needed.add(value)
+            waiting += value.args if isinstance(value, Op) else feeds.sources.get(value, ())
+    return needed
+
+
+class _Feeds:
+    """What each parameter and result of a loop may come from, and what faults depend on."""
+
+    def __init__(self) -> None:
+        self.sources: dict[Value, list[Value]] = {}
+        self.effects: list[Value] = []
+
+    def note_list(self, items: list[Item], tests: tuple[Value, ...]) -> None:
+        """`tests` are the conditions of the loops around the list."""
+        for item in items:
+            match item:
+                case Block():
+                    for op in item.ops:
+                        if op.opcode == "fault":
+                            self.effects += [op, *tests]
+                case Loop():
+                    self.note_loop(item, tests)
+
+    def note_loop(self, loop: Loop, tests: tuple[Value, ...]) -> None:
+        parts = take_apart(loop)
+        for param, init, after in zip(loop.params, loop.inits, parts.next, strict=True):
+            self.sources[param] = [init, after]
+        for result, value in zip(loop.results, parts.leave, strict=True):
+            self.sources[result] = [value, parts.go, *tests]
+        inside = (*tests, parts.go)
+        self.note_list(parts.header, inside)
+        self.note_list(parts.rest, inside)
+
+
+def _kept(items: list[Item], needed: set[Value]) -> list[Item]:
+    """The needed part of a list. A loop that goes leaves one block where there were two."""
+    kept: list[Item] = []
+    for item in items:
+        match item:
+            case Block():
+                ops = [op for op in item.ops if op in needed]
+                if kept and isinstance(kept[-1], Block):
+                    kept[-1] = Block([*kept[-1].ops, *ops], item.end)
+                else:
+                    kept.append(Block(ops, item.end))
+            case Loop():
+                loop = _kept_loop(item, needed)
+                if loop is not None:
+                    kept.append(loop)
+    return kept
+
+
+def _kept_loop(loop: Loop, needed: set[Value]) -> Loop | None:
+    parts = take_apart(loop)
+    results = [r for r in loop.results if r in needed]
+    if not results and parts.go not in needed:
+        return None
+    chosen = [k for k, param in enumerate(loop.params) if param in needed]
+    rest = _kept(parts.rest, needed)
+    last = rest[-1]
+    assert isinstance(last, Block)
+    last.end = Yield([parts.next[k] for k in chosen])
+    leave = [v for v, r in zip(parts.leave, loop.results, strict=True) if r in needed]
+    new = LoopParts(_kept(parts.header, needed), parts.go, rest, leave)
+    return join_parts(loop, [loop.params[k] for k in chosen], [loop.inits[k] for k in chosen], new, results)
 
 
 def last_uses(ops: Sequence[Op], roots: Iterable[Value]) -> list[list[Op]]:

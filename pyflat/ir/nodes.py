@@ -22,11 +22,13 @@ Invariants (all checked by `ir.validate`):
      a node is visible outside only through the node's results;
   5. every value is defined once, and its kind is the one that the operation table gives;
   6. the condition of an If is a bool;
-  7. in the flat form there is one block, no node, and no primitive that faults: faults are `fault` operations.
+  7. in the flat form there is one block, no node, and no primitive that faults: faults are `fault` operations;
+     in the masked form there are loops besides, all canonical (`ir.loops`), and no node but them and their tests;
+  8. what lanes do together (`lane_any`) stands under no varying predicate (`ir.uniform`).
 
 Strict and total. In the structured form an operation that cannot give Python's value raises (it is *strict*).
-In the flat form operations are *total*: they give some value and never trap, and a `fault` operation says for
-which lanes that value means nothing.
+In the flat and masked forms operations are *total*: they give some value and never trap, and a `fault` operation
+says for which lanes that value means nothing; such a lane leaves its loops, whatever their conditions say.
 """
 
 from __future__ import annotations
@@ -175,6 +177,10 @@ class Fault:
     span: Span | None = field(default=None, compare=False)
 
 
+TRIP_LIMIT = Fault("TripLimitError", "a loop did not end within max_trips trips")
+"""What a lane meets that is still in a loop when the loop has run as often as it may."""
+
+
 class Block:
     """Operations in order; `end` only on the last block of a control-flow list."""
 
@@ -229,7 +235,7 @@ Item = Block | If | Region | Loop
 
 
 class Function:
-    """A function: `params`, a body, and the kinds of its results. `form` is "structured" or "flat".
+    """A function: `params`, a body, and the kinds of its results. `form` is "structured", "flat" or "masked".
 
     The body's Yield and every `exit` to `label` carry the results.
     """
@@ -251,6 +257,11 @@ class Function:
         self.label = label
         self.result_kinds: tuple[Kind, ...] = tuple(result_kinds)
         self.form = form
+
+    @property
+    def total(self) -> bool:
+        """Operations give some value in every lane, and `fault` operations say where it means nothing."""
+        return self.form != "structured"
 
     @property
     def flat_block(self) -> Block:

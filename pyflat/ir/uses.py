@@ -1,35 +1,60 @@
-"""Reachability and copying in the flat form: what every pass over one block needs."""
+"""Copying and comparing operations: what every pass over the flat and masked forms needs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from pyflat.ir.nodes import Block, Const, Function, Op, Value, Yield
+from pyflat.ir.loops import all_ops, end_of, has_loop
+from pyflat.ir.nodes import Block, Const, End, Exit, Function, If, Item, Loop, Op, Region, Value, Yield
 from pyflat.ir.ops import COMMUTATIVE
 
 
-def live_ops(ops: Sequence[Op], roots: Iterable[Value]) -> set[Op]:
-    """The operations that `roots` and the `fault` operations among `ops` depend on, themselves included."""
-    needed: set[Value] = set(roots)
-    live: set[Op] = set()
-    for op in reversed(ops):
-        if op in needed or op.opcode == "fault":
-            live.add(op)
-            needed.update(op.args)
-    return live
-
-
 def results_of(fn: Function) -> list[Value]:
-    """The result leaves of a flat function."""
-    end = fn.flat_block.end
-    assert isinstance(end, Yield)
-    return end.values
+    """The result leaves of a flat or masked function."""
+    return end_of(fn.body).values
+
+
+def with_body(fn: Function, items: list[Item]) -> Function:
+    """A flat or masked function with the parameters of `fn` and another body."""
+    kinds = [value.kind for value in end_of(items).values]
+    form = "masked" if has_loop(items) else "flat"
+    return Function(fn.name, fn.params, items, fn.label, kinds, form)
 
 
 def with_block(fn: Function, ops: Sequence[Op], results: Sequence[Value]) -> Function:
-    """A flat function with the parameters of `fn` and another body; result kinds follow from `results`."""
-    kinds = [value.kind for value in results]
-    return Function(fn.name, fn.params, [Block(ops, Yield(results))], fn.label, kinds, fn.form)
+    """A flat function with the parameters of `fn` and these operations."""
+    return with_body(fn, [Block(ops, Yield(results))])
+
+
+def same_ops(a: list[Item], b: list[Item]) -> bool:
+    """The very same operations in the same places."""
+    first, second = list(all_ops(a)), list(all_ops(b))
+    return len(first) == len(second) and all(x is y for x, y in zip(first, second, strict=True))
+
+
+def rebuilt(items: list[Item], change: Callable[[Op], Op | None], read: Callable[[Value], Value]) -> list[Item]:
+    """A copy of a list: each operation changed (None: left out), in order, and every other operand read anew."""
+    return [_rebuilt(item, change, read) for item in items]
+
+
+def _rebuilt(item: Item, change: Callable[[Op], Op | None], read: Callable[[Value], Value]) -> Item:
+    match item:
+        case Block():
+            ops = [new for op in item.ops if (new := change(op)) is not None]
+            return Block(ops, item.end and _with_values(item.end, list(map(read, item.end.values))))
+        case If():
+            cond = read(item.cond)
+            return If(cond, rebuilt(item.then, change, read), rebuilt(item.orelse, change, read), item.results)
+        case Loop():
+            inits = list(map(read, item.inits))
+            body = rebuilt(item.body, change, read)
+            return Loop(item.label, item.again, item.params, inits, body, item.results)
+        case Region():
+            return Region(item.label, rebuilt(item.body, change, read), item.results)
+
+
+def _with_values(end: End, values: Sequence[Value]) -> End:
+    return Exit(end.label, values, end.fault) if isinstance(end, Exit) else Yield(values)
 
 
 def with_args(op: Op, args: Sequence[Value]) -> Op:

@@ -11,15 +11,18 @@ besides the letter of the list:
   5. values are defined once; kinds are those of the operation table, literals are of their kind, and attrs are
      what the operation takes;
   6. conditions of Ifs are bools;
-  7. the flat form is one block that ends in a Yield.
+  7. the flat form is one block that ends in a Yield; the masked form has canonical loops besides, and no If but
+     their tests; `canonical=True` asks for canonical loops and no other exit in the structured form;
+  8. `lane_any` stands where all lanes are (`ir.uniform`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from pyflat.errors import InternalError
+from pyflat.ir.loops import canonical_parts
 from pyflat.ir.nodes import (
     FAULT,
     Block,
@@ -38,18 +41,25 @@ from pyflat.ir.nodes import (
     Region,
     Value,
     Yield,
+    walk,
 )
-from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.ops import CONVERGENT, OPERATIONS
 from pyflat.ir.print import format_function
 from pyflat.ir.types import BOOL, VOID, Kind, kind_of
+from pyflat.ir.uniform import uniformity
 
-FORMS = ("structured", "flat")
+FORMS = ("structured", "flat", "masked")
 _ATTRS = {"gather": ("table",), "fault": ("fault",)}
 
 
-def validate(fn: Function) -> None:
-    """Raise InternalError, with the IR and the offending line, unless `fn` keeps every invariant."""
-    _Checker(fn).check()
+def validate(fn: Function, *, canonical: bool = False, uniform: Collection[Param] = ()) -> None:
+    """Raise InternalError, with the IR and the offending line, unless `fn` keeps every invariant; with `canonical`
+    also unless it is as `lower_exits` leaves it. `uniform` are the parameters that are the same in every lane."""
+    checker = _Checker(fn)
+    checker.check()
+    checker.check_convergence(uniform)
+    if canonical or fn.form == "masked":
+        checker.check_canonical()
 
 
 def broken(fn: Function, where: object, number: int, message: str) -> InternalError:
@@ -81,6 +91,32 @@ class _Checker:
         self.own(fn.label, fn, fn.result_kinds)
         self.define(fn.params, fn)
         self.check_list(fn.body, fn.result_kinds, fn)
+
+    def check_canonical(self) -> None:
+        """After the other checks: exits are those of canonical loops; in the masked form Ifs are their tests."""
+        tests: set[Item] = set()
+        for item in walk(self.fn.body):
+            if isinstance(item, Region):
+                raise self.error(item, 7, "there is a region")
+            if isinstance(item, Loop):
+                parts = canonical_parts(item)
+                if parts is None:
+                    raise self.error(item, 7, "the loop is not canonical")
+                tests.add(item.body[-2])
+        exits = {test.orelse[0] for test in tests if isinstance(test, If)}
+        for item in walk(self.fn.body):
+            if isinstance(item, If) and self.fn.form == "masked" and item not in tests:
+                raise self.error(item, 7, "the masked form has no if but the tests of loops")
+            if isinstance(item, Block) and isinstance(item.end, Exit) and item not in exits:
+                raise self.error(item.end, 7, "an exit that is not the one of its loop")
+
+    def check_convergence(self, uniform: Collection[Param]) -> None:
+        blocks = [item for item in walk(self.fn.body) if isinstance(item, Block)]
+        together = [(op, block) for block in blocks for op in block.ops if op.opcode in CONVERGENT]
+        divergent = uniformity(self.fn, uniform).divergent if together else ()
+        for op, block in together:
+            if block in divergent:
+                raise self.error(op, 8, f"{op.opcode} under a varying predicate: some lanes are not here")
 
     def own(self, label: Label, owner: object, takes: tuple[Kind, ...]) -> None:
         if label in self.owned:
@@ -152,7 +188,7 @@ class _Checker:
     def check_op(self, op: Op) -> None:
         for arg in op.args:
             self.check_use(arg, op)
-        row = PRIMITIVES.get(op.opcode)
+        row = OPERATIONS.get(op.opcode)
         if row is None:
             raise self.error(op, 5, f"there is no operation {op.opcode}")
         kinds = tuple(a.kind for a in op.args)

@@ -12,6 +12,10 @@ take an arm they give some value, and the select drops it. What a strict operati
 a `fault` operation under the predicate of its place: the conjunction of the conditions around it, made only
 where a fault needs it, and once.
 
+A canonical loop stays a loop, and its header and its rest become straight-line code like the rest of the function
+(the masked form). Lanes that do not come to it must not stay in it: its condition to go on gets the predicate of
+its place. In its rest every predicate starts anew, because only lanes that go on come there.
+
 A select with an undefined side is the other side, because no live lane reads the undefined one; selects that
 are boolean algebra (of flags, mostly) become it.
 """
@@ -21,12 +25,12 @@ from __future__ import annotations
 from pyflat.errors import InternalError
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
+from pyflat.ir.loops import LoopParts, end_of, has_loop, join_parts, take_apart
 from pyflat.ir.nodes import (
     FALSE,
     TRUE,
     Block,
     Const,
-    Exit,
     Fault,
     Function,
     If,
@@ -59,17 +63,19 @@ FAULT_TYPES = {
 
 
 def convert_ifs(fn: Function) -> Function:
-    """The flat form of an exit-free structured function: one block, total operations, faults as operations."""
-    if fn.form == "flat":
+    """The flat form of an exit-free structured function: one block, total operations, faults as operations; with
+    loops the masked form."""
+    if fn.total:
         return fn
     conversion = _Conversion()
     values = conversion.convert_list(fn.body, None)
     build = conversion.build
     build.end(Yield(values))
-    return Function(fn.name, fn.params, build.items, fn.label, fn.result_kinds, "flat")
+    form = "masked" if has_loop(build.items) else "flat"
+    return Function(fn.name, fn.params, build.items, fn.label, fn.result_kinds, form)
 
 
-PASS = Pass(convert_ifs, needs_gone=frozenset({Region, Exit, Loop}), removes=frozenset({If}))
+PASS = Pass(convert_ifs, needs_gone=frozenset({Region}))
 
 
 class _Predicate:
@@ -98,17 +104,20 @@ class _Conversion:
     def convert_list(self, items: list[Item], under: _Predicate | None) -> list[Value]:
         """Append the list's operations to the block; gives what the list yields."""
         for item in items:
-            match item:
-                case Block():
-                    for op in item.ops:
-                        self.convert_op(op, under)
-                    if item.end is not None:
-                        return [self.read(value) for value in item.end.values]
-                case If():
-                    self.convert_if(item, under)
-                case _:
-                    raise InternalError(f"convert_ifs found a {type(item).__name__}")
-        raise InternalError("control fell off a list without an end")
+            self.convert_item(item, under)
+        return [self.read(value) for value in end_of(items).values]
+
+    def convert_item(self, item: Item, under: _Predicate | None) -> None:
+        match item:
+            case Block():
+                for op in item.ops:
+                    self.convert_op(op, under)
+            case If():
+                self.convert_if(item, under)
+            case Loop():
+                self.convert_loop(item, under)
+            case Region():
+                raise InternalError("convert_ifs found a region")
 
     def convert_if(self, node: If, under: _Predicate | None) -> None:
         cond = self.read(node.cond)
@@ -120,6 +129,24 @@ class _Conversion:
         orelse = self.convert_list(node.orelse, _Predicate(under, cond, False))
         for result, a, b in zip(node.results, then, orelse, strict=True):
             self.stands_for[result] = self.select(cond, a, b, result.name)
+
+    def convert_loop(self, loop: Loop, under: _Predicate | None) -> None:
+        """What is made for one list is not seen beyond it: predicates before the loop, negations inside forgotten."""
+        parts = take_apart(loop)
+        reached = self.predicate(under)
+        inits = [self.read(value) for value in loop.inits]
+        outer = dict(self.negations)
+        with self.build.detached() as header:
+            for item in parts.header:
+                self.convert_item(item, under)
+            go = self.conjunction(reached, self.read(parts.go))
+            leave = [self.read(value) for value in parts.leave]
+            with self.build.detached() as rest:
+                after = self.convert_list(parts.rest, None)
+                self.build.end(Yield(after))
+        self.negations = outer
+        new = join_parts(loop, loop.params, inits, LoopParts(header, go, rest, leave), loop.results)
+        self.build.node(new)
 
     def convert_op(self, op: Op, under: _Predicate | None) -> None:
         args = [self.read(arg) for arg in op.args]

@@ -8,7 +8,7 @@ Before:                              After:
     %d = select %c, 0.0, %b : f8
     yield %d
 
-One forward pass over one block. Each operation whose operands are literals is evaluated by the operation
+One forward pass, into loops too. Each operation whose operands are literals is evaluated by the operation
 table's own Python function, if that returns a value of the right kind (an operation that raises stays, for its
 fault). Otherwise the exact identities of `ir.identities` and `ir.logic` are tried, then the intervals of
 `ir.intervals`, which decide comparisons and so remove the fault conditions that cannot hold. What becomes unused
@@ -26,31 +26,22 @@ from pyflat.ir.build import undefined
 from pyflat.ir.identities import simplify
 from pyflat.ir.intervals import Intervals
 from pyflat.ir.logic import is_undefined
-from pyflat.ir.nodes import FALSE, TRUE, Const, Function, If, Loop, Op, Region, Value
+from pyflat.ir.loops import LoopParts, join_parts, take_apart
+from pyflat.ir.nodes import FALSE, TRUE, Block, Const, Function, Item, Loop, Op, Region, Value, Yield
 from pyflat.ir.ops import PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, Kind, kind_of
-from pyflat.ir.uses import Key, Keys, results_of, with_args, with_block
+from pyflat.ir.uses import Key, Keys, same_ops, with_args, with_body
 from pyflat.passes.record import Pass
 
 
 def fold_constants(fn: Function, *, fold_elementary: bool = True) -> Function:
-    """`fn` in flat form with known operations folded; `fn` itself when there are none.
+    """`fn` in flat or masked form with known operations folded; `fn` itself when there are none.
 
     `fold_elementary` evaluates functions of the C library (accuracy LIBM) by CPython's; without it they are left
     to the target, whose own functions may differ in the last digits.
     """
-    folder = _Folder(fold_elementary)
-    for op in fn.flat_block.ops:
-        folder.visit(op)
-    old = results_of(fn)
-    results = [folder.mapped.get(v, v) for v in old]
-    if len(folder.ops) == len(fn.flat_block.ops) and all(map(_is, folder.ops, fn.flat_block.ops)):
-        return fn
-    return with_block(fn, folder.ops, results)
-
-
-def _is(a: object, b: object) -> bool:
-    return a is b
+    items = _Folder(fold_elementary).folded(fn.body)
+    return fn if same_ops(items, fn.body) else with_body(fn, items)
 
 
 class _Folder:
@@ -66,8 +57,31 @@ class _Folder:
         self.made: dict[Key, Op] = {}
         self.current: Op | None = None
 
+    def read(self, value: Value) -> Value:
+        return self.mapped.get(value, value)
+
+    def folded(self, items: list[Item]) -> list[Item]:
+        """A list with its operations folded. What is made inside a loop is not used again after it."""
+        done: list[Item] = []
+        for item in items:
+            match item:
+                case Block():
+                    self.ops = []
+                    for op in item.ops:
+                        self.visit(op)
+                    done.append(Block(self.ops, Yield(list(map(self.read, item.end.values))) if item.end else None))
+                case Loop():
+                    inits, made = list(map(self.read, item.inits)), dict(self.made)
+                    parts = take_apart(item)
+                    header = self.folded(parts.header)
+                    leave = list(map(self.read, parts.leave))
+                    new = LoopParts(header, self.read(parts.go), self.folded(parts.rest), leave)
+                    done.append(join_parts(item, item.params, inits, new, item.results))
+                    self.made = made
+        return done
+
     def visit(self, op: Op) -> None:
-        args = [self.mapped.get(a, a) for a in op.args]
+        args = list(map(self.read, op.args))
         if op.opcode == "fault":
             if not is_undefined(args[0]) and not (isinstance(args[0], Const) and not args[0].value):
                 self.ops.append(with_args(op, args))
@@ -145,4 +159,4 @@ def _literal(value: object, kind: Kind) -> Const | None:
     return Const(kind, value)
 
 
-PASS = Pass(fold_constants, needs_gone=frozenset({If, Loop, Region}))
+PASS = Pass(fold_constants, needs_gone=frozenset({Region}))

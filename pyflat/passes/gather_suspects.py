@@ -8,38 +8,136 @@ Before:                           gather_suspects:              drop_faults:
 
 `gather_suspects` makes the *fused* function of the engines: the result leaves and one more, the suspect bit,
 true in every lane where some fault condition holds. `drop_faults` leaves the values alone: what the text shows.
+
+A loop carries the bit in, on and out, and a suspect lane leaves it: its values mean nothing, so that its own
+condition need never become false. Loops of a function that nothing suspects are left as they are. Where trips are
+limited (`limit_trips`), one more leaf before the suspect bit says which lanes ran into the limit before anything
+else; they are suspect too.
 """
 
 from __future__ import annotations
 
-from pyflat.ir.nodes import FALSE, Const, Function, If, Loop, Op, Region, Value
+from collections.abc import Sequence
+
+from pyflat.ir.liveness import sliced
+from pyflat.ir.loops import LoopParts, all_ops, join_parts, take_apart
+from pyflat.ir.nodes import FALSE, TRIP_LIMIT, Block, Const, Function, Item, Loop, Op, Param, Region, Value, Yield
 from pyflat.ir.types import BOOL
-from pyflat.ir.uses import live_ops, results_of, with_block
+from pyflat.ir.uses import rebuilt, results_of, with_body
 from pyflat.passes.record import Pass
 
 
-def gather_suspects(fn: Function) -> Function:
-    """`fn` in flat form without fault operations and with one more bool result, the suspect bit, at the end."""
-    suspects = _Union()
-    seen: set[Value] = set()
-    for op in fn.flat_block.ops:
-        if op.opcode != "fault":
-            suspects.ops.append(op)
-        elif op.args[0] not in seen:
-            seen.add(op.args[0])
-            suspects.add(op.args[0])
-    results = [*results_of(fn), suspects.total()]
-    live = live_ops(suspects.ops, results)
-    return with_block(fn, [op for op in suspects.ops if op in live], results)
+def gather_suspects(fn: Function, *, limited: bool = False) -> Function:
+    """`fn` in flat or masked form without fault operations and with one more bool result, the suspect bit, at the
+    end; `limited`: before it one that says which lanes ran into a trip limit."""
+    bits = _Bits(_Union(), _Union())
+    items = _gathered(fn.body, bits)
+    last = items[-1]
+    assert isinstance(last, Block)
+    results = results_of(fn)
+    if limited:
+        results = [*results, bits.limited.total(last)]
+    results = [*results, bits.suspect.total(last)]
+    last.end = Yield(results)
+    return with_body(fn, sliced(items, results))
 
 
 def drop_faults(fn: Function) -> Function:
     """The values slice: `fn` without fault operations and what only they needed; `fn` itself when nothing goes."""
-    pure = [op for op in fn.flat_block.ops if op.opcode != "fault"]
-    live = live_ops(pure, results_of(fn))
-    if len(live) == len(fn.flat_block.ops):
-        return fn
-    return with_block(fn, [op for op in pure if op in live], results_of(fn))
+    pure = rebuilt(fn.body, lambda op: None if op.opcode == "fault" else op, lambda value: value)
+    items = sliced(pure, results_of(fn))
+    return fn if _count(items) == _count(fn.body) else with_body(fn, items)
+
+
+def _count(items: list[Item]) -> int:
+    return sum(1 for _ in all_ops(items))
+
+
+def _gathered(items: list[Item], bits: _Bits) -> list[Item]:
+    """A copy of a list in which fault operations are added to `bits`; its last block ends as before."""
+    done: list[Item] = []
+    block = Block()
+    for item in items:
+        match item:
+            case Block():
+                block = Block([], item.end)
+                done.append(block)
+                for op in item.ops:
+                    if op.opcode == "fault":
+                        bits.add(block, op)
+                    else:
+                        block.ops.append(op)
+            case Loop():
+                done.append(_gathered_loop(item, bits, block))
+    return done
+
+
+def _gathered_loop(loop: Loop, bits: _Bits, before: Block) -> Loop:
+    """`before` is the block before the loop. A bit that the loop can set is carried; one that it cannot is read."""
+    faults = [op for op in all_ops(loop.body) if op.opcode == "fault"]
+    parts = take_apart(loop)
+    suspect, limit = bits.suspect.total(before), bits.limited.total(before)
+    params, inits = list(loop.params), list(loop.inits)
+    inner = _Bits(_Union([suspect]), _Union([limit]))
+    carried: list[tuple[_Union, _Union]] = []
+    for here, there, init, kinds in ((bits.suspect, inner.suspect, suspect, faults),
+                                     (bits.limited, inner.limited, limit, list(filter(is_limit, faults)))):
+        if kinds:
+            params.append(Param(BOOL))
+            inits.append(init)
+            there.restart(params[-1])
+            carried.append((here, there))
+    header = _gathered(parts.header, inner)
+    end = header[-1]
+    assert isinstance(end, Block)
+    stopped = inner.suspect.total(end)
+    go = parts.go
+    if not _is_false(stopped):
+        end.ops.append(Op("not", (stopped,), BOOL))
+        end.ops.append(Op("and", (go, end.ops[-1]), BOOL))
+        go = end.ops[-1]
+    results, leave = list(loop.results), list(parts.leave)
+    after = [there.total(end) for _, there in carried]
+    for (here, _), value in zip(carried, after, strict=True):
+        leave.append(value)
+        results.append(Param(BOOL))
+        here.restart(results[-1])
+    inside = _Bits(_Union(), _Union())
+    rest = _gathered(parts.rest, inside)
+    last = rest[-1]
+    assert isinstance(last, Block)
+    unions = {id(inner.suspect): inside.suspect, id(inner.limited): inside.limited}
+    last.end = Yield([*parts.next, *[unions[id(there)].total(last) for _, there in carried]])
+    return join_parts(loop, params, inits, LoopParts(header, go, rest, leave), results)
+
+
+def is_limit(op: Op) -> bool:
+    """A fault operation that says that a lane ran into a trip limit."""
+    return bool(op.attr("fault") == TRIP_LIMIT)
+
+
+def _is_false(value: Value) -> bool:
+    return isinstance(value, Const) and not value.value
+
+
+class _Bits:
+    """The lanes that are suspect so far, and those of them whose first fault was a trip limit."""
+
+    def __init__(self, suspect: _Union, limited: _Union):
+        self.suspect = suspect
+        self.limited = limited
+
+    def add(self, block: Block, fault: Op) -> None:
+        cond = fault.args[0]
+        if is_limit(fault):
+            earlier = self.suspect.total(block)
+            first = cond
+            if not _is_false(earlier):
+                block.ops.append(Op("not", (earlier,), BOOL))
+                block.ops.append(Op("and", (cond, block.ops[-1]), BOOL))
+                first = block.ops[-1]
+            self.limited.add(block, first)
+        self.suspect.add(block, cond)
 
 
 class _Union:
@@ -49,30 +147,40 @@ class _Union:
     carry: a tree of logarithmic depth, in which at most logarithmically many bools are waiting at any place.
     """
 
-    def __init__(self) -> None:
-        self.ops: list[Op] = []
+    def __init__(self, conditions: Sequence[Value] = ()) -> None:
         self._waiting: list[tuple[int, Value]] = []
+        self._seen: set[Value] = set()
+        for condition in conditions:
+            self.restart(condition)
 
-    def add(self, cond: Value) -> None:
-        if isinstance(cond, Const) and not cond.value:
+    def restart(self, cond: Value) -> None:
+        """From now on `cond` stands for all that came before."""
+        self._waiting = [] if _is_false(cond) else [(1, cond)]
+
+    def add(self, block: Block, cond: Value) -> None:
+        if _is_false(cond) or cond in self._seen:
             return
+        self._seen.add(cond)
         size = 1
         while self._waiting and self._waiting[-1][0] == size:
-            cond = self._either(self._waiting.pop()[1], cond)
+            cond = _either(block, self._waiting.pop()[1], cond)
             size *= 2
         self._waiting.append((size, cond))
 
-    def total(self) -> Value:
+    def total(self, block: Block) -> Value:
+        """The OR so far, computed at the end of `block` if it is not yet."""
         if not self._waiting:
             return FALSE
         total = self._waiting.pop()[1]
         while self._waiting:
-            total = self._either(self._waiting.pop()[1], total)
+            total = _either(block, self._waiting.pop()[1], total)
+        self._waiting = [(1, total)]
         return total
 
-    def _either(self, a: Value, b: Value) -> Op:
-        self.ops.append(Op("or", (a, b), BOOL))
-        return self.ops[-1]
+
+def _either(block: Block, a: Value, b: Value) -> Op:
+    block.ops.append(Op("or", (a, b), BOOL))
+    return block.ops[-1]
 
 
-PASS = Pass(gather_suspects, needs_gone=frozenset({If, Loop, Region}))
+PASS = Pass(gather_suspects, needs_gone=frozenset({Region}))

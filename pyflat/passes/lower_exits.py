@@ -1,4 +1,4 @@
-"""Exits to live masks: after this pass control leaves a list only at its end.
+"""Exits to live masks: after this pass control leaves a list only at its end, and a loop only after its header.
 
 Before:                             After:
     region R -> y:                      t = x < 0
@@ -23,6 +23,12 @@ with the accumulators and without a mask. Two ways to go on after a node that so
 
 A raise becomes the operation `fault(True)` at its place; its lane is suspect and nothing that follows matters,
 so it is neither a way out nor a fall-through: the other ways decide what the join looks like.
+
+A loop becomes canonical (`ir.loops`): what its exits decide is carried to the header of the next iteration as
+parameters, a `live` flag and for each label that the body exits to the taken flag and the accumulators. Two ways
+again: where the body starts with a test that leaves the loop at once, that test is the loop's, `go = test and
+live`, and without other exits nothing is carried; elsewhere the header is empty and `go` is `live`.
+
 Algorithms: live masks as in the seed document on function flattening, the prose of Mesa's nir_lower_returns.
 """
 
@@ -31,8 +37,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pyflat.errors import FlattenError, InternalError, Span, refuse
-from pyflat.ir.build import undefined
+from pyflat.ir.build import results_like, undefined
+from pyflat.ir.flow import FlowFacts, LoopEntry, find_entry
+from pyflat.ir.loops import LoopParts, is_exit_free, join_parts
 from pyflat.ir.nodes import (
     FALSE,
     FAULT,
@@ -53,8 +60,6 @@ from pyflat.ir.nodes import (
     Region,
     Value,
     Yield,
-    child_lists,
-    walk,
 )
 from pyflat.ir.types import BOOL, VOID, Kind
 from pyflat.passes.record import Pass
@@ -67,12 +72,8 @@ MAX_LADDER_DEPTH = 60
 
 
 def lower_exits(fn: Function) -> Function:
-    """`fn` without Region and Exit. Raises FlattenError (flatten/while-unbounded) where it has a Loop."""
-    items = list(walk(fn.body))
-    loop = next((item for item in items if isinstance(item, Loop)), None)
-    if loop is not None:
-        raise _unbounded(fn, loop)
-    if not any(isinstance(item, Region) or (isinstance(item, Block) and isinstance(item.end, Exit)) for item in items):
+    """`fn` without Region, its loops canonical, without any other Exit."""
+    if is_exit_free(fn.body):
         return fn
     base = _Scope()
     lowering = _Lowering()
@@ -84,17 +85,7 @@ def lower_exits(fn: Function) -> Function:
     return Function(fn.name, fn.params, base.items, fn.label, fn.result_kinds, fn.form)
 
 
-PASS = Pass(lower_exits, removes=frozenset({Region, Exit, Loop}))
-
-
-def _unbounded(fn: Function, loop: Loop) -> FlattenError:
-    span = _first_span(loop.body)
-    return refuse("flatten/while-unbounded", f"a loop of {fn.name} stays a loop: its trip count depends on lanes", span)
-
-
-def _first_span(items: list[Item]) -> Span | None:
-    blocks = (item for item in walk(items) if isinstance(item, Block))
-    return next((op.origin.span for block in blocks for op in block.ops if op.origin and op.origin.span), None)
+PASS = Pass(lower_exits, removes=frozenset({Region}))
 
 
 @dataclass(slots=True)
@@ -138,15 +129,6 @@ class _Rest:
     rest: _Rest | None
 
 
-@dataclass(slots=True)
-class _Facts:
-    """Of a list in the input: the labels it exits to beyond itself, whether it falls through, its exiting nodes."""
-
-    labels: frozenset[Label]
-    falls: bool
-    rungs: int
-
-
 class _Scope:
     """A list under construction. A chunk has a live mask, and once it is closed a `join`."""
 
@@ -186,6 +168,32 @@ class _Join:
         return result
 
 
+@dataclass(slots=True)
+class _LoopFrame:
+    """A canonical loop under construction; `entered`: the test of its header leaves it while the lane is live."""
+
+    loop: Loop
+    params: list[Param]
+    inits: list[Value]
+    parts: LoopParts
+    live: Param | None
+    entered: bool
+
+    def carry(self, init: Value, after: Value, name: str, results: list[Param]) -> Param:
+        """A new result: the value that `after` had in the iteration that was the last one."""
+        param = Param(init.kind, name)
+        self.params.append(param)
+        self.inits.append(init)
+        self.parts.next.append(after)
+        return self.give(param, results)
+
+    def give(self, value: Value, results: list[Param]) -> Param:
+        """A new result: `value` as the header sees it when the loop is left."""
+        self.parts.leave.append(value)
+        results.append(Param(value.kind, value.name))
+        return results[-1]
+
+
 class _Lowering:
     """The state of one run: what stands for each value of the input, and which chunk defines it."""
 
@@ -193,7 +201,7 @@ class _Lowering:
         self.stands_for: dict[Value, Value] = {}
         self.chunk_of: dict[Value, _Scope] = {}
         self.results: dict[Label, Sequence[Param]] = {}
-        self.known_facts: dict[int, _Facts] = {}
+        self.facts = FlowFacts()
 
     # --- values
 
@@ -271,7 +279,7 @@ class _Lowering:
                         moved = _Rest(item.results, items, index, rest)
                     ways = self.lower_if(here, item, moved, own, depth)
                 case Loop():
-                    raise InternalError("loops are refused before")
+                    ways = self.lower_loop(here, item, depth)
             ended = moved is not None or isinstance(item, Block)
             if not ended and ways.fall is not None and not ways.exits:
                 continue
@@ -300,12 +308,7 @@ class _Lowering:
 
     def lower_region(self, here: _Scope, region: Region, depth: int) -> _Ways:
         self.results[region.label] = region.results
-        exits = self.lower_list(here, region.body, None, region.label, depth + 1).exits
-        left = exits.pop(region.label, None)
-        if left is None:
-            return _Ways(None, exits)
-        self.bind(region.results, left.values)
-        return _Ways(left.values, exits)
+        return self.left_by(region, self.lower_list(here, region.body, None, region.label, depth + 1).exits)
 
     def lower_if(self, here: _Scope, node: If, moved: _Rest | None, own: Label | None, depth: int) -> _Ways:
         """`moved` is what follows the node, when it goes into the arm that falls through."""
@@ -313,7 +316,7 @@ class _Lowering:
         scopes = _Scope(here), _Scope(here)
         ways: list[_Ways] = []
         for scope, items in zip(scopes, (node.then, node.orelse), strict=True):
-            follows = moved if self.facts(items).falls else None
+            follows = moved if self.facts.of(items).falls else None
             ways.append(self.lower_list(scope, items, follows, own if follows else None, depth + 1))
         then, orelse = ways
         join = _Join(cond, scopes[0].items, scopes[1].items)
@@ -330,6 +333,97 @@ class _Lowering:
         if not moved:
             self.bind(node.results, fall)
         return _Ways(fall, exits)
+
+    # --- loops
+
+    def lower_loop(self, here: _Scope, loop: Loop, depth: int) -> _Ways:
+        self.results[loop.label], self.results[loop.again] = loop.results, loop.params
+        inits = self.read_all(loop.inits)
+        facts = self.facts.of(loop.body)
+        if not facts.falls and loop.again not in facts.labels:
+            self.bind(loop.params, inits)
+            return self.left_by(loop, self.lower_list(here, loop.body, None, loop.again, depth + 1).exits)
+        params = results_like(loop.params)
+        self.bind(loop.params, params)
+        head = _Scope(here)
+        entry = find_entry(loop, self.facts)
+        live = None if entry is not None and not entry.leaves_later else Param(BOOL)
+        go, left = self.lower_entry(head, entry, live, depth)
+        rest = _Scope(head)
+        exits = self.lower_rest(rest, loop, entry, depth)
+        again = exits.pop(loop.again, None)
+        rest.block.end = Yield(again.values if again else [undefined(p.kind) for p in params])
+        parts = LoopParts(head.items, go, rest.items, left)
+        frame = _LoopFrame(loop, params, inits, parts, live, entry is not None)
+        if live is not None:
+            params.append(live)
+            inits.append(TRUE)
+            parts.next.append(again.flag if again else FALSE)
+        return self.close_loop(here, frame, exits)
+
+    def lower_entry(self, head: _Scope, entry: LoopEntry | None, live: Param | None, depth: int
+                    ) -> tuple[Value, list[Value]]:
+        """The header: the condition to go on, and what the loop gives where it is false though the lane is live."""
+        if entry is None:
+            assert live is not None
+            return live, []
+        for item in entry.header:
+            match item:
+                case Block():
+                    self.copy(item.ops, head)
+                case If():
+                    self.lower_if(head, item, None, None, depth + 1)
+                case Region():
+                    self.lower_region(head, item, depth + 1)
+                case Loop():
+                    self.lower_loop(head, item, depth + 1)
+        go = self.read(entry.test.cond)
+        if not entry.goes_on_if:
+            go = self.append(head, Op("not", (go,), BOOL))
+        if live is not None:
+            go = self.append(head, Op("and", (go, live), BOOL))
+        return go, self.read_all(entry.leave)
+
+    def lower_rest(self, rest: _Scope, loop: Loop, entry: LoopEntry | None, depth: int) -> dict[Label, _Left]:
+        if entry is None:
+            return self.lower_list(rest, loop.body, None, loop.again, depth + 1).exits
+        arm = entry.test.then if entry.goes_on_if else entry.test.orelse
+        after = _Rest(entry.test.results, loop.body, len(entry.header) + 1, None)
+        return self.lower_list(rest, arm, after, loop.again, depth + 1).exits
+
+    def close_loop(self, here: _Scope, frame: _LoopFrame, exits: dict[Label, _Left]) -> _Ways:
+        """Append the loop, with what its `exits` carry to the header; gives the ways after it."""
+        loop, entered = frame.loop, frame.entered
+        own = exits.pop(loop.label, None)
+        results = results_like(loop.results) if entered else []
+        fall: list[Value] | None = list(results) if entered else None
+        alive: Value | None = None
+        if own is not None:
+            alive = frame.give(frame.live, results) if entered and frame.live is not None else None
+            fall = [frame.carry(undefined(v.kind), v, v.name, results) for v in own.values]
+        sure = fall is None and len(exits) == 1
+        found: dict[Label, _Left] = {}
+        for label, left in exits.items():
+            flag = TRUE if sure else frame.carry(FALSE, left.flag, "", results)
+            values: list[Value] = [frame.carry(undefined(v.kind), v, v.name, results) for v in left.values]
+            found[label] = _Left(flag, values)
+        here.items += [join_parts(loop, frame.params, frame.inits, frame.parts, results), Block()]
+        for result in results:
+            self.place(result, here)
+        if fall is not None and alive is not None:
+            fall = [self.append(here, Op("select", (alive, a, b), b.kind, name=p.name))
+                    for a, b, p in zip(results, fall, loop.results, strict=False)]
+        if fall is not None:
+            self.bind(loop.results, fall)
+        return _Ways(fall, found)
+
+    def left_by(self, loop: Loop | Region, exits: dict[Label, _Left]) -> _Ways:
+        """The ways after a node of which `exits` include its own label."""
+        left = exits.pop(loop.label, None)
+        if left is None:
+            return _Ways(None, exits)
+        self.bind(loop.results, left.values)
+        return _Ways(left.values, exits)
 
     # --- exits
 
@@ -371,36 +465,8 @@ class _Lowering:
 
     def is_rung(self, node: If, items: list[Item], depth: int) -> bool:
         """One arm always exits, the other goes on: what follows can move into the other."""
-        then, orelse = self.facts(node.then), self.facts(node.orelse)
+        then, orelse = self.facts.of(node.then), self.facts.of(node.orelse)
         leaves = then if orelse.falls else orelse
         if then.falls == orelse.falls or not leaves.labels:
             return False
-        return depth < MAX_LADDER_DEPTH and self.facts(items).rungs <= MAX_RUNGS
-
-    def facts(self, items: list[Item]) -> _Facts:
-        known = self.known_facts.get(id(items))
-        if known is None:
-            known = self.known_facts[id(items)] = self.find_facts(items)
-        return known
-
-    def find_facts(self, items: list[Item]) -> _Facts:
-        labels: set[Label] = set()
-        rungs = 0
-        for item in items:
-            if isinstance(item, Block):
-                continue
-            inner = [self.facts(each) for each in child_lists(item)]
-            found = frozenset().union(*(each.labels for each in inner))
-            falls = any(each.falls for each in inner)
-            if isinstance(item, Region):
-                falls = falls or item.label in found
-                found -= {item.label}
-            labels |= found
-            rungs += bool(found)
-            if not falls:
-                return _Facts(frozenset(labels), False, rungs)
-        last = items[-1]
-        assert isinstance(last, Block)
-        if not isinstance(last.end, Exit):
-            return _Facts(frozenset(labels), True, rungs)
-        return _Facts(frozenset(labels | {last.end.label} - {FAULT}), False, rungs)
+        return depth < MAX_LADDER_DEPTH and self.facts.of(items).rungs <= MAX_RUNGS

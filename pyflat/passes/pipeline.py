@@ -1,6 +1,7 @@
 """The order of the passes, for each way out, as data.
 
-Way A (flat twins): structured IR without rolled loops -> one block of total operations and `fault` operations.
+Ways A and M (flat twins, masked loops): structured IR -> one block of total operations and `fault` operations, or
+where loops were kept the masked form: such blocks, and canonical loops of such blocks.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ FLATTEN: tuple[Pass, ...] = (
 
 
 def flatten_ir(fn: Function, on_pass: Callable[[str, Function], None] | None = None) -> Function:
-    """The flat form of a structured function; the results in its Yield, faults as operations.
+    """The flat or masked form of a structured function; the results in its Yield, faults as operations.
 
     `on_pass(name, function)` is called after each pass. With PYFLAT_VALIDATE=1 in the environment the function
-    is validated before the first pass and after each. Raises FlattenError where `fn` has a rolled loop, or
-    nests deeper than Python's recursion limit allows.
+    is validated before the first pass and after each. Raises FlattenError where `fn` nests deeper than Python's
+    recursion limit allows.
     """
     checked = os.environ.get("PYFLAT_VALIDATE") == "1"
     if checked:

@@ -7,24 +7,28 @@ Before:                              After:
     fault %c ZeroDivisionError()         yield %b
     yield %b
 
-A `fault` is always kept, with all that its condition needs: a dead store that raises still raises.
+A `fault` is always kept, with all that its condition needs: a dead store that raises still raises. A loop in which
+nothing can fault goes when none of its results is used.
 """
 
 from __future__ import annotations
 
-from pyflat.ir.nodes import Function, If, Loop, Region
-from pyflat.ir.uses import live_ops, results_of, with_block
+from pyflat.ir.liveness import sliced
+from pyflat.ir.loops import all_ops
+from pyflat.ir.nodes import Function, Item, Loop, Region, walk
+from pyflat.ir.uses import results_of, with_body
 from pyflat.passes.record import Pass
 
 
 def prune_dead(fn: Function) -> Function:
-    """`fn` in flat form without dead operations; `fn` itself when there are none."""
-    ops = fn.flat_block.ops
-    results = results_of(fn)
-    live = live_ops(ops, results)
-    if len(live) == len(ops):
-        return fn
-    return with_block(fn, [op for op in ops if op in live], results)
+    """`fn` in flat or masked form without dead operations, loops and loop parameters; `fn` itself without any."""
+    items = sliced(fn.body, results_of(fn))
+    return fn if _size(items) == _size(fn.body) else with_body(fn, items)
 
 
-PASS = Pass(prune_dead, needs_gone=frozenset({If, Loop, Region}))
+def _size(items: list[Item]) -> int:
+    loops = (item for item in walk(items) if isinstance(item, Loop))
+    return sum(1 for _ in all_ops(items)) + sum(1 + len(loop.params) + len(loop.results) for loop in loops)
+
+
+PASS = Pass(prune_dead, needs_gone=frozenset({Region}))

@@ -6,54 +6,62 @@ Before:                              After:
     %c = mul %a, %b : f8                 yield %c
     yield %c
 
-Global value numbering over one block: two operations are the same when operation, attrs and (already numbered)
-operands are; operands of commutative operations come in any order, `x > y` is `y < x`, literals are compared by
-their bits. The first one stays. When it is a temporary and a later one is the user's, it takes over the user's
-name and statement, so that the printed twin keeps the name. A `fault` is an effect and never merged.
+Global value numbering over one block, and over the blocks of loops inside it: two operations are the same when
+operation, attrs and (already numbered) operands are; operands of commutative operations come in any order, `x > y` is
+`y < x`, literals are compared by their bits. The first one stays. When it is a temporary and a later one is the
+user's, it takes over the user's name and statement, so that the printed twin keeps the name. A `fault` is an effect
+and never merged.
 """
 
 from __future__ import annotations
 
-from pyflat.ir.nodes import Function, If, Loop, Op, Region, Value
-from pyflat.ir.uses import Key, Keys, results_of, with_args, with_block
+from pyflat.ir.loops import take_apart
+from pyflat.ir.nodes import Block, Function, Item, Loop, Op, Region, Value
+from pyflat.ir.uses import Key, Keys, rebuilt, with_args, with_body
 from pyflat.passes.record import Pass
 
 
 def share_subexpressions(fn: Function) -> Function:
-    """`fn` in flat form without repeated computations; `fn` itself when there are none."""
-    ops = fn.flat_block.ops
-    leaders = _leaders(ops)
+    """`fn` in flat or masked form without repeated computations; `fn` itself when there are none."""
+    leaders: dict[Op, Op] = {}
+    _find_leaders(fn.body, leaders, {}, Keys())
     if not leaders:
         return fn
     named = _named_duplicates(leaders)
     mapped: dict[Value, Value] = {}
-    kept: list[Op] = []
-    for op in ops:
+
+    def read(value: Value) -> Value:
+        return mapped.get(value, value)
+
+    def change(op: Op) -> Op | None:
         if op in leaders:
-            mapped[op] = mapped.get(leaders[op], leaders[op])
-            continue
-        new = with_args(op, [mapped.get(a, a) for a in op.args])
+            mapped[op] = read(leaders[op])
+            return None
+        new = with_args(op, list(map(read, op.args)))
         if op in named:
             new = _renamed(new, named[op])
         if new is not op:
             mapped[op] = new
-        kept.append(new)
-    return with_block(fn, kept, [mapped.get(v, v) for v in results_of(fn)])
+        return new
+
+    return with_body(fn, rebuilt(fn.body, change, read))
 
 
-def _leaders(ops: list[Op]) -> dict[Op, Op]:
-    """For each operation that repeats an earlier one: the first of its kind."""
-    leaders: dict[Op, Op] = {}
-    first: dict[Key, Op] = {}
-    keys = Keys()
-    for op in ops:
-        if op.opcode == "fault":
-            continue
-        leader = first.setdefault(keys.key(op), op)
-        if leader is not op:
-            leaders[op] = leader
-            keys.merge(op, leader)
-    return leaders
+def _find_leaders(items: list[Item], leaders: dict[Op, Op], first: dict[Key, Op], keys: Keys) -> None:
+    """For each operation that repeats one seen from its place: the first of its kind. What a loop computes is seen
+    in that loop only."""
+    for item in items:
+        match item:
+            case Block():
+                for op in item.ops:
+                    leader = op if op.opcode == "fault" else first.setdefault(keys.key(op), op)
+                    if leader is not op:
+                        leaders[op] = leader
+                        keys.merge(op, leader)
+            case Loop():
+                parts, inside = take_apart(item), dict(first)
+                _find_leaders(parts.header, leaders, inside, keys)
+                _find_leaders(parts.rest, leaders, inside, keys)
 
 
 def _named_duplicates(leaders: dict[Op, Op]) -> dict[Op, Op]:
@@ -71,4 +79,4 @@ def _renamed(op: Op, donor: Op) -> Op:
     return copy
 
 
-PASS = Pass(share_subexpressions, needs_gone=frozenset({If, Loop, Region}))
+PASS = Pass(share_subexpressions, needs_gone=frozenset({Region}))

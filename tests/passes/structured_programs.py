@@ -1,8 +1,8 @@
 """Random structured functions that mostly return: IR-level fuzz for the passes.
 
-Every program is loop-free: nested Ifs, Regions, and unrolled loops (a Region of copies with break, and with a
-Region per copy for continue), with exits to any enclosing label, raises, and primitives that fault now and
-then. Differing values reach every exit, so that a wrong mask, arm or accumulator shows in the results.
+Nested Ifs, Regions, and unrolled loops (a Region of copies with break, and with a Region per copy for continue), with
+exits to any enclosing label, raises, and primitives that fault now and then; with `loops` also Loop nodes, which
+end after a few trips whatever their bodies do. Differing values reach every exit, so that a wrong mask, arm or accumulator shows in the results.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from pyflat.ir.build import Builder, const, results_like
 from pyflat.ir.interp import LaneFault, LaneResult, run
-from pyflat.ir.nodes import FAULT, Exit, Fault, Function, If, Label, Param, Region, Value, Yield
+from pyflat.ir.nodes import FAULT, Block, Exit, Fault, Function, If, Label, Loop, Param, Region, Value, Yield
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
 KINDS = (BOOL, INT, FLOAT, FLOAT)
@@ -43,7 +43,10 @@ FAULTY = (("truediv", FLOAT, FLOAT), ("sqrt", FLOAT), ("add", INT, INT), ("sub",
 class StructuredPrograms:
     """One program per seed: `StructuredPrograms(7).function()` is always the same function."""
 
-    def __init__(self, seed: int):
+    def __init__(self, seed: int, *, loops: bool = False):
+        self.loops = loops
+        self.first: dict[Label, Value] = {}
+        """Labels of loops: the counter that starts their next iteration."""
         self.random = random.Random(seed)
         self.build = Builder()
         self.labels: list[tuple[Label, tuple[Kind, ...]]] = []
@@ -88,13 +91,17 @@ class StructuredPrograms:
             self.op(scope)
             if depth and self.budget > 0 and r.random() < 0.6:
                 self.budget -= 1
-                r.choice((self.branch, self.branch, self.region, self.unrolled))(scope, depth - 1)
+                shapes = [self.branch, self.branch, self.region, self.unrolled, *[self.rolled] * 3 * self.loops]
+                r.choice(shapes)(scope, depth - 1)
         chance = r.random()
         if chance < 0.04:
             self.build.end(Exit(FAULT, (), Fault("ValueError", "raised")))
         elif chance < leave:
             label, kinds = r.choice(self.labels)
-            self.build.end(Exit(label, self.values(scope, kinds)))
+            values = self.values(scope, kinds)
+            if label in self.first:
+                values[0] = self.first[label]
+            self.build.end(Exit(label, values))
         else:
             self.build.end(Yield(self.values(scope, takes)))
 
@@ -149,6 +156,52 @@ class StructuredPrograms:
         results = results_like(carried)
         self.build.node(Region(label, body, results))
         scope += results
+
+    def rolled(self, scope: list[Value], depth: int) -> None:
+        """A Loop that counts its trips: left by a test near its start, by exits anywhere, and perhaps at its end."""
+        r = self.random
+        label, again = Label("loop"), Label("again")
+        kinds = tuple(r.choice(KINDS) for _ in range(r.randint(0, 2)))
+        carried = tuple(r.choice(KINDS) for _ in range(r.randint(0, 2)))
+        params = [Param(INT, "k"), *[Param(kind, "c") for kind in carried]]
+        inits = [const(0), *self.values(scope, carried)]
+        before, self.budget = self.budget, min(self.budget, 4)
+        with self.build.detached() as body:
+            inner = [*scope, *params]
+            if r.random() < 0.3:
+                self.fill_rest(inner, depth)
+            self.leave_after(inner, params[0], label, kinds)
+            self.first[again] = self.build.op("add", params[0], const(1))
+            self.labels += [(label, kinds), (again, (INT, *carried))]
+            self.fill_rest(inner, depth)
+            if r.random() < 0.3:
+                self.leave_after(inner, params[0], label, kinds)
+            self.build.end(Yield([self.first[again], *self.values(inner[-3:], carried)]))
+        del self.labels[-2:]
+        self.budget = before - 2
+        results = [Param(kind, r.choice(("", "r"))) for kind in kinds]
+        self.build.node(Loop(label, again, params, inits, body, results))
+        scope += results
+
+    def fill_rest(self, scope: list[Value], depth: int) -> None:
+        for _ in range(self.random.randint(1, 3)):
+            self.op(scope)
+            if depth and self.random.random() < 0.6:
+                self.budget -= 1
+                self.random.choice((self.branch, self.branch, self.region, self.rolled))(scope, depth - 1)
+
+    def leave_after(self, scope: list[Value], counter: Value, label: Label, kinds: Sequence[Kind]) -> None:
+        """Leave the loop when `counter` has come to a limit that differs from lane to lane, or to a few."""
+        r = self.random
+        over = self.build.op("ge", counter, const(r.choice((0, 1, 2, 4))))
+        if r.random() < 0.7:
+            over = self.build.op("or", over, self.value(scope, BOOL)) if r.random() < 0.5 else over
+        leaving = [Block([], Exit(label, self.values(scope, kinds)))]
+        going = [Block([], Yield())]
+        if r.random() < 0.5:
+            self.build.node(If(over, leaving, going))
+        else:
+            self.build.node(If(self.build.op("not", over), going, leaving))
 
 
 # --- comparing

@@ -268,7 +268,7 @@ func @f(%x: f8) -> (f8) structured @return {
   yield %y
 }
 """)
-    with pytest.raises(InternalError, match="Region"):
+    with pytest.raises(InternalError, match="region"):
         convert_ifs(fn)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pyflat.errors import FlattenError, Span
+from pyflat.errors import Span
 from pyflat.ir.build import Builder, const
 from pyflat.ir.nodes import Block, Exit, Function, If, Item, Label, Op, Origin, Param, Region, Yield, count_ops, walk
 from pyflat.ir.parse import parse_function
@@ -76,27 +76,6 @@ func @f(%x: f8, %c: b) -> (f8) structured @return {
 }
 """)
     assert lower_exits(fn) is fn
-
-
-def test_rolled_loops_are_refused() -> None:
-    fn = parse_function("""
-func @f(%x: f8) -> (f8) structured @return {
-  loop @loop again @next (%s: f8 = %x) {
-    %0 = gt %s, 4.0 : b
-    if %0 {
-      exit @loop %s
-    } else {
-      yield
-    }
-    %s.1 = add %s, 1.0 : f8
-    yield %s.1
-  } -> (%s.2: f8)
-  yield %s.2
-}
-""")
-    with pytest.raises(FlattenError) as caught:
-        lower_exits(fn)
-    assert caught.value.code == "flatten/while-unbounded"
 
 
 # --- ladders
