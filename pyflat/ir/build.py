@@ -12,7 +12,7 @@ from typing import Any
 
 from pyflat.errors import InternalError, refuse
 from pyflat.ir.nodes import Block, Const, End, If, Item, Loop, Op, Origin, Param, Region, Scalar, Value
-from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.types import BOOL, VOID, Kind, kind_of
 
 MAX_OPS = 2_000_000
@@ -57,7 +57,7 @@ class Builder:
     def op(self, opcode: str, *args: Value, kind: Kind | None = None, name: str = "", **attrs: Any) -> Op:
         """Append `opcode`; `kind` is needed only where the operands do not settle it (gather)."""
         kinds = tuple(a.kind for a in args)
-        row = PRIMITIVES[opcode]
+        row = OPERATIONS[opcode]
         result = kind if kind is not None and (kinds, kind) in row.signatures else row.result_kind(kinds)
         if result is None:
             raise InternalError(f"operation {opcode} does not take {', '.join(map(str, kinds))}")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from pyflat.ir.build import Builder, const
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.types import EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN
 
 Rule = Callable[[Builder, Op], Value | None]
@@ -21,7 +21,7 @@ RULES: dict[str, Rule] = {}
 
 def fault_condition(build: Builder, op: Op) -> Value | None:
     """The condition under which `op` (already appended to the builder) faults, None if it never does."""
-    rule = PRIMITIVES[op.opcode].faults
+    rule = OPERATIONS[op.opcode].faults
     return RULES[rule](build, op) if rule else None
 
 

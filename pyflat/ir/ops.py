@@ -214,5 +214,16 @@ def _raise_fault(cond: bool, fault: Any) -> None:
 _row("fault", ((_B, VOID),), _raise_fault)
 """Marks the lanes where the operand is true as faults; attr `fault` (a Fault) says which."""
 
+CONVERGENT: dict[str, Primitive] = {
+    "lane_any": Primitive("lane_any", ((_B, BOOL),), bool),
+}
+"""Operations that the lanes of a block do together, where all of them are (`ir.validate` checks it): the IR's own,
+which stand for no Python and which a target spells, if it knows them, where it runs lanes side by side.
+
+lane_any(b) is true in every lane if b is true in some lane. For one lane it is b itself: what `python` says."""
+
+OPERATIONS: dict[str, Primitive] = {**PRIMITIVES, **CONVERGENT}
+"""Every operation that the IR may hold."""
+
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 COMMUTATIVE = frozenset({"add", "mul", "and", "or", "xor", "eq", "ne"})

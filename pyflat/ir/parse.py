@@ -28,7 +28,7 @@ from pyflat.ir.nodes import (
     Value,
     Yield,
 )
-from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.types import VOID, Kind, kind_of
 
 
@@ -191,7 +191,7 @@ class _Parser:
         if name:
             self.expect("=")
         opcode = self.expect_kind("word")
-        if opcode not in PRIMITIVES:
+        if opcode not in OPERATIONS:
             raise ParseError(f"line {self.tokens[self.at - 1][2]}: there is no operation {opcode}")
         args = self.operands()
         attrs: list[tuple[str, Any]] = []
