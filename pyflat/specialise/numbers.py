@@ -325,6 +325,10 @@ def truth(s: Specialiser, value: Abstract) -> Static | Value:
             known = now(s, lambda: bool(value.value))
             assert isinstance(known, Static)
             return known
+        case Seq() if value.cls is np.ndarray:
+            if len(value.items) == 1:
+                return truth(s, value.items[0])
+            raise s.raised(ValueError)
         case Seq():
             return Static(bool(value.items))
         case ListRef() | DictRef():
@@ -352,6 +356,8 @@ def unary(s: Specialiser, opcode: str, value: Abstract) -> Abstract:
     if isinstance(value, Static):
         return now(s, lambda: _UNARY[opcode](value.value))
     kind = numeric_kind(value)
+    if isinstance(value, Seq) and value.cls is np.ndarray:
+        return Seq(np.ndarray, tuple(unary(s, opcode, item) for item in value.items))
     if kind is None:
         raise type_fault(s, value)
     number = to_kind(s, lane(value), INT) if kind is BOOL else lane(value)

@@ -14,7 +14,7 @@ import numpy as np
 
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
-from pyflat.specialise import calls, containers
+from pyflat.specialise import calls, containers, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane
@@ -62,6 +62,10 @@ def attribute(s: Specialiser, owner: Abstract, name: str, node: cst.CSTNode) -> 
             return s.split(owner, lambda v: attribute(s, v, name, node))
         case Static():
             return _static_attribute(s, owner, name, node)
+        case Seq() if owner.cls is np.ndarray and name in ("size", "shape", "ndim", "T"):
+            size = len(owner.items)
+            known: dict[str, Abstract] = {"size": Static(size), "shape": Static((size,)), "ndim": Static(1), "T": owner}
+            return known[name]
         case Seq() if name in getattr(owner.cls, "_fields", ()):
             return owner.items[owner.cls._fields.index(name)]  # type: ignore[attr-defined]
         case ObjRef():
@@ -177,7 +181,10 @@ def call_function(s: Specialiser, fn: types.FunctionType, args: Sequence[Abstrac
 
 
 def operate(s: Specialiser, opcode: str, dunder: str, a: Abstract, b: Abstract) -> Abstract | None:
-    """Operators on sequences, strings and objects; None when the operands are for arithmetic."""
+    """Operators on arrays, sequences, strings and objects; None when the operands are for arithmetic."""
+    both_known = isinstance(a, Static) and isinstance(b, Static)
+    if not both_known and (vectors.is_vector(a) or vectors.is_vector(b)) and s.build.origin is not None:
+        return vectors.operate(s, opcode, a, b, s.build.origin.node)
     for owner, other, name in ((a, b, dunder), (b, a, "__r" + dunder[2:])):
         found = method_of(owner, name)
         if found is not None and s.build.origin is not None:
@@ -206,7 +213,10 @@ def _sequence_like(s: Specialiser, owner: Abstract, items: list[Abstract]) -> Ab
 
 
 def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
-    """A comparison of numbers, tuples, strings or objects."""
+    """A comparison of numbers, arrays, tuples, strings or objects."""
+    both_known = isinstance(a, Static) and isinstance(b, Static)
+    if not both_known and (vectors.is_vector(a) or vectors.is_vector(b)):
+        return vectors.zip_elements(s, lambda x, y: num.compare(s, opcode, x, y), [a, b], node)
     if isinstance(a, Choice) and not num._is_number_choice(a):
         return s.split(a, lambda v: compare(s, opcode, v, b, node))
     if isinstance(b, Choice) and not num._is_number_choice(b):

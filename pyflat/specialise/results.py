@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from pyflat.errors import refuse
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, Op, Value
@@ -61,7 +63,7 @@ def _options(value: Abstract) -> list[Abstract]:
 
 def _parts(value: Abstract, state: State) -> _Parts | None:
     match value:
-        case Seq():
+        case Seq() if value.cls is not np.ndarray:
             return _Parts(value.cls, tuple(getattr(value.cls, "_fields", ())), value.items)
         case ListRef():
             return _Parts(list, (), state.heap[value])
@@ -86,8 +88,8 @@ def _shape(s: Specialiser, values: Sequence[tuple[Abstract, State]]) -> Shape:
     if records:
         return _record(s, records)
     first = options[0][0] if options else Static(None)
-    if isinstance(first, Static) and all(same_static(first, v) for v, _ in options):
-        return Fixed(first.value)
+    if isinstance(first, Static) and first.value is None and all(same_static(first, v) for v, _ in options):
+        return Fixed(None)
     raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
         f" or {describe(options[1][0])}" if len(options) > 1 else ""))
 

@@ -14,7 +14,7 @@ import libcst as cst
 
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Block, Exit, Loop, Param, Value, Yield
-from pyflat.ir.types import BOOL, INT, Kind, join_kinds
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind, join_kinds
 from pyflat.specialise import containers, expressions, statements
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import ControlLeft, LoopScope, Scope, Specialiser
@@ -139,6 +139,8 @@ def _parameter(s: Specialiser, start: Abstract, shape: Any, name: str, pairs: li
         pairs.append((param, init))
         return param
     tag, *rest = shape
+    if tag == "mixed":
+        return _mixed_parameter(s, start, name, pairs)
     if tag == "seq":
         assert isinstance(start, Static | Seq)
         items = containers.sequence_items(s, start, node) or ()
@@ -152,11 +154,34 @@ def _parameter(s: Specialiser, start: Abstract, shape: Any, name: str, pairs: li
     return Choice(bound, inner, rest[1])
 
 
+MIXED = ("mixed",)
+"""The shape of a variable that is an int in some iterations and a float in others: both, and which."""
+
+
+def _mixed_parameter(s: Specialiser, start: Abstract, name: str, pairs: list[tuple[Param, Value]]) -> Abstract:
+    params = [Param(BOOL, ""), Param(INT, name), Param(FLOAT, name)]
+    pairs += zip(params, _mixed_parts(s, start), strict=True)
+    return Choice(params[0], params[1], params[2])
+
+
+def _mixed_parts(s: Specialiser, value: Abstract) -> tuple[Value, Value, Value]:
+    """(is an int, the int, the float); the part that does not hold is zero."""
+    if isinstance(value, Choice):
+        ways = zip(_mixed_parts(s, value.then), _mixed_parts(s, value.orelse), strict=True)
+        is_int, whole, real = (s.build.op("select", value.cond, a, b) for a, b in ways)
+        return is_int, whole, real
+    if numeric_kind(value) is FLOAT:
+        return const(False), const(0), lane(value)
+    return const(True), num.to_kind(s, lane(value), INT), const(0.0)
+
+
 def _zero(shape: Any) -> Abstract:
     if isinstance(shape, Kind):
         return Static({"b": False, "i8": 0, "f8": 0.0}[shape.value])
     if shape[0] == "maybe":
         return _zero(shape[1])
+    if shape == MIXED:
+        return Static(0)
     return Seq(shape[1], tuple(_zero(x) for x in shape[2]))
 
 
@@ -232,7 +257,7 @@ def _shape_of(s: Specialiser, value: Abstract, name: str, node: Any) -> Any:
         return kind
     if isinstance(value, Choice) and num._is_number_choice(value):
         a, b = _shape_of(s, value.then, name, node), _shape_of(s, value.orelse, name, node)
-        return join_kinds(a, b)
+        return _join_kind(s, a, b, name, node)
     if isinstance(value, Seq) or isinstance(value, Static) and isinstance(value.value, tuple):
         items = containers.sequence_items(s, value, node) or ()
         cls = value.cls if isinstance(value, Seq) else tuple
@@ -244,8 +269,9 @@ def _shape_of(s: Specialiser, value: Abstract, name: str, node: Any) -> Any:
 def _join_kind(s: Specialiser, a: Any, b: Any, name: str, node: Any) -> Any:
     if a is None or a == b:
         return b
-    if isinstance(a, Kind) and isinstance(b, Kind):
-        return join_kinds(a, b)
+    numbers = [x for x in (a, b) if isinstance(x, Kind) or x == MIXED]
+    if len(numbers) == 2:
+        return join_kinds(a, b) if FLOAT not in numbers and MIXED not in numbers else MIXED
     if isinstance(a, tuple) and isinstance(b, tuple) and a[:2] == b[:2] and len(a[2]) == len(b[2]):
         return (a[0], a[1], tuple(_join_kind(s, x, y, name, node) for x, y in zip(a[2], b[2], strict=True)))
     raise s.refuse("flatten/mixed-join", f"{name!r} changes its shape in a loop that cannot be unrolled", node)
@@ -283,6 +309,10 @@ def _operands(s: Specialiser, way: Way, param: Abstract, value: Abstract, out: l
             parts = containers.sequence_items(s, value) or ()
             for inner, part in zip(param.items, parts, strict=True):
                 _operands(s, way, inner, part, out)
+        case Choice() if isinstance(param.orelse, Param) and isinstance(param.then, Param):
+            with s.build.detached() as items:
+                out += _mixed_parts(s, value)
+            _add_to_block(way.block, items)
         case Choice():
             bound, payload = _bound_part(s, way, value, param)
             out.append(bound)
@@ -310,7 +340,11 @@ def _in_block(s: Specialiser, block: Block, make: Callable[[], Value]) -> Value:
     """Build operations at the end of a block whose list is already closed."""
     with s.build.detached() as items:
         value = make()
+    _add_to_block(block, items)
+    return value
+
+
+def _add_to_block(block: Block, items: list[Any]) -> None:
     for item in items:
         assert isinstance(item, Block)
         block.ops.extend(item.ops)
-    return value

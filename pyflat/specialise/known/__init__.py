@@ -13,7 +13,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
-from pyflat.specialise import calls, containers, library, objects
+from pyflat.specialise import calls, containers, library, objects, vectors
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known import arithmetic, sequences
 from pyflat.specialise.known.methods import method
@@ -77,6 +77,9 @@ def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTN
                 if isinstance(value, list | set):
                     s.guards.members(value)
             return now(s, lambda: fn(*args, **named))
+    if isinstance(fn, np.ufunc) and any(vectors.is_vector(v) for v in arguments.positional):
+        return vectors.zip_elements(
+            s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), {}), node), arguments.positional, node)
     for position, value in enumerate(arguments.positional):
         if isinstance(value, Choice) and (fn not in _ALWAYS or fn in _WHOLE):
             return _split_call(s, fn, arguments, position, value, node)
@@ -137,6 +140,7 @@ _HANDLERS: dict[Any, Handler] = {
     np.logical_or: arithmetic.logical("or"), np.logical_xor: arithmetic.logical("xor"),
     np.logical_not: arithmetic.logical_not, np.float64: arithmetic.float_, np.int64: arithmetic.int_,
     np.bool_: arithmetic.bool_, np.asarray: arithmetic.array, np.array: arithmetic.array,
+    np.sum: arithmetic.np_sum, np.dot: arithmetic.np_dot,
 }
 _MATH_1 = ("sqrt", "exp", "expm1", "exp2", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
            "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "gamma", "lgamma", "isnan",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import libcst as cst
+import numpy as np
 
 from pyflat.ir.build import const
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.specialise import calls, containers, objects
+from pyflat.specialise import calls, containers, objects, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known.support import (
@@ -158,10 +159,32 @@ def np_round(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> A
 
 
 def array(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    """np.array and np.asarray of a number or of a flat sequence of numbers."""
     (value,) = arguments.positional[:1]
+    if arguments.named.keys() - {"dtype", "copy"} or not _is_float64(arguments.named.get("dtype")):
+        raise s.refuse("flatten/not-yet", "these options of np.array", node)
+    if numeric_kind(value) is not None or vectors.is_vector(value):
+        return value
+    return vectors.make(s, containers.items_now(s, value, node), node)
+
+
+def _is_float64(dtype: Abstract | None) -> bool:
+    return dtype is None or isinstance(dtype, Static) and dtype.value in (None, float, np.float64, "float64")
+
+
+def np_sum(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    (value,) = only(s, arguments, node, 1, 1)
     if numeric_kind(value) is not None:
         return value
-    raise s.refuse("flatten/not-yet", "an array made from lane values", node, help="use a tuple or a list")
+    return vectors.total(s, value if vectors.is_vector(value) else array(s, arguments, node), node)
+
+
+def np_dot(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    """The products added in pairwise order: within the accuracy of NumPy's functions, not its bits (BLAS)."""
+    a, b = only(s, arguments, node, 2, 2)
+    if not (vectors.is_vector(a) or vectors.is_vector(b)):
+        return num.binary(s, "mul", a, b)
+    return vectors.operate(s, "matmul", a, b, node)
 
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import libcst as cst
+import numpy as np
 
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
-from pyflat.specialise import calls, containers, library, objects
+from pyflat.specialise import calls, containers, library, objects, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known.sequences import sort_lanes
@@ -22,6 +23,7 @@ from pyflat.specialise.values import (
     DictRef,
     Lazy,
     ListRef,
+    Seq,
     Static,
     Text,
 )
@@ -43,6 +45,8 @@ def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.C
             return _find(s, containers.items_now(s, receiver, node), name, arguments, node)
         case Text():
             return Text()
+        case Seq() if receiver.cls is np.ndarray:
+            return _vector_method(s, receiver, name, arguments, node)
         case Value() if name == "is_integer" and receiver.kind is FLOAT:
             return calls.call(s, Static(library.is_integer), calls.Arguments([receiver], {}), node)
         case Value() if name == "bit_length" and receiver.kind is not FLOAT:
@@ -53,6 +57,20 @@ def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.C
             cls = receiver.cls  # type: ignore[union-attr]
             items = dict(zip(cls._fields, receiver.items, strict=True))  # type: ignore[union-attr]
             return calls.call(s, Static(cls), calls.Arguments([], {**items, **arguments.named}), node)
+    return None
+
+
+def _vector_method(s: Specialiser, vector: Seq, name: str, arguments: calls.Arguments, node: cst.CSTNode
+                   ) -> Abstract | None:
+    if arguments.positional or arguments.named:
+        return None
+    match name:
+        case "sum":
+            return vectors.total(s, vector, node)
+        case "copy":
+            return vector
+        case "tolist":
+            return containers.new_list(s, vector.items)
     return None
 
 
