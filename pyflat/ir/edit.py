@@ -62,10 +62,15 @@ class Editing:
         self.cfg = Cfg(fn)
         self._pieces: list[Extracted] = []
 
+    @property
+    def dangling(self) -> list[Extracted]:
+        """The extracted pieces that were neither reinserted nor deleted."""
+        return [piece for piece in self._pieces if not piece.settled]
+
     def close(self) -> None:
-        dangling = sum(not piece.settled for piece in self._pieces)
-        if dangling:
-            raise InternalError(f"{dangling} extracted lists of {self.fn.name} were neither reinserted nor deleted")
+        """Editing is done: raises InternalError when a piece is left dangling."""
+        if self.dangling:
+            raise InternalError(f"{len(self.dangling)} extracted lists of {self.fn.name} are left dangling")
 
     # --- operations
 
@@ -105,6 +110,7 @@ class Editing:
         """End the list at the cursor; what followed in the list is deleted."""
         block, _ = self.locate(cursor)
         items = self.tree.list_of[block]
+        _check_end(end, yielded_to(self.tree.owner(block)), self.tree.open_labels(block))
         self.delete(self.extract(cursor, end_of(items)), undefine=undefine)
         last = items[-1]
         assert isinstance(last, Block)
