@@ -1,0 +1,226 @@
+"""Translation validation: proofs, counterexamples for wrong passes, and honest limits."""
+
+import builtins
+import colorsys
+import math
+import subprocess
+import sys
+
+import pytest
+
+from pyflat.ir.nodes import Block, Const, Function, Op, Yield
+from pyflat.ir.parse import parse_function
+from pyflat.ir.types import FLOAT
+from pyflat.passes import pipeline
+from pyflat.passes.record import Pass
+from tests.runtime import functions as f
+
+pytest.importorskip("z3")
+from pyflat.prove import compare, prove
+
+
+def early(x, y):
+    if x > y and not x < 0.0:
+        return x * y + 1.0
+    for i in range(3):
+        if x * i > y:
+            break
+        y = y - x
+    return y
+
+
+def whole(n: int, m: int):
+    if m == 0:
+        return 0
+    k = n // m
+    if k % 2 == 1:
+        k = k + n * 3
+    return k << 2
+
+
+def helped(x):
+    return root(x) if x > 1.0 else root(-x)
+
+
+def root(a):
+    if a < 0:
+        raise ValueError("negative")
+    return math.sqrt(a) + math.exp(a)
+
+
+def looked_up(i: int):
+    return (1.0, 2.0, 4.0, 8.0)[i] if i < 4 else -1.0
+
+
+@pytest.mark.parametrize("fn", [early, whole, helped, looked_up, f.ordered, f.checked, f.product, f.modular, colorsys.rgb_to_hsv,
+                                colorsys.hsv_to_rgb, colorsys.rgb_to_hls, colorsys.hls_to_rgb])
+def test_functions_that_are_proved(fn):
+    answer = prove(fn, seconds=30.0)
+    assert answer.verdict == "proved", str(answer)
+
+
+def test_what_is_claimed_is_said():
+    assert str(prove(f.inverse)) == ("inverse: proved: for all arguments (x: float) each lane is suspect or has the value of its path "
+                                     "(whatever truediv compute)")
+    assert "(n: int, m: int)" in prove(whole).reason
+    assert "(x: int)" in prove(f.inverse, kinds="i8").reason
+
+
+# --- wrong passes
+
+
+def changed(fn: Function, edit) -> Function:
+    """A flat function with each operation replaced by what `edit(op, args)` gives (an Op, another value, or None)."""
+    made, ops = {}, []
+    for op in fn.flat_block.ops:
+        args = [made.get(a, a) for a in op.args]
+        new = edit(op, args)
+        if new is None:
+            new = Op(op.opcode, args, op.kind, name=op.name, attrs=op.attrs, origin=op.origin)
+        if isinstance(new, Op):
+            ops.append(new)
+        made[op] = new
+    return Function(fn.name, fn.params, [Block(ops, Yield([made.get(v, v) for v in fn.flat_block.end.values]))], fn.label,
+                    fn.result_kinds, fn.form)
+
+
+def swap_arms(fn):
+    return changed(fn, lambda op, a: Op("select", (a[0], a[2], a[1]), op.kind) if op.opcode == "select" else None)
+
+
+def sum_for_difference(fn):
+    return changed(fn, lambda op, a: Op("sub", a, op.kind) if op.opcode == "add" and op.kind is FLOAT else None)
+
+
+def lose_faults(fn):
+    return changed(fn, lambda op, a: a[0] if op.opcode == "fault" else None)
+
+
+def negate_comparisons(fn):
+    """not (x > t) as x <= t, which is wrong for nan."""
+    def edit(op, a):
+        if op.opcode == "not" and isinstance(a[0], Op) and a[0].opcode == "gt":
+            return Op("le", a[0].args, op.kind)
+        return None
+    return changed(fn, edit)
+
+
+def times_zero(fn):
+    def edit(op, a):
+        zero = op.opcode == "mul" and op.kind is FLOAT and any(isinstance(v, Const) and v.value == 0.0 for v in a)
+        return Const(FLOAT, 0.0) if zero else None
+    return changed(fn, edit)
+
+
+def add_zero(fn):
+    """x + 0.0 as x, which is wrong for -0.0."""
+    def edit(op, a):
+        zero = op.opcode == "add" and op.kind is FLOAT and isinstance(a[1], Const) and repr(a[1].value) == "0.0"
+        return a[0] if zero else None
+    return changed(fn, edit)
+
+
+def unordered(x, y):
+    return not x > y
+
+
+def nan_kept(x, y):
+    a = x + 0.0
+    b = y * 0.0
+    return a if not x > y else b + 2.0
+
+
+@pytest.mark.parametrize(("wrong", "fn"), [
+    (swap_arms, f.ordered), (swap_arms, early), (sum_for_difference, early), (lose_faults, f.inverse), (lose_faults, helped),
+    (lose_faults, f.product), (negate_comparisons, unordered), (times_zero, nan_kept), (add_zero, nan_kept),
+])
+def test_a_wrong_pass_gives_a_counterexample(wrong, fn, monkeypatch):
+    monkeypatch.setattr(pipeline, "FLATTEN", (*pipeline.FLATTEN[:2], Pass(wrong), *pipeline.FLATTEN[2:]))
+    answer = prove(fn, kinds="i8,i8" if fn is f.product else None)
+    assert answer.verdict == "counterexample", str(answer)
+    assert set(answer.arguments) == set(fn.__code__.co_varnames[:fn.__code__.co_argcount])
+    assert "the path" in answer.reason
+    assert "the flat form" in answer.reason
+
+
+def test_a_counterexample_shows_both_values(monkeypatch):
+    monkeypatch.setattr(pipeline, "FLATTEN", (*pipeline.FLATTEN[:2], Pass(lose_faults), *pipeline.FLATTEN[2:]))
+    answer = prove(f.inverse)
+    assert answer.arguments["x"] == 0.0
+    assert "the path raises ZeroDivisionError" in str(answer)
+
+
+# --- forms compared directly
+
+IDENTITY = "func @f(%x: f8) -> (f8) structured @return {{\n  %0 = {op} : f8\n  yield %0\n}}\n"
+RESULT = "func @f(%x: f8) -> (f8) flat @return {{\n  {lines}\n}}\n"
+
+
+def pair(op, lines):
+    return parse_function(IDENTITY.format(op=op)), parse_function(RESULT.format(lines="\n  ".join(lines)))
+
+
+@pytest.mark.parametrize(("op", "lines", "verdict"), [
+    ("mul %x, 1.0", ["yield %x"], "proved"),
+    ("mul %x, 2.0", ["%0 = add %x, %x : f8", "yield %0"], "proved"),
+    ("add %x, 0.0", ["yield %x"], "counterexample"),
+    ("add %x, -0.0", ["yield %x"], "proved"),
+    ("sub %x, %x", ["yield 0.0"], "counterexample"),
+    ("neg %x", ["%0 = sub 0.0, %x : f8", "yield %0"], "counterexample"),
+    ("neg %x", ["%0 = sub -0.0, %x : f8", "yield %0"], "proved"),
+    ("atan %x", ["%0 = atan %x : f8", "yield %0"], "proved"),
+    ("atan %x", ["%0 = tanh %x : f8", "yield %0"], "counterexample"),
+    ("abs %x", ["%0 = lt %x, 0.0 : b", "%1 = neg %x : f8", "%2 = select %0, %1, %x : f8", "yield %2"], "counterexample"),
+])
+def test_identities_of_floats(op, lines, verdict):
+    answer = compare("f", *pair(op, lines))
+    assert answer.verdict == verdict, str(answer)
+
+
+def test_what_the_c_library_computes_is_outside():
+    structured, flat = pair("atan %x", ["%0 = neg %x : f8", "%1 = atan %0 : f8", "%2 = neg %1 : f8", "yield %2"])
+    answer = compare("f", structured, flat)
+    assert str(answer) == ("f: outside the provable part, because it depends on what atan compute, of which z3 knows nothing")
+
+
+def test_a_question_that_is_too_hard_is_outside():
+    structured, flat = pair("truediv %x, 3.0", ["%0 = mul %x, 5.0 : f8", "%1 = truediv %0, 15.0 : f8", "%2 = select true, %1, %0 : f8",
+                                                "yield %2"])
+    answer = compare("f", structured, flat, seconds=0.001)
+    assert answer.verdict == "outside"
+    assert answer.reason == "z3 did not decide it in 0.001 s"
+
+
+def test_refused_functions_are_outside():
+    answer = prove(lambda x: print(x))
+    assert answer.verdict == "outside"
+    assert answer.reason.startswith("the function is refused: ")
+
+
+def test_large_tables_are_outside():
+    table = tuple(float(i) for i in range(1000))
+    answer = prove(lambda i: table[i], kinds="i8")
+    assert str(answer).endswith("because a table of 1000 items is indexed by a lane value")
+
+
+def test_options_are_checked():
+    with pytest.raises(TypeError, match="unknown option"):
+        prove(f.inverse, targt="numpy")
+
+
+def test_without_z3(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args):
+        if name == "z3":
+            raise ImportError(name)
+        return real(name, *args)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"pip install 'pyflat\[prove\]'"):
+        prove(f.inverse)
+
+
+def test_importing_the_package_does_not_load_z3():
+    code = "import sys, pyflat.prove; sys.exit('z3' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
