@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyflat.api import Flattened, flatten, twin
     from pyflat.errors import FlattenError, InternalError
-    from pyflat.faults import Failure, Faults, LaneError
+    from pyflat.faults import Failure, Faults, LaneError, TripLimitError
     from pyflat.replay import PerformanceWarning
     from pyflat.settings import Options, options, set_defaults
     from pyflat.twins import Twin
@@ -37,6 +37,7 @@ __all__ = [
     "LaneError",
     "Options",
     "PerformanceWarning",
+    "TripLimitError",
     "Twin",
     "flatten",
     "options",
@@ -46,8 +47,8 @@ __all__ = [
 
 _HOME = {
     "Failure": "faults", "Faults": "faults", "FlattenError": "errors", "Flattened": "api", "InternalError": "errors",
-    "LaneError": "faults", "Options": "settings", "PerformanceWarning": "replay", "Twin": "twins", "flatten": "api",
-    "options": "settings", "set_defaults": "settings", "twin": "api",
+    "LaneError": "faults", "Options": "settings", "PerformanceWarning": "replay", "TripLimitError": "faults",
+    "Twin": "twins", "flatten": "api", "options": "settings", "set_defaults": "settings", "twin": "api",
 }
 
 

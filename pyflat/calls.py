@@ -68,15 +68,16 @@ class Caller:
         if options.errors == "nan":
             require_nan(built.result)
         lanes = prepare(call)
-        leaves, suspect = built.engine(lanes.inputs, lanes.count)
+        ran = built.run(lanes.inputs, lanes.count)
+        leaves, suspect = ran.leaves, ran.suspect
         if lanes.suspect is not None:
             suspect = lanes.suspect if suspect is None else suspect | lanes.suspect
         replayed = 0
         faults: Faults | None = None
         try:
             if suspect is not None and suspect.any():
-                replayed = int(suspect.sum())
-                replay = Replay(self.callee, self.parameters, call, lanes, built.result)
+                replayed = int(suspect.sum()) - (0 if ran.limited is None else int(ran.limited.sum()))
+                replay = Replay(self.callee, self.parameters, call, lanes, built.result, ran.limited)
                 if options.errors in ("mask", "nan"):
                     faults = replay.sort_out(suspect, leaves)
                 else:

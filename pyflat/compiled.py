@@ -3,6 +3,8 @@ kinds and static arguments, and again when something that was captured has chang
 
     arguments --specialise--> structured IR --flatten_ir--> flat IR --gather_suspects--> fused --compile--> engine
 
+Where a loop was kept, the masked form stands for the flat one.
+
 Reading a finished entry takes no lock; flattening is done under one lock for the whole process, because it may
 run code of the user (static calls, `__getattr__`) that uses other twins.
 """
@@ -58,6 +60,28 @@ class Built:
     result: Shape
     guards: Guarded
     arguments: Mapping[str, Shape]
+    trips_limited: bool = False
+    """The last leaf of the engine says which lanes ran into `max_trips`."""
+
+    def run(self, lanes: Sequence[npt.NDArray[Any] | np.generic], n: int) -> Ran:
+        """Run the engine."""
+        leaves, suspect = self.engine(lanes, n)
+        if not self.trips_limited:
+            return Ran(leaves, suspect, None)
+        *leaves, limited = leaves
+        if not limited.any():
+            return Ran(leaves, suspect, None)
+        return Ran(leaves, limited if suspect is None else suspect | limited, limited)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What an engine gives: result leaves, which lanes mean nothing (None: all do), and those of them that ran into
+    `max_trips` (None: none did)."""
+
+    leaves: list[npt.NDArray[Any]]
+    suspect: npt.NDArray[Any] | None
+    limited: npt.NDArray[Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +93,11 @@ class Flattened:
 
 
 def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Flattened:
-    """The flat form of `fn` for these arguments. Raises FlattenError."""
+    """The flat form of `fn` for these arguments, the masked form where a loop was kept. Raises FlattenError."""
     from pyflat.passes.pipeline import flatten_ir
 
     with _flattening:
         spec = specialised(fn, arguments, options)
-        if spec.rolled is not None:
-            raise spec.rolled
         return Flattened(spec, flatten_ir(spec.function))
 
 
@@ -92,10 +114,15 @@ def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Optio
 def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
     """Flatten and compile. Raises FlattenError."""
     from pyflat.passes.gather_suspects import gather_suspects
+    from pyflat.passes.limit_trips import limit_trips
 
     done = flatten(fn, arguments, options)
-    engine = _compiler(options.target)(gather_suspects(done.flat), unchecked=options.errors == "unchecked")
-    return Built(engine, done.spec.result, done.spec.guards, arguments)
+    flat, limited = done.flat, options.max_trips is not None and done.flat.form == "masked"
+    if limited and options.max_trips is not None:
+        flat = limit_trips(flat, options.max_trips)
+    fused = gather_suspects(flat, limited=limited)
+    engine = _compiler(options.target)(fused, unchecked=options.errors == "unchecked")
+    return Built(engine, done.spec.result, done.spec.guards, arguments, limited)
 
 
 def _compiler(target: str) -> Callable[..., Engine]:

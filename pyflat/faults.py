@@ -32,6 +32,10 @@ class LaneError(ValueError):
     """The original returned something that no lane of this twin can hold: None, an int beyond 64 bits, ..."""
 
 
+class TripLimitError(RuntimeError):
+    """A lane was still in a loop when the loop had run `max_trips` times."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """What an exception is, without the exception: many lanes share one."""
@@ -115,8 +119,11 @@ class Failure:
         return self.source.named(self.row)
 
     def exception(self) -> Exception:
-        """Python's own exception with its traceback: the original is run once more on the lane's arguments."""
+        """Python's own exception with its traceback: the original is run once more on the lane's arguments, unless
+        the lane ran into `max_trips`: the original might not end there."""
         try:
+            if self.type is TripLimitError:
+                raise TripLimitError(self.message)
             self.source.run(self.row)
         except Exception as error:  # noqa: BLE001 - whatever the original raises is what is wanted
             error.add_note(self._note())

@@ -151,8 +151,9 @@ def listing(
         spec = specialised(fn, shapes, options)
         return Listing(spec.captured.source if stage == "captured" else format_function(spec.function))
     done = flatten(fn, shapes, options)
-    if stage == "flat":
-        return Listing(format_function(done.flat))
+    if stage == "flat" or done.flat.form == "masked":
+        note = "" if stage == "flat" else f"# A loop of {name} stays a loop, and has no Python text yet. Its IR:\n"
+        return Listing(note + format_function(done.flat))
     if stage == "suspect":
         name = name.removesuffix("_flat") + "_suspect"
         return Listing(render_suspect(done.spec, gather_suspects(done.flat), target=target, name=name))
@@ -183,6 +184,8 @@ def make_function(fn: FunctionType, shapes: dict[str, Shape], options: Options, 
     from pyflat.targets.text import globals_needed
 
     done = flatten(fn, shapes, options)
+    if done.spec.rolled is not None:
+        raise done.spec.rolled
     text = _text(done, "numpy", name)
     file = f"<pyflat {name} {next(_numbers)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)

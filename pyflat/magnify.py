@@ -222,7 +222,8 @@ def _same_leaves(values: Sequence[Any], wanted: Sequence[Any] | None) -> bool:
 
 def _engine(built: Built, lanes: Lanes, flat: int, target: str, wanted: tuple[Any, ...] | None) -> Stage:
     """What the compiled twin gives in that lane of the whole call."""
-    arrays, suspect = built.engine(lanes.inputs, lanes.count)
+    ran = built.run(lanes.inputs, lanes.count)
+    arrays, suspect = ran.leaves, ran.suspect
     beyond = lanes.suspect is not None and lanes.suspect[flat]
     name = f"the {target} engine"
     if beyond or (suspect is not None and suspect[flat]):

@@ -20,7 +20,8 @@ import numpy.typing as npt
 from pyflat.arguments import Call
 from pyflat.arrays import Array, Lanes
 from pyflat.callables import Callee, Parameters
-from pyflat.faults import Cause, Faults, LaneError, Row, Source, at_line, cause_of, lane_index, place_of
+from pyflat.faults import Cause, Faults, LaneError, Row, Source, TripLimitError, at_line, cause_of, lane_index, place_of
+from pyflat.ir.nodes import TRIP_LIMIT
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, rebuild
 from pyflat.ir.shape import leaves as shape_leaves
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
@@ -35,6 +36,12 @@ class PerformanceWarning(UserWarning):
     """A twin runs much slower than it could."""
 
 
+class LimitedRow(tuple[Any, ...]):
+    """The lane values of a lane that ran into `max_trips`."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Replay:
     """One call's suspect lanes; `leaves` are the engine's results, patched in place. Where `result` is None, there
@@ -45,6 +52,8 @@ class Replay:
     call: Call
     lanes: Lanes
     result: Shape | None
+    limited: npt.NDArray[np.bool_] | None = None
+    """Lanes that ran into `max_trips`: they fail without being run."""
 
     def patch(self, suspect: npt.NDArray[np.bool_], leaves: Sequence[Array]) -> int:
         """Run the suspect lanes in order and write what they return. Raises the first exception.
@@ -114,6 +123,8 @@ class Replay:
         function = self.callee.function if through is None else functools.partial(through, self.callee.function)
 
         def run(values: Row) -> Any:
+            if isinstance(values, LimitedRow):
+                raise TripLimitError(TRIP_LIMIT.message)
             source = iter(values)
             positional = [rebuild(shape, source) for shape in args]
             named = {name: rebuild(shape, source) for name, shape in kwargs.items()}
@@ -133,7 +144,8 @@ class Replay:
             where = np.unravel_index(part, shape) if shape else ()
             columns = [_column(value, shape, where, len(part)) for value in self.call.values]
             rows = zip(*columns, strict=True) if columns else iter([()] * len(part))
-            yield from zip(part.tolist(), rows, strict=True)
+            for lane, row in zip(part.tolist(), rows, strict=True):
+                yield lane, row if self.limited is None or not self.limited[lane] else LimitedRow(row)
 
     def _annotate(self, error: Exception, rest: npt.NDArray[np.intp], run: Callable[[Row], Any]) -> None:
         """Say which lane it was, and how many others fail (counted within bounds)."""

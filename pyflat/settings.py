@@ -90,7 +90,6 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 }
 _FLAGS = ("fast_math", "parallel", "cache", "inject")
 _PLANNED: dict[tuple[str, object], str] = {
-    ("loops", "masked"): 'leave it out, and write the loop as `for _ in range(LIMIT)` with a constant limit',
     ("math", "vector"): 'use math="libm", the default now: bit for bit the functions that CPython calls',
     ("dtype", "float32"): 'leave it out: float32 arrays are computed in float64; convert the result',
     ("dtype", "input"): 'leave it out: float32 arrays are computed in float64; convert the result',
@@ -145,7 +144,7 @@ def _checked(name: str, value: Any) -> Any:
         raise TypeError(f"unknown option {name!r}{_nearest(name, NAMES)}; the options are {', '.join(NAMES)}")
     checked = _value(name, value)
     planned = None if isinstance(checked, tuple | frozenset) else _PLANNED.get((name, checked))
-    if name in ("max_trips", "whitelist") and checked is not None:
+    if name == "whitelist" and checked is not None:
         planned = "leave it out"
     if planned is not None:
         raise refuse("flatten/not-yet", f"the option {name}={value!r} is not built yet", help=planned)

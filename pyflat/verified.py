@@ -46,7 +46,8 @@ def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], optio
     call = caller.classified(args, kwargs, options)
     built = caller.compilations.get(caller.callee.function, call.arguments, options.as_built)
     lanes = prepare(call)
-    arrays, suspect = built.engine(lanes.inputs, lanes.count)
+    ran = built.run(lanes.inputs, lanes.count)
+    arrays, suspect = ran.leaves, ran.suspect
     settled = np.zeros(lanes.count, np.bool_)
     for mask in (suspect, lanes.suspect):
         if mask is not None:

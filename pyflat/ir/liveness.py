@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pyflat.ir.loops import LoopParts, has_loop, join_parts, take_apart
-from pyflat.ir.nodes import Block, Item, Loop, Op, Value, Yield
+from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Value, Yield
 
 
 def live_ops(ops: Sequence[Op], roots: Iterable[Value]) -> list[Op]:
@@ -110,16 +110,41 @@ def _kept_loop(loop: Loop, needed: set[Value]) -> Loop | None:
     return join_parts(loop, [loop.params[k] for k in chosen], [loop.inits[k] for k in chosen], new, results)
 
 
-def last_uses(ops: Sequence[Op], roots: Iterable[Value]) -> list[list[Op]]:
-    """For each of the live operations `ops` the operands that are not used after it; `roots` are used after all."""
+def last_uses(uses: Sequence[Sequence[Value]], roots: Iterable[Value]) -> list[list[Value]]:
+    """For each step, given by the values that it uses, those computed values that no later step and no root uses."""
     seen: set[Value] = set(roots)
-    dying: list[list[Op]] = []
-    for op in reversed(ops):
+    dying: list[list[Value]] = []
+    for values in reversed(uses):
         ending = []
-        for arg in op.args:
-            if isinstance(arg, Op) and arg not in seen:
-                seen.add(arg)
-                ending.append(arg)
+        for value in values:
+            if isinstance(value, Op) and value not in seen:
+                seen.add(value)
+                ending.append(value)
         dying.append(ending)
     dying.reverse()
     return dying
+
+
+def outer_values(items: Sequence[Item], roots: Sequence[Value]) -> list[Value]:
+    """What a list and `roots` use and the list does not define, literals left out, in the order of the first use."""
+    used: dict[Value, None] = {}
+    defined: set[Value] = set()
+    for item in items:
+        _note_outer(item, used, defined)
+    used.update(dict.fromkeys(roots))
+    return [value for value in used if value not in defined and not isinstance(value, Const)]
+
+
+def _note_outer(item: Item, used: dict[Value, None], defined: set[Value]) -> None:
+    match item:
+        case Block():
+            for op in item.ops:
+                used.update(dict.fromkeys(op.args))
+                defined.add(op)
+        case Loop():
+            parts = take_apart(item)
+            defined.update(item.params)
+            for each in (*parts.header, *parts.rest):
+                _note_outer(each, used, defined)
+            used.update(dict.fromkeys([parts.go, *parts.leave, *parts.next]))
+            defined.update(item.results)

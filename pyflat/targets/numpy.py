@@ -1,7 +1,7 @@
 """The NumPy way out: straight-line array operations over blocks of lanes.
 
 `spelling` is the table of how each operation is written with NumPy; the text printer uses it too. `compile` makes an
-engine from a *fused* flat function (no `fault` operations, the last result is the suspect bit): one line per
+engine from a *fused* flat or masked function (no `fault` operations, the last result is the suspect bit): one line per
 operation, run on blocks that fit into the cache, a temporary deleted after its last use.
 
     c0 = np.float64(2.0)
@@ -13,6 +13,8 @@ operation, run on blocks that fit into the cache, a temporary deleted after its 
         del t0, m0, t1
         return t2,
 
+A loop is two functions, its header and its rest, that `numpy_loops.run_loop` calls in turn until no lane is live.
+
 A select is written with bit operations: `np.where` branches at every lane, which costs four times as much where the
 condition is hard to predict.
 """
@@ -20,19 +22,22 @@ condition is hard to predict.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from pyflat import lanes as lane_functions
 from pyflat.errors import InternalError
-from pyflat.ir.liveness import last_uses, live_ops
-from pyflat.ir.nodes import Const, Function, Op, Value
+from pyflat.ir.liveness import last_uses, outer_values, sliced
+from pyflat.ir.loops import take_apart
+from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Op, Value
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.ir.uses import results_of
 from pyflat.libm import saved_status
+from pyflat.targets.numpy_loops import bits, choose_float, choose_int, run_loop
 
 BLOCK = 16_384
 """Lanes computed at a time: a few temporaries of this size stay in the cache."""
@@ -123,19 +128,16 @@ class Engine:
 
 
 def compile(fused: Function, *, unchecked: bool = False) -> Engine:
-    """The engine of a fused flat function: its last result is the suspect bit, which `unchecked` leaves out."""
-    end = fused.flat_block.end
-    if end is None:
-        raise InternalError("a flat function without results")
-    roots = end.values[:-1] if unchecked else end.values
-    writer = _Writer(fused, roots)
-    source = writer.source()
+    """The engine of a fused function: its last result is the suspect bit, which `unchecked` leaves out."""
+    *roots, suspect = results_of(fused)
+    writer = _Writer(fused.name)
+    source = writer.source(fused, roots if unchecked else [*roots, suspect])
     namespace: dict[str, Any] = {
-        "np": np, "lanes": lane_functions, "bits": _bits, "choose_int": _choose_int, "choose_float": _choose_float,
-        **writer.tables,
+        "np": np, "lanes": lane_functions, "bits": bits, "choose_int": choose_int, "choose_float": choose_float,
+        "run_loop": run_loop, **writer.tables,
     }
     exec(_code(source, fused.name), namespace)
-    dtypes = tuple(np.dtype(DTYPES[value.kind]) for value in end.values[:-1])
+    dtypes = tuple(np.dtype(DTYPES[root.kind]) for root in roots)
     return Engine(source, namespace["block"], dtypes, unchecked)
 
 
@@ -151,67 +153,112 @@ def _part(lane: Lane, start: int, stop: int) -> Lane:
     return part.view(np.uint8) != 0 if part.dtype == np.bool_ else part
 
 
-def _bits(condition: Any) -> Any:
-    """All bits of an int64 where the condition holds, none elsewhere."""
-    return np.negative(condition.view(np.int8)).astype(np.int64)
-
-
-def _choose_int(bits: Any, a: Any, b: Any) -> Any:
-    """`a` where the bits are set, else `b`; scalars of scalars."""
-    differing = a ^ b
-    if not isinstance(differing, np.ndarray):
-        return (differing & bits) ^ b
-    differing &= bits
-    differing ^= b
-    return differing
-
-
-def _choose_float(bits: Any, a: Any, b: Any) -> Any:
-    return _choose_int(bits, a.view(np.int64), b.view(np.int64)).view(np.float64)
-
-
 class _Writer:
-    """The lines of a block function."""
+    """The text of an engine: constants, the functions of loops, the block function."""
 
-    def __init__(self, fused: Function, roots: Sequence[Value]):
-        self.ops = live_ops(fused.flat_block.ops, roots)
-        self.roots = roots
-        self.names: dict[Value, str] = {param: f"a{k}" for k, param in enumerate(fused.params)}
-        self.parameters = ", ".join(self.names.values())
+    def __init__(self, name: str):
+        self.name = name
         self.constants: dict[tuple[str, str], str] = {}
-        self.masks: dict[Value, str] = {}
         self.head: list[str] = []
-        self.body: list[str] = []
+        self.loops: list[str] = []
         self.tables: dict[str, np.ndarray] = {}
+        self.loop_count = 0
 
-    def source(self) -> str:
+    def source(self, fused: Function, roots: Sequence[Value]) -> str:
         """Writes everything; `tables` are the arrays that the text names."""
-        last_select = {op.args[0]: op for op in self.ops if _is_choice(op)}
-        for number, (op, dying) in enumerate(zip(self.ops, last_uses(self.ops, self.roots), strict=True)):
-            text = self._expression(op)
-            self.names[op] = f"t{number}"
-            self.body.append(f"t{number} = {text}")
-            dead = [self.names[value] for value in dying]
-            if _is_choice(op) and last_select[op.args[0]] is op:
-                dead.append(self.masks[op.args[0]])
-            if dead:
-                self.body.append("del " + ", ".join(dead))
-        self.body.append("return " + ("".join(self._name(root) + ", " for root in self.roots).rstrip() or "()"))
-        return "\n".join([*self.head, f"def block({self.parameters}):", *("    " + line for line in self.body), ""])
+        names: dict[Value, str] = {param: f"a{k}" for k, param in enumerate(fused.params)}
+        parameters = ", ".join(names.values())
+        body = _Lines(self, names, "None").write(sliced(fused.body, roots), roots)
+        body[-1] += self.tuple_of(roots, names) or "()"
+        return "\n".join([*self.head, *self.loops, f"def block({parameters}):", *_indented(body), ""])
 
-    def _name(self, value: Value) -> str:
+    def value(self, value: Value, names: Mapping[Value, str]) -> str:
         if not isinstance(value, Const):
-            return self.names[value]
+            return names[value]
         if value.key not in self.constants:
             self.constants[value.key] = f"c{len(self.constants)}"
             self.head.append(f"{self.constants[value.key]} = {literal(value.kind, value.value)}")
         return self.constants[value.key]
 
+    def tuple_of(self, values: Iterable[Value], names: Mapping[Value, str]) -> str:
+        return "".join(self.value(v, names) + ", " for v in values).rstrip()
+
+    def loop(self, loop: Loop, outer: Sequence[Value]) -> tuple[str, str]:
+        """Write the header and the rest of a loop as functions; gives their names."""
+        number = self.loop_count
+        self.loop_count += 1
+        parts = take_apart(loop)
+        needed = [v for v in outer_values(parts.rest, parts.next) if v not in {*outer, *loop.params}]
+        names: dict[Value, str] = {value: f"p{k}" for k, value in enumerate([*loop.params, *outer])}
+        head = ", ".join([*names.values(), "live"])
+        lines = _Lines(self, names, "live")
+        text = lines.write(parts.header, [parts.go, *needed, *parts.leave])
+        go, carried, leave = (self.tuple_of(values, names) for values in ([parts.go], needed, parts.leave))
+        text[-1] += f"{go} ({carried}), ({leave})"
+        self.loops += [f"def head{number}({head}):", *_indented(text)]
+        names = {value: f"p{k}" for k, value in enumerate([*loop.params, *outer, *needed])}
+        head = ", ".join([*names.values(), "live"])
+        text = _Lines(self, names, "live").write(parts.rest, parts.next)
+        text[-1] += self.tuple_of(parts.next, names) or "()"
+        self.loops += [f"def rest{number}({head}):", *_indented(text)]
+        return f"head{number}", f"rest{number}"
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return ["    " + line for line in lines]
+
+
+class _Lines:
+    """The lines of one function; `live` is the text of the mask of the lanes that run it."""
+
+    def __init__(self, writer: _Writer, names: dict[Value, str], live: str):
+        self.writer = writer
+        self.names = names
+        self.live = live
+        self.masks: dict[Value, str] = {}
+        self.body: list[str] = []
+
+    def write(self, items: Sequence[Item], roots: Sequence[Value]) -> list[str]:
+        """The lines of a list; the last one is `return` without its values."""
+        steps: list[Op | Loop] = []
+        for item in items:
+            if isinstance(item, Block):
+                steps += item.ops
+            elif isinstance(item, Loop):
+                steps.append(item)
+        uses = [step.args if isinstance(step, Op) else [*step.inits, *outer_values([step], [])] for step in steps]
+        last_select = {step.args[0]: step for step in steps if _is_choice(step)}
+        for step, dying in zip(steps, last_uses(uses, roots), strict=True):
+            if isinstance(step, Loop):
+                self._loop(step)
+            else:
+                name = f"t{len(self.names)}"
+                text = self._expression(step)
+                self.names[step] = name
+                self.body.append(f"{name} = {text}")
+            dead = [self.names[value] for value in dying]
+            if isinstance(step, Op) and _is_choice(step) and last_select[step.args[0]] is step:
+                dead.append(self.masks[step.args[0]])
+            if dead:
+                self.body.append("del " + ", ".join(dead))
+        return [*self.body, "return "]
+
+    def _loop(self, loop: Loop) -> None:
+        outer = outer_values([loop], [])
+        head, rest = self.writer.loop(loop, outer)
+        inits, values = (self.writer.tuple_of(each, self.names) for each in (loop.inits, outer))
+        for result in loop.results:
+            self.names[result] = f"t{len(self.names)}"
+        targets = self.writer.tuple_of(loop.results, self.names)
+        call = f"run_loop({head}, {rest}, ({inits}), ({values}), {self.live})"
+        self.body.append(f"{targets} = {call}" if targets else call)
+
     def _expression(self, op: Op) -> str:
-        operands = [self._name(arg) for arg in op.args]
+        operands = [self.writer.value(arg, self.names) for arg in op.args]
         if op.opcode == "gather":
-            table = f"table{len(self.tables)}"
-            self.tables[table] = np.array(op.attr("table"), dtype=DTYPES[op.kind])
+            tables = self.writer.tables
+            table = f"table{len(tables)}"
+            tables[table] = np.array(op.attr("table"), dtype=DTYPES[op.kind])
             return spelling(op).format(*operands, table=table)
         if op.opcode != "select":
             return spelling(op).format(*operands)
@@ -225,6 +272,6 @@ class _Writer:
         return f"choose_{'int' if op.kind is INT else 'float'}({mask}, {a}, {b})"
 
 
-def _is_choice(op: Op) -> bool:
+def _is_choice(step: Op | Loop) -> TypeGuard[Op]:
     """A select that is written with bits of an int64."""
-    return op.opcode == "select" and op.kind is not BOOL
+    return isinstance(step, Op) and step.opcode == "select" and step.kind is not BOOL
