@@ -163,6 +163,7 @@ class _Lowering:
     def lower_stream(self, state: State, parts: Canonical, counted: Counted) -> None:
         hint = _counter_name(parts, counted)
         name = self.graph.fresh(f"for_{hint}" if hint else "for")
+        place = len(self.graph.loops)
         step = state.constant(Const(counted.counter.kind, counted.step))
         stream = self.graph.add("stream", state.read(counted.start), step, state.read(counted.stop), hint=hint,
                                 type="i8", loop=name)
@@ -185,7 +186,7 @@ class _Lowering:
         leaving = Leaving(state, done, boundary)
         leaving.alias[parts.go] = FALSE
         self.lower_header(leaving, parts, counted, [parts.leave], parts.exit.values)
-        self.graph.loops.append(LoopPorts(name, "for", raw, body.control, done))
+        self.graph.loops.insert(place, LoopPorts(name, "for", raw, body.control, done))
         self.lower_exit(leaving, state, parts)
 
     def lower_header(
@@ -249,6 +250,7 @@ class _Lowering:
 
     def lower_while(self, state: State, parts: Canonical) -> None:
         name = self.graph.fresh("while")
+        place = len(self.graph.loops)
         before = Repeated(state, None, name)
         carries = {}
         for param, init in zip(parts.loop.params, parts.loop.inits, strict=True):
@@ -275,7 +277,7 @@ class _Lowering:
         for node in carries.values():
             node.connect("d", raw)
         leaving = Leaving(state, done, boundary)
-        self.graph.loops.append(LoopPorts(name, "while", raw, control, done))
+        self.graph.loops.insert(place, LoopPorts(name, "while", raw, control, done))
         self.lower_exit(leaving, state, parts)
         before.settle(raw)
 
