@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import click
 
 import pyflat
+from pyflat.cli_dataflow import dataflow
 from pyflat.errors import CODES, FlattenError
 from pyflat.listing import STAGES, Stage
 
@@ -282,6 +283,9 @@ def codes(code: str | None) -> None:
         raise BadSpec(f"no code {code!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
     row = CODES[name]
     _print(f"{name}: {row.title}\n  why:  {row.why}\n  help: {row.help}")
+
+
+commands.add_command(dataflow)
 
 
 def main() -> None:
