@@ -1,0 +1,192 @@
+"""try/except and match: the twin does in every lane what the original does."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.support.twins import agree
+
+
+def division(x: float):
+    try:
+        return 1 / x
+    except ZeroDivisionError:
+        return 0.0
+
+
+def else_and_two_handlers(x: float, y: float):
+    try:
+        a = x / y
+        b = math.sqrt(a)
+    except ZeroDivisionError:
+        return -1.0
+    except ValueError:
+        b = -2.0
+    else:
+        b += 100
+    return b
+
+
+def _div(a, b):
+    return a / b
+
+
+def in_a_loop_through_a_helper(x: float, y: float):
+    r = 0
+    for i in range(3):
+        try:
+            r += _div(x, y - i)
+        except (ZeroDivisionError, ValueError) as e:
+            r -= 5
+            continue
+        r += 1
+    return r
+
+
+class MyErr(ValueError):
+    pass
+
+
+def _chk(x):
+    if x < 0:
+        raise MyErr("neg")
+    return math.log(x)
+
+
+def class_of_the_user(x: float):
+    try:
+        return _chk(x)
+    except MyErr:
+        return -1
+    except ValueError:
+        return -2
+
+
+def raise_to_a_handler(x: float):
+    try:
+        if x > 1:
+            raise KeyError("a")
+        return 1 / x
+    except KeyError:
+        return 9
+
+
+def index(i: int):
+    T = (1, 2, 3)
+    try:
+        return T[i]
+    except IndexError:
+        return -1
+
+
+def overflow_by_replay(x: float):
+    try:
+        y = math.exp(x)
+    except OverflowError:
+        y = math.inf
+    return y
+
+
+def nested(x: float):
+    try:
+        try:
+            return 1 / x
+        except ValueError:
+            return 3
+    except ZeroDivisionError:
+        return 4
+
+
+def bare_except_and_finally(x: float):
+    try:
+        y = 1 / x
+    except:
+        y = 0
+    finally:
+        z = 2
+    return y + z
+
+
+def reraise(x: float):
+    try:
+        assert x > 0
+        k = 5
+    except AssertionError:
+        if x == 0:
+            raise
+        k = 6
+    return k
+
+
+def integers(a: int, b: int):
+    try:
+        return a // b, a % b
+    except ZeroDivisionError:
+        return 0, 0
+
+
+def match_values(i: int):
+    match i:
+        case 1 | 2:
+            return 10
+        case 3 if i > 0:
+            return 30
+        case -1:
+            r = 5
+        case n:
+            r = n * 2
+    return r
+
+
+def match_sequences(x: float, y: float):
+    match (x, y):
+        case (0.0, 0.0):
+            return 0
+        case (0.0, b):
+            return b
+        case (a, 0.0):
+            return a
+        case (a, b):
+            return a + b
+
+
+def match_static(x: float, mode="a"):
+    match mode:
+        case "b":
+            return x
+        case "a" if x > 0:
+            return 2 * x
+        case None:
+            return 3
+        case _:
+            return 4
+
+
+CASES = [
+    (division, "f"),
+    (else_and_two_handlers, "ff"),
+    (in_a_loop_through_a_helper, "ff"),
+    (class_of_the_user, "f"),
+    (raise_to_a_handler, "f"),
+    (index, "i"),
+    (overflow_by_replay, "f"),
+    (nested, "f"),
+    (bare_except_and_finally, "f"),
+    (reraise, "f"),
+    (integers, "ii"),
+    (match_values, "i"),
+    (match_sequences, "ff"),
+    (match_static, "f"),
+]
+
+
+@pytest.mark.parametrize(("fn", "kinds"), CASES, ids=[fn.__name__ for fn, _ in CASES])
+def test_on_numpy(fn, kinds):
+    agree(fn, kinds)
+
+
+@pytest.mark.parametrize(("fn", "kinds"), CASES[::4], ids=[fn.__name__ for fn, _ in CASES[::4]])
+def test_on_numba(fn, kinds):
+    agree(fn, kinds, target="numba")

@@ -1,0 +1,94 @@
+"""Generators with lane filters, windows of tables, small arrays: the twin does what the original does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.support.twins import agree
+
+I = np.array([0, 1, 2, -1, 3, 5, 2, 7, 1, 4])
+J = np.array([1, 0, 2, 1, 1, 0, 3, 2, 1, 1])
+N = np.array([0.1, -0.5, 0.7, 1.3, -0.02, 0.3, 0.04, 0.5, -0.6, 0.7])
+
+
+def sum_of_powers(x: float, y: float):
+    return np.sum(N * (x + 1) ** I * (y - 0.5) ** J)
+
+
+def sums_of_arrays(x: float):
+    return (N[:3] * x).sum() + sum(N * 2 * x)
+
+
+def local_array(x: float):
+    v = np.array([x, 2 * x, 1.0])
+    return v[0] + v[-1] + len(v) + (v**2).sum() + np.exp(-v * v)[1]
+
+
+def generators_with_filters(x: float):
+    return sum(v for v in (x, -x, 2 * x) if v > 0), min((v for v in (x, 1 - x, 2.0) if v >= 0), default=-9.0)
+
+
+def least_of_none(x: float):
+    return min(v for v in (x, 3 - x) if v > 1)
+
+
+def any_and_keys(x: float):
+    return any(v > 1 for v in (x, -x) if v != 2), max((1, x), (2, -x))[0], min([x, -x, 3], key=abs)
+
+
+def nested_generators(x: float):
+    return sum(i * j for i in range(3) if i != x for j in range(i) if j < x)
+
+
+def window_of_a_table(i: int):
+    T = (1, 2, 3, 4, 5)
+    a, b = T[i : i + 2]
+    return a * 10 + b
+
+
+def bits_of_an_int(n: int):
+    return n.bit_length()
+
+
+def length_of_one_of_two(x: float):
+    r = [1, 2] if x > 0 else [3, 4, x]
+    t = 0
+    for v in r:
+        t += v
+    return len(r) + t
+
+
+def sorted_known(x: float):
+    return sorted({3: 1, 1: 2}, reverse=True)[0] + x
+
+
+def item_of_a_number(x: float):
+    try:
+        x[abs(x) < 1] = 0
+    except TypeError:
+        if abs(x) < 1:
+            x = 0.0
+    return x
+
+
+CASES = [
+    (sum_of_powers, "ff"),
+    (sums_of_arrays, "f"),
+    (local_array, "f"),
+    (generators_with_filters, "f"),
+    (least_of_none, "f"),
+    (any_and_keys, "f"),
+    (nested_generators, "f"),
+    (window_of_a_table, "i"),
+    (bits_of_an_int, "i"),
+    (length_of_one_of_two, "f"),
+    (sorted_known, "f"),
+    (item_of_a_number, "f"),
+]
+
+
+@pytest.mark.parametrize(("fn", "kinds"), CASES, ids=[fn.__name__ for fn, _ in CASES])
+def test_on_numpy(fn, kinds):
+    with np.errstate(all="ignore"):  # NumPy scalars warn in the original
+        agree(fn, kinds)
