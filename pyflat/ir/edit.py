@@ -111,10 +111,11 @@ class Editing:
         block, _ = self.locate(cursor)
         items = self.tree.list_of[block]
         _check_end(end, yielded_to(self.tree.owner(block)), self.tree.open_labels(block))
-        self.delete(self.extract(cursor, end_of(items)), undefine=undefine)
+        piece = self.extract(cursor, end_of(items))
         last = items[-1]
         assert isinstance(last, Block)
         self.replace_end(last, end)
+        self.delete(piece, undefine=undefine)
 
     # --- pieces
 
