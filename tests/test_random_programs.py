@@ -45,7 +45,7 @@ def test_a_seed_gives_the_same_program() -> None:
 
 CONSTRUCTS = ("if ", "elif ", "else:", "for ", "while ", "break", "continue", "return ", "raise ", "assert ", "lambda ", " and ",
               " or ", "not ", " if ", "enumerate(", "zip(", "reversed(", "range(", "divmod(", "round(", "min(", "math.sqrt(", "**",
-              "//", "%", "<<", ">>", "~", "*vs", ":=", "+=", " in (", "xs[", "def inner", "lambda e", "math.sin(", "FTAB[", "_ret")
+              "try:", "except ", "match ", "case ", "//", "%", "<<", ">>", "~", "*vs", ":=", "+=", " in (", "xs[", "def inner", "lambda e", "math.sin(", "FTAB[", "_ret")
 
 
 @functools.cache

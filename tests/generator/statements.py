@@ -9,6 +9,9 @@ from tests.generator.expressions import TABLES, Expressions
 from tests.generator.scope import BOOL, FLOAT, INT, MIXED, NAMES, Helper, Parameter, Scope, join
 
 ERRORS = ('ValueError("bad")', 'ZeroDivisionError("zero")', "ArithmeticError", 'RuntimeError("no", 3)', 'ValueError("two words")')
+HANDLERS = ("except ZeroDivisionError:", "except (ValueError, OverflowError):", "except ArithmeticError:",
+            "except ValueError as error:", "except IndexError:")
+PATTERNS = ("0", "1 | 2", "-1", "3 | 4 | 7", "10")
 Lines = list[str]
 Writer = Callable[[], tuple[Lines, bool]]
 
@@ -207,6 +210,46 @@ class Statements(Expressions):
         self.scope = before
         return lines, not ways
 
+    def arm(self, start: Scope, head: str, ways: list[Scope], leave: float = 0.2) -> Lines:
+        """One alternative of a compound statement, from the scope `start`; `ways` gets the scope it falls out with."""
+        self.scope = start.copy()
+        body, left = self.body(self.rng.randint(1, 2), leave)
+        if not left:
+            ways.append(self.scope)
+        return [head, *indent(body)]
+
+    def attempt(self) -> tuple[Lines, bool]:
+        """try with handlers: what the body binds may be unbound in them."""
+        before = self.scope
+        ways: list[Scope] = []
+        lines = self.arm(before, "try:", ways)
+        inside = join([before.copy(), self.scope])
+        heads = self.rng.sample(HANDLERS, self.rng.randint(1, 2))
+        if self.chance(0.2):
+            fallen, ways = ways, []
+            handlers = [line for head in heads for line in self.arm(inside, head, ways)]
+            lines += [*handlers, *self.arm(fallen[0] if fallen else before, "else:", ways)]
+        else:
+            lines += [line for head in heads for line in self.arm(inside, head, ways)]
+        before.replace(join(ways) if ways else before.copy())
+        self.scope = before
+        return lines, not ways
+
+    def match(self) -> tuple[Lines, bool]:
+        before = self.scope
+        ways: list[Scope] = []
+        lines = [f"match {self.integer(2)}:"]
+        for pattern in self.rng.sample(PATTERNS, self.rng.randint(1, 3)):
+            guard = f" if {self.condition(1)}" if self.chance(0.3) else ""
+            lines += indent(self.arm(before, f"case {pattern}{guard}:", ways))
+        if self.chance(0.5):
+            lines += indent(self.arm(before, "case _:", ways))
+        else:
+            ways.append(before.copy())
+        before.replace(join(ways) if ways else before.copy())
+        self.scope = before
+        return lines, not ways
+
     def loop(self) -> tuple[Lines, bool]:
         if self.times * 4 > 40 or self.budget < 40 * self.times:
             return self.branch()
@@ -311,7 +354,7 @@ class Statements(Expressions):
             (8, self.assign), (4, self.augmented), (2, self.pair), (0.6, self.chain), (0.5, self.annotated), (1, self.store),
             (0.8, self.new_list), (0.4, self.nothing), (0.2, self.check), (0.3, self.walrus), (0.7, self.local_function)]
         if self.depth < 3 and self.budget > 10 * self.times:
-            writers += [(7, self.branch), (4, self.loop)]
+            writers += [(7, self.branch), (4, self.loop), (1.2, self.attempt), (0.8, self.match)]
         (writer,) = self.rng.choices([w for _, w in writers], [p for p, _ in writers])
         return writer()
 
