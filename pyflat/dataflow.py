@@ -12,7 +12,7 @@ Integers are Python's: `report.wide` names the nodes that sent more than 64 bits
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,14 +54,20 @@ class Program:
         return measure(self.graph, self.leaves)
 
 
-def lower(fn: Callable[..., Any], arguments: Sequence[Any], *, literal: bool = False) -> Program:
-    """The dataflow graph of `fn` for arguments of these kinds.
+def lower(
+    fn: Callable[..., Any],
+    arguments: Sequence[Any],
+    keywords: Mapping[str, Any] | None = None,
+    *,
+    literal: bool = False,
+) -> Program:
+    """The dataflow graph of `fn(*arguments, **keywords)`, for arguments of these kinds.
 
     Loops stay loops where they can; `literal` keeps the seed document's rules as they are written.
     Raises FlattenError where the function cannot be lowered, TypeError where the arguments do not fit it.
     """
     leaves: list[Any] = []
-    bound = inspect.signature(fn).bind(*arguments)
+    bound = inspect.signature(fn).bind(*arguments, **(keywords or {}))
     shapes = {name: shape_of(value, leaves) for name, value in bound.arguments.items()}
     spec = _specialise(fn, shapes)
     function = lower_exits(hoist_leaving(spec.function))
