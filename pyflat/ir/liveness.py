@@ -135,6 +135,13 @@ def outer_values(items: Sequence[Item], roots: Sequence[Value]) -> list[Value]:
     return [value for value in used if value not in defined and not isinstance(value, Const)]
 
 
+def captured(loop: Loop) -> list[Value]:
+    """What the body of a loop uses from outside: neither its parameters nor what they start with."""
+    parts = take_apart(loop)
+    found = outer_values([*parts.header, *parts.rest], [parts.go, *parts.leave, *parts.next])
+    return [value for value in found if value not in loop.params]
+
+
 def _note_outer(item: Item, used: dict[Value, None], defined: set[Value]) -> None:
     match item:
         case Block():
@@ -142,9 +149,5 @@ def _note_outer(item: Item, used: dict[Value, None], defined: set[Value]) -> Non
                 used.update(dict.fromkeys(op.args))
                 defined.add(op)
         case Loop():
-            parts = take_apart(item)
-            defined.update(item.params)
-            for each in (*parts.header, *parts.rest):
-                _note_outer(each, used, defined)
-            used.update(dict.fromkeys([parts.go, *parts.leave, *parts.next]))
+            used.update(dict.fromkeys([*item.inits, *captured(item)]))
             defined.update(item.results)

@@ -24,11 +24,14 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from pyflat import libm
-from pyflat.errors import InternalError, refuse
-from pyflat.ir.liveness import live_ops
-from pyflat.ir.nodes import Const, Function, Op, Param, Value
+from pyflat.errors import refuse
+from pyflat.ir.liveness import outer_values, sliced
+from pyflat.ir.loops import all_ops, has_loop
+from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Param, Value
 from pyflat.ir.print import format_function
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.ir.uses import results_of
+from pyflat.targets.numba_loops import INTERRUPTED, Interrupts, emit_loop, raise_interrupt
 from pyflat.targets.numba_ops import I1, I8, I32, I64, TYPES, Emitter, Lane, emit
 
 MAX_OPERATIONS = 50_000
@@ -53,9 +56,13 @@ class Kernel:
     """What one compiled loop computes: `roots` are stored, `suspect` is ORed into the flag."""
 
     params: tuple[Param, ...]
-    ops: tuple[Op, ...]
+    items: tuple[Item, ...]
     roots: tuple[Value, ...]
     suspect: Value | None
+
+    @property
+    def size(self) -> int:
+        return sum(1 for _ in all_ops(list(self.items)))
 
 
 @dataclass(slots=True)
@@ -93,17 +100,14 @@ class Engine:
         """Run the kernel in calls of bounded length; whether any lane is suspect."""
         pattern = tuple([not isinstance(lane, np.ndarray) for lane in lanes])
         compiled = self._compiled.get((id(kernel), pattern)) or self._compile(kernel, pattern)
-        step = max(CALL_WORK // (len(kernel.ops) + 1), 1)
+        step = max(CALL_WORK // (kernel.size + 1), 1)
         if n <= step:
-            flag = compiled(n, *lanes, *outputs)
-            libm.raise_pending()
-            return bool(flag)
+            return bool(_run(compiled, n, lanes, outputs))
         flag = 0
         for start in range(0, n, step):
             part = slice(start, min(start + step, n))
             inputs = [lane[part] if isinstance(lane, np.ndarray) else lane for lane in lanes]
-            flag |= compiled(part.stop - start, *inputs, *[output[part] for output in outputs])
-            libm.raise_pending()
+            flag |= _run(compiled, part.stop - start, inputs, [output[part] for output in outputs])
         return bool(flag)
 
     def _compile(self, kernel: Kernel, pattern: Pattern) -> Callable[..., int]:
@@ -114,31 +118,38 @@ class Engine:
             return self._compiled[key]
 
 
+def _run(compiled: Callable[..., int], n: int, lanes: Sequence[LaneArgument], outputs: Sequence[np.ndarray]) -> int:
+    """One call of a kernel; raises what came up inside and could not be raised there."""
+    flag = compiled(n, *lanes, *outputs)
+    if flag & INTERRUPTED:
+        raise_interrupt()
+    libm.raise_pending()
+    return flag
+
+
 def compile(fused: Function, *, unchecked: bool = False) -> Engine:
-    """The engine of a fused flat function: its last result is the suspect bit, which `unchecked` leaves out.
+    """The engine of a fused function: its last result is the suspect bit, which `unchecked` leaves out.
 
     Kernels are compiled at the first call, one for each pattern of uniform arguments.
     """
-    block = fused.flat_block
-    if block.end is None:
-        raise InternalError("a flat function without results")
-    *roots, suspect = block.end.values
+    *roots, suspect = results_of(fused)
     checked = not unchecked and not (isinstance(suspect, Const) and not suspect.value)
     params = tuple(fused.params)
-    ops = live_ops(block.ops, [*roots, suspect] if checked else roots)
-    if len(ops) > MAX_OPERATIONS:
+    items = tuple(sliced(fused.body, [*roots, suspect] if checked else roots))
+    count = Kernel(params, items, (), None).size
+    if count > MAX_OPERATIONS:
         raise refuse(
-            "flatten/too-large", f"the twin has {len(ops):,} operations, the numba target takes {MAX_OPERATIONS:,}",
+            "flatten/too-large", f"the twin has {count:,} operations, the numba target takes {MAX_OPERATIONS:,}",
             help='use target="numpy", shorten the loop, or flatten the inner function on its own',
         )
     dtypes = tuple(np.dtype(DTYPES[root.kind]) for root in roots)
     if not checked:
-        return Engine(fused, Kernel(params, tuple(ops), tuple(roots), None), None, dtypes)
-    if len(ops) > STORED_MASK:
-        both = Kernel(params, tuple(ops), (*roots, suspect), suspect)
+        return Engine(fused, Kernel(params, items, tuple(roots), None), None, dtypes)
+    if count > STORED_MASK or fused.form == "masked":
+        both = Kernel(params, items, (*roots, suspect), suspect)
         return Engine(fused, both, both, dtypes)
-    mask = Kernel(params, tuple(live_ops(block.ops, [suspect])), (suspect,), None)
-    return Engine(fused, Kernel(params, tuple(ops), tuple(roots), suspect), mask, dtypes)
+    mask = Kernel(params, tuple(sliced(fused.body, [suspect])), (suspect,), None)
+    return Engine(fused, Kernel(params, items, tuple(roots), suspect), mask, dtypes)
 
 
 # --- building one kernel
@@ -187,6 +198,7 @@ class _Loop:
         self.builder = builder
         self.emitter = Emitter(builder)
         self.lanes: dict[Value, Lane] = {}
+        self.interrupts: Interrupts | None = None
 
     def write(self, arg_types: Sequence[Any], values: Sequence[Any]) -> Any:
         builder, kernel = self.builder, self.kernel
@@ -196,10 +208,12 @@ class _Loop:
         for param, value in zip(kernel.params, inputs, strict=True):
             if param in uniform:
                 self.lanes[param] = Lane(self.emitter, param.kind, self._from_memory(param.kind, value))
-        hoisted, inner = _split_uniform(kernel.ops, uniform)
+        hoisted, inner = _split_uniform(kernel.items, uniform)
         status = self._save_status()
-        self._emit(hoisted)
         flag = cgutils.alloca_once_value(builder, ir.Constant(I8, 0))
+        finish = builder.append_basic_block("finish")
+        self.interrupts = Interrupts(self.emitter, flag, finish) if has_loop(list(kernel.items)) else None
+        self._emit(hoisted)
         with cgutils.for_range(builder, count, intp=I64) as loop:
             for param, pointer in zip(kernel.params, inputs, strict=True):
                 if param not in uniform:
@@ -210,6 +224,8 @@ class _Loop:
             if kernel.suspect is not None:
                 bit = builder.zext(self._read(kernel.suspect).value, I8)
                 builder.store(builder.or_(builder.load(flag), bit), flag)
+        builder.branch(finish)
+        builder.position_at_end(finish)
         result = builder.zext(builder.load(flag), I64)
         self._status_call("fesetenv", status)
         return result
@@ -224,9 +240,15 @@ class _Loop:
             return self.emitter.const(value.kind, value.value)
         return self.lanes[value]
 
-    def _emit(self, ops: Sequence[Op]) -> None:
-        for op in ops:
-            self.lanes[op] = emit(self.emitter, op, [self._read(a) for a in op.args])
+    def _emit(self, items: Sequence[Item]) -> None:
+        for item in items:
+            match item:
+                case Block():
+                    for op in item.ops:
+                        self.lanes[op] = emit(self.emitter, op, [self._read(a) for a in op.args])
+                case Loop():
+                    assert self.interrupts is not None
+                    emit_loop(item, self.emitter, self.lanes, self.interrupts, self._emit)
 
     # --- memory: bool lanes are bytes there; the results overlap nothing, which LLVM cannot know by itself
 
@@ -265,14 +287,24 @@ class _Loop:
         self.emitter.call(name, libm.library_symbol(name), buffer, result=I32, pure=False)
 
 
-def _split_uniform(ops: Sequence[Op], uniform: set[Param]) -> tuple[list[Op], list[Op]]:
-    """The operations whose operands are the same in all lanes, and the others."""
+def _split_uniform(items: Sequence[Item], uniform: set[Param]) -> tuple[list[Item], list[Item]]:
+    """What depends only on operands that are the same in all lanes, and the rest; loops as a whole."""
     known: set[Value] = set(uniform)
-    hoisted, inner = [], []
-    for op in ops:
-        if all(isinstance(a, Const) or a in known for a in op.args):
-            known.add(op)
-            hoisted.append(op)
-        else:
-            inner.append(op)
+    hoisted: list[Item] = []
+    inner: list[Item] = []
+    for item in items:
+        match item:
+            case Block():
+                early, late = Block(), Block()
+                for op in item.ops:
+                    same = all(isinstance(a, Const) or a in known for a in op.args)
+                    (early if same else late).ops.append(op)
+                    known.update([op] if same else [])
+                hoisted.append(early)
+                inner.append(late)
+            case Loop():
+                outer = outer_values([item], [])
+                same = known.issuperset(outer)
+                (hoisted if same else inner).append(item)
+                known.update(item.results if same else [])
     return hoisted, inner

@@ -30,7 +30,7 @@ import numpy as np
 
 from pyflat import lanes as lane_functions
 from pyflat.errors import InternalError
-from pyflat.ir.liveness import last_uses, outer_values, sliced
+from pyflat.ir.liveness import captured, last_uses, outer_values, sliced
 from pyflat.ir.loops import take_apart
 from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Op, Value
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
@@ -226,7 +226,7 @@ class _Lines:
                 steps += item.ops
             elif isinstance(item, Loop):
                 steps.append(item)
-        uses = [step.args if isinstance(step, Op) else [*step.inits, *outer_values([step], [])] for step in steps]
+        uses = [step.args if isinstance(step, Op) else [*step.inits, *captured(step)] for step in steps]
         last_select = {step.args[0]: step for step in steps if _is_choice(step)}
         for step, dying in zip(steps, last_uses(uses, roots), strict=True):
             if isinstance(step, Loop):
@@ -244,7 +244,7 @@ class _Lines:
         return [*self.body, "return "]
 
     def _loop(self, loop: Loop) -> None:
-        outer = outer_values([loop], [])
+        outer = captured(loop)
         head, rest = self.writer.loop(loop, outer)
         inits, values = (self.writer.tuple_of(each, self.names) for each in (loop.inits, outer))
         for result in loop.results:
