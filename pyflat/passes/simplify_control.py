@@ -19,7 +19,8 @@ Before:                              After:
   - what follows a node that control never falls out of, or an arm that leaves, is dropped;
   - a Loop that never comes around is a Region; a Region that no exit leaves early is its body.
 
-An operation that is reached stays, needed or not: it may fault. The identity of what stays is new.
+An operation that is reached stays, needed or not: it may fault. What is dead after that is found in another round;
+each round takes something away.
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ from pyflat.passes.record import Pass
 
 def simplify_control(fn: Function) -> Function:
     """`fn` without dead control flow; `fn` itself when there is none."""
-    run = _Simplification()
-    body = run.items(fn.body, fn.result_kinds)
-    if not run.changed:
-        return fn
-    return Function(fn.name, fn.params, body, fn.label, fn.result_kinds, fn.form)
+    while True:
+        run = _Simplification()
+        body = run.items(fn.body, fn.result_kinds)
+        if not run.changed:
+            return fn
+        fn = Function(fn.name, fn.params, body, fn.label, fn.result_kinds, fn.form)
 
 
 PASS = Pass(simplify_control)
