@@ -43,14 +43,15 @@ def recognise_counted(loop: Loop) -> Counted | None:
     test = loop.body[1] if len(loop.body) > 1 else None
     if not isinstance(test, If) or not _leaves(test.orelse, loop):
         return None
-    match test.cond:
-        case Op(opcode="lt" | "gt" as opcode, args=(Param() as iv, upper)):
-            sign = 1 if opcode == "lt" else -1
-        case Op(opcode="lt" | "gt" as opcode, args=(upper, Param() as iv)):
-            sign = -1 if opcode == "lt" else 1
-        case _:
-            return None
-    if iv not in loop.params or iv.kind is not INT or upper in loop.params or upper in set(definitions(loop.body)):
+    cond = test.cond
+    if not isinstance(cond, Op) or cond.opcode not in ("lt", "gt"):
+        return None
+    mirrored = cond.args[0] not in loop.params
+    iv, upper = reversed(cond.args) if mirrored else cond.args
+    sign = 1 if (cond.opcode == "lt") != mirrored else -1
+    if not isinstance(iv, Param) or iv not in loop.params or iv.kind is not INT:
+        return None
+    if upper in loop.params or upper in set(definitions(loop.body)):
         return None
     at = loop.params.index(iv)
     steps = {_step(_through(test, values[at]), iv) for values in _around(loop)}
