@@ -32,9 +32,14 @@ def undefined(kind: Kind) -> Const:
 
 
 class Builder:
-    """Builds control-flow lists in order. `origin` is stamped on every operation built while it is set."""
+    """Builds control-flow lists in order. `origin` is stamped on every operation built while it is set.
 
-    def __init__(self, max_ops: int = MAX_OPS) -> None:
+    Once control has left a list nothing can be appended to it: an error of the caller, or with `drop_dead` the fate of
+    dead code, whose operations are made and stand nowhere.
+    """
+
+    def __init__(self, max_ops: int = MAX_OPS, *, drop_dead: bool = False) -> None:
+        self.drop_dead = drop_dead
         self.items: list[Item] = [Block()]
         self.origin: Origin | None = None
         self.max_ops = max_ops
@@ -54,6 +59,12 @@ class Builder:
         """Control has left the current list: nothing can be appended."""
         return self.block.end is not None
 
+    def dead(self, complaint: str) -> bool:
+        """Control has left, and what comes now is to be dropped."""
+        if self.ended and not self.drop_dead:
+            raise InternalError(complaint)
+        return self.ended
+
     def op(self, opcode: str, *args: Value, kind: Kind | None = None, name: str = "", **attrs: Any) -> Op:
         """Append `opcode`; `kind` is needed only where the operands do not settle it (gather)."""
         kinds = tuple(a.kind for a in args)
@@ -67,8 +78,8 @@ class Builder:
         return self.append(op)
 
     def append(self, op: Op) -> Op:
-        if self.ended:
-            raise InternalError(f"operation {op.opcode} after control has left the list")
+        if self.dead(f"operation {op.opcode} after control has left the list"):
+            return op
         self.built += 1
         if self.built > self.max_ops:
             span = self.origin.span if self.origin else None
@@ -78,16 +89,15 @@ class Builder:
 
     def end(self, end: End) -> End:
         """Leave the current list."""
-        if self.ended:
-            raise InternalError("control leaves a list twice")
+        if self.dead("control leaves a list twice"):
+            return end
         self.block.end = end
         return end
 
     def node(self, node: If | Loop | Region) -> None:
         """Append a finished node and the block that must follow it."""
-        if self.ended:
-            raise InternalError("a node after control has left the list")
-        self.items += [node, Block()]
+        if not self.dead("a node after control has left the list"):
+            self.items += [node, Block()]
 
     @contextmanager
     def detached(self) -> Iterator[list[Item]]:
