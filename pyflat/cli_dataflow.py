@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyflat.dataflow import Program
     from pyflat.targets.dataflow import Report
 
-EXPORTS = ("mlir", "json", "dot", "svg")
+EXPORTS = ("mlir", "json", "dot", "svg", "html")
 
 
 @click.command()
@@ -24,7 +24,7 @@ EXPORTS = ("mlir", "json", "dot", "svg")
 @click.option("--args", "arguments", metavar="JSON", default="[]", help="The arguments, as a JSON list: '[48, 18]'.")
 @click.option("--trace", is_flag=True, help="Print every firing, then what each loop's control carried.")
 @click.option("--json", "as_json", is_flag=True, help="Print result, done, residual, deadlock, tokens, nodes as JSON.")
-@click.option("--export", type=click.Choice(EXPORTS), help="Print the graph instead of running it.")
+@click.option("--export", type=click.Choice(EXPORTS), help="Print the graph; html: and its run, step by step.")
 @click.option("--figures", is_flag=True, help="Critical path, initiation intervals, cycles by queue capacity.")
 @click.option("--order", type=int, metavar="SEED", help="Draw the firing order at random.")
 @click.option("--capacity", type=click.IntRange(min=1), metavar="N", help="Bound of every queue; default: none.")
@@ -54,11 +54,16 @@ def dataflow(
         program = lower(fn, _arguments(arguments), literal=literal)
     except (TypeError, ValueError) as error:
         raise BadSpec(" ".join(str(error).split())) from error
-    if export is not None:
+    if export is not None and export != "html":
         _print(_exporter(export)(program.graph))
         return
-    simulation = program.simulation(seed=order, capacity=capacity, trace=trace)
+    simulation = program.simulation(seed=order, capacity=capacity, trace=trace or export == "html")
     report = simulation.run_clocked() if clocked else simulation.run()
+    if export == "html":
+        from pyflat.targets.dataflow.animate import to_html
+
+        _print(to_html(simulation))
+        return
     steps = [str(event) for event in simulation.events] if trace else []
     if as_json:
         _print(json.dumps(as_data(program, report, steps if trace else None, figures), indent=2))

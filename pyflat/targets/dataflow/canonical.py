@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from pyflat.errors import refuse
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Loop, Op, Param, Region, Value, Yield, walk
-from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.types import INT, VOID
 
 WIDTH_RULES = frozenset({"", "add", "sub", "mul", "int_min"})
@@ -178,5 +178,5 @@ def must_happen(op: Op) -> bool:
     """Python may raise here, or memory is read or changed."""
     if op.kind is VOID:
         return True
-    row = PRIMITIVES.get(op.opcode)
+    row = OPERATIONS.get(op.opcode)
     return row is None or row.faults not in WIDTH_RULES

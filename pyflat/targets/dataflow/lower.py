@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any
 
 from pyflat.ir.nodes import FALSE, TRUE, Block, Const, Function, If, Item, Loop, Op, Param, Value
-from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.types import VOID
 from pyflat.targets.dataflow.canonical import (
     Canonical,
@@ -261,7 +261,7 @@ class _Lowering:
         self.lower_list(before, parts.header)
         raw = before.read(parts.go)
         if not parts.goes_on:
-            raw = self.graph.add("not", raw, meaning=PRIMITIVES["not"].python, type="b", loop=name).out()
+            raw = self.graph.add("not", raw, meaning=OPERATIONS["not"].python, type="b", loop=name).out()
         gate = before.add("gate", before.control, raw, type="none")
         after_cond = gate.out("after_cond")
         control = gate.out(0)
@@ -305,5 +305,5 @@ def _when_done(port: Port) -> Port:
 
 def _meaning(op: Op) -> Callable[..., Any]:
     """The value of an operation from its operands."""
-    python = PRIMITIVES[op.opcode].python
+    python = OPERATIONS[op.opcode].python
     return partial(python, **dict(op.attrs)) if op.attrs else python

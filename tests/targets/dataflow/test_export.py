@@ -9,7 +9,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from pyflat import dataflow
-from pyflat.targets.dataflow import Graph, lower
+from pyflat.targets.dataflow import Graph, Simulation, lower
+from pyflat.targets.dataflow.animate import to_html
 from pyflat.targets.dataflow.draw import to_svg
 from pyflat.targets.dataflow.export import to_dot, to_json, to_mlir
 from tests.targets.dataflow import test_counts as programs
@@ -91,3 +92,27 @@ def test_svg_has_every_node_and_edge_and_no_overlap(name: str) -> None:
     places = [(box.get("x"), box.get("y")) for box in root.iter(f"{space}rect")]
     assert len(set(places)) == len(graph.nodes)
     assert len(root.findall(f"{space}path")) == sum(1 for _ in graph.edges())
+
+
+def test_page_has_every_firing() -> None:
+    program = dataflow.lower(programs.evens, [])
+    simulation = program.simulation(trace=True)
+    report = simulation.run()
+    text = to_html(simulation)
+    found = re.search(r"events = (\[.*\]);\n", text)
+    assert found is not None
+    events = json.loads(found[1])
+    assert len(events) == report.firings
+    sent = [event["sent"]["o"] for event in events if event["node"] == "carry_s" and event["sent"]]
+    assert sent == ["0", "0", "0", "2", "2", "6"]
+    assert text.count("<rect") == len(program.graph.nodes)
+    assert "{{" not in text
+
+
+def test_page_cannot_be_left_by_a_name() -> None:
+    graph = Graph("</script>")
+    start = graph.add("source", hint="</script>").out()
+    graph.done = graph.add("sink", start, hint="done")
+    simulation = Simulation(graph, trace=True)
+    simulation.run()
+    assert to_html(simulation).count("</script>") == 1
