@@ -23,6 +23,7 @@ import click
 
 import pyflat
 from pyflat.cli_dataflow import dataflow
+from pyflat.cli_verify import prove, verify
 from pyflat.errors import CODES, FlattenError
 from pyflat.listing import STAGES, Stage
 
@@ -150,6 +151,15 @@ def _member(module: ModuleType, path: str, place: str) -> Any:
     return found
 
 
+def find_module(spec: str) -> ModuleType | None:
+    """The module that `mod` or `path/to/file.py` names without a function; None when SPEC names a function."""
+    if ":" in spec:
+        return None
+    if _is_file(spec):
+        return _import_file(Path(spec))
+    return _import_module(spec) if _exists(spec) else None
+
+
 # --- printing
 
 
@@ -258,11 +268,11 @@ def _bound(fn: Any, given: dict[str, Any]) -> Any:
     names = tuple(name for name, equals, _ in pairs if not equals)
     if names:
         given["static"] = names
-    values = {name: _literal(text) for name, equals, text in pairs if equals}
+    values = {name: literal(text) for name, equals, text in pairs if equals}
     return functools.partial(fn, **values) if values else fn
 
 
-def _literal(text: str) -> Any:
+def literal(text: str) -> Any:
     """A Python literal; anything else is the string itself."""
     try:
         return ast.literal_eval(text)
@@ -285,7 +295,8 @@ def codes(code: str | None) -> None:
     _print(f"{name}: {row.title}\n  why:  {row.why}\n  help: {row.help}")
 
 
-commands.add_command(dataflow)
+for _command in (dataflow, verify, prove):
+    commands.add_command(_command)
 
 
 def main() -> None:

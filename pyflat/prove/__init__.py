@@ -39,7 +39,8 @@ MOST_ROWS = 1000
 EDGES: dict[Kind, tuple[Any, ...]] = {
     BOOL: (False, True),
     INT: (0, 1, -1, 2, 3, -3, 7, 10, 63, 64, 2**31, 2**53 + 1, INT_MAX, INT_MIN),
-    FLOAT: (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.0, 2.5, -3.0, 10.0, 5e-324, 1e300, -1e300, math.inf, -math.inf, math.nan),
+    FLOAT: (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.0, 2.5, -3.0, 10.0, 5e-324, 1e300, -1e300, math.inf, -math.inf,
+            math.nan),
 }
 _WORDS = {FLOAT: "float", INT: "int"}
 
@@ -118,7 +119,7 @@ def compare(name: str, structured: Function, flat: Function, *, seconds: float =
             return Answer("proved", name, _claim(structured, unknown))
         if found == z3.sat:
             model = solver.model()
-            args = [number(model, term, p.kind) for term, p in zip(params, structured.params, strict=True)]
+            args = tuple(number(model, term, p.kind) for term, p in zip(params, structured.params, strict=True))
             shown = _counterexample(structured, flat, args)
             if shown:
                 return Answer("counterexample", name, shown, _named(structured, args))

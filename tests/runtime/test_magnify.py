@@ -97,7 +97,6 @@ def test_a_wrong_pass_is_named_with_the_first_line_that_differs():
 @pytest.mark.usefixtures("planted")
 def test_verify_finds_a_wrong_twin_and_shows_the_lane():
     with pytest.raises(DifferenceError, match=r"differs from its original in lane \(1, 0\)\nlane \(1, 0\) of summed") as error:
-        pyflat.twin(summed)(np.ones(1))
         pyflat.twin(summed).verify(np.array([[0.0], [3.0], [4.0]]))
     assert error.value.lane == (1, 0)
     assert error.value.magnified.culprit == "misread_sums"

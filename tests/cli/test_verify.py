@@ -1,0 +1,83 @@
+"""`pyflat verify` and `pyflat prove`: what they print and their exit status."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+KERNELS = '''\
+import pyflat
+
+@pyflat.flatten
+def clamp(x: float, high: float = 1.0) -> float:
+    return high if x > high else x
+
+@pyflat.flatten(static="n")
+def power(x, n):
+    return x ** n
+
+def printing(x: float) -> float:
+    return print(x)
+'''
+
+
+@pytest.fixture
+def pyflat_command(tmp_path: Path):
+    (tmp_path / "kernels.py").write_text(KERNELS)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        command = [sys.executable, "-m", "pyflat", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+def test_verify_a_function(pyflat_command):
+    code, out, _ = pyflat_command("verify", "kernels:clamp", "--target", "numpy", "--examples", "10")
+    assert (code, out) == (0, "clamp: agrees with its original on numpy\n")
+
+
+def test_verify_a_module(pyflat_command):
+    code, out, _ = pyflat_command("verify", "kernels.py", "--target", "numpy", "--examples", "10", "--kinds", "f8,f8")
+    assert code == 0
+    assert out.splitlines() == [
+        "clamp: agrees with its original on numpy",
+        "power: skipped: the static argument 'n' of power has no default: verify(fn, static={'n': ...})",
+    ]
+
+
+def test_verify_with_static_values(pyflat_command):
+    code, out, _ = pyflat_command("verify", "kernels:power", "--static", "n=3", "--target", "numpy", "--examples", "10")
+    assert (code, out) == (0, "power: agrees with its original on numpy\n")
+
+
+def test_a_difference_is_status_1(tmp_path, pyflat_command):
+    (tmp_path / "wrong.py").write_text(
+        "import pyflat\nfrom pyflat import twins\nright = twins.Twin.__call__\n"
+        "twins.Twin.__call__ = lambda self, *args: right(self, *args) * 3.0\ndef f(x):\n    return 1.0\n")
+    code, out, _ = pyflat_command("verify", "wrong:f", "--target", "numpy")
+    assert code == 1
+    assert out.startswith("f: the numpy twin differs in lane 0 (x=")
+
+
+def test_refusals_and_wrong_names(pyflat_command):
+    assert pyflat_command("verify", "kernels:printing", "--target", "numpy")[0] == 1
+    for wrong in (("verify", "kernels:clamb"), ("verify", "nowhere"), ("prove", "kernels"), ("verify", "json"),
+                  ("verify", "kernels:power", "--static", "n"), ("prove", "kernels:clamp", "--kinds", "f4")):
+        code, out, err = pyflat_command(*wrong)
+        assert (code, out, err.count("\n")) == (2, "", 1), wrong
+
+
+def test_prove(pyflat_command):
+    pytest.importorskip("z3")
+    code, out, _ = pyflat_command("prove", "kernels:clamp")
+    assert (code, out) == (0, "clamp: proved: for all arguments (x: float, high: float) each lane is suspect or has the value of its path\n")
+    code, out, _ = pyflat_command("prove", "kernels:power", "--static", "n=2")
+    assert code == 0
+    code, out, _ = pyflat_command("prove", "kernels:printing")
+    assert code == 4
+    assert out.startswith("printing: outside the provable part, because the function is refused: ")
