@@ -61,3 +61,14 @@ def test_index_out_of_range_is_pythons_error() -> None:
     assert report.fault is not None
     assert (report.fault.type, report.fault.message) == ("IndexError", "list index out of range")
     assert not report.clean
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_done_comes_after_the_last_store(seed: int) -> None:
+    graph = lower(add_in_loop(0, 1))
+    graph.memories["A"] = [10, 20, 30]
+    simulation = Simulation(graph, [3, None], seed=seed, trace=True)
+    simulation.run()
+    fired = [event.node for event in simulation.events]
+    last_store = max(place for place, name in enumerate(fired) if name == "store_A")
+    assert fired.index("sink_done") > last_store

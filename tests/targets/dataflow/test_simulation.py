@@ -212,3 +212,26 @@ def test_the_critical_path_leaves_out_what_closes_loops() -> None:
     for before, after in zip(path, path[1:], strict=False):
         assert before in [source.node for source in after.sources if source is not None]
     assert recurrence(graph, "for_j") >= 3  # carry, cond_br, add
+
+
+# --- the done token
+
+
+def nested(n: int) -> int:
+    s = 0
+    while s < n and (n % (s + 1) if s % 2 else True):
+        k = s % 3
+        while k > 0:
+            k -= 1
+        s += 1
+    return 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_done_comes_after_every_loop_and_branch_is_done(seed: int) -> None:
+    """Also those whose values nobody reads, in the body and in the condition."""
+    simulation = dataflow.lower(nested, [6]).simulation(seed=seed, trace=True)
+    assert simulation.run().problems() == []
+    fired = [event.node for event in simulation.events]
+    merges = [place for place, name in enumerate(fired) if name.startswith(("mux_done", "cond_br_done"))]
+    assert fired.index("sink_done") > max(merges)
