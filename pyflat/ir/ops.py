@@ -86,9 +86,9 @@ _row("abs", ((_I, INT), (_F, FLOAT)), abs, faults="int_min")
 
 
 def _float_pow(a: float, b: float) -> float:
-    result = a**b
-    if isinstance(result, complex):
+    if a < 0 and math.isfinite(a) and math.isfinite(b) and b != math.floor(b):
         raise OutOfLane("a negative number to a fractional power is complex")
+    result = a**b
     return float(result)
 
 

@@ -148,9 +148,9 @@ def _parameter(s: Specialiser, start: Abstract, shape: Any, name: str, pairs: li
                                   for item, inner in zip(items, rest[1], strict=True)))
     assert tag == "maybe"
     bound = Param(BOOL, "")
-    already = start.cond if isinstance(start, Choice) else const(False)
-    pairs.append((bound, already))
-    inner = _parameter(s, start.then if isinstance(start, Choice) else _zero(rest[0]), rest[0], name, pairs, node)
+    pairs.append((bound, _has_number(s, start)))
+    number, _ = _without(start)
+    inner = _parameter(s, _zero(rest[0]) if number is None else number, rest[0], name, pairs, node)
     return Choice(bound, inner, rest[1])
 
 
@@ -231,15 +231,24 @@ def _join_shape(s: Specialiser, known: Any, old: Abstract, value: Abstract, name
 
 
 def _without(value: Abstract) -> tuple[Abstract | None, Abstract | None]:
-    """A value apart from the alternative that is no number: (number, other)."""
-    if value is UNBOUND:
-        return None, UNBOUND
-    if isinstance(value, Choice) and not num._is_number_choice(value):
-        if _is_other(value.orelse):
-            return value.then, value.orelse
-        if _is_other(value.then):
-            return value.orelse, value.then
-    return value, None
+    """A value apart from the alternative that is no number: (number, other), None where there is none."""
+    if _is_other(value):
+        return None, value
+    if not isinstance(value, Choice):
+        return value, None
+    (then, other), (orelse, second) = _without(value.then), _without(value.orelse)
+    if other is not None and second is not None and not _alike(other, second):
+        return value, None
+    number = Choice(value.cond, then, orelse) if then is not None and orelse is not None else then or orelse
+    return number, other or second
+
+
+def _has_number(s: Specialiser, value: Abstract) -> Value:
+    """The lanes in which `_without` finds a number."""
+    if isinstance(value, Choice):
+        then, orelse = _has_number(s, value.then), _has_number(s, value.orelse)
+        return s.build.op("select", value.cond, then, orelse)
+    return const(not _is_other(value))
 
 
 def _is_other(value: Abstract) -> bool:
@@ -321,13 +330,8 @@ def _operands(s: Specialiser, way: Way, param: Abstract, value: Abstract, out: l
 
 def _bound_part(s: Specialiser, way: Way, value: Abstract, param: Choice) -> tuple[Value, Abstract]:
     """Which lanes of the way have the number, and the number."""
-    if isinstance(value, Choice) and _alike(value.orelse, param.orelse):
-        return value.cond, value.then
-    if isinstance(value, Choice) and _alike(value.then, param.orelse):
-        return _in_block(s, way.block, lambda: s.build.op("not", value.cond)), value.orelse
-    if _alike(value, param.orelse):
-        return const(False), param.then
-    return const(True), value
+    number, _ = _without(value)
+    return _in_block(s, way.block, lambda: _has_number(s, value)), param.then if number is None else number
 
 
 def _as_kind(s: Specialiser, value: Abstract, kind: Kind) -> Value:

@@ -280,7 +280,7 @@ class Statements(Expressions):
 
     def loop_head(self) -> tuple[str, int, Lines, Lines]:
         """The head line, the number of trips, the first lines of the body, the lines before the loop."""
-        heads = [self.over_range, self.over_range, self.over_items, self.over_table, self.over_enumerate, self.over_zip,
+        heads = [self.over_lanes, self.over_range, self.over_range, self.over_items, self.over_table, self.over_enumerate, self.over_zip,
                  self.over_reversed, self.over_list, self.while_counter]
         return self.rng.choice(heads)()
 
@@ -296,6 +296,11 @@ class Statements(Expressions):
         text, trips = self.rng.choice((("3", 3), ("2", 2), ("1, 4", 3), ("4, 0, -1", 4), ("5, -1, -2", 3), ("0", 0), ("2, 2", 0),
                                        ("-1, 2", 3), ("len(ITAB)", 4), ("1", 1)))
         return f"for {self.loop_name(INT)} in range({text}):", trips, [], []
+
+    def over_lanes(self) -> tuple[str, int, Lines, Lines]:
+        """A range whose bound differs from lane to lane: kept as a loop."""
+        bound = f"({self.integer(1)}) % 4"
+        return f"for {self.loop_name(INT)} in range({bound}):", 3, [], []
 
     def over_items(self) -> tuple[str, int, Lines, Lines]:
         kind = self.rng.choice((FLOAT, FLOAT, INT))
@@ -342,6 +347,8 @@ class Statements(Expressions):
         if self.chance(0.3):
             self.broke = True
             return "while True:", trips, [f"{name} += 1", f"if {name} > {trips}:", "    break"], [f"{name} = 0"]
+        if self.chance(0.35):
+            return f"while {name} < {trips} and {self.condition(1)}:", trips, [f"{name} += 1"], [f"{name} = 0"]
         if self.chance(0.5):
             return f"while {name} < {trips}:", trips, [f"{name} += 1"], [f"{name} = 0"]
         return f"while {name}:", trips, [f"{name} -= 1"], [f"{name} = {trips}"]
