@@ -233,6 +233,13 @@ def power(x: Lanes, y: Lanes) -> Lanes:
     return result[()]
 
 
+def powers(x: Lanes, y: Lanes) -> Lanes:
+    """`np.power(x, y)` of float64 as NumPy computes it for an array of exponents, whatever they are."""
+    exponents = np.broadcast_to(np.asarray(y, dtype=np.float64), np.broadcast_shapes(np.shape(x), np.shape(y), (1,)))
+    result: Lanes = np.power(x, np.ascontiguousarray(exponents))
+    return result if np.ndim(x) or np.ndim(y) else result[0]
+
+
 # --- the C library's functions
 
 

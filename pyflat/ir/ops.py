@@ -188,7 +188,7 @@ NUMPY_UNARY = ("exp", "expm1", "exp2", "log", "log2", "log10", "log1p", "sin", "
 NUMPY_BINARY = ("arctan2", "power", "hypot", "fmod")
 
 
-def _quiet(ufunc: np.ufunc) -> Callable[..., float]:
+def _quiet(ufunc: Callable[..., Any]) -> Callable[..., float]:
     def call(*args: float) -> float:
         with np.errstate(all="ignore"):
             return float(ufunc(*args))
@@ -200,6 +200,9 @@ for _name in NUMPY_UNARY:
     _row("np_" + _name, ((_F, FLOAT),), _quiet(getattr(np, _name)), accuracy=Accuracy.NUMPY, cost=20)
 for _name in NUMPY_BINARY:
     _row("np_" + _name, ((_FF, FLOAT),), _quiet(getattr(np, _name)), accuracy=Accuracy.NUMPY, cost=40)
+_row("np_powers", ((_FF, FLOAT),), _quiet(lambda x, y: np.power(np.array([x]), np.array([y]))[0]),
+     accuracy=Accuracy.NUMPY, cost=40)
+"""np.power with an array of exponents, which NumPy computes without looking for 0.5 or 2."""
 _row("np_sqrt", ((_F, FLOAT),), _quiet(np.sqrt), cost=8)
 
 # --- tables and faults

@@ -92,7 +92,7 @@ def _power(s: Specialiser, x: Abstract, y: Abstract, fixed: Any) -> Abstract:
             return s.build.op("np_sqrt", base)
         case -1:
             return s.build.op("truediv", const(1.0), base)
-    return s.build.op("np_power", base, num.as_float(s, y))
+    return s.build.op("np_power" if fixed is not None else "np_powers", base, num.as_float(s, y))
 
 
 def total(s: Specialiser, vector: Abstract, node: cst.CSTNode) -> Abstract:

@@ -415,3 +415,4 @@ def _numpy_power(e: Emitter, x: Lane, y: Lane) -> Lane:
 
 
 EMITTERS["np_power"] = _numpy_power
+EMITTERS["np_powers"] = EMITTERS["pow"]

@@ -62,6 +62,7 @@ _SPELLINGS: dict[str, str] = {
     **{"np_" + name: f"np.{name}({{0}})" for name in (*NUMPY_UNARY, "sqrt")},
     **{"np_" + name: f"np.{name}({{0}}, {{1}})" for name in NUMPY_BINARY},
     "np_power": "lanes.power({0}, {1})",
+    "np_powers": "lanes.powers({0}, {1})",
 }
 for _row in PRIMITIVES.values():
     if _row.name not in _SPELLINGS and _row.accuracy in (Accuracy.LIBM, Accuracy.CALL):
