@@ -29,6 +29,7 @@ EXPORTS = ("mlir", "json", "dot", "svg", "html")
 @click.option("--order", type=int, metavar="SEED", help="Draw the firing order at random.")
 @click.option("--capacity", type=click.IntRange(min=1), metavar="N", help="Bound of every queue; default: none.")
 @click.option("--clocked", is_flag=True, help="Fire everything that can fire once a cycle.")
+@click.option("--max-firings", type=click.IntRange(min=1), default=2_000_000, metavar="N", help="Stop there.")
 @click.option("--literal", is_flag=True, help="Keep the rules of the specification that leave tokens behind.")
 def dataflow(
     spec: str,
@@ -40,6 +41,7 @@ def dataflow(
     order: int | None,
     capacity: int | None,
     clocked: bool,
+    max_firings: int,
     literal: bool,
 ) -> None:
     """Run the function SPEC as a dataflow graph.
@@ -57,7 +59,8 @@ def dataflow(
     if export is not None and export != "html":
         _print(_exporter(export)(program.graph))
         return
-    simulation = program.simulation(seed=order, capacity=capacity, trace=trace or export == "html")
+    traced = trace or export == "html"
+    simulation = program.simulation(seed=order, capacity=capacity, trace=traced, max_firings=max_firings)
     report = simulation.run_clocked() if clocked else simulation.run()
     if export == "html":
         from pyflat.targets.dataflow.animate import to_html

@@ -93,3 +93,9 @@ def test_a_fault_is_told(tmp_path: Path) -> None:
     assert found["result"] is None
     assert found["fault"]["type"] == "ZeroDivisionError"
     assert found["fault"]["message"] == "float division by zero"
+
+
+def test_a_run_can_be_cut_off() -> None:
+    result = call("triangle", "--args", "[4]", "--max-firings", "10")
+    assert result.exit_code == 1
+    assert "deadlock: no end after 10 firings" in result.stdout
