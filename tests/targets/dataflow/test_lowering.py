@@ -1,0 +1,105 @@
+"""Lowering of IR that source programs seldom make, and refusals of forms that belong to other ways out."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyflat.errors import FlattenError
+from pyflat.ir.build import Builder, const
+from pyflat.ir.interp import run
+from pyflat.ir.nodes import FAULT, Block, Exit, Fault, Function, If, Label, Loop, Param, Region, Yield
+from pyflat.ir.types import BOOL, INT
+from pyflat.targets.dataflow import Simulation, lower
+
+
+def counted_with_condition_used(step: int = 1) -> Function:
+    """for i in range(n): s += 1 if go else 100, where `go` is the loop's own condition; gives go and s in the end."""
+    count, index, total = Param(INT, "n"), Param(INT, "i"), Param(INT, "s")
+    label, again = Label("loop"), Label("next")
+    build = Builder()
+    with build.detached() as header:
+        go = build.op("lt" if step > 0 else "gt", index, count)
+        other = build.op("not", go)
+    with build.detached() as rest:
+        added = build.op("add", total, build.op("select", go, const(1), const(100)))
+        build.end(Yield([build.op("add", index, const(step)), added]))
+    carried, results = [Param(INT, "i"), Param(INT, "s")], [Param(BOOL), Param(BOOL), Param(INT)]
+    leave = [Block([], Exit(label, [go, other, total]))]
+    loop = Loop(label, again, [index, total], [const(0), const(0)],
+                [*header, If(go, rest, leave, carried), Block([], Yield(carried))], results)
+    return Function("f", [count], [Block(), loop, Block([], Yield(results))], Label("return"), [BOOL, BOOL, INT])
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_condition_of_a_counted_loop_is_a_value_too(n: int) -> None:
+    fn = counted_with_condition_used()
+    graph = lower(fn)
+    assert graph.loops[0].form == "for"
+    report = Simulation(graph, [n]).run()
+    assert report.problems() == []
+    assert tuple(report.results) == run(fn, [n]).values == (False, True, n)
+
+
+def test_a_loop_that_counts_away_from_its_bound_is_no_stream() -> None:
+    """range would be empty where the loop never ends."""
+    fn = counted_with_condition_used()
+    (loop,) = (item for item in fn.body if isinstance(item, Loop))
+    test = loop.body[-2]
+    assert isinstance(test, If)
+    last = test.then[-1]
+    assert isinstance(last, Block)
+    assert last.end is not None
+    build = Builder()
+    last.end.values[0] = build.op("add", loop.params[0], const(-1))
+    last.ops += build.block.ops
+    graph = lower(fn)
+    assert graph.loops[0].form == "while"
+    assert Simulation(graph, [0]).run().results == [False, True, 0]
+    endless = Simulation(graph, [1], max_firings=2000).run()
+    assert endless.deadlock == "no end after 2,000 firings"
+
+
+def test_a_loop_left_where_its_condition_holds() -> None:
+    """`if stop: exit else: go on`: the raw control is the negation."""
+    count, index = Param(INT, "n"), Param(INT, "i")
+    label = Label("loop")
+    build = Builder()
+    with build.detached() as header:
+        stop = build.op("ge", index, count)
+    with build.detached() as rest:
+        build.end(Yield([build.op("add", index, const(1))]))
+    carried, result = [Param(INT, "i")], Param(INT, "i")
+    test = If(stop, [Block([], Exit(label, [index]))], rest, carried)
+    loop = Loop(label, Label("next"), [index], [const(0)], [*header, test, Block([], Yield(carried))], [result])
+    fn = Function("f", [count], [Block(), loop, Block([], Yield([result]))], Label("return"), [INT])
+    graph = lower(fn)
+    for n in (0, 1, 4):
+        report = Simulation(graph, [n]).run()
+        assert report.problems() == []
+        assert report.results == [n]
+    assert graph.count_kinds()["not"] == 1
+
+
+def function_of(*items: object) -> Function:
+    return Function("f", [], list(items), Label("return"), [])  # type: ignore[arg-type]
+
+
+def test_forms_of_other_ways_out_are_refused() -> None:
+    region = Region(Label("r"), [Block([], Yield())])
+    with pytest.raises(FlattenError, match="early return, break or continue"):
+        lower(function_of(Block(), region, Block([], Yield())))
+    with pytest.raises(FlattenError, match="raise as control flow"):
+        lower(function_of(Block([], Exit(FAULT, (), Fault("ValueError")))))
+
+
+def test_loops_that_are_not_canonical_are_refused() -> None:
+    label = Label("loop")
+    endless = Loop(label, Label("next"), [], [], [Block([], Yield())])
+    with pytest.raises(FlattenError, match="no exit right after its condition"):
+        lower(function_of(Block(), endless, Block([], Yield())))
+    cond = Param(BOOL, "c")
+    leave = [Block([], Exit(label))]
+    twice = Loop(label, Label("next"), [], [], [Block(), If(cond, [Block([], Yield())], leave), Block(),
+                                                If(cond, [Block([], Yield())], [Block([], Exit(label))]), Block([], Yield())])
+    with pytest.raises(FlattenError, match="more than one exit"):
+        lower(Function("f", [cond], [Block(), twice, Block([], Yield())], Label("return"), []))
