@@ -29,6 +29,7 @@ from tests.support.adversary import (
     integers,
     joins,
     kinds,
+    laziness,
     numbers,
     objects,
     order_and_scopes,
@@ -45,8 +46,8 @@ GRIDS: dict[str, tuple[Any, ...]] = {"float": FLOATS, "int": INTS, "bool": (Fals
 DTYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
 MOST = 300
 
-MODULES = (aliasing, builtins_and_math, calls, exceptions, faults_and_loops, integers, joins, kinds, numbers, objects,
-           order_and_scopes, sequences, statements, tables_and_loops)
+MODULES = (aliasing, builtins_and_math, calls, exceptions, faults_and_loops, integers, joins, kinds, laziness, numbers,
+           objects, order_and_scopes, sequences, statements, tables_and_loops)
 
 
 def cases(*modules: ModuleType) -> list[Any]:
