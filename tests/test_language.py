@@ -746,8 +746,6 @@ def large_constant(n: int) -> int:
 
 FLOAT, INT = np.array([1.0, 2.5, -1.0]), np.array([1, 2, 3])
 REFUSED: list[tuple[Callable[..., Any], np.ndarray[Any, Any], str]] = [
-    (while_on_lanes, FLOAT, "flatten/while-unbounded"),
-    (range_of_lane, INT, "flatten/while-unbounded"),
     (recursion_on_lanes, INT, "flatten/recursion"),
     (mutual_recursion, INT, "flatten/recursion"),
     (prints, FLOAT, "flatten/unknown-call"),
@@ -794,19 +792,27 @@ def test_refusal(fn: Callable[..., Any], lanes: np.ndarray[Any, Any], code: str)
     assert "help:" in text
 
 
+@pytest.mark.parametrize(("fn", "lanes", "code"), [
+    (while_on_lanes, FLOAT, "flatten/while-unbounded"), (range_of_lane, INT, "flatten/iterable-not-static")])
+def test_loops_on_lanes_where_all_are_unrolled(fn: Callable[..., Any], lanes: np.ndarray[Any, Any], code: str) -> None:
+    with pytest.raises(pyflat.FlattenError) as caught:
+        pyflat.twin(fn, loops="unroll")(lanes)
+    assert caught.value.code == code
+
+
 def test_a_refused_function_still_works_as_the_original() -> None:
     flattened = pyflat.flatten(inject=False)(while_on_lanes)
     assert flattened(8.0) == 1.0
 
 
 def _refused_inside(x: float) -> float:
-    return while_on_lanes(x) + 1
+    return prints(x) + 1
 
 
 def test_the_inlining_chain_is_in_the_notes() -> None:
     error = refused(_refused_inside, FLOAT)
-    assert error.code == "flatten/while-unbounded"
-    assert any("_refused_inside" in note.message or "while_on_lanes" in note.message for note in error.diagnostic.notes)
+    assert error.code == "flatten/unknown-call"
+    assert any("_refused_inside" in note.message or "prints" in note.message for note in error.diagnostic.notes)
 
 
 def test_recursion_is_judged_by_identity_not_by_name() -> None:

@@ -261,6 +261,9 @@ class _Lines:
             table = f"table{len(tables)}"
             tables[table] = np.array(op.attr("table"), dtype=DTYPES[op.kind])
             return spelling(op).format(*operands, table=table)
+        if op.opcode in ("floordiv", "mod") and (power := _power_of_two(op.args[1])):
+            sign, amount = (">>", power.bit_length() - 1) if op.opcode == "floordiv" else ("&", power - 1)
+            return f"{operands[0]} {sign} {self.writer.value(Const(INT, amount), self.names)}"
         if op.opcode != "select":
             return spelling(op).format(*operands)
         condition, a, b = operands
@@ -271,6 +274,12 @@ class _Lines:
             mask = self.masks[op.args[0]] = f"m{len(self.masks)}"
             self.body.append(f"{mask} = bits({condition})")
         return f"choose_{'int' if op.kind is INT else 'float'}({mask}, {a}, {b})"
+
+
+def _power_of_two(divisor: Value) -> int:
+    """An int literal that is a power of two, 0 for everything else: shifts and masks are many times faster."""
+    known = divisor.value if isinstance(divisor, Const) else None
+    return known if isinstance(known, int) and known > 0 and known & (known - 1) == 0 else 0
 
 
 def _is_choice(step: Op | Loop) -> TypeGuard[Op]:
