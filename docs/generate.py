@@ -1,4 +1,5 @@
-"""Writes the generated pages: docs/errors.md from the refusal table, docs/support.md from docs/support_cases.py."""
+"""Writes the generated pages: docs/errors.md from the refusal table, docs/support.md from docs/support_cases.py,
+docs/values.md from docs/value_cases.py."""
 
 from __future__ import annotations
 
@@ -14,8 +15,15 @@ DOCS = Path(__file__).resolve().parent
 
 
 def support_cases() -> ModuleType:
-    """The module next to this one, imported by its path: docs/ is no package."""
-    name = "support_cases"
+    return beside("support_cases")
+
+
+def values_page() -> str:
+    return str(beside("values").page())
+
+
+def beside(name: str) -> ModuleType:
+    """A module next to this one, imported by its path: docs/ is no package."""
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
@@ -64,7 +72,7 @@ def support_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"errors.md": errors_page, "support.md": support_page}
+PAGES = {"errors.md": errors_page, "support.md": support_page, "values.md": values_page}
 
 
 def main() -> None:
