@@ -12,7 +12,7 @@ Integers are Python's: `report.wide` names the nodes that sent more than 64 bits
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,16 +59,19 @@ def lower(
     arguments: Sequence[Any],
     keywords: Mapping[str, Any] | None = None,
     *,
+    static: Collection[str] = (),
     literal: bool = False,
 ) -> Program:
     """The dataflow graph of `fn(*arguments, **keywords)`, for arguments of these kinds.
 
-    Loops stay loops where they can; `literal` keeps the seed document's rules as they are written.
+    The parameters that `static` names specialise the graph, as does what is no number. Loops stay loops where they can; `literal` keeps the seed document's rules as they are written.
     Raises FlattenError where the function cannot be lowered, TypeError where the arguments do not fit it.
     """
     leaves: list[Any] = []
     bound = inspect.signature(fn).bind(*arguments, **(keywords or {}))
-    shapes = {name: shape_of(value, leaves) for name, value in bound.arguments.items()}
+    shapes: dict[str, Shape] = {
+        name: Fixed(value) if name in static else shape_of(value, leaves) for name, value in bound.arguments.items()
+    }
     spec = _specialise(fn, shapes)
     function = lower_exits(hoist_leaving(spec.function))
     graph = lower_function(function, LITERAL if literal else CORRECTED)

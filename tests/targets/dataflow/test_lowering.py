@@ -12,13 +12,13 @@ from pyflat.ir.types import BOOL, INT
 from pyflat.targets.dataflow import Simulation, lower
 
 
-def counted_with_condition_used(step: int = 1) -> Function:
-    """for i in range(n): s += 1 if go else 100, where `go` is the loop's own condition; gives go and s in the end."""
+def counted_with_condition_used(step: int = 1, stop: int | None = None) -> Function:
+    """for i in range(0, n or stop, step): s += 1 if go else 100; gives `go`, the loop's own condition, and s."""
     count, index, total = Param(INT, "n"), Param(INT, "i"), Param(INT, "s")
     label, again = Label("loop"), Label("next")
     build = Builder()
     with build.detached() as header:
-        go = build.op("lt" if step > 0 else "gt", index, count)
+        go = build.op("lt" if step > 0 else "gt", index, count if stop is None else const(stop))
         other = build.op("not", go)
     with build.detached() as rest:
         added = build.op("add", total, build.op("select", go, const(1), const(100)))
@@ -38,6 +38,15 @@ def test_condition_of_a_counted_loop_is_a_value_too(n: int) -> None:
     report = Simulation(graph, [n]).run()
     assert report.problems() == []
     assert tuple(report.results) == run(fn, [n]).values == (False, True, n)
+
+
+@pytest.mark.parametrize(("step", "stop", "trips"), [(1, 0, 0), (1, -1, 0), (1, 1, 1), (-1, 0, 0), (-2, -3, 2), (-1, 1, 0)])
+def test_constant_bounds_are_guarded_unless_there_is_a_trip(step: int, stop: int, trips: int) -> None:
+    graph = lower(counted_with_condition_used(step, stop))
+    report = Simulation(graph, [0]).run()
+    assert report.problems() == []
+    assert report.results == [False, True, trips]
+    assert ("mux" in graph.count_kinds()) is (trips == 0)
 
 
 def test_a_loop_that_counts_away_from_its_bound_is_no_stream() -> None:
