@@ -64,7 +64,8 @@ def lower(
 ) -> Program:
     """The dataflow graph of `fn(*arguments, **keywords)`, for arguments of these kinds.
 
-    The parameters that `static` names specialise the graph, as does what is no number. Loops stay loops where they can; `literal` keeps the seed document's rules as they are written.
+    The parameters that `static` names specialise the graph, as does what is no number. Loops stay loops where they
+    can; `literal` keeps the seed document's rules as they are written.
     Raises FlattenError where the function cannot be lowered, TypeError where the arguments do not fit it.
     """
     leaves: list[Any] = []
