@@ -23,7 +23,7 @@ that nobody reads is dropped. The nodes and their ports, after the seed document
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -154,7 +154,3 @@ class Graph:
             if node.name == name:
                 return node
         raise KeyError(name)
-
-
-def source_names(sources: Sequence[Port | None]) -> str:
-    return ", ".join(str(source) for source in sources)
