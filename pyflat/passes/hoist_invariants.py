@@ -11,7 +11,7 @@ cannot fault: what it computes in a lane that would not have come there harms no
 Python would have met it, and so does `lane_any`, whose answer depends on the lanes that are there. Arms inside of the
 loop are searched too, so a costly operation of a rare arm is computed once, taken or not.
 
-Inner loops come first: what leaves them lands in the padding block that the outer loop contains, and may go on.
+Outer loops come first: an operation goes as far out as it can.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def hoist_invariants(fn: Function) -> Function:
     copy = copy_function(fn)
     with editing(copy) as edit:
         loops = [item for item in walk(copy.body) if isinstance(item, Loop)]
-        moved = sum(_hoist(edit, loop) for loop in reversed(loops))
+        moved = sum(_hoist(edit, loop) for loop in loops)
     return copy if moved else fn
 
 

@@ -167,13 +167,11 @@ class _Unrolling:
         return None
 
     def rolled(self, loop: Loop) -> Loop:
-        """A copy of the loop; inside of it nothing is known."""
-        around, self.open = self.open, []
+        """A copy of the loop: its parameters are not known, what comes from outside of it may be."""
         inits = self.copier.read_all(loop.inits)
         label, again = self.copier.label(loop.label), self.copier.label(loop.again)
         params = self.copier.params(loop.params)
         body = self.items(loop.body)
-        self.open = around
         return Loop(label, again, params, inits, body, self.copier.params(loop.results))
 
     def unroll(self, loop: Loop, label: Label) -> list[Item] | None:

@@ -54,6 +54,9 @@ def check() -> Check:
     "if %c {\n%y = neg %x : f8\nyield %y\n} else {\n%y.1 = abs %x : f8\nyield %y.1\n} -> (%r: f8)\nyield %r",
     "if %c {\nyield 0.0\n} else {\nyield -0.0\n} -> (%r: f8)\nyield %r",
     "region @r {\nif %c {\nexit @r\n} else {\nyield\n}\n%y = sqrt %x : f8\nyield\n}\nyield 1.0",
+    "if %c {\nexit @fault ValueError()\n} else {\nexit @fault KeyError()\n}\nyield undefined:f8",
+    "if %c {\nexit @fault ValueError(\"a\")\n} else {\nexit @fault ValueError(\"b\")\n}\nyield undefined:f8",
+    "loop @l again @n () {\nif %c {\nexit @n\n} else {\nexit @l\n}\nyield\n}\nyield 1.0",
     "loop @l again @n () {\nif %c {\nexit @l\n} else {\nyield\n}\nyield\n}\nyield 1.0",
     "loop @l again @n () {\nif %c {\nexit @n\n} else {\nyield\n}\nexit @l\n}\nyield 1.0",
 ])

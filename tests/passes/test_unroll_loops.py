@@ -18,7 +18,7 @@ from pyflat.passes.hoist_invariants import hoist_invariants
 from pyflat.passes.lower_exits import lower_exits
 from pyflat.passes.pipeline import FLATTEN
 from pyflat.passes.simplify_control import simplify_control
-from pyflat.passes.unroll_loops import unroll_loops
+from pyflat.passes.unroll_loops import _Unrolling, unroll_loops
 from pyflat.specialise import specialise
 from tests.passes.control_programs import trips
 from tests.passes.structured_programs import assert_same
@@ -104,6 +104,14 @@ def endless(x):
 @pytest.mark.parametrize("fn", [while_of_lanes, counts_but_ends_by_lanes, ends_by_lanes_after_three])
 def test_loops_whose_end_depends_on_lanes_stay(fn):
     unchanged(rolled(fn, x="f"))
+
+
+@pytest.mark.parametrize("fn", [while_of_lanes, counts_but_ends_by_lanes, ends_by_lanes_after_three])
+def test_trying_stops_at_the_first_trip_that_is_not_decided(fn):
+    before = rolled(fn, x="f")
+    attempt = _Unrolling(1000)
+    attempt.items(before.body)
+    assert attempt.copied <= 6 * sum(opcodes(before).values())
 
 
 def test_a_range_of_lanes_stays():
@@ -253,10 +261,24 @@ def test_an_inner_loop_is_unrolled_in_a_loop_that_stays():
     assert [run(after, [n]).values[0] for n in range(-1, 6)] == list(map(inner_only, range(-1, 6)))
 
 
-def zero_trips(x):
-    for i in range(3, 3):
-        x = x / 0.0
-    return x
+def lane_loop_inside(x):
+    s = 0
+    for i in range(2):
+        k = 0
+        while k < x:
+            if i == 1:
+                s += k
+            k += 1 + i
+    return s
+
+
+def test_what_the_trip_knows_is_known_in_a_loop_inside_that_stays():
+    fn = rolled(lane_loop_inside, x="i")
+    after = unroll_loops(fn)
+    validate(after)
+    assert count(after, Loop) == 2
+    assert "eq" in opcodes(fn) and "eq" not in opcodes(after)
+    assert [run(after, [x]).values[0] for x in range(-1, 9)] == list(map(lane_loop_inside, range(-1, 9)))
 
 
 def test_no_trip_is_nothing():
