@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from pyflat import tracing
 from pyflat.arrays import Lanes, prepare
 from pyflat.calls import Caller
 from pyflat.compiled import Built, specialised
@@ -120,7 +121,7 @@ def magnify(
     files = {op.origin.span.file for op in _ops(spec.function) if op.origin and op.origin.span}
     files.add(caller.callee.function.__code__.co_filename)
     traced = trace(lambda: replay.original()(row), files)
-    runs = list(_stages(spec.function, lanes, flat, expected(traced, built.result), rolled=spec.rolled is not None))
+    runs = list(_stages(spec.function, lanes, flat, expected(traced, built.result)))
     stages = [stage for stage, _ in runs]
     stages.append(_engine(built, lanes, flat, options.target, expected(traced, built.result)))
     shown = next((stores for stage, stores in runs if not stage.agrees), runs[0][1])
@@ -167,7 +168,7 @@ def same(a: Any, b: Any) -> bool:
 
 def expected(traced: Trace, shape: Shape) -> tuple[Any, ...] | None:
     """The result leaves that the original asks for; None where it raises or no lane holds what it returns."""
-    if traced.error is not None:
+    if traced.error is not None or not traced.ended:
         return None
     try:
         return tuple(fit(traced.value, shape))
@@ -176,6 +177,8 @@ def expected(traced: Trace, shape: Shape) -> tuple[Any, ...] | None:
 
 
 def _ending(traced: Trace) -> str:
+    if not traced.ended:
+        return f"does not end within {tracing.MAX_INSTRUCTIONS:,} instructions"
     if traced.error is None:
         return repr(traced.value)
     return f"raises {type(traced.error).__name__}: {traced.error}"
@@ -185,15 +188,14 @@ Stores = list[Store]
 
 
 def _stages(
-    structured: Function, lanes: Lanes, flat: int, wanted: tuple[Any, ...] | None, *, rolled: bool
+    structured: Function, lanes: Lanes, flat: int, wanted: tuple[Any, ...] | None
 ) -> Iterator[tuple[Stage, Stores]]:
     """Each form of the function, run on the lane, with the stores into the user's names."""
+    from pyflat.passes.pipeline import flatten_ir
+
     row = [lane[flat].item() if isinstance(lane, np.ndarray) else lane.item() for lane in lanes.inputs]
     forms = [("specialise", structured)]
-    if not rolled:
-        from pyflat.passes.pipeline import flatten_ir
-
-        flatten_ir(structured, on_pass=lambda name, fn: forms.append((name, fn)))
+    flatten_ir(structured, on_pass=lambda name, fn: forms.append((name, fn)))
     for name, fn in forms:
         stores: Stores = []
         try:

@@ -15,7 +15,9 @@ from types import CodeType, FrameType
 from typing import Any
 
 MAX_STORES = 100_000
-"""Stores that are kept; a longer run goes on untraced."""
+"""Stores that are kept; a longer run goes on, and its later stores are not."""
+MAX_INSTRUCTIONS = 5_000_000
+"""Then the run is ended: a loop that does not end in this lane is what one may be looking for."""
 _NESTED = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 
 
@@ -29,6 +31,10 @@ class Store:
     value: Any
 
 
+class TooLongError(BaseException):
+    """Ends a run from within its tracer; no `except Exception` of the function stops it."""
+
+
 @dataclass(slots=True)
 class Trace:
     """One run: its stores in order, and how it ended."""
@@ -36,6 +42,9 @@ class Trace:
     stores: list[Store] = field(default_factory=list)
     value: Any = None
     error: Exception | None = None
+    instructions: int = 0
+    ended: bool = True
+    """False when the run was longer than MAX_INSTRUCTIONS."""
 
 
 def trace(call: Callable[[], Any], files: Collection[str]) -> Trace:
@@ -45,6 +54,8 @@ def trace(call: Callable[[], Any], files: Collection[str]) -> Trace:
     sys.settrace(tracer.on_call)
     try:
         tracer.found.value = call()
+    except TooLongError:
+        tracer.found.ended = False
     except Exception as error:  # noqa: BLE001 - how the original ends is what is asked
         tracer.found.error = error
     finally:
@@ -66,6 +77,9 @@ class _Tracer:
 
         def on_step(frame: FrameType, event: str, arg: Any) -> Any:
             nonlocal last
+            self.found.instructions += 1
+            if self.found.instructions > MAX_INSTRUCTIONS:
+                raise TooLongError
             names = stores.get(last)
             if names is not None and event in ("opcode", "return") and len(self.found.stores) < MAX_STORES:
                 line, stored = names

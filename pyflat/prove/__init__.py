@@ -81,8 +81,6 @@ def prove(
         chosen = resolve(settings(options))
         shapes = argument_shapes(callee.function, Parameters(callee, name), chosen, kinds, {})
         spec = specialised(callee.function, shapes, chosen)
-        if spec.rolled is not None:
-            raise spec.rolled
         from pyflat.passes.pipeline import flatten_ir
 
         flat = flatten_ir(spec.function)

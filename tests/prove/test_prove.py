@@ -197,6 +197,16 @@ def test_refused_functions_are_outside():
     assert answer.reason.startswith("the function is refused: ")
 
 
+def halved(x):
+    while x > 1.0:
+        x = x / 2.0
+    return x
+
+
+def test_loops_are_outside():
+    assert prove(halved).reason == "a loop is not unrolled, and a proof about it needs an invariant"
+
+
 def test_large_tables_are_outside():
     table = tuple(float(i) for i in range(1000))
     answer = prove(lambda i: table[i], kinds="i8")

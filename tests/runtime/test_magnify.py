@@ -215,6 +215,32 @@ def test_cells_are_stores_too():
     assert [(s.name, s.value) for s in tracing.trace(lambda: outer(1), {__file__}).stores if s.name == "y"] == [("y", 2), ("y", 3)]
 
 
+def test_loops_that_stay_loops():
+    found = pyflat.twin(counted_down).replay(np.array([5, 3]), 1, lane=1)
+    assert [(step.name, step.original, step.twin) for step in found.steps if step.name == "n"] == [
+        ("n", 2, 2), ("n", 1, 1), ("n", 0, 0)]
+    assert found.agrees
+
+
+def test_a_lane_that_does_not_end(monkeypatch):
+    monkeypatch.setattr(tracing, "MAX_INSTRUCTIONS", 5000)
+    found = pyflat.twin(counted_down, max_trips=100).replay(np.array([5, 3]), np.array([0, 1]), lane=0)
+    assert found.original == "does not end within 5,000 instructions"
+    assert found.stages[0].leaves is None
+    assert found.agrees
+
+
+def counted_down(n, step):
+    trips = 0
+    while n > 0:
+        try:
+            n = n - step
+        except Exception:  # noqa: BLE001 - the end of the trace must get through
+            break
+        trips += 1
+    return trips
+
+
 def test_long_runs_show_the_part_with_the_difference():
     found = pyflat.twin(many).replay(1.0)
     text = str(found)
