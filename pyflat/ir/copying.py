@@ -71,7 +71,8 @@ class Copier:
         label, again = self.label(loop.label), self.label(loop.again)
         params = self.params(loop.params)
         body = self.items(loop.body)
-        return Loop(label, again, params, inits, body, self.params(loop.results))
+        counted = params[loop.params.index(loop.counted)] if loop.counted is not None else None
+        return Loop(label, again, params, inits, body, self.params(loop.results), counted)
 
 
 def copy_function(fn: Function) -> Function:

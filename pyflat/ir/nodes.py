@@ -24,7 +24,8 @@ Invariants (all checked by `ir.validate`):
   6. the condition of an If is a bool;
   7. in the flat form there is one block, no node, and no primitive that faults: faults are `fault` operations;
      in the masked form there are loops besides, all canonical (`ir.loops`), and no node but them and their tests;
-  8. what lanes do together (`lane_any`) stands under no varying predicate (`ir.uniform`).
+  8. what lanes do together (`lane_any`) stands under no varying predicate (`ir.uniform`);
+  9. a Loop that claims to count does, on that parameter (`ir.counted`).
 
 Strict and total. In the structured form an operation that cannot give Python's value raises (it is *strict*).
 In the flat and masked forms operations are *total*: they give some value and never trap, and a `fault` operation
@@ -211,7 +212,9 @@ class Region:
 
 
 class Loop:
-    __slots__ = ("label", "again", "params", "inits", "body", "results")
+    """`counted` claims that the loop counts on one of its parameters, `for counted in range(...)`: see `ir.counted`."""
+
+    __slots__ = ("label", "again", "params", "inits", "body", "results", "counted")
 
     def __init__(
         self,
@@ -221,7 +224,9 @@ class Loop:
         inits: Sequence[Value],
         body: list[Item],
         results: Sequence[Param] = (),
+        counted: Param | None = None,
     ):
+        self.counted = counted
         self.label = label
         self.again = again
         self.params: list[Param] = list(params)

@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from pyflat.ir.counted import recognise_counted
+from pyflat.ir.lists import same_value
 from pyflat.ir.nodes import (
     FAULT,
     Block,
@@ -56,6 +58,14 @@ _KINDS = {kind.value: kind for kind in Kind}
 def parse_function(text: str) -> Function:
     """The function that `format_function` printed as `text`. Raises ParseError with the line number."""
     return _Parser(text).function()
+
+
+def claim_counted(loop: Loop, fact: list[Value], line: int) -> None:
+    """Note that the loop counts, if it counts like that."""
+    found = recognise_counted(loop)
+    if found is None or len(fact) != 4 or not all(map(same_value, fact, found.operands)):
+        raise ParseError(f"line {line}: the loop does not count like that")
+    loop.counted = found.iv
 
 
 class _Parser:
@@ -179,8 +189,20 @@ class _Parser:
                 self.expect(",")
         for name, param in zip(names, params, strict=True):
             self.define(name, param)
+        line = self.tokens[self.at][2]
+        fact = self.counted() if self.accept("counted") else None
         body = self.body()
-        return Loop(label, again, params, inits, body, self.results())
+        loop = Loop(label, again, params, inits, body, self.results())
+        if fact is not None:
+            claim_counted(loop, fact, line)
+        return loop
+
+    def counted(self) -> list[Value]:
+        """`(iv, lower, upper, step)`."""
+        self.expect("(")
+        fact = self.operands()
+        self.expect(")")
+        return fact
 
     def results(self) -> list[Param]:
         return self.params() if self.accept("->") else []

@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pyflat.ir.counted import recognise_counted
 from pyflat.ir.nodes import (
     FAULT,
     Block,
@@ -192,10 +193,18 @@ class _Printer:
                 yield from self.list_lines(node.body, inner)
             case Loop():
                 pairs = ", ".join(self.loop_params(node))
-                head = f"{indent}loop {self.label(node.label)} again {self.label(node.again)} ({pairs}) {{"
-                yield self.marked(node, head)
+                head = f"{indent}loop {self.label(node.label)} again {self.label(node.again)} ({pairs})"
+                yield self.marked(node, f"{head}{self.counted(node)} {{")
                 yield from self.list_lines(node.body, inner)
         yield f"{indent}}}" + (f" -> ({self.params(node.results)})" if node.results else "")
+
+    def counted(self, loop: Loop) -> str:
+        if loop.counted is None:
+            return ""
+        found = recognise_counted(loop)
+        if found is None or found.iv is not loop.counted:
+            return f" counted({self.value(loop.counted)})"
+        return f" counted({self.operands((found.iv, found.lower, found.upper))}, {found.step})"
 
     def loop_params(self, loop: Loop) -> Iterator[str]:
         for i in range(max(len(loop.params), len(loop.inits))):

@@ -13,7 +13,8 @@ besides the letter of the list:
   6. conditions of Ifs are bools;
   7. the flat form is one block that ends in a Yield; the masked form has canonical loops besides, and no If but
      their tests; `canonical=True` asks for canonical loops and no other exit in the structured form;
-  8. `lane_any` stands where all lanes are (`ir.uniform`).
+  8. `lane_any` stands where all lanes are (`ir.uniform`);
+  9. a loop counts on the parameter that it claims to count on (`ir.counted`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from pyflat.errors import InternalError
+from pyflat.ir.counted import recognise_counted
 from pyflat.ir.loops import canonical_parts
 from pyflat.ir.nodes import (
     FAULT,
@@ -232,6 +234,9 @@ class _Checker:
         self.check_list(loop.body, carried, loop)
         self.visible.difference_update(loop.params)
         del self.open[loop.label], self.open[loop.again]
+        found = recognise_counted(loop) if loop.counted is not None else None
+        if loop.counted is not None and (found is None or found.iv is not loop.counted):
+            raise self.error(loop, 9, f"the loop does not count on {loop.counted!r}")
 
 
 def _names(kinds: Sequence[Kind]) -> str:
