@@ -24,6 +24,8 @@ import numpy as np
 
 from pyflat.errors import FlattenError, InternalError
 from pyflat.ir.types import EXACT_INT, INT_MAX, INT_MIN
+from pyflat.twins import Twin
+from pyflat.verified import DifferenceError
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -170,8 +172,8 @@ def verify(
 
     Values are biased to where functions go wrong: numbers of the source and their neighbours, signed zeros, ties,
     subnormals, infinities, nan, the limits of the integers. Where the original raises, the twin must raise the same
-    type with the same message. The failing case is made as small as possible; the AssertionError shows the lane, its
-    inputs and both results.
+    type with the same message. The failing case is made as small as possible; the DifferenceError, an AssertionError,
+    shows the lane, its inputs, both results, the first line that differs and the pass that introduced the difference.
     """
     try:
         importlib.import_module("hypothesis")
@@ -186,22 +188,32 @@ def verify(
     original = functools.partial(_call_named, fn, parameters, names, fixed)
     for one in (target,) if isinstance(target, str) else tuple(target):
         wanted: dict[str, Any] = {**options, "target": one, "static": tuple(fixed)}
-        flat = functools.partial(_call_named, pyflat.twin(fn, **wanted), parameters, names, fixed)
+        twin = pyflat.twin(fn, **wanted)
+        flat = functools.partial(_call_named, twin, parameters, names, fixed)
         check = functools.partial(_check_batch, original, flat, kinds=chosen, names=names, target=one, ulps=ulps)
-        _sweep(check, fn, chosen)
-        _search(check, _batches(fn, chosen), examples)
+        try:
+            _sweep(check, fn, chosen)
+            _search(check, _batches(fn, chosen), examples)
+        except DifferenceError as difference:
+            if not isinstance(twin, Twin):
+                raise
+            closer = functools.partial(_call_named, twin.replay, parameters, names, fixed)
+            found = difference
+        else:
+            continue
+        raise _magnified(found, closer, chosen) from None
 
 
 Row = tuple[Any, ...]
 Check = Callable[[list[Row]], None]
 
 
-class DifferenceError(AssertionError):
-    """A lane in which twin and original differ."""
-
-    def __init__(self, message: str, row: Row):
-        super().__init__(message)
-        self.row = row
+def _magnified(difference: DifferenceError, replay: Callable[..., Any], kinds: Sequence[str]) -> DifferenceError:
+    """The difference with the line and the pass that it comes from, as far as the lane shows it alone."""
+    shown = replay(*(column[0] for column in _columns([difference.row], kinds)))
+    if shown.agrees:
+        return difference
+    return DifferenceError(f"{difference}\n{shown}", row=difference.row, magnified=shown)
 
 
 def _sweep(check: Check, fn: Callable[..., Any], kinds: Sequence[str]) -> None:
@@ -334,17 +346,17 @@ def _check_batch(
         lane = failing[0]
         if got != expected[lane]:
             shown = str(got) if isinstance(got, _Raised) else "returns"
-            raise DifferenceError(_report(target, lane, names, rows[lane], expected[lane], shown), rows[lane])
+            raise DifferenceError(_report(target, lane, names, rows[lane], expected[lane], shown), row=rows[lane])
         rows = [row for i, row in enumerate(rows) if i not in failing]
         expected = [outcome for outcome in expected if isinstance(outcome, _Returned)]
         got = _run(flat, _columns(rows, kinds)) if rows else _Returned(())
     for lane, outcome in enumerate(expected):
         assert isinstance(outcome, _Returned)
         if isinstance(got, _Raised):
-            raise DifferenceError(_report(target, lane, names, rows[lane], outcome, str(got)), rows[lane])
+            raise DifferenceError(_report(target, lane, names, rows[lane], outcome, str(got)), row=rows[lane])
         value = lane_of(got.value, lane, len(rows))
         if not _close(in_kind(outcome.value, value), value, ulps):
-            raise DifferenceError(_report(target, lane, names, rows[lane], outcome, repr(value)), rows[lane])
+            raise DifferenceError(_report(target, lane, names, rows[lane], outcome, repr(value)), row=rows[lane])
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], kinds: Sequence[str]) -> list[np.ndarray[Any, Any]]:

@@ -22,11 +22,20 @@ VECTOR_ULPS = 4
 
 
 class DifferenceError(AssertionError):
-    """A lane in which twin and original differ; `magnified` shows it line by line."""
+    """A lane in which twin and original differ: its index, its arguments in order, and the lane line by line where
+    that was looked at."""
 
-    def __init__(self, message: str, lane: int | tuple[int, ...], magnified: Magnified):
+    def __init__(
+        self,
+        message: str,
+        *,
+        lane: int | tuple[int, ...] = (),
+        row: tuple[Any, ...] = (),
+        magnified: Magnified | None = None,
+    ):
         super().__init__(message)
         self.lane = lane
+        self.row = row
         self.magnified = magnified
 
 
@@ -88,4 +97,4 @@ def _difference(
     lane = lane_index(flat, lanes.shape)
     magnified = magnify(caller, args, kwargs, options, lane)
     message = f"the {options.target} twin differs from its original in lane {lane}\n{magnified}"
-    return DifferenceError(message, lane, magnified)
+    return DifferenceError(message, lane=lane, magnified=magnified)

@@ -102,6 +102,24 @@ def test_verify_finds_a_wrong_twin_and_shows_the_lane():
     assert error.value.magnified.culprit == "misread_sums"
 
 
+@pytest.mark.usefixtures("planted")
+def test_testing_verify_shows_the_line_and_the_pass():
+    from pyflat.testing import verify
+
+    with pytest.raises(DifferenceError) as error:
+        verify(increased, target="numpy", examples=20)
+    lines = str(error.value).splitlines()
+    assert lines[0].startswith("the numpy twin differs in lane 0 (x=")
+    assert lines[-1].endswith("introduced by misread_sums")
+    assert error.value.magnified.first_difference.text == "r = x + 1.0"
+    assert len(error.value.row) == 1
+
+
+def increased(x):
+    r = x + 1.0
+    return r
+
+
 def lambda_free(fn):
     """The same function as a new object, so that no compiled twin of it is known."""
     from types import FunctionType
