@@ -31,6 +31,7 @@ from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Param, Value
 from pyflat.ir.print import format_function
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.ir.uses import results_of
+from pyflat.targets.numba_blocks import Blocks, is_wide
 from pyflat.targets.numba_loops import INTERRUPTED, Interrupts, emit_loop, raise_interrupt
 from pyflat.targets.numba_ops import I1, I8, I32, I64, TYPES, Emitter, Lane, emit
 
@@ -214,16 +215,27 @@ class _Loop:
         finish = builder.append_basic_block("finish")
         self.interrupts = Interrupts(self.emitter, flag, finish) if has_loop(list(kernel.items)) else None
         self._emit(hoisted)
-        with cgutils.for_range(builder, count, intp=I64) as loop:
-            for param, pointer in zip(kernel.params, inputs, strict=True):
-                if param not in uniform:
-                    self._load(param, pointer, loop.index)
-            self._emit(inner)
+        pointers = dict(zip(kernel.params, inputs, strict=True))
+
+        def store(index: Any) -> None:
             for number, (root, pointer) in enumerate(zip(kernel.roots, outputs, strict=True)):
-                self._store(self._read(root), pointer, loop.index, number)
+                self._store(self._read(root), pointer, index, number)
             if kernel.suspect is not None:
                 bit = builder.zext(self._read(kernel.suspect).value, I8)
                 builder.store(builder.or_(builder.load(flag), bit), flag)
+
+        if self.interrupts is not None and any(isinstance(item, Loop) and is_wide(item) for item in inner):
+            blocks = Blocks(self.emitter, self.lanes, self.interrupts, self._emit,
+                            lambda param, index: self._load(param, pointers[param], index))
+            roots = [*kernel.roots, *([] if kernel.suspect is None else [kernel.suspect])]
+            blocks.write(inner, count, roots, store)
+        else:
+            with cgutils.for_range(builder, count, intp=I64) as loop:
+                for param, pointer in pointers.items():
+                    if param not in uniform:
+                        self.lanes[param] = self._load(param, pointer, loop.index)
+                self._emit(inner)
+                store(loop.index)
         builder.branch(finish)
         builder.position_at_end(finish)
         result = builder.zext(builder.load(flag), I64)
@@ -257,11 +269,11 @@ class _Loop:
             return value
         return self.builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
 
-    def _load(self, param: Param, pointer: Any, index: Any) -> None:
+    def _load(self, param: Param, pointer: Any, index: Any) -> Lane:
         element = I8 if param.kind is BOOL else TYPES[param.kind]
         loaded = self.builder.load(self.builder.gep(pointer, [index], source_etype=element), typ=element)
         loaded.set_metadata("noalias", self._scopes(range(len(self.kernel.roots))))
-        self.lanes[param] = Lane(self.emitter, param.kind, self._from_memory(param.kind, loaded))
+        return Lane(self.emitter, param.kind, self._from_memory(param.kind, loaded))
 
     def _store(self, lane: Lane, pointer: Any, index: Any, number: int) -> None:
         element = I8 if lane.kind is BOOL else TYPES[lane.kind]

@@ -18,7 +18,7 @@ from pyflat.ir.loops import take_apart
 from pyflat.ir.nodes import Const, Item, Loop, Value
 from pyflat.targets.numba_ops import I32, I64, TYPES, Emitter, Lane
 
-PATIENCE = 2**18
+PATIENCE = 2**16
 """Trips between two looks at the signals: below a millisecond for small bodies, a second for the largest."""
 
 INTERRUPTED = 2

@@ -15,7 +15,8 @@ import pytest
 import pyflat
 from pyflat.ir.interp import run
 from pyflat.ir.loops import has_loop
-from pyflat.ir.nodes import Function
+from pyflat.ir.nodes import Function, Loop
+from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.passes.gather_suspects import gather_suspects
@@ -24,6 +25,7 @@ from pyflat.passes.pipeline import flatten_ir
 from pyflat.targets import numba as numba_target
 from pyflat.targets import numpy as numpy_target
 from pyflat.targets import numpy_loops
+from pyflat.targets.numba_blocks import is_wide
 from tests.passes.structured_programs import StructuredPrograms, bits, lanes
 
 TARGETS = ("numpy", "numba")
@@ -179,10 +181,20 @@ def inner_header_loop(n: int):
     return k
 
 
+def mandelbrot(x: float, y: float):
+    a = b = 0.0
+    k = 0
+    while k < 64 and a * a + b * b <= 4.0:
+        a, b = a * a - b * b + x, 2.0 * a * b + y
+        k += 1
+    return k
+
+
 FUNCTIONS: list[tuple[Callable[..., Any], str]] = [
     (newton, "x"), (collatz, "n"), (continues_and_breaks, "nx"), (triangle, "n"), (returns_from_nested, "nn"),
     (leaves_by_return_only, "n"), (may_be_unbound, "n"), (factorial, "n"), (gcd, "nn"), (raises_inside, "nx"),
     (loop_in_arms, "xn"), (returns_through_callee, "xn"), (becomes_nan, "x"), (inner_header_loop, "n"),
+    (mandelbrot, "xx"),
 ]
 INTS = np.array([0, 1, -1, 2, 3, 5, 7, 9, 10, 13, 20, 21, 22, 25, 27, 50, 97, 871, -7, 2**40])
 FLOATS = np.array([0.0, -0.0, 1.0, 2.0, 3.0, 0.5, -0.5, 7.0, 1e-9, 123.25, 1e5, -4.0, math.nan])
@@ -251,6 +263,41 @@ def test_position_and_length_do_not_matter(target: str) -> None:
     assert (found[::-1] == twin(n[::-1].copy())).all()
     assert (found[17:99] == twin(n[17:99])).all()
     assert [collatz(k) for k in n[:300].tolist()] == found[:300].tolist()
+
+
+@pytest.mark.parametrize(("text", "wide"), [
+    ("%b = mul %a, 0.5 : f8", True), ("%b = exp %a : f8", False), ("%b = fmod %a, 0.7 : f8", False)])
+def test_which_loops_run_in_vector_registers(text: str, wide: bool) -> None:
+    """Both ways compute the same bits, also in a block that is not full."""
+    fn = parse_function(f"""
+func @f(%x: f8, %n: i8) -> (f8, i8) structured @return {{
+  %s = mul %x, 3.0 : f8
+  loop @loop again @next (%a: f8 = %x, %k: i8 = 0) {{
+    %0 = lt %k, %n : b
+    if %0 {{
+      yield
+    }} else {{
+      exit @loop %a, %k
+    }}
+    {text}
+    %c = add %b, %s : f8
+    %l = add %k, 1 : i8
+    yield %c, %l
+  }} -> (%r: f8, %t: i8)
+  %u = sub %r, %s : f8
+  yield %u, %t
+}}
+""")
+    fused = gather_suspects(flatten_ir(fn))
+    (loop,) = (item for item in fused.body if isinstance(item, Loop))
+    assert is_wide(loop) == wide
+    rng = np.random.default_rng(5)
+    x, n = rng.uniform(-2, 1, 77), rng.integers(-1, 30, 77)
+    (numpy_values, _), (numba_values, _) = (t.compile(fused)([x, n], 77) for t in (numpy_target, numba_target))
+    for i in range(77):
+        values = run(fused, [x[i].item(), n[i].item()]).values
+        found = [[got[i].item() for got in each] for each in (numpy_values, numba_values)]
+        assert [list(map(bits, each)) for each in found] == [list(map(bits, values[:2]))] * 2 or values[2]
 
 
 @pytest.mark.parametrize("target", TARGETS)
