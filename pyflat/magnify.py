@@ -228,6 +228,8 @@ def _engine(built: Built, lanes: Lanes, flat: int, target: str, wanted: tuple[An
     arrays, suspect = ran.leaves, ran.suspect
     beyond = lanes.suspect is not None and lanes.suspect[flat]
     name = f"the {target} engine"
+    if ran.limited is not None and ran.limited[flat]:
+        return Stage(name, None, "ran into max_trips", True)
     if beyond or (suspect is not None and suspect[flat]):
         return Stage(name, None, "suspect", True)
     values = tuple(array[flat].item() for array in arrays)
@@ -290,8 +292,13 @@ def _leaves(values: tuple[Any, ...]) -> str:
 def _verdict(found: Magnified) -> str:
     first, culprit = found.first_difference, found.culprit
     if culprit is None and first is None:
-        suspect = found.stages[-1].fault == "suspect"
-        return "the lane is run through the original" if suspect else "original and twin agree"
+        match found.stages[-1].fault:
+            case "suspect":
+                return "the lane is run through the original"
+            case "":
+                return "original and twin agree"
+            case fault:
+                return f"the lane fails: {fault}"
     parts = []
     if first is not None:
         parts.append(f"the first difference is in line {first.line} of {Path(first.file).name}: {first.name} is "

@@ -246,6 +246,7 @@ def test_a_lane_that_does_not_end(monkeypatch):
     assert found.original == "does not end within 5,000 instructions"
     assert found.stages[0].leaves is None
     assert found.agrees
+    assert str(found).endswith("the lane fails: ran into max_trips")
 
 
 def counted_down(n, step):
