@@ -35,6 +35,8 @@ from pyflat.tracing import Store, Trace, trace
 MISSING = object()
 """The twin has no value here: it is known while flattening, or the lane does not come here."""
 Place = tuple[str, int, str]
+MAX_TRIPS = 100_000
+"""Trips of a loop that the interpreter runs; what comes later is not compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,8 @@ def magnify(
     files = {op.origin.span.file for op in _ops(spec.function) if op.origin and op.origin.span}
     files.add(caller.callee.function.__code__.co_filename)
     traced = trace(lambda: replay.original()(row), files)
-    runs = list(_stages(spec.function, lanes, flat, expected(traced, built.result)))
+    trips = MAX_TRIPS if traced.ended else 1000
+    runs = list(_stages(spec.function, lanes, flat, expected(traced, built.result), trips))
     stages = [stage for stage, _ in runs]
     stages.append(_engine(built, lanes, flat, options.target, expected(traced, built.result)))
     shown = next((stores for stage, stores in runs if not stage.agrees), runs[0][1])
@@ -188,7 +191,7 @@ Stores = list[Store]
 
 
 def _stages(
-    structured: Function, lanes: Lanes, flat: int, wanted: tuple[Any, ...] | None
+    structured: Function, lanes: Lanes, flat: int, wanted: tuple[Any, ...] | None, trips: int
 ) -> Iterator[tuple[Stage, Stores]]:
     """Each form of the function, run on the lane, with the stores into the user's names."""
     from pyflat.passes.pipeline import flatten_ir
@@ -199,9 +202,12 @@ def _stages(
     for name, fn in forms:
         stores: Stores = []
         try:
-            result = run(fn, row, on_op=_recorder(stores))
-        except (LaneFault, TripLimit) as stop:
-            yield Stage(name, None, str(stop) or "max_trips", wanted is None), stores
+            result = run(fn, row, on_op=_recorder(stores), max_trips=trips)
+        except LaneFault as stop:
+            yield Stage(name, None, str(stop), wanted is None), stores
+            continue
+        except TripLimit:
+            yield Stage(name, None, "not run to its end", True), stores
             continue
         if result.suspect:
             yield Stage(name, None, "suspect", True), stores
