@@ -17,7 +17,8 @@ Before:                              After:
   - an If with a literal condition is its arm, an If with two equal arms is one of them; a result that is the same
     whichever arm is taken is that value;
   - what follows a node that control never falls out of, or an arm that leaves, is dropped;
-  - a Loop that never comes around is a Region; a Region that no exit leaves early is its body.
+  - a Loop that never comes around is a Region, a Region that no exit leaves early is its body; a canonical loop
+    (`ir.loops`) stays canonical.
 
 An operation that is reached stays, needed or not: it may fault. What is dead after that is found in another round;
 each round takes something away.
@@ -30,6 +31,7 @@ from collections.abc import Sequence
 from pyflat.errors import InternalError
 from pyflat.ir.copying import Copier
 from pyflat.ir.lists import exits, last_block, never_ends, same_lists, same_value, splice
+from pyflat.ir.loops import canonical_parts
 from pyflat.ir.nodes import Block, Const, End, Exit, Function, If, Item, Label, Loop, Param, Region, Value, Yield
 from pyflat.ir.types import Kind
 from pyflat.ir.values import definitions, replace_uses
@@ -56,6 +58,8 @@ class _Simplification:
     def __init__(self) -> None:
         self.copier = Copier()
         self.changed = False
+        self.tests: set[Item] = set()
+        """The tests of canonical loops, which stay as they are, so that the loops stay canonical."""
 
     def items(self, items: Sequence[Item], takes: Sequence[Kind]) -> list[Item]:
         """A simplified copy of a list whose Yield carries `takes`."""
@@ -91,12 +95,13 @@ class _Simplification:
     def branch(self, node: If, out: list[Item]) -> End | None:
         takes = _kinds(node.results)
         cond = self.copier.read(node.cond)
-        if isinstance(cond, Const):
+        kept = node in self.tests
+        if isinstance(cond, Const) and not (kept and cond.value):
             return self.inline(self.items(node.then if cond.value else node.orelse, takes), node.results, out)
         then, orelse = self.items(node.then, takes), self.items(node.orelse, takes)
-        if same_lists(then, orelse):
+        if not kept and same_lists(then, orelse):
             return self.inline(then, node.results, out)
-        results = self.drop_equal(node, then, orelse)
+        results = node.results if kept else self.drop_equal(node, then, orelse)
         out += [If(cond, then, orelse, self.copier.params(results)), Block()]
         falls = any(isinstance(last_block(arm).end, Yield) for arm in (then, orelse))
         return None if falls else _NOWHERE
@@ -135,6 +140,8 @@ class _Simplification:
         inits = self.copier.read_all(loop.inits)
         label, again = self.copier.label(loop.label), self.copier.label(loop.again)
         params = self.copier.params(loop.params)
+        if canonical_parts(loop) is not None:
+            self.tests.add(loop.body[-2])
         body = self.items(loop.body, _kinds(loop.params))
         if isinstance(last_block(body).end, Exit) and not _has_exit(body, again):
             self.changed = True

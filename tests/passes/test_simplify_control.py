@@ -14,6 +14,7 @@ from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
 from pyflat.ir.types import FLOAT
 from pyflat.ir.validate import validate
+from pyflat.passes.lower_exits import lower_exits
 from pyflat.passes.simplify_control import simplify_control
 from tests.passes.control_programs import decided
 from tests.passes.structured_programs import StructuredPrograms, assert_same
@@ -156,6 +157,39 @@ def test_what_follows_a_loop_without_a_way_out_is_dropped() -> None:
     simple = simplify_control(fn)
     assert format_function(simple) == wrapped("  loop @l again @n () {\n    yield\n  }\n  yield undefined:f8").replace("{\nloop", "{\n  loop")
     assert simplify_control(simple) is simple
+
+
+CANONICAL = """loop @l again @n (%i: i8 = 0, %s: f8 = %x) {{
+  %go = lt %i, 3 : b
+  if {} {{
+    %j = add %i, 1 : i8
+    yield %j, %x
+  }} else {{
+    exit @l %s
+  }} -> (%j.1: i8, %s.1: f8)
+  yield %j.1, %s.1
+}} -> (%r: f8)
+yield %r"""
+
+
+@pytest.mark.parametrize("go", ["%go", "true"])
+def test_the_test_of_a_canonical_loop_stays(go: str) -> None:
+    fn = parse_function(wrapped(CANONICAL.format(go)))
+    validate(fn, canonical=True)
+    assert simplify_control(fn) is fn
+
+
+def test_a_canonical_loop_that_is_never_entered_goes(check: Check) -> None:
+    check(CANONICAL.format("false"), "%go = lt 0, 3 : b\nyield %x")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_canonical_programs_stay_canonical(seed: int) -> None:
+    fn = lower_exits(decided(seed))
+    validate(fn, canonical=True)
+    simple = simplify_control(fn)
+    validate(simple, canonical=True)
+    assert_same(fn, simple, 15)
 
 
 # --- random programs
