@@ -115,7 +115,7 @@ def nothing(x):
 
 
 def mixed(x):
-    return x, 3, "m"
+    return x, 3, None
 
 
 @dataclass

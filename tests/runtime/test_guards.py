@@ -76,7 +76,6 @@ def test_what_a_helper_captures(builds):
     follows(pyflat.twin(m.f), m.f, lambda: m.execute("K = 2.0"), builds)
 
 
-@pytest.mark.xfail(reason="a global that hides a builtin is not seen when it appears later")
 def test_a_name_that_becomes_bound_or_unbound(builds):
     m = module("def f(x):\n    return abs(x - 2.0)\n")
     twin = pyflat.twin(m.f)

@@ -110,17 +110,25 @@ def test_the_function_makes_the_result_class():
 
 def test_a_refusal_is_raised_by_the_twin_only():
     @pyflat.flatten
-    def forever(x):
+    def named(x):
+        return f"{x}"
+
+    assert named(8.0) == "8.0"
+    for use in (lambda: named.flat(np.ones(2)), lambda: named.flat.source, lambda: named.flat.function):
+        with pytest.raises(pyflat.FlattenError) as error:
+            use()
+        assert error.value.code.startswith("flatten/")
+
+
+def test_a_loop_that_stays_one_has_stages():
+    @pyflat.flatten
+    def halved(x):
         while x > 1.0:
             x = x / 2.0
         return x
 
-    assert forever(8.0) == 1.0
-    for use in (lambda: forever.flat(np.ones(2)), lambda: forever.flat.source, lambda: forever.flat.function):
-        with pytest.raises(pyflat.FlattenError) as error:
-            use()
-        assert error.value.code == "flatten/while-unbounded"
-    assert "loop" in forever.flat.show(stage="structured")
+    assert halved.flat(np.array([8.0, 5.0])).tolist() == [1.0, 0.625]
+    assert "loop" in halved.flat.show(stage="structured")
 
 
 LIMIT = 1.0
