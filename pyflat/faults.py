@@ -13,6 +13,7 @@ A Faults holds copies of the failing lanes' arguments, so that it does not chang
 from __future__ import annotations
 
 import linecache
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 Row = tuple[Any, ...]
-_OWN = str(Path(__file__).parent)
+_OWN = str(Path(__file__).parent) + os.sep
 GROUPED = 100
 """Exceptions in a group, unless the caller says another limit."""
 
