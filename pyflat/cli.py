@@ -23,6 +23,7 @@ import click
 
 import pyflat
 from pyflat.cli_dataflow import dataflow
+from pyflat.cli_survey import survey
 from pyflat.cli_verify import prove, verify
 from pyflat.errors import CODES, FlattenError
 from pyflat.listing import STAGES, Stage
@@ -295,7 +296,7 @@ def codes(code: str | None) -> None:
     _print(f"{name}: {row.title}\n  why:  {row.why}\n  help: {row.help}")
 
 
-for _command in (dataflow, verify, prove):
+for _command in (dataflow, verify, prove, survey):
     commands.add_command(_command)
 
 
