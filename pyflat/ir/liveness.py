@@ -115,7 +115,7 @@ def last_uses(uses: Sequence[Sequence[Value]], roots: Iterable[Value]) -> list[l
     seen: set[Value] = set(roots)
     dying: list[list[Value]] = []
     for values in reversed(uses):
-        ending = []
+        ending: list[Value] = []
         for value in values:
             if isinstance(value, Op) and value not in seen:
                 seen.add(value)

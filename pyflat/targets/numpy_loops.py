@@ -65,7 +65,7 @@ def run_loop(
             done = _written(done, places, leave, count)
             kept = np.flatnonzero(going)
             places = kept if places is None else places[kept]
-            params, outer, needed = (_taken(values, kept) for values in (params, outer, needed))
+            params, outer, needed = _taken(params, kept), _taken(outer, kept), tuple(_taken(needed, kept))
             live, count = None, alive
         running = None if alive == count else going
         after = rest(*params, *outer, *needed, running)
