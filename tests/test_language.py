@@ -763,7 +763,7 @@ REFUSED: list[tuple[Callable[..., Any], np.ndarray[Any, Any], str]] = [
     (undefined_name, FLOAT, "flatten/unbound-name"),
     (wrong_number_of_arguments, FLOAT, "flatten/bad-call"),
     (calls_unknown_c_function, FLOAT, "flatten/unknown-call"),
-    (arithmetic_with_an_array, FLOAT, "flatten/unsupported-expression"),
+    (arithmetic_with_an_array, FLOAT, "flatten/result-kind"),
     (string_of_lane, FLOAT, "flatten/unsupported-expression"),
     (lane_as_key, INT, "flatten/unsupported-expression"),
     (large_constant, INT, "flatten/int-too-large"),

@@ -52,6 +52,7 @@ def specialise(
     params: list[Param] = []
     with _deep_recursion():
         bound = _bind(s, function, given, params)
+        s.arguments.update(params)
         frame = calls.make_frame(s, function, captured, bound, None)
         s.frames.append(frame)
         s.state = State(dict(bound), s.state.heap)

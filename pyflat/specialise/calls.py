@@ -7,6 +7,7 @@ import inspect
 import types
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import libcst as cst
 import numpy as np
@@ -17,7 +18,7 @@ from pyflat.specialise import containers, expressions, known, objects, scopes, s
 from pyflat.specialise.frames import Frame, Scope, Specialiser
 from pyflat.specialise.guards import same
 from pyflat.specialise.numbers import describe, now, static
-from pyflat.specialise.values import Abstract, Bound, Choice, Closure, ObjRef, Partial, Seq, State, Static
+from pyflat.specialise.values import Abstract, Bound, Choice, Closure, ObjRef, Partial, Seq, State, Static, Super
 
 MAX_DEPTH = 150
 
@@ -43,17 +44,20 @@ def call_node(s: Specialiser, node: cst.Call) -> Abstract:
 
 
 def _arguments(s: Specialiser, node: cst.Call) -> Arguments:
+    """Python evaluates positional and starred arguments first, keywords afterwards."""
     arguments = Arguments([], {})
     for arg in node.args:
+        if arg.keyword is None and arg.star != "**":
+            value = expressions.evaluate(s, arg.value)
+            arguments.positional += containers.items_now(s, value, arg) if arg.star else [value]
+    for arg in node.args:
+        if arg.keyword is None and arg.star != "**":
+            continue
         value = expressions.evaluate(s, arg.value)
-        if arg.star == "*":
-            arguments.positional += containers.items_now(s, value, arg)
-        elif arg.star == "**":
-            arguments.named.update(containers.dict_entries(s, value))
-        elif arg.keyword is not None:
-            arguments.named[arg.keyword.value] = value
-        else:
-            arguments.positional.append(value)
+        named = {arg.keyword.value: value} if arg.keyword is not None else containers.dict_entries(s, value)
+        if arguments.named.keys() & named.keys():
+            raise s.refuse("flatten/bad-call", "a keyword argument is given twice", arg)
+        arguments.named.update(named)
     return arguments
 
 
@@ -134,7 +138,7 @@ def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.
     special = inspect.getattr_static(type(function), "__call__", None)
     if isinstance(special, types.FunctionType):
         return _with_self(s, special, Static(function), arguments, node)
-    if arguments.all_static() and known.is_pure(function):
+    if arguments.all_static() and known.is_pure(function) and known.are_values(s, arguments):
         args, named = arguments.values()
         return now(s, lambda: function(*args, **named))
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
@@ -144,7 +148,9 @@ def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.
 
 
 def _call_class(s: Specialiser, cls: type, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    if arguments.all_static() and (known.is_pure(cls) or not _is_user_class(cls)):
+    if cls is super:
+        return _super(s, arguments, node)
+    if arguments.all_static() and (known.is_pure(cls) or not _is_user_class(cls)) and known.are_values(s, arguments):
         args, named = arguments.values()
         return now(s, lambda: cls(*args, **named))
     if cls is functools.partial:
@@ -154,6 +160,15 @@ def _call_class(s: Specialiser, cls: type, arguments: Arguments, node: cst.CSTNo
     if not _is_user_class(cls):
         raise s.refuse("flatten/unknown-call", f"{cls.__qualname__}(...) cannot be made from lanes", node)
     return objects.construct(s, cls, arguments, node)
+
+
+def _super(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """super() in a method: the class that the method was written in, and its first argument."""
+    cell = s.frame.cells.get("__class__")
+    names = list(s.frame.arguments)
+    if arguments.positional or arguments.named or cell is None or not names:
+        raise s.refuse("flatten/unknown-call", "super(...) with arguments, or outside a method", node)
+    return Super(cell.cell_contents, s.frame.arguments[names[0]])
 
 
 def _is_user_class(cls: type) -> bool:
@@ -186,9 +201,17 @@ def bind(s: Specialiser, signature: inspect.Signature, arguments: Arguments, nod
     return values
 
 
-@functools.lru_cache(maxsize=4096)
+_signatures: WeakKeyDictionary[types.FunctionType, tuple[Any, inspect.Signature]] = WeakKeyDictionary()
+
+
 def _signature(fn: types.FunctionType) -> inspect.Signature:
-    return inspect.Signature.from_callable(fn, follow_wrapped=False)
+    """The signature; made again when the defaults or the code were replaced."""
+    parts = (fn.__code__, fn.__defaults__, fn.__kwdefaults__)
+    known_parts, signature = _signatures.get(fn, (None, None))
+    if signature is None or known_parts is None or any(a is not b for a, b in zip(parts, known_parts, strict=True)):
+        signature = inspect.Signature.from_callable(fn, follow_wrapped=False)
+        _signatures[fn] = (parts, signature)
+    return signature
 
 
 # --- inlining
@@ -313,6 +336,9 @@ def close_over(s: Specialiser, tree: cst.FunctionDef | cst.Lambda) -> Closure:
     """The closure that a nested def or lambda makes; defaults are evaluated now."""
     if isinstance(tree, cst.FunctionDef) and tree.asynchronous is not None:
         raise s.refuse("flatten/generator", "a nested coroutine cannot be flattened", tree)
+    if set(s.frame.hidden) & scopes.read_names(tree):
+        raise s.refuse("flatten/unsupported-expression", "a function that reads the variable of a comprehension", tree,
+                       help="give it the value as a default: lambda x, k=k: ...")
     params = tree.params
     defaults = {p.name.value: expressions.evaluate(s, p.default)
                 for p in [*params.posonly_params, *params.params, *params.kwonly_params] if p.default is not None}

@@ -38,7 +38,8 @@ from pyflat.specialise.values import (
 )
 
 MAX_COLUMNS = 64
-_ITERABLES: Any = (tuple, str, frozenset, set, EnumMeta, type({}.items()), type({}.keys()), type({}.values()))
+_ITERABLES: Any = (tuple, list, dict, np.ndarray, str, frozenset, set, EnumMeta, type({}.items()), type({}.keys()),
+                   type({}.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,22 @@ def make_tuple(items: Sequence[Abstract]) -> Abstract:
     if all(isinstance(v, Static) for v in items):
         return Static(tuple(v.value for v in items if isinstance(v, Static)))
     return Seq(tuple, tuple(items))
+
+
+def make_set(s: Specialiser, items: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
+    """A set of known values; which members a set of lanes has differs from lane to lane."""
+    known = [v.value for v in items if isinstance(v, Static)]
+    if len(known) != len(items):
+        raise s.refuse("flatten/unsupported-expression", "a set of lane values", node,
+                       help="use a tuple with `in`, or compare the values")
+
+    def build() -> set[Any]:
+        made = set()
+        for value in known:
+            made.add(value)
+        return made
+
+    return now(s, build)
 
 
 def new_list(s: Specialiser, items: Sequence[Abstract]) -> ListRef:
@@ -87,9 +104,6 @@ def dict_entries(s: Specialiser, value: Abstract) -> dict[Any, Abstract]:
     if isinstance(value, DictRef):
         return dict(contents(s, value))
     if isinstance(value, Static) and isinstance(value.value, dict):
-        for key, item in value.value.items():
-            s.guards.item(value.value, key, item)
-        s.guards.length(value.value, len(value.value))
         return {k: objects.wrap(s, v) for k, v in value.value.items()}
     raise s.refuse("flatten/unsupported-expression", f"** needs a dict, not {describe(value)}")
 
@@ -101,10 +115,15 @@ def items_now(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) 
 
 def items_or_gaps(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> list[Abstract]:
     """Like items_now; an item that a generator's `if` leaves out in some lanes is a Choice with UNBOUND."""
+    return list(gaps_of(s, value, node))
+
+
+def gaps_of(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> Iterator[Abstract]:
+    """The items one by one, computed when they are asked for, gaps included."""
     if isinstance(value, Lazy) and not value.used:
         value.used = True
-        return list(value.start())
-    return items_now(s, value, node)
+        return value.start()
+    return iterate(s, value, node)
 
 
 def where_present(s: Specialiser, item: Abstract, use: Callable[[Abstract], Abstract], skip: Callable[[], Abstract]
@@ -135,7 +154,7 @@ def iterate(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) ->
         case ListRef():
             return _live(s, value, node)
         case DictRef():
-            return iter([static(k) for k, _ in contents(s, value, node)])
+            return dict_view(s, value, {}, "keys", node)
         case Lazy():
             if value.used:
                 raise s.refuse("flatten/unsupported-expression", "an iterator is used a second time", node,
@@ -145,6 +164,20 @@ def iterate(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) ->
         case Static():
             return iter(_static_items(s, value.value, node))
     raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(value)}", node)
+
+
+def dict_view(s: Specialiser, ref: DictRef | None, known: dict[Any, Abstract], view: str, node: cst.CSTNode | None
+              ) -> Iterator[Abstract]:
+    """Keys, values or items as they are when the iteration reaches them; RuntimeError when the size changes."""
+    size = len(known if ref is None else contents(s, ref, node))
+    for position in range(size):
+        now_there = list(known.items()) if ref is None else list(contents(s, ref, node))
+        if len(now_there) != size:
+            raise s.raised(RuntimeError, node)
+        key, value = now_there[position]
+        yield static(key) if view == "keys" else value if view == "values" else make_tuple([static(key), value])
+    if ref is not None and len(contents(s, ref, node)) != size:
+        raise s.raised(RuntimeError, node)
 
 
 def _live(s: Specialiser, ref: ListRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
@@ -157,12 +190,6 @@ def _live(s: Specialiser, ref: ListRef, node: cst.CSTNode | None) -> Iterator[Ab
 def _static_items(s: Specialiser, known: Any, node: cst.CSTNode | None) -> Sequence[Abstract] | Iterator[Abstract]:
     if isinstance(known, range):
         return (Static(i) for i in known)
-    if isinstance(known, list | np.ndarray):
-        s.guards.items(known, tuple(known))
-        return [objects.wrap(s, v) for v in known]
-    if isinstance(known, dict):
-        s.guards.length(known, len(known))
-        return [objects.wrap(s, v) for v in known]
     if isinstance(known, _ITERABLES):
         return [objects.wrap(s, v) for v in list(known)]
     raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(Static(known))}", node)
@@ -216,8 +243,6 @@ def _static_index(s: Specialiser, owner: Any, key: Any, node: cst.CSTNode) -> Ab
         return objects.call_function(s, function, [Static(owner), Static(key)], node)
     found = now(s, lambda: owner[key])
     assert isinstance(found, Static)
-    if isinstance(owner, list | dict | np.ndarray):
-        s.guards.item(owner, key, owner[key])
     return objects.wrap(s, found.value)
 
 
@@ -265,10 +290,17 @@ def lane_index(s: Specialiser, items: tuple[Abstract, ...], key: Abstract, node:
         return table
     if any(isinstance(row, ListRef | DictRef | ObjRef) for row in items):
         return _choose_object(s, items, check_index(s, position, len(items), node))
-    rows = [sequence_items(s, row, node) for row in items]
+    if all(isinstance(v, Static) and numeric_kind(v) is None and not isinstance(v.value, tuple | list) for v in items):
+        return _choose_object(s, items, check_index(s, position, len(items), node))
+    rows = [None if isinstance(v, Static) and isinstance(v.value, str) else sequence_items(s, v, node) for v in items]
     if all(r is not None and len(r) == len(rows[0] or ()) <= MAX_COLUMNS for r in rows):
-        return make_tuple([lane_index(s, tuple(r[i] for r in rows if r is not None), key, node)
-                           for i in range(len(rows[0] or ()))])
+        columns = [lane_index(s, tuple(r[i] for r in rows if r is not None), key, node)
+                   for i in range(len(rows[0] or ()))]
+        classes = {objects.class_of(v) for v in items}
+        cls = classes.pop() if len(classes) == 1 else None
+        if cls is None or not issubclass(cls, tuple | list):
+            return _choose_object(s, items, check_index(s, position, len(items), node))
+        return make_tuple(columns) if cls is tuple else Seq(cls, tuple(columns))
     wrapped = check_index(s, position, len(items), node)
     chosen = items[-1]
     for number, item in reversed(list(enumerate(items[:-1]))):
@@ -315,6 +347,15 @@ def fault_if(s: Specialiser, cond: Value, type_name: str, message: str, node: cs
         raise s.fault(type_name, message, node)
 
     s.branch(cond, raise_it, lambda: None)
+
+
+def suspect_if(s: Specialiser, cond: Value, why: str, node: cst.CSTNode) -> None:
+    """Lanes that only the original can decide."""
+
+    def give_up() -> Abstract:
+        raise s.fault("Undecided", why, node)
+
+    s.branch(cond, give_up, lambda: None)
 
 
 def _dict_index(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode) -> Abstract:
@@ -370,6 +411,8 @@ def store_item(s: Specialiser, owner: Abstract, key: Abstract | Slice, value: Ab
             s.state.heap[owner] = tuple(entries.items())
         case Static() if not isinstance(owner.value, bool | int | float | str | tuple | type(None)):
             raise s.refuse("flatten/effect", "the flattened function writes to a captured object", node)
+        case Seq() if issubclass(owner.cls, list):
+            raise s.refuse("flatten/effect", "the flattened function writes to a row of a captured table", node)
         case Static() | Seq() | Value():
             raise s.raised(TypeError, node)
         case _:
@@ -403,8 +446,6 @@ def contains(s: Specialiser, container: Abstract, item: Abstract, node: cst.CSTN
     if isinstance(item, Choice):
         return s.split(item, lambda v: contains(s, container, v, node))
     if isinstance(container, Static) and isinstance(item, Static):
-        if isinstance(container.value, list | dict | np.ndarray | set):
-            s.guards.members(container.value)
         return now(s, lambda: item.value in container.value)
     if isinstance(container, Static) and isinstance(container.value, range):
         return _in_range(s, container.value, item)
@@ -414,7 +455,7 @@ def contains(s: Specialiser, container: Abstract, item: Abstract, node: cst.CSTN
         members = items_now(s, container, node)
     found: Abstract = Static(False)
     for member in members:
-        same: Abstract = Static(True) if member is item else objects.compare(s, "eq", member, item, node)
+        same = objects.same_element(s, member, item, node)
         if isinstance(same, Static):
             if same.value:
                 return Static(True) if isinstance(found, Static) else num.choose(s, lane(found), Static(True), same)
@@ -434,6 +475,8 @@ def _in_range(s: Specialiser, bounds: range, item: Abstract) -> Abstract:
     if abs(bounds.step) == 1 and kind is not FLOAT:
         return inside
     if kind is FLOAT:
+        whole = s.build.op("eq", s.build.op("floor", lane(item)), lane(item))
+        inside = s.build.op("and", inside, whole)  # among whole numbers the difference is exact
         offset = s.build.op("mod", s.build.op("sub", lane(item), const(float(low))), const(float(abs(bounds.step))))
         return s.build.op("and", inside, s.build.op("eq", offset, const(0.0)))
     number = s.build.op("select", inside, num.to_kind(s, lane(item), INT), const(low))

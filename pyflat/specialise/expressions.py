@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import libcst as cst
@@ -12,7 +12,7 @@ import libcst as cst
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import BOOL, INT
-from pyflat.specialise import calls, containers, objects
+from pyflat.specialise import calls, containers, objects, statements
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Frame, Specialiser
 from pyflat.specialise.numbers import BINARY, COMPARE, describe, now
@@ -26,6 +26,7 @@ from pyflat.specialise.values import (
     Text,
     maybe_unbound,
     numeric_kind,
+    plain_number,
 )
 
 
@@ -119,6 +120,7 @@ def load_global(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | Non
         s.guards.global_name(frame.globals, name, value)
         return objects.wrap(s, value)
     if hasattr(builtins, name):
+        s.guards.absent(frame.globals, name)
         return Static(getattr(builtins, name))
     raise s.refuse("flatten/unbound-name", f"the name {name!r} is not defined", node)
 
@@ -132,11 +134,13 @@ def _formatted(s: Specialiser, node: cst.FormattedString) -> Abstract:
     text = ""
     for part in node.parts:
         if isinstance(part, cst.FormattedStringText):
+            if any(mark in part.value for mark in ("\\", "{", "}")):
+                return Text()
             text += part.value
             continue
         assert isinstance(part, cst.FormattedStringExpression)
         value = evaluate(s, part.expression)
-        if not isinstance(value, Static) or part.format_spec or part.conversion:
+        if not isinstance(value, Static) or part.format_spec or part.conversion or part.equal:
             return Text()
         text += format(value.value)
     return Static(text)
@@ -169,10 +173,7 @@ def _list(s: Specialiser, node: cst.List) -> Abstract:
 
 
 def _set(s: Specialiser, node: cst.Set) -> Abstract:
-    items = _elements(s, node.elements)
-    if all(isinstance(v, Static) for v in items):
-        return now(s, lambda: frozenset(v.value for v in items if isinstance(v, Static)))
-    return containers.make_tuple(items)
+    return containers.make_set(s, _elements(s, node.elements), node)
 
 
 def _dict(s: Specialiser, node: cst.Dict) -> Abstract:
@@ -196,10 +197,11 @@ def _binary(s: Specialiser, node: cst.BinaryOperation) -> Abstract:
 def operate(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """`a <operator> b` for numbers, sequences, strings and objects."""
     opcode, python, dunder = BINARY[type(operator)]
+    a, b = plain_number(a), plain_number(b)
     if numeric_kind(a) is not None and numeric_kind(b) is not None or isinstance(a, Choice) or isinstance(b, Choice):
-        if isinstance(a, Choice) and not num._is_number_choice(a):
+        if isinstance(a, Choice) and not num.is_number_choice(a):
             return s.split(a, lambda v: operate(s, operator, v, b, node))
-        if isinstance(b, Choice) and not num._is_number_choice(b):
+        if isinstance(b, Choice) and not num.is_number_choice(b):
             return s.split(b, lambda v: operate(s, operator, a, v, node))
         return num.binary(s, opcode, a, b)
     special = objects.operate(s, opcode, dunder, a, b)
@@ -309,7 +311,7 @@ def identical(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Ab
             if other.kind is BOOL:
                 return num.compare(s, "eq", one, other)
             return Static(False)
-    if isinstance(a, Value) and isinstance(b, Value):
+    if numeric_kind(a) is not None and numeric_kind(b) is not None:
         raise s.refuse("flatten/unsupported-expression", "`is` on lane numbers has no meaning", node,
                        help="compare numbers with ==")
     return Static(a is b)
@@ -383,27 +385,35 @@ def _call(s: Specialiser, node: cst.Call) -> Abstract:
 
 
 def _comprehension(s: Specialiser, node: Any) -> Abstract:
-    """Evaluated at once: the elements of a generator expression are values, their order is kept.
+    """A list is made at once; a generator expression when it is consumed, element by element.
 
     An element whose `if` depends on lanes is a Choice between the value and UNBOUND, which reductions understand.
     """
-    items: list[Abstract] = []
-
-    def add(present: Value | None) -> None:
-        if present is None:
-            items.append(evaluate(s, node.elt))
-            return
-        items.append(s.branch(present, lambda: evaluate(s, node.elt), lambda: UNBOUND))
-
-    _collect(s, node.for_in, add)
+    first = evaluate(s, node.for_in.iter)
     if isinstance(node, cst.GeneratorExp):
-        return Lazy(lambda: iter(items))
+        return Lazy(functools.partial(_generate, s, s.frame, node, first))
+    items = list(_elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)))
     if any(maybe_unbound(item) for item in items):
         raise s.refuse("flatten/list-mutation", "the `if` of this comprehension depends on lanes", node,
                        help="use a generator inside sum, min, max, any or all, or a conditional expression")
     if isinstance(node, cst.ListComp):
         return containers.new_list(s, items)
-    return containers.make_tuple(items)
+    return containers.make_set(s, items, node)
+
+
+def _element(s: Specialiser, node: cst.BaseExpression, present: Value | None) -> Abstract:
+    if present is None:
+        return evaluate(s, node)
+    return s.branch(present, lambda: evaluate(s, node), lambda: UNBOUND)
+
+
+def _generate(s: Specialiser, frame: Frame, node: cst.GeneratorExp, first: Abstract) -> Iterator[Abstract]:
+    """Runs in the frame that wrote the generator: there its names mean what they say."""
+    for item in _elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)):
+        if s.frame is not frame:
+            raise s.refuse("flatten/generator", "a generator expression is consumed by another function", node,
+                           help="pass a list or tuple")
+        yield item
 
 
 def _dict_comprehension(s: Specialiser, node: cst.DictComp) -> Abstract:
@@ -415,37 +425,50 @@ def _dict_comprehension(s: Specialiser, node: cst.DictComp) -> Abstract:
         key = evaluate(s, node.key)
         entries[containers.static_key(s, key, node.key)] = evaluate(s, node.value)
 
-    _collect(s, node.for_in, add)
+    for _ in _elements_of(s, node.for_in, evaluate(s, node.for_in.iter), add):
+        pass
     return containers.new_dict(s, entries)
 
 
-def _collect(s: Specialiser, clause: cst.CompFor, add: Callable[[Value | None], None],
-             outer: Value | None = None) -> None:
-    """Runs the clauses; `add` gets the lanes in which the element is there, None for all."""
-    from pyflat.specialise import statements
+def _elements_of(s: Specialiser, clause: cst.CompFor, source: Abstract, make: Callable[[Value | None], Any],
+                 outer: Value | None = None) -> Iterator[Any]:
+    """`make(present)` for every element, `present` being the lanes that have it (None: all).
 
+    The clause's variables hide the function's only while an element is made.
+    """
     names = statements.target_names(clause.target)
-    saved = {n: s.state.locals.get(n, UNBOUND) for n in names}
-    hidden = s.frame.local_names
-    source = evaluate(s, clause.iter)
-    s.frame.local_names = hidden | frozenset(names)
-    try:
-        for item in _counted(s, containers.iterate(s, source, clause.iter)):
+    for item in _counted(s, containers.iterate(s, source, clause.iter)):
+        saved = _hide(s, names)
+        try:
             statements.assign(s, clause.target, item)
             present = _filter(s, clause, outer)
             if isinstance(present, Static):
                 continue
-            if clause.inner_for_in is not None:
-                _collect(s, clause.inner_for_in, add, present)
+            if clause.inner_for_in is None:
+                made = [make(present)]
             else:
-                add(present)
-    finally:
-        s.frame.local_names = hidden
-        for name, value in saved.items():
-            if value is UNBOUND:
-                s.state.locals.pop(name, None)
-            else:
-                s.state.locals[name] = value
+                inner = evaluate(s, clause.inner_for_in.iter)
+                made = list(_elements_of(s, clause.inner_for_in, inner, make, present))
+        finally:
+            _unhide(s, names, saved)
+        yield from made
+
+
+def _hide(s: Specialiser, names: Sequence[str]) -> tuple[dict[str, Abstract], frozenset[str]]:
+    saved = {n: s.state.locals.get(n, UNBOUND) for n in names}, s.frame.local_names
+    s.frame.local_names = s.frame.local_names | frozenset(names)
+    s.frame.hidden = (*s.frame.hidden, *names)
+    return saved
+
+
+def _unhide(s: Specialiser, names: Sequence[str], saved: tuple[dict[str, Abstract], frozenset[str]]) -> None:
+    s.frame.hidden = s.frame.hidden[: len(s.frame.hidden) - len(names)]
+    s.frame.local_names = saved[1]
+    for name, value in saved[0].items():
+        if value is UNBOUND:
+            s.state.locals.pop(name, None)
+        else:
+            s.state.locals[name] = value
 
 
 def _filter(s: Specialiser, clause: cst.CompFor, outer: Value | None) -> Value | Static | None:

@@ -15,6 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import libcst as cst
+import numpy as np
 
 from pyflat.capture import Captured
 from pyflat.errors import FlattenError, InternalError, Note, Span, refuse
@@ -64,6 +65,8 @@ class Frame:
     globals_written: frozenset[str] = frozenset()
     """Names declared global or nonlocal: reading them is fine, writing is refused."""
     has_closures: bool = False
+    hidden: tuple[str, ...] = ()
+    """The variables of the comprehensions that are running."""
     handling: list[type[BaseException]] = field(default_factory=list)
     """The exceptions whose handlers are running, for a bare `raise`."""
 
@@ -100,10 +103,38 @@ class Specialiser:
         self.rolled: FlattenError | None = None
         self.counter = 0
         self.tries: list[TryScope] = []
+        self.numpy_values: set[Value] = set()
+        self.arguments: set[Value] = set()
         self.saw_numpy = False
         """A NumPy scalar may be among the values: its operators give inf where Python's raise."""
         self.doubtful: Fault | None = None
         """The first TypeError that a path ends in: genuine Python, or an operation that pyflat does not know."""
+
+    def mark_numpy(self, value: Abstract) -> Abstract:
+        """A NumPy function has made this value."""
+        if isinstance(value, Value):
+            self.numpy_values.add(value)
+        return value
+
+    def may_be_numpy(self, value: Abstract) -> bool:
+        """The value may be a NumPy scalar, whose rounding, truth arithmetic and powers are not Python's."""
+        if isinstance(value, Static):
+            return isinstance(value.value, np.generic)
+        if not self.saw_numpy:
+            return False
+        if isinstance(value, Choice):
+            return self.may_be_numpy(value.then) or self.may_be_numpy(value.orelse)
+        waiting, seen = [value], set()
+        while waiting:
+            each = waiting.pop()
+            if each in self.numpy_values:
+                return True
+            if isinstance(each, Op) and each not in seen:
+                seen.add(each)
+                waiting += each.args
+            elif isinstance(each, Param) and each not in self.arguments:
+                return True
+        return False
 
     # --- places
     @property

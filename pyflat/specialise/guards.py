@@ -1,42 +1,68 @@
-"""What a specialisation has read from outside: globals, cells, attributes, items; checked again at each call.
+"""What a specialisation has read from outside: names, cells, attributes, containers; checked again at each call.
 
-Functions, modules and other objects are compared by identity, numbers and strings by type and value, so that
-running a cell again that sets the same constant is no change.
+Functions, modules and other objects are compared by identity, numbers and strings by type and value, so that running a
+cell again that sets the same constant is no change. A captured container is compared as a whole: which of its parts a
+twin depends on (an item, the order of keys, the length) need not be known.
 """
 
 from __future__ import annotations
 
 import functools
+import operator
 import weakref
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from typing import Any
+
+import numpy as np
 
 _MISSING = object()
 _BY_VALUE = (bool, int, float, complex, str, bytes, type(None))
+_CONTAINERS = (list, dict, set, np.ndarray)
 
 
 def same(old: object, new: object) -> bool:
     """Identical, or equal numbers or strings of the same type (nan equals nan, 0.0 is not -0.0)."""
     if old is new:
         return True
-    if type(old) is not type(new) or not isinstance(old, _BY_VALUE):
+    if type(old) is not type(new):
         return False
-    return repr(old) == repr(new)
+    if isinstance(old, np.generic) and isinstance(new, np.generic):
+        return bool(old.tobytes() == new.tobytes())
+    return isinstance(old, _BY_VALUE) and repr(old) == repr(new)
 
 
 class Guards:
     """The parts of the outside world that a twin depends on."""
 
     def __init__(self) -> None:
-        self._entries: dict[Hashable, tuple[str, Callable[[], Any], Any]] = {}
+        self._entries: dict[Hashable, tuple[str, Callable[[], bool]]] = {}
         self._anchors: list[object] = []
 
     def __len__(self) -> int:
         return len(self._entries)
 
+    def stale(self) -> str | None:
+        """What has changed since, in words; None while everything still holds."""
+        for what, holds in self._entries.values():
+            if not holds():
+                return what
+        return None
+
     def watch(self, key: Hashable, what: str, read: Callable[[], Any], value: Any) -> None:
-        """Remember that `read()` gave `value`; only the first reading of a key counts."""
-        self._entries.setdefault(key, (what, read, value))
+        """Remember that `read()` gave `value`; only the first reading of a key counts.
+
+        What gives a new object at every reading (a computed attribute) cannot be watched by identity, and is not.
+        """
+        if key not in self._entries and same(value, read()):
+            self._entries[key] = (what, lambda: same(value, read()))
+
+    # --- names
+    def global_name(self, scope: dict[str, Any], name: str, value: Any) -> None:
+        self.watch(("global", id(scope), name), name, lambda: scope.get(name, _MISSING), value)
+
+    def absent(self, scope: dict[str, Any], name: str) -> None:
+        """A builtin is meant: the module does not define the name."""
+        self.watch(("global", id(scope), name), name, lambda: scope.get(name, _MISSING), _MISSING)
 
     def code(self, fn: Any) -> None:
         """The code and defaults of an inlined function; does not keep the function alive."""
@@ -49,51 +75,63 @@ class Guards:
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self.watch((name, id(fn)), f"{fn.__qualname__}.{name}", functools.partial(read, name), getattr(fn, name))
 
-    def global_name(self, scope: dict[str, Any], name: str, value: Any) -> None:
-        self.watch(("global", id(scope), name), name, lambda: scope.get(name, _MISSING), value)
-
+    # --- attributes
     def attribute(self, owner: Any, name: str, value: Any) -> None:
+        """`owner.name` gave `value`."""
         self._anchors.append(owner)
-        self.watch(("attribute", id(owner), name), f"{_title(owner)}.{name}",
-                   lambda: getattr(owner, name, _MISSING), value)
+        title = f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
+        self.watch(("attribute", id(owner), name), title, lambda: getattr(owner, name, _MISSING), value)
 
-    def item(self, owner: Any, key: Any, value: Any) -> None:
-        """`owner[key]` of a mutable container."""
+    def member(self, owner: Any, name: str) -> None:
+        """What `name` is in the instance and in its class, without calling anything."""
         self._anchors.append(owner)
+        own = getattr(owner, "__dict__", {})
+        classes = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
 
-        def read() -> Any:
-            try:
-                return owner[key]
-            except (KeyError, IndexError):
-                return _MISSING
+        def found() -> Any:
+            for scope in classes:
+                if name in vars(scope):
+                    return vars(scope)[name]
+            return _MISSING
 
-        self.watch(("item", id(owner), repr(key)), f"item {key!r} of a captured {type(owner).__name__}", read, value)
+        title = f"{classes[0].__name__}.{name}"
+        self.watch(("instance", id(owner), name), title, lambda: own.get(name, _MISSING), own.get(name, _MISSING))
+        self.watch(("class", classes[0], name), title, found, found())
 
-    def items(self, owner: Iterable[Any], values: tuple[Any, ...]) -> None:
-        """All items of a mutable container, in order."""
+    # --- containers
+    def contents(self, owner: Any) -> None:
+        """All of a captured list, dict, set or array, and of the containers in it."""
+        if isinstance(owner, tuple):
+            for item in owner:
+                self.contents(item)
+        if not isinstance(owner, _CONTAINERS) or ("contents", id(owner)) in self._entries:
+            return
         self._anchors.append(owner)
-        for index, value in enumerate(values):
-            self.item(owner, index, value)
-        self.length(owner, len(values))
-
-    def members(self, owner: Any) -> None:
-        """What is in a container, for `in`."""
-        self._anchors.append(owner)
-        known = list(owner)
-        self.watch(("members", id(owner)), f"the members of a captured {type(owner).__name__}",
-                   lambda: list(owner) == known, True)
-
-    def length(self, owner: Any, size: int) -> None:
-        self._anchors.append(owner)
-        self.watch(("length", id(owner)), f"the length of a captured {type(owner).__name__}", lambda: len(owner), size)
-
-    def stale(self) -> str | None:
-        """What has changed since, in words; None while everything still holds."""
-        for what, read, value in self._entries.values():
-            if not same(value, read()):
-                return what
-        return None
+        self._entries["contents", id(owner)] = f"a captured {type(owner).__name__}", _unchanged(owner)
+        if isinstance(owner, dict):
+            for item in owner.values():
+                self.contents(item)
+        elif isinstance(owner, list):
+            for item in owner:
+                self.contents(item)
 
 
-def _title(owner: object) -> str:
-    return str(getattr(owner, "__name__", type(owner).__name__))
+def _unchanged(owner: Any) -> Callable[[], bool]:
+    """A test that the container still has the same items in the same order."""
+    if isinstance(owner, np.ndarray):
+        dtype, shape, content = owner.dtype, owner.shape, owner.tobytes()
+        return lambda: owner.dtype == dtype and owner.shape == shape and owner.tobytes() == content
+    if isinstance(owner, set):
+        members = set(owner)
+        return lambda: owner == members
+    if isinstance(owner, dict):
+        keys, values = list(owner), list(owner.values())
+        return lambda: _same_items(keys, list(owner)) and _same_items(values, list(owner.values()))
+    items = list(owner)
+    return lambda: _same_items(items, owner)
+
+
+def _same_items(old: list[Any], new: list[Any]) -> bool:
+    if len(old) != len(new):
+        return False
+    return all(map(operator.is_, old, new)) or all(map(same, old, new))

@@ -33,6 +33,9 @@ def execute_try(s: Specialiser, node: cst.Try) -> None:
     if node.finalbody is not None and _jumps_out(node):
         raise s.refuse("flatten/not-yet", "`finally` around a return, break or continue", node,
                        help="move the return behind the try block")
+    if node.finalbody is not None and s.tries:
+        raise s.refuse("flatten/not-yet", "`finally` inside another try: the exception passes through it", node,
+                       help="use one try block, or put the last statements behind it")
     done = Scope(s.fresh("tried"))
     caught = tuple(_classes(s, handler) for handler in node.handlers)
     s.region(done, lambda: _try(s, node, caught, done))

@@ -92,6 +92,12 @@ def sign(x: Any) -> Any:
     return x if x != x else 0.0
 
 
+def sign_int(x: int) -> int:
+    if x > 0:
+        return 1
+    return -1 if x < 0 else 0
+
+
 def heaviside(x: float, at_zero: float) -> float:
     if x != x:
         return x

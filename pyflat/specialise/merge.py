@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from pyflat.errors import Span, refuse
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import FALSE, TRUE, Op, Param, Value
@@ -181,10 +183,10 @@ def lane(value: Abstract) -> Value:
     if isinstance(value, Value):
         return value
     assert isinstance(value, Static)
-    known = value.value
-    if isinstance(known, int) and not isinstance(known, bool):
-        known = int(known)
-    return const(float(known) if isinstance(known, float) else known)
+    known = value.value.item() if isinstance(value.value, np.generic) else value.value
+    if isinstance(known, bool):
+        return const(known)
+    return const(float(known) if isinstance(known, float) else int(known))
 
 
 def opened(value: Abstract) -> Abstract:

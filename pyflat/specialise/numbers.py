@@ -35,6 +35,7 @@ from pyflat.specialise.values import (
     Static,
     Text,
     numeric_kind,
+    plain_number,
 )
 
 BINARY: dict[type, tuple[str, Callable[[Any, Any], Any], str]] = {
@@ -60,14 +61,15 @@ _MAX_STATIC_BITS = 1 << 16
 
 
 def static(value: Any) -> Static:
-    """A Python object known now; NumPy scalars become Python numbers."""
-    return Static(value.item() if isinstance(value, np.generic) and not isinstance(value, np.void) else value)
+    """A Python object known now."""
+    return Static(value)
 
 
 def now(s: Specialiser, compute: Callable[[], Any]) -> Abstract:
     """Evaluate with Python now; an exception becomes the fault that Python would raise on this path."""
     try:
-        value = compute()
+        with np.errstate(all="ignore"):
+            value = compute()
         s.saw_numpy = s.saw_numpy or isinstance(value, np.generic)
         return static(value)
     except (ArithmeticError, ValueError, LookupError) as error:
@@ -89,6 +91,7 @@ def to_kind(s: Specialiser, value: Value, kind: Any) -> Value:
 
 def as_float(s: Specialiser, value: Abstract) -> Value:
     """A number as a float lane, as float() or an arithmetic operator would convert it."""
+    value = plain_number(value)
     if isinstance(value, Choice):
         return lane(s.split(value, lambda v: as_float(s, v)))
     if isinstance(value, Static) and isinstance(value.value, int):
@@ -135,12 +138,18 @@ def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """`a <op> b` on numbers; sequences and objects are handled by the caller."""
     if isinstance(a, Static) and isinstance(b, Static):
         return _static_binary(s, opcode, a, b)
+    numpy = s.may_be_numpy(a) or s.may_be_numpy(b)
+    a, b = plain_number(a), plain_number(b)
     if isinstance(a, Choice) or isinstance(b, Choice):
         return _split_binary(s, opcode, a, b)
     kinds = numeric_kind(a), numeric_kind(b)
     if kinds[0] is None or kinds[1] is None:
         raise type_fault(s, a if kinds[0] is None else b)
     joined = join_kinds(kinds[0], kinds[1])
+    negative = joined is INT and opcode == "pow" and not (isinstance(b, Static) and b.value >= 0)
+    if numpy and (negative or joined is BOOL and opcode in ("add", "sub", "mul")):
+        raise s.refuse("flatten/unsupported-expression", f"`{opcode}` of NumPy scalars is not Python's",
+                       help="convert with int(...) or bool(...) first")
     match opcode:
         case "add" | "sub" | "mul" | "floordiv" | "mod":
             return _arithmetic(s, opcode, a, b, FLOAT if joined is FLOAT else INT)
@@ -167,9 +176,9 @@ def _static_binary(s: Specialiser, opcode: str, a: Static, b: Static) -> Abstrac
 def _split_binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """An int-or-float meets a float in + - * /: convert first, no branch is needed."""
     if opcode in ("add", "sub", "mul", "truediv"):
-        if isinstance(a, Choice) and numeric_kind(b) is FLOAT and _is_number_choice(a):
+        if isinstance(a, Choice) and numeric_kind(b) is FLOAT and is_number_choice(a):
             return binary(s, opcode, number_choice_as_float(s, a), b)
-        if isinstance(b, Choice) and numeric_kind(a) is FLOAT and _is_number_choice(b):
+        if isinstance(b, Choice) and numeric_kind(a) is FLOAT and is_number_choice(b):
             return binary(s, opcode, a, number_choice_as_float(s, b))
     if isinstance(a, Choice):
         return s.split(a, lambda v: binary(s, opcode, v, b))
@@ -177,9 +186,9 @@ def _split_binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abst
     return s.split(b, lambda v: binary(s, opcode, a, v))
 
 
-def _is_number_choice(value: Abstract) -> bool:
+def is_number_choice(value: Abstract) -> bool:
     if isinstance(value, Choice):
-        return _is_number_choice(value.then) and _is_number_choice(value.orelse)
+        return is_number_choice(value.then) and is_number_choice(value.orelse)
     return numeric_kind(value) is not None
 
 
@@ -227,6 +236,7 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     if isinstance(a, Static) and isinstance(b, Static):
         x, y = a.value, b.value
         return now(s, lambda: _COMPARE[opcode](x, y))
+    a, b = plain_number(a), plain_number(b)
     if isinstance(a, Choice):
         return s.split(a, lambda v: compare(s, opcode, v, b))
     if isinstance(b, Choice):
@@ -301,7 +311,7 @@ def _neighbours(bound: int) -> tuple[float, float]:
 
 
 def _compare_int_bound(s: Specialiser, opcode: str, n: Value, bound: float) -> Abstract:
-    if math.isnan(bound) or abs(bound) >= 2.0**63:
+    if math.isnan(bound) or not -(2.0**63) <= bound < 2.0**63:
         return Static(_COMPARE[opcode](0, bound))
     if bound == math.floor(bound):
         return s.build.op(opcode, n, const(int(bound)))
@@ -316,6 +326,7 @@ def _compare_int_bound(s: Specialiser, opcode: str, n: Value, bound: float) -> A
 
 def truth(s: Specialiser, value: Abstract) -> Static | Value:
     """bool(value): a static bool or a bool lane."""
+    value = plain_number(value)
     match value:
         case Value():
             if value.kind is BOOL:
@@ -351,6 +362,11 @@ def negate(s: Specialiser, value: Abstract) -> Abstract:
 
 def unary(s: Specialiser, opcode: str, value: Abstract) -> Abstract:
     """`-x`, `+x`, `~x`."""
+    numpy, value = s.may_be_numpy(value), plain_number(value)
+    if numpy and numeric_kind(value) is BOOL:
+        if opcode == "invert":
+            return negate(s, value)
+        raise s.refuse("flatten/unsupported-expression", "a sign in front of a NumPy bool")
     if isinstance(value, Choice):
         return s.split(value, lambda v: unary(s, opcode, v))
     if isinstance(value, Static):

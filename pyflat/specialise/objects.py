@@ -30,8 +30,10 @@ from pyflat.specialise.values import (
     ObjRef,
     Seq,
     Static,
+    Super,
     Text,
     numeric_kind,
+    plain_number,
     python_type,
 )
 
@@ -45,12 +47,13 @@ def is_plain(value: Any) -> bool:
     """An immutable builtin value: operators on it are pure."""
     if isinstance(value, tuple):
         return all(is_plain(v) for v in value)
-    return isinstance(value, (*_PLAIN, np.ndarray, list, dict, slice))
+    return type(value) in _PLAIN or type(value) in (np.ndarray, list, dict, slice, set)
 
 
 def wrap(s: Specialiser, value: Any) -> Abstract:
-    """A Python object from outside. A namedtuple or tuple stays static."""
-    s.saw_numpy = s.saw_numpy or isinstance(value, np.generic)
+    """A Python object from outside; a container is guarded as a whole."""
+    s.saw_numpy = s.saw_numpy or isinstance(value, np.generic | np.ndarray)
+    s.guards.contents(value)
     return static(value)
 
 
@@ -82,7 +85,32 @@ def attribute(s: Specialiser, owner: Abstract, name: str, node: cst.CSTNode) -> 
             return Bound(owner, name)
         case Value():
             return _number_attribute(s, owner, name, node)
+        case Super():
+            return _super_attribute(s, owner, name, node)
     raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of {describe(owner)}", node)
+
+
+def _super_attribute(s: Specialiser, owner: Super, name: str, node: cst.CSTNode) -> Abstract:
+    """The attribute as the classes after `cls` in the receiver's resolution order have it."""
+    cls = class_of(owner.receiver)
+    order = cls.__mro__ if cls is not None else ()
+    if owner.cls not in order:
+        raise s.raised(TypeError, node)
+    for base in order[order.index(owner.cls) + 1:]:
+        found = vars(base).get(name)
+        if isinstance(found, types.FunctionType):
+            return Bound(owner.receiver, name, found)
+        if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
+            return call_function(s, found.fget, [owner.receiver], node)
+        if name == "__init__" and base is object:
+            return Static(_nothing)
+        if found is not None:
+            break
+    raise s.refuse("flatten/unsupported-expression", f"super().{name}", node)
+
+
+def _nothing() -> None:
+    return None
 
 
 def _number_attribute(s: Specialiser, owner: Value, name: str, node: cst.CSTNode) -> Abstract:
@@ -97,38 +125,26 @@ def _number_attribute(s: Specialiser, owner: Value, name: str, node: cst.CSTNode
 
 def _static_attribute(s: Specialiser, owner: Static, name: str, node: cst.CSTNode) -> Abstract:
     known = owner.value
-    if isinstance(known, types.ModuleType):
-        value = now(s, lambda: getattr(known, name))
-        assert isinstance(value, Static)
-        s.guards.attribute(known, name, getattr(known, name))
-        return value
     if type(known) in _BUILTIN:
         if callable(getattr(known, name, None)):
             return Bound(owner, name)
         return now(s, lambda: getattr(known, name))
-    if isinstance(known, type):
-        return _static_member(s, known, name, node)
-    found = inspect.getattr_static(type(known), name, None)
-    if isinstance(found, property):
-        if isinstance(found.fget, types.FunctionType):
+    if not isinstance(known, types.ModuleType):
+        s.guards.member(known, name)
+    if not isinstance(known, type | types.ModuleType):
+        found = inspect.getattr_static(type(known), name, None)
+        if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
             return call_function(s, found.fget, [owner], node)
-    elif isinstance(found, types.FunctionType) and name not in getattr(known, "__dict__", ()):
-        return Bound(owner, name, found)
+        if isinstance(found, types.FunctionType) and name not in getattr(known, "__dict__", ()):
+            return Bound(owner, name, found)
     value = now(s, lambda: getattr(known, name))
-    computed = isinstance(found, property | functools.cached_property)
-    if isinstance(value, Static) and not computed and not callable(value.value):
-        s.guards.attribute(known, name, getattr(known, name))
-    return value
-
-
-def _static_member(s: Specialiser, cls: type, name: str, node: cst.CSTNode) -> Abstract:
-    value = now(s, lambda: getattr(cls, name))
-    if isinstance(value, Static) and not callable(value.value):
-        s.guards.attribute(cls, name, getattr(cls, name))
-    return value
+    assert isinstance(value, Static)
+    s.guards.attribute(known, name, value.value)
+    return wrap(s, value.value)
 
 
 def _class_attribute(s: Specialiser, owner: Abstract, cls: type, name: str, node: cst.CSTNode) -> Abstract:
+    s.guards.member(cls, name)
     try:
         found = inspect.getattr_static(cls, name)
     except AttributeError:
@@ -153,6 +169,14 @@ def store_attribute(s: Specialiser, owner: Abstract, name: str, value: Abstract,
     if not isinstance(owner, ObjRef):
         raise s.refuse("flatten/effect", f"an attribute of {describe(owner)} is written", node)
     found = inspect.getattr_static(owner.cls, name, None)
+    params = getattr(owner.cls, "__dataclass_params__", None)
+    if params is not None and params.frozen:
+        raise s.raised(dataclasses.FrozenInstanceError, node)
+    if not hasattr(owner.cls, "__dict__") or all("__slots__" in vars(c) for c in owner.cls.__mro__[:-1]):
+        if not isinstance(found, types.MemberDescriptorType):
+            raise s.raised(AttributeError, node)
+    elif hasattr(type(found), "__set__") and not isinstance(found, property | types.MemberDescriptorType):
+        raise s.refuse("flatten/unsupported-expression", f"{name} of {owner.cls.__name__} is a descriptor", node)
     if isinstance(found, property):
         if not isinstance(found.fset, types.FunctionType):
             raise s.fault("AttributeError", f"property '{name}' has no setter", node)
@@ -173,33 +197,68 @@ def method_of(owner: Abstract, name: str) -> types.FunctionType | None:
             found = inspect.getattr_static(type(owner.value), name, None)
         case _:
             return None
-    return found if isinstance(found, types.FunctionType) else None
+    return found if isinstance(found, types.FunctionType) and not _is_generated(found) else None
 
 
 def call_function(s: Specialiser, fn: types.FunctionType, args: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
+    """Call a method that was found on the class of the first argument."""
+    cls = class_of(args[0]) if args else None
+    if cls is not None:
+        s.guards.member(cls, fn.__name__)
     return calls.call(s, Static(fn), calls.Arguments(list(args), {}), node)
 
 
 def operate(s: Specialiser, opcode: str, dunder: str, a: Abstract, b: Abstract) -> Abstract | None:
     """Operators on arrays, sequences, strings and objects; None when the operands are for arithmetic."""
+    node = s.build.origin.node if s.build.origin is not None else None
     both_known = isinstance(a, Static) and isinstance(b, Static)
-    if not both_known and (vectors.is_vector(a) or vectors.is_vector(b)) and s.build.origin is not None:
-        return vectors.operate(s, opcode, a, b, s.build.origin.node)
-    for owner, other, name in ((a, b, dunder), (b, a, "__r" + dunder[2:])):
-        found = method_of(owner, name)
-        if found is not None and s.build.origin is not None:
-            return call_function(s, found, [owner, other], s.build.origin.node)
+    if not both_known and (vectors.is_vector(a) or vectors.is_vector(b)) and node is not None:
+        return vectors.operate(s, opcode, a, b, node)
+    done = _by_method(s, dunder, "__r" + dunder[2:], a, b, node)
+    if done is not None:
+        return done
     if isinstance(a, Text) or isinstance(a, Static) and isinstance(a.value, str) and not isinstance(b, Static):
         return Text()
     left, right = containers.sequence_items(s, a), containers.sequence_items(s, b)
-    if isinstance(a, Static) and isinstance(b, Static) or _is_array(a) or _is_array(b):
+    if both_known or _is_array(a) or _is_array(b):
         return None
     if opcode == "add" and left is not None and right is not None:
+        if _family(a) is not _family(b):
+            raise s.raised(TypeError)
         return _sequence_like(s, a, [*left, *right])
     for items, owner, count in ((left, a, b), (right, b, a)):
         if opcode == "mul" and items is not None and isinstance(count, Static) and isinstance(count.value, int):
             return _sequence_like(s, owner, list(items) * count.value)
     return None
+
+
+def _by_method(s: Specialiser, name: str, mirrored: str, a: Abstract, b: Abstract, node: cst.CSTNode | None
+               ) -> Abstract | None:
+    """The operator as a method of the left operand, then of the right one; None where both decline or have none."""
+    if node is None:
+        return None
+    cls, other = class_of(a), class_of(b)
+    if cls is not None and other is not None and cls is not other and issubclass(other, cls) \
+            and method_of(b, mirrored) is not None:
+        a, b, name, mirrored = b, a, mirrored, name
+    for owner, operand, method in ((a, b, name), (b, a, mirrored)):
+        found = method_of(owner, method)
+        if found is None:
+            continue
+        result = call_function(s, found, [owner, operand], node)
+        if isinstance(result, Choice):
+            raise s.refuse("flatten/unsupported-expression", f"{method} is NotImplemented in some lanes only", node)
+        if not (isinstance(result, Static) and result.value is NotImplemented):
+            return result
+    return None
+
+
+def _family(value: Abstract) -> type | None:
+    """list or tuple, for sequences: they are never equal and do not concatenate."""
+    cls = class_of(value)
+    if cls is None:
+        return None
+    return list if issubclass(cls, list) else tuple if issubclass(cls, tuple) else cls
 
 
 def _is_array(value: Abstract) -> bool:
@@ -214,34 +273,96 @@ def _sequence_like(s: Specialiser, owner: Abstract, items: list[Abstract]) -> Ab
 
 def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """A comparison of numbers, arrays, tuples, strings or objects."""
+    a, b = plain_number(a), plain_number(b)
     both_known = isinstance(a, Static) and isinstance(b, Static)
     if not both_known and (vectors.is_vector(a) or vectors.is_vector(b)):
         return vectors.zip_elements(s, lambda x, y: num.compare(s, opcode, x, y), [a, b], node)
-    if isinstance(a, Choice) and not num._is_number_choice(a):
+    if isinstance(a, Choice) and not num.is_number_choice(a):
         return s.split(a, lambda v: compare(s, opcode, v, b, node))
-    if isinstance(b, Choice) and not num._is_number_choice(b):
+    if isinstance(b, Choice) and not num.is_number_choice(b):
         return s.split(b, lambda v: compare(s, opcode, a, v, node))
     if numeric_kind(a) is not None and numeric_kind(b) is not None or isinstance(a, Choice) or isinstance(b, Choice):
         return num.compare(s, opcode, a, b)
-    found = method_of(a, f"__{opcode}__")
-    if found is not None and not isinstance(a, Seq):
-        return call_function(s, found, [a, b], node)
+    mirror = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}.get(opcode, opcode)
+    found = None if isinstance(a, Seq) else _by_method(s, f"__{opcode}__", f"__{mirror}__", a, b, node)
+    if found is not None:
+        return found
+    if isinstance(a, ObjRef) or isinstance(b, ObjRef):
+        return _compare_objects(s, opcode, a, b, node)
+    if _is_dict(a) and _is_dict(b):
+        return _compare_dicts(s, opcode, a, b, node)
     left, right = containers.sequence_items(s, a, node), containers.sequence_items(s, b, node)
     if left is None or right is None or isinstance(a, Static) and isinstance(b, Static):
         return num.compare(s, opcode, a, b)
+    if _family(a) is not _family(b):
+        if opcode in ("eq", "ne"):
+            return Static(opcode == "ne")
+        raise s.raised(TypeError, node)
     if opcode not in ("eq", "ne"):
         return _lexicographic(s, opcode, left, right, node)
     if len(left) != len(right):
         return Static(opcode == "ne")
+    equal = _all_equal(s, list(zip(left, right, strict=True)), node)
+    return num.negate(s, equal) if opcode == "ne" else equal
+
+
+def _all_equal(s: Specialiser, pairs: Sequence[tuple[Abstract, Abstract]], node: cst.CSTNode) -> Abstract:
     equal: Abstract = Static(True)
-    for x, y in zip(left, right, strict=True):
-        same = num.truth(s, compare(s, "eq", x, y, node))
+    for x, y in pairs:
+        same = num.truth(s, same_element(s, x, y, node))
         if isinstance(same, Static):
             if not same.value:
-                return Static(opcode == "ne")
+                return Static(False)
             continue
         equal = same if isinstance(equal, Static) else s.build.op("and", lane(equal), same)
+    return equal
+
+
+def same_element(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """Equality as containers use it: identical first, then ==.
+
+    Only nan tells the two apart: where both lane values are nan they may be one object, and the lane is replayed.
+    """
+    if a is b:
+        return Static(True)
+    equal = compare(s, "eq", a, b, node)
+    if isinstance(a, Value) and isinstance(b, Value) and a.kind is FLOAT and b.kind is FLOAT:
+        both = s.build.op("and", s.build.op("ne", a, a), s.build.op("ne", b, b))
+        containers.suspect_if(s, both, "nan may be the same object", node)
+    elif isinstance(a, Choice) or isinstance(b, Choice):
+        for value in (a, b):
+            if isinstance(value, Choice) and num.is_number_choice(value):
+                number = num.number_choice_as_float(s, value)
+                containers.suspect_if(s, s.build.op("ne", number, number), "nan may be the same object", node)
+    return equal
+
+
+def _is_dict(value: Abstract) -> bool:
+    return isinstance(value, DictRef) or isinstance(value, Static) and isinstance(value.value, dict)
+
+
+def _compare_dicts(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    if opcode not in ("eq", "ne"):
+        raise s.raised(TypeError, node)
+    left, right = containers.dict_entries(s, a), containers.dict_entries(s, b)
+    equal: Abstract = Static(False)
+    if left.keys() == right.keys():
+        equal = _all_equal(s, [(left[k], right[k]) for k in left], node)
     return num.negate(s, equal) if opcode == "ne" else equal
+
+
+def _compare_objects(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """Generated comparisons of dataclasses, otherwise identity."""
+    if isinstance(a, ObjRef) and isinstance(b, ObjRef) and a.cls is b.cls and dataclasses.is_dataclass(a.cls):
+        params = a.cls.__dataclass_params__  # type: ignore[attr-defined]
+        if params.eq and opcode in ("eq", "ne") or params.order:
+            names = [f.name for f in dataclasses.fields(a.cls) if f.compare]
+            rows = [dict(containers.contents(s, ref, node)) for ref in (a, b)]
+            left, right = (containers.make_tuple([row[n] for n in names]) for row in rows)
+            return compare(s, opcode, left, right, node)
+    if opcode not in ("eq", "ne"):
+        raise s.raised(TypeError, node)
+    return Static((a is b) is (opcode == "eq"))
 
 
 def _lexicographic(s: Specialiser, opcode: str, left: Sequence[Abstract], right: Sequence[Abstract],
@@ -249,7 +370,7 @@ def _lexicographic(s: Specialiser, opcode: str, left: Sequence[Abstract], right:
     """The first pair of unequal items decides; if there is none, the lengths do."""
     if not left or not right:
         return num.compare(s, opcode, Static(len(left)), Static(len(right)))
-    same = num.truth(s, compare(s, "eq", left[0], right[0], node))
+    same = num.truth(s, same_element(s, left[0], right[0], node))
     rest = functools.partial(_lexicographic, s, opcode, left[1:], right[1:], node)
     if isinstance(same, Static):
         return rest() if same.value else compare(s, opcode, left[0], right[0], node)
@@ -262,8 +383,15 @@ def construct(s: Specialiser, cls: type, arguments: calls.Arguments, node: cst.C
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         bound = calls.bind(s, inspect.signature(cls), arguments, node)
         return Seq(cls, tuple(bound[name] for name in cls._fields))
+    made_by = inspect.getattr_static(cls, "__new__", object.__new__)
+    if getattr(made_by, "__func__", made_by) is not object.__new__ or type(cls).__call__ is not type.__call__:
+        raise s.refuse("flatten/unknown-call", f"{cls.__name__} makes its instances in its own way", node)
+    if getattr(cls, "__abstractmethods__", None):
+        raise s.raised(TypeError, node)
+    _plain_attributes(s, cls, node)
     ref = ObjRef(cls)
     s.state.heap[ref] = ()
+    s.guards.member(cls, "__init__")
     init = inspect.getattr_static(cls, "__init__", None)
     if dataclasses.is_dataclass(cls) and isinstance(init, types.FunctionType) and _is_generated(init):
         _construct_dataclass(s, ref, cls, arguments, node)
@@ -272,6 +400,14 @@ def construct(s: Specialiser, cls: type, arguments: calls.Arguments, node: cst.C
     elif arguments.positional or arguments.named:
         raise s.refuse("flatten/unknown-call", f"{cls.__name__}(...) cannot be constructed per lane", node)
     return ref
+
+
+def _plain_attributes(s: Specialiser, cls: type, node: cst.CSTNode) -> None:
+    """Attributes are looked up and stored in the ordinary way."""
+    for name in ("__getattribute__", "__setattr__", "__getattr__"):
+        found = inspect.getattr_static(cls, name, None)
+        if isinstance(found, types.FunctionType) and not (name == "__setattr__" and _is_generated(found)):
+            raise s.refuse("flatten/unsupported-expression", f"{cls.__name__} defines {name}", node)
 
 
 def _is_generated(fn: types.FunctionType) -> bool:

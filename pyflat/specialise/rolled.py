@@ -52,7 +52,8 @@ def roll_while(s: Specialiser, node: cst.While) -> None:
 
 def roll_range(s: Specialiser, node: cst.For, bounds: Ranges) -> None:
     """The counter is a hidden variable of the frame; the user's variable gets its value in each iteration."""
-    hidden = f"range {id(node)}"
+    s.counter += 1
+    hidden = f"range {s.counter}"
     stop = bounds.stop
     step = bounds.step
 
@@ -264,7 +265,7 @@ def _shape_of(s: Specialiser, value: Abstract, name: str, node: Any) -> Any:
     kind = numeric_kind(value)
     if kind is not None:
         return kind
-    if isinstance(value, Choice) and num._is_number_choice(value):
+    if isinstance(value, Choice) and num.is_number_choice(value):
         a, b = _shape_of(s, value.then, name, node), _shape_of(s, value.orelse, name, node)
         return _join_kind(s, a, b, name, node)
     if isinstance(value, Seq) or isinstance(value, Static) and isinstance(value.value, tuple):

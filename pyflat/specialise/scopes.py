@@ -75,6 +75,21 @@ class _Bindings(cst.CSTVisitor):
         return False
 
 
+class _Reads(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def visit_Name(self, node: cst.Name) -> None:
+        self.names.add(node.value)
+
+
+def read_names(tree: Tree) -> frozenset[str]:
+    """Every name that stands in the body of a function, its own parameters excepted."""
+    visitor = _Reads()
+    tree.body.visit(visitor)
+    return frozenset(visitor.names) - frozenset(parameter_names(tree.params))
+
+
 def parameter_names(params: cst.Parameters) -> list[str]:
     every = [*params.posonly_params, *params.params]
     names = [p.name.value for p in every]

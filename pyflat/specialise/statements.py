@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import libcst as cst
 
-from pyflat.specialise import calls, containers, expressions, handlers, loops, objects, patterns
+from pyflat.specialise import calls, containers, expressions, handlers, loops, objects, patterns, vectors
 from pyflat.specialise.frames import Specialiser
-from pyflat.specialise.numbers import describe, now
+from pyflat.specialise.numbers import BINARY, describe, is_number_choice, now
 from pyflat.specialise.values import UNBOUND, Abstract, Choice, ListRef, Static, numeric_kind
 
 Statement = cst.BaseStatement | cst.BaseSmallStatement
@@ -145,6 +147,14 @@ def _augmented(s: Specialiser, node: cst.AugAssign) -> None:
 
 
 def _combine(s: Specialiser, operator: cst.BaseBinaryOp, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
+    if isinstance(old, Choice) and not is_number_choice(old):
+        return s.split(old, lambda part: _combine(s, operator, part, value, node))
+    in_place = objects.method_of(old, "__i" + BINARY[type(operator)][2][2:])
+    if in_place is not None:
+        return objects.call_function(s, in_place, [old, value], node)
+    if vectors.is_vector(old):
+        raise s.refuse("flatten/not-yet", "an augmented assignment changes an array in place", node,
+                       help="write x = x + y")
     if isinstance(old, ListRef):
         if isinstance(operator, cst.Add):
             s.state.heap[old] = (*containers.contents(s, old, node), *containers.items_now(s, value, node))
@@ -220,11 +230,28 @@ def _raise(s: Specialiser, node: cst.Raise) -> None:
     name = raised.value if isinstance(raised, cst.Name) else "Exception"
     if raised is None and s.frame.handling:
         raise s.raised(s.frame.handling[-1], node)
-    if s.tries and raised is not None:
+    if s.tries and raised is not None and _harmless(node.exc) and node.cause is None:
         cls = expressions.evaluate(s, raised)
-        if isinstance(cls, Static) and isinstance(cls.value, type) and issubclass(cls.value, BaseException):
+        if isinstance(cls, Static) and isinstance(cls.value, type) and issubclass(cls.value, BaseException) \
+                and not isinstance(inspect.getattr_static(cls.value, "__init__", None), types.FunctionType):
             raise s.raised(cls.value, node)
     raise s.fault(name, "", node)
+
+
+def _harmless(node: cst.CSTNode | None) -> bool:
+    """Evaluating the arguments of an exception can neither raise nor do anything."""
+    match node:
+        case None | cst.Name() | cst.SimpleString() | cst.Integer() | cst.Float():
+            return True
+        case cst.Call():
+            return isinstance(node.func, cst.Name) and all(_harmless(arg.value) and not arg.star for arg in node.args)
+        case cst.FormattedString():
+            return all(isinstance(part, cst.FormattedStringText)
+                       or isinstance(part, cst.FormattedStringExpression) and isinstance(part.expression, cst.Name)
+                       for part in node.parts)
+        case cst.ConcatenatedString():
+            return _harmless(node.left) and _harmless(node.right)
+    return False
 
 
 def _assert(s: Specialiser, node: cst.Assert) -> None:
@@ -233,6 +260,8 @@ def _assert(s: Specialiser, node: cst.Assert) -> None:
     test = expressions.condition(s, node.test)
 
     def fail() -> Abstract:
+        if not _harmless(node.msg):
+            raise s.fault("AssertionError", "", node)
         raise s.raised(AssertionError, node)
 
     if not isinstance(test, Static):
@@ -278,7 +307,9 @@ def _import_from(s: Specialiser, node: cst.ImportFrom) -> None:
     for alias in node.names:
         name = alias.evaluated_name
         value = now(s, lambda name=name: getattr(module, name))  # type: ignore[misc]
-        s.state.locals[alias.evaluated_alias or name] = value
+        assert isinstance(value, Static)
+        s.guards.attribute(module, name, value.value)
+        s.state.locals[alias.evaluated_alias or name] = objects.wrap(s, value.value)
 
 
 def _outside(s: Specialiser, node: cst.Global | cst.Nonlocal) -> None:

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from pyflat.capture import Captured
 from pyflat.ir.nodes import Block, End, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -35,7 +37,7 @@ class Static:
 
 @dataclass(eq=False, slots=True)
 class Seq:
-    """`cls` is tuple or a namedtuple class."""
+    """`cls` is tuple, a namedtuple class, list (a row of a captured table) or np.ndarray (`vectors`)."""
 
     cls: type
     items: tuple[Abstract, ...]
@@ -84,6 +86,14 @@ class Partial:
 
 
 @dataclass(eq=False, slots=True)
+class Super:
+    """super() in a method of `cls`."""
+
+    cls: type
+    receiver: Abstract
+
+
+@dataclass(eq=False, slots=True)
 class Lazy:
     start: Callable[[], Iterator[Abstract]]
     used: bool = False
@@ -116,7 +126,7 @@ class _Unbound:
 UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef
-Abstract = Static | Value | Seq | Ref | Closure | Bound | Partial | Lazy | Ranges | Text | Choice | _Unbound
+Abstract = Static | Value | Seq | Ref | Closure | Bound | Partial | Super | Lazy | Ranges | Text | Choice | _Unbound
 Contents = tuple[Any, ...]
 NONE = Static(None)
 
@@ -126,13 +136,29 @@ def numeric_kind(value: Abstract) -> Kind | None:
     if isinstance(value, Value):
         return value.kind
     if isinstance(value, Static):
-        known = value.value
-        if isinstance(known, bool):
-            return BOOL
-        if isinstance(known, int):
-            return INT
-        return FLOAT if isinstance(known, float) else None
+        return _EXACT.get(type(value.value))
     return None
+
+
+_EXACT: dict[type, Kind] = {bool: BOOL, int: INT, float: FLOAT, np.bool_: BOOL, np.int64: INT, np.float64: FLOAT}
+"""NumPy's scalars of the lanes' kinds are numbers too: `Specialiser.may_be_numpy` tells where that matters."""
+_BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"]
+_OPERATORS = tuple(f"__{name}__" for name in (
+    *_BINARY, *("r" + name for name in _BINARY), *["neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge"],
+    *["float", "int", "bool", "round", "floor", "ceil", "trunc", "index"]))
+
+
+def plain_number(value: Abstract) -> Abstract:
+    """A NumPy scalar as Python's number; a member of an IntEnum and the like too, when it keeps int's operators."""
+    if not isinstance(value, Static) or not isinstance(value.value, int | float | np.int64 | np.bool_):
+        return value
+    if type(value.value) in _EXACT:
+        return Static(value.value.item()) if isinstance(value.value, np.generic) else value
+    base = int if isinstance(value.value, int) else float
+    cls = type(value.value)
+    if any(getattr(cls, name, None) is not getattr(base, name, None) for name in _OPERATORS):
+        return value
+    return Static(base(value.value))
 
 
 def maybe_unbound(value: Abstract) -> bool:

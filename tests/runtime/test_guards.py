@@ -145,7 +145,7 @@ def test_one_item_of_a_list(builds):
         return x + table[0]
 
     follows(pyflat.twin(f), f, lambda: table.__setitem__(0, 5.0), builds)
-    follows(pyflat.twin(f), f, lambda: table.__setitem__(2, 5.0), builds, rebuilt=False)
+    follows(pyflat.twin(f), f, lambda: table.__setitem__(2, 5.0), builds)  # a container is compared as a whole
 
 
 def test_a_table_indexed_by_lanes(builds):
@@ -164,7 +164,7 @@ def test_items_of_a_dict(builds):
         return x * params["r"]
 
     follows(pyflat.twin(f), f, lambda: params.__setitem__("r", 3.0), builds)
-    follows(pyflat.twin(f), f, lambda: params.__setitem__("other", 3.0), builds, rebuilt=False)
+    follows(pyflat.twin(f), f, lambda: params.__setitem__("other", 3.0), builds)
 
 
 def test_keys_of_a_dict(builds):
@@ -242,7 +242,6 @@ def test_attributes_of_the_class(builds, monkeypatch):
     follows(pyflat.twin(model.apply), model.apply, lambda: monkeypatch.setattr(Model, "scale", 8.0), builds)
 
 
-@pytest.mark.xfail(reason="a method that is replaced in its class is not seen")
 def test_methods_of_the_class(builds, monkeypatch):
     model = Model(3.0)
     twin = pyflat.twin(model.apply)

@@ -7,12 +7,14 @@ import numbers
 import operator
 import types
 import warnings
+from enum import Enum
 from typing import Any
 
 import libcst as cst
 import numpy as np
 
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
+from pyflat.ir.types import BOOL
 from pyflat.specialise import calls, containers, library, objects, vectors
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known import arithmetic, sequences
@@ -26,10 +28,16 @@ from pyflat.specialise.known.support import (
     unary_operation,
 )
 from pyflat.specialise.numbers import now
-from pyflat.specialise.values import Abstract, Bound, Choice, Static
+from pyflat.specialise.values import Abstract, Bound, Choice, Static, numeric_kind
+
+_HEAP_TYPE = 1 << 9
+"""The type flag of classes made by a class statement."""
 
 _IMPURE = {print, input, open, exec, eval, compile, breakpoint, globals, locals, vars, setattr, delattr, exit, quit,
            __import__, iter, next, id, super, memoryview, bytearray}
+_CHANGING = {"setitem", "delitem", "insort", "insort_left", "insort_right", "put", "copyto", "place", "putmask",
+             "fill_diagonal", "put_along_axis", "save", "savez", "savetxt", "load", "loadtxt", "fromfile", "seterr",
+             *(name for name in dir(operator) if name.startswith("i") and not name.startswith(("is", "in", "itemg")))}
 _PURE_MODULES = {"math", "cmath", "operator", "_operator", "itertools", "bisect", "_bisect"}
 _MUTATORS = {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault",
              "popitem", "add", "discard", "fill", "resize", "put", "itemset"}
@@ -45,6 +53,8 @@ def is_pure(function: Any) -> bool:
     except TypeError:
         return False
     module = getattr(function, "__module__", None)
+    if getattr(function, "__name__", "") in _CHANGING:
+        return False
     if isinstance(function, types.BuiltinFunctionType) and function.__self__ is not None and module is None:
         return not isinstance(function.__self__, types.ModuleType) and objects.is_plain(function.__self__)
     if isinstance(function, type):
@@ -55,6 +65,20 @@ def is_pure(function: Any) -> bool:
         return True
     return module in _PURE_MODULES or isinstance(module, str) and module.split(".")[0] == "numpy" \
         and "random" not in module
+
+
+def are_values(s: Specialiser, arguments: calls.Arguments) -> bool:
+    """Nothing among static arguments that a call would use up, write to, or ask for more than its value."""
+    args, named = arguments.values()
+    if "out" in named:
+        return False
+    for value in [*args, *named.values()]:
+        if hasattr(value, "__next__"):
+            return False
+        custom = type(value).__flags__ & _HEAP_TYPE and not isinstance(value, type | int | float | str | tuple | Enum)
+        if custom and type(value).__module__.split(".")[0] not in ("fractions", "decimal", "datetime", "numpy"):
+            return False
+    return True
 
 
 def mutates(method: Bound) -> bool:
@@ -72,10 +96,8 @@ def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTN
     s.saw_numpy = s.saw_numpy or isinstance(fn, np.ufunc) or str(getattr(fn, "__module__", "")).startswith("numpy")
     if arguments.all_static() and fn not in _ALWAYS:
         args, named = arguments.values()
-        if all(not isinstance(v, types.FunctionType) for v in [*args, *named.values()]) and is_pure(fn):
-            for value in args:
-                if isinstance(value, list | set):
-                    s.guards.members(value)
+        if all(not isinstance(v, types.FunctionType) for v in [*args, *named.values()]) and is_pure(fn) \
+                and are_values(s, arguments):
             return now(s, lambda: fn(*args, **named))
     if isinstance(fn, np.ufunc) and any(vectors.is_vector(v) for v in arguments.positional):
         return vectors.zip_elements(
@@ -83,7 +105,11 @@ def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTN
     for position, value in enumerate(arguments.positional):
         if isinstance(value, Choice) and (fn not in _ALWAYS or fn in _WHOLE):
             return _split_call(s, fn, arguments, position, value, node)
-    return handler(s, arguments, node)
+    on_bools = isinstance(fn, np.ufunc) and any(numeric_kind(v) is BOOL for v in arguments.positional)
+    if on_bools and fn not in (np.logical_and, np.logical_or, np.logical_not, np.logical_xor):
+        raise s.refuse("flatten/unsupported-expression", f"np.{fn.__name__} of a bool", node)
+    result = handler(s, arguments, node)
+    return s.mark_numpy(result) if str(getattr(fn, "__module__", "numpy")).startswith("numpy") else result
 
 
 def _split_call(s: Specialiser, fn: Any, arguments: calls.Arguments, position: int, value: Choice, node: cst.CSTNode
@@ -111,8 +137,7 @@ _HANDLERS: dict[Any, Handler] = {
     all: sequences.some("and"), len: sequences.len_, range: sequences.range_, dict: sequences.dict_,
     tuple: sequences.sequence(lambda s, items: containers.make_tuple(items)),
     list: sequences.sequence(containers.new_list),
-    set: sequences.sequence(lambda s, items: containers.make_tuple(items)),
-    frozenset: sequences.sequence(lambda s, items: containers.make_tuple(items)),
+    set: sequences.set_, frozenset: sequences.set_,
     enumerate: sequences.enumerate_, zip: sequences.zip_, reversed: sequences.reversed_, map: sequences.map_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     getattr: sequences.getattr_, callable: sequences.callable_, str: sequences.text, repr: sequences.text,
@@ -135,7 +160,7 @@ _HANDLERS: dict[Any, Handler] = {
     np.degrees: arithmetic.scale(180.0 / math.pi), np.rad2deg: arithmetic.scale(180.0 / math.pi),
     np.isnan: float_operation("isnan"), np.isinf: float_operation("isinf"), np.isfinite: float_operation("isfinite"),
     np.copysign: float_operation("copysign", 2), np.minimum: inlined(library.minimum),
-    np.maximum: inlined(library.maximum), np.clip: inlined(library.clip), np.sign: inlined(library.sign),
+    np.maximum: inlined(library.maximum), np.clip: inlined(library.clip), np.sign: arithmetic.np_sign,
     np.heaviside: inlined(library.heaviside), np.logical_and: arithmetic.logical("and"),
     np.logical_or: arithmetic.logical("or"), np.logical_xor: arithmetic.logical("xor"),
     np.logical_not: arithmetic.logical_not, np.float64: arithmetic.float_, np.int64: arithmetic.int_,

@@ -9,7 +9,7 @@ import numpy as np
 
 from pyflat.ir.build import const
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.specialise import calls, containers, objects, vectors
+from pyflat.specialise import calls, containers, library, objects, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known.support import (
@@ -63,6 +63,9 @@ def round_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abs
         return s.build.op("round_int", number) if number.kind is FLOAT else num.to_kind(s, number, INT)
     if numeric_kind(digits) not in (INT, BOOL):
         raise s.fault("TypeError", "round() takes an int as its second argument", node)
+    if s.may_be_numpy(values[0]):
+        raise s.refuse("flatten/unsupported-expression", "round() of a NumPy scalar rounds in NumPy's way", node,
+                       help="round(float(x), n)")
     if number.kind is FLOAT:
         return s.build.op("round_digits", number, num.to_kind(s, lane(digits), INT))
     if isinstance(digits, Static) and digits.value >= 0:
@@ -170,6 +173,14 @@ def array(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abst
 
 def _is_float64(dtype: Abstract | None) -> bool:
     return dtype is None or isinstance(dtype, Static) and dtype.value in (None, float, np.float64, "float64")
+
+
+def np_sign(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    (value,) = only(s, arguments, node, 1, 1)
+    if numeric_kind(value) is BOOL:
+        raise s.fault("TypeError", "np.sign of a bool", node)
+    chosen = library.sign_int if numeric_kind(value) is INT else library.sign
+    return calls.call(s, Static(chosen), arguments, node)
 
 
 def np_sum(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:

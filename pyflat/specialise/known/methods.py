@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import libcst as cst
@@ -147,12 +148,8 @@ def _dict_method(s: Specialiser, entries: dict[Any, Abstract], ref: DictRef | No
                 return entries.get(values[0].value, default)
             found = containers.dict_lookup(s, entries, values[0], node)
             return default if found is None else num.choose(s, found[0], found[1], default)
-        case "keys":
-            return Lazy(lambda: iter([num.static(k) for k in entries]))
-        case "values":
-            return Lazy(lambda: iter(list(entries.values())))
-        case "items":
-            return Lazy(lambda: iter([containers.make_tuple([num.static(k), v]) for k, v in entries.items()]))
+        case "keys" | "values" | "items":
+            return Lazy(functools.partial(containers.dict_view, s, ref, entries, name, node))
         case "update" if ref is not None:
             for value in values:
                 entries.update(containers.dict_entries(s, value))

@@ -10,6 +10,7 @@ from typing import Any
 
 import libcst as cst
 
+from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
 from pyflat.specialise import calls, containers, objects
 from pyflat.specialise import numbers as num
@@ -23,6 +24,7 @@ from pyflat.specialise.numbers import describe, now
 from pyflat.specialise.values import (
     UNBOUND,
     Abstract,
+    Choice,
     DictRef,
     Lazy,
     Ranges,
@@ -107,30 +109,56 @@ def product(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Ab
 
 
 def some(opcode: str) -> Handler:
-    """any and all: every element is computed; one that only a later element would need is a suspect lane at worst."""
+    """any and all: an element is computed only in the lanes that no earlier one has decided."""
 
     def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
         stop = opcode == "or"
+        source = only(s, arguments, node, 1, 1)[0]
+        if isinstance(source, Choice):
+            return s.split(source, lambda v: handler(s, calls.Arguments([v], {}), node))
+        items = iter(containers.gaps_of(s, source, node))
         known: Abstract = Static(not stop)
-        for item in containers.items_or_gaps(s, only(s, arguments, node, 1, 1)[0], node):
-            held = num.truth(s, containers.where_present(s, item, lambda v: num.truth(s, v), lambda: Static(not stop)))
-            if isinstance(held, Static):
-                if bool(held.value) is stop:
-                    return Static(stop)
-                continue
-            known = held if isinstance(known, Static) else s.build.op(opcode, lane(known), held)
-        return known
+        while True:
+            found = _next_truth(s, items, known, stop)
+            if found is None:
+                return known
+            known = found
+            if isinstance(known, Static) and bool(known.value) is stop:
+                return known
 
     return handler
+
+
+def _next_truth(s: Specialiser, items: Iterator[Abstract], known: Abstract, stop: bool) -> Abstract | None:
+    """`known` after one more element; None when there is none."""
+    ended = False
+
+    def test() -> Abstract:
+        nonlocal ended
+        try:
+            item = next(items)
+        except StopIteration:
+            ended = True
+            return Static(not stop)
+        return containers.where_present(s, item, lambda v: num.truth(s, v), lambda: Static(not stop))
+
+    if isinstance(known, Static):
+        found = num.truth(s, test())
+    else:
+        decided = lane(known) if stop else s.build.op("not", lane(known))
+        found = num.truth(s, s.branch(decided, lambda: Static(stop), test))
+    return None if ended else found
+
+
+def set_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    values = only(s, arguments, node, 0, 1)
+    return containers.make_set(s, containers.items_now(s, values[0], node) if values else [], node)
 
 
 def len_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     if isinstance(value, Static):
-        size = now(s, lambda: len(value.value))
-        if isinstance(value.value, list | dict | set):
-            s.guards.length(value.value, len(value.value))
-        return size
+        return now(s, lambda: len(value.value))
     if isinstance(value, DictRef):
         return Static(len(containers.contents(s, value, node)))
     found = objects.method_of(value, "__len__")
@@ -189,9 +217,17 @@ def enumerate_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) ->
 
 
 def zip_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    strict = arguments.named.get("strict", Static(False))
+    if not isinstance(strict, Static) or arguments.named.keys() - {"strict"}:
+        raise s.refuse("flatten/bad-call", "these options of zip", node)
+
     def items() -> Iterator[Abstract]:
-        for row in zip(*[containers.iterate(s, v, node) for v in arguments.positional], strict=False):
-            yield containers.make_tuple(row)
+        columns = [containers.iterate(s, v, node) for v in arguments.positional]
+        try:
+            for row in zip(*columns, strict=bool(strict.value)):
+                yield containers.make_tuple(row)
+        except ValueError:
+            raise s.raised(ValueError, node) from None
 
     return Lazy(items)
 
@@ -232,6 +268,9 @@ def sort_lanes(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) ->
         raise s.refuse("flatten/not-yet", "sorted() of lanes with key= or reverse=", node)
     if len(items) > 16:
         raise s.refuse("flatten/too-large", f"sorting {len(items)} lane values", node)
+    for item in items:  # where nan ends up depends on CPython's algorithm
+        if isinstance(item, Value) and item.kind is FLOAT:
+            containers.suspect_if(s, s.build.op("ne", item, item), "nan in a sort", node)
     for end in range(1, len(items)):
         for at in range(end, 0, -1):
             a, b = items[at - 1], items[at]

@@ -134,12 +134,8 @@ def case_pw3(x: float):
 PW = Pw()
 
 
-def case_pws5(x: float):
-    return round(PW) + x
 
 
-def case_pws6(x: float):
-    return int(PW) + x
 
 
 def case_pws8(x: float):

@@ -35,8 +35,6 @@ NPI = np.int64(5)
 NPU8 = np.uint8(200)
 
 
-def case_npu8(n: int):
-    return NPU8 + n % 50
 
 
 def case_npi_pow2(n: int):
@@ -147,16 +145,10 @@ class Plain(enum.Enum):
     B = 2
 
 
-def case_flag_and(n: int):
-    return int(Perm.R & n)
 
 
-def case_flag_inv(n: int):
-    return int(~Perm.R & n)
 
 
-def case_flag_bool(n: int):
-    return bool(n & Perm.X)
 
 
 def case_intenum(n: int):
