@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from pyflat.survey import Row, Survey
 
-WIDTH = 100
 _STYLE = {"flattens": "green", "refused": "red", "timeout": "yellow", "import-failed": "yellow", "bug": "magenta"}
 
 
@@ -25,7 +24,7 @@ _STYLE = {"flattens": "green", "refused": "red", "timeout": "yellow", "import-fa
 @click.argument("place", metavar="PATH_OR_MODULE")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Try at most N functions.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=10.0, show_default=True, metavar="S",
+@click.option("--timeout", type=click.FloatRange(min=0.1), default=5.0, show_default=True, metavar="S",
               help="Seconds for one function.")
 def survey(place: str, as_json: bool, limit: int | None, timeout: float) -> None:
     """Try to flatten every function that looks like a scalar kernel.
@@ -94,7 +93,8 @@ def options(row: Row) -> str:
     if row.loop:
         parts.append("a loop stays a loop")
     if row.but:
-        parts.append("but not " + ", ".join(f"{call} ({code.removeprefix('flatten/')})" for call, code in row.but.items()))
+        refused = (f"{call} ({code.removeprefix('flatten/')})" for call, code in row.but.items())
+        parts.append("but not " + ", ".join(refused))
     return "; ".join(parts)
 
 

@@ -71,7 +71,7 @@ class Survey:
 
 
 def survey(
-    spec: str, *, limit: int | None = None, timeout: float = 10.0, on_row: Callable[[Row], None] | None = None
+    spec: str, *, limit: int | None = None, timeout: float = 5.0, on_row: Callable[[Row], None] | None = None
 ) -> Survey:
     """Try to flatten what looks like a scalar kernel in a file, folder, module or installed package.
 
@@ -112,8 +112,9 @@ class _Work:
     def run(self, modules: list[str]) -> str | None:
         """One process over these modules. The module to go on with where it ended early, None when all is done."""
         order = {"path": self.path, "modules": modules, "timeout": self.timeout, "skip": sorted(self._skip)}
-        with subprocess.Popen([sys.executable, "-m", "pyflat.survey.worker"], stdin=subprocess.PIPE, env=_environment(),
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8") as process:
+        command = [sys.executable, "-m", "pyflat.survey.worker"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              env=_environment(), text=True, encoding="utf-8") as process:
             assert process.stdin is not None and process.stdout is not None
             answers = _reader(process.stdout)
             try:

@@ -3,15 +3,18 @@
     1. kinds from annotations, else defaults, else float; None, strings and flags static with their defaults
     2. where that is refused: parameters that default to None as float lanes; int lanes; one parameter static, tried
        with a sample value
-    3. where a parameter is compared with strings: the other strings too
+    3. where a parameter is compared with strings or is an enum: its other values too
 
-The refusal that is reported is the one of the first attempt. Nothing is compiled, and the function is not called.
+The refusal that is reported is the one of the first attempt that says something about the function. Where all of them
+only say that a number is the wrong argument, the function is no scalar kernel. Nothing is compiled, and the function is
+not called.
 """
 
 from __future__ import annotations
 
 import inspect
 import linecache
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -28,7 +31,9 @@ Shapes = dict[str, Shape]
 SAMPLE = 2
 """The value of a parameter that is tried as a static one."""
 MAX_SAMPLED = 6
-MAX_STRINGS = 8
+SLOW = 1.0
+"""Seconds of a first attempt after which there is no second one."""
+MAX_CHOICES = 8
 _STATIC_MAY_HELP = frozenset({
     "flatten/lane-to-object", "flatten/while-unbounded", "flatten/loop-too-long", "flatten/iterable-not-static",
     "flatten/recursion", "flatten/result-kind", "flatten/mixed-join", "flatten/list-mutation", "flatten/argument-kind",
@@ -96,22 +101,39 @@ def attempt(found: Found, module: str, clock: Callable[[], float] = time.perf_co
 
 
 def _try(found: Found, row: Row) -> None:
-    base = first_shapes(found)
-    refused: FlattenError | None = None
-    for static, shapes in _variants(found, base, lambda: refused):
+    refusals: list[FlattenError] = []
+    for static, shapes in _variants(found, first_shapes(found), refusals):
         try:
             done = flatten(found.function, shapes, resolve())
         except FlattenError as error:
-            refused = refused or error
+            refusals.append(error)
             continue
-        _flattens(row, found, shapes, static, done.spec.rolled is not None)
+        _flattens(row, shapes, static, done.spec.rolled is not None)
         if not _numbers(done.spec.result):
             row.verdict, row.message = "skipped", "returns no number"
             return
-        _other_strings(row, found, shapes)
+        _other_choices(row, found, shapes)
         return
-    if refused is not None:
-        describe(row, refused)
+    said = [error for error in refusals if not no_kernel(error)]
+    if said:
+        describe(row, said[0])
+    else:
+        row.verdict, row.message = "skipped", no_kernel(refusals[0])
+
+
+def no_kernel(error: FlattenError) -> str:
+    """What a refusal shows about the function when it is not about its code: that it does not take numbers, or does
+    not give any. Python too would raise TypeError or AttributeError for these numbers."""
+    message = error.diagnostic.message
+    if re.match(r"cannot iterate over a lane|a lane \w+ cannot be (sliced|indexed)", message):
+        return "takes a container, as a callee shows"
+    if re.match(r"attribute \.\w+ of a lane number", message):
+        return "takes an object, as a callee shows"
+    if message.startswith("no path returns"):
+        return "raises for every number: takes something else"
+    if error.code == "flatten/result-kind" and re.match(r"the function returns (['\"]|a string made)", message):
+        return "returns no number"
+    return ""
 
 
 def first_shapes(found: Found) -> Shapes:
@@ -125,8 +147,8 @@ def first_shapes(found: Found) -> Shapes:
             shapes[name] = Fixed({})
         elif default is not parameter.empty and (kind_of(default) is None or isinstance(default, bool)):
             shapes[name] = Fixed(default)
-        elif name in found.strings and default is parameter.empty:
-            shapes[name] = Fixed(found.strings[name][0])
+        elif name in found.choices and default is parameter.empty:
+            shapes[name] = Fixed(found.choices[name][0])
         else:
             shapes[name] = Leaf(_kind(parameter))
     return shapes
@@ -139,19 +161,20 @@ def _kind(parameter: inspect.Parameter) -> Kind:
     return kind or default or FLOAT
 
 
-def _variants(
-    found: Found, base: Shapes, refused: Callable[[], FlattenError | None]
-) -> Iterator[tuple[tuple[str, ...], Shapes]]:
-    """Sets of shapes to try, and the parameters that are static in them though they could be lanes."""
+def _variants(found: Found, base: Shapes, refusals: list[FlattenError]) -> Iterator[tuple[tuple[str, ...], Shapes]]:
+    """Sets of shapes to try, and the parameters that are static in them though they could be lanes. `refusals` are
+    those of the sets so far. A function that takes long to be refused is not tried again."""
+    started = time.perf_counter()
     yield (), base
+    if time.perf_counter() - started > SLOW:
+        return
     nones = {name: Leaf(FLOAT) for name, shape in base.items() if isinstance(shape, Fixed) and shape.value is None}
     if nones:
         yield (), {**base, **nones}
     lanes = [name for name, shape in base.items() if isinstance(shape, Leaf)]
     if any(base[name] == Leaf(FLOAT) for name in lanes):
         yield (), {**base, **{name: Leaf(INT) for name in lanes if base[name] == Leaf(FLOAT)}}
-    first = refused()
-    if first is None or first.code not in _STATIC_MAY_HELP:
+    if refusals[0].code not in _STATIC_MAY_HELP or no_kernel(refusals[0]):
         return
     defaults = inspect.signature(found.function, follow_wrapped=False).parameters
     for name in lanes[:MAX_SAMPLED] if len(lanes) > 1 else ():
@@ -160,7 +183,7 @@ def _variants(
         yield (name,), {**base, name: Fixed(value)}
 
 
-def _flattens(row: Row, found: Found, shapes: Mapping[str, Shape], static: tuple[str, ...], loop: bool) -> None:
+def _flattens(row: Row, shapes: Mapping[str, Shape], static: tuple[str, ...], loop: bool) -> None:
     row.verdict, row.static, row.loop = "flattens", list(static), loop
     row.kinds = {name: shape.kind.name.lower() for name, shape in shapes.items() if isinstance(shape, Leaf)}
     row.fixed = {name: short(repr(shape.value)) for name, shape in shapes.items()
@@ -180,12 +203,12 @@ def _numbers(result: Shape) -> bool:
     return False
 
 
-def _other_strings(row: Row, found: Found, shapes: Shapes) -> None:
-    for name, values in found.strings.items():
+def _other_choices(row: Row, found: Found, shapes: Shapes) -> None:
+    for name, values in found.choices.items():
         shape = shapes.get(name)
         if not isinstance(shape, Fixed):
             continue
-        for value in values[:MAX_STRINGS]:
+        for value in values[:MAX_CHOICES]:
             if value == shape.value:
                 continue
             try:
@@ -199,7 +222,8 @@ def describe(row: Row, error: FlattenError) -> None:
     said = error.diagnostic
     row.verdict, row.code, row.message, row.help = "refused", said.code, said.message, said.help
     if said.span is not None:
-        row.construct = construct(said.span)
+        text = construct(said.span)
+        row.construct = "" if text.startswith(("def ", "@")) else text  # the function as a whole
         row.at = f"{said.span.file}:{said.span.line}"
 
 

@@ -8,15 +8,21 @@ signature and its syntax, nothing is called.
 from __future__ import annotations
 
 import ast
+import builtins
+import datetime
+import enum
 import importlib.machinery
 import inspect
+import numbers
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from pyflat.callables import unwrap
 from pyflat.errors import FlattenError
@@ -46,7 +52,7 @@ class Place:
 def find_place(spec: str, working: str) -> Place:
     """The modules of a file, a folder, a module or an installed package. Imports nothing."""
     path = Path(spec)
-    if path.suffix == ".py" or path.is_dir() and (path.is_absolute() or path.name != spec or not _origin(spec, working)):
+    if path.suffix == ".py" or path.is_dir() and (path.name != spec or not _origin(spec, working)):
         if not path.exists():
             raise NoPlaceError(f"no file {spec!r}")
         return _from_path(spec, path.resolve())
@@ -98,10 +104,14 @@ def _package(folder: Path, name: str) -> Iterator[str]:
 
 def _left_out(below: Path) -> bool:
     """Tests, set-up scripts and `__main__` are no library code, and running them may do anything."""
-    first = {part.lower() for part in below.parts[:-1]} & {"tests", "test", "testing", "docs", "examples", "site-packages"}
+    folders = {part.lower() for part in below.parts[:-1]}
+    if not folders.isdisjoint(("tests", "test", "testing", "docs", "examples", "site-packages")):
+        return True
     name = below.name
-    return bool(first) or name.startswith("test_") or name.endswith("_test.py") or name in (
-        "__main__.py", "setup.py", "conftest.py")
+    return name.startswith("test_") or name.endswith("_test.py") or name in _NO_LIBRARY
+
+
+_NO_LIBRARY = ("__main__.py", "setup.py", "conftest.py", "test.py", "tests.py")
 
 
 # --- functions
@@ -109,13 +119,13 @@ def _left_out(below: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A function of a module. `reason` says why it is not tried, "" where it is a kernel; `strings` are the constants
-    that a parameter is compared with."""
+    """A function of a module. `reason` says why it is not tried, "" where it is a kernel; `choices` are the values of
+    parameters that are no numbers: strings that the function compares with, the members of an enum."""
 
     name: str
     function: FunctionType
     reason: str
-    strings: dict[str, tuple[str, ...]]
+    choices: Mapping[str, tuple[Any, ...]]
 
 
 def functions(module: ModuleType) -> Iterator[Found]:
@@ -157,11 +167,14 @@ def _look_at(name: str, function: FunctionType, method: bool) -> Found:
     def skipped(reason: str) -> Found:
         return Found(name, function, reason, {})
 
+    if function.__name__.startswith("__") and function.__name__.endswith("__"):
+        return skipped("a special function")
     if method:
         return skipped("a method: flatten pyflat.twin(object.method)")
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return skipped("a generator or coroutine")
-    parameters = inspect.signature(function, follow_wrapped=False).parameters
+    signature = inspect.signature(function, follow_wrapped=False)
+    parameters = signature.parameters
     if not any(p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters.values()):
         return skipped("takes no parameters" if not parameters else "takes *args only")
     tree = _tree(function)
@@ -169,19 +182,45 @@ def _look_at(name: str, function: FunctionType, method: bool) -> Found:
         return Found(name, function, "", {})  # the attempt says that there is no source
     if not _returns(tree):
         return skipped("returns nothing")
+    if _class(signature.return_annotation, function) in _NO_RESULTS:
+        return skipped("returns no number")
     use = _Use(set(parameters))
     use.visit(tree)
     for parameter in parameters.values():
         if kind := _no_number(parameter, use):
             return skipped(f"takes {kind}")
-    strings = {p: tuple(dict.fromkeys(found)) for p, found in use.strings.items() if found}
+    choices: dict[str, tuple[Any, ...]] = {p: tuple(dict.fromkeys(found)) for p, found in use.strings.items() if found}
     for parameter in parameters.values():
-        note = _note(parameter)
-        textual = "str" in note and not any(word in note for word in _NUMBERS)
+        known = _class(parameter.annotation, function)
         required = parameter.default is parameter.empty
-        if required and (textual or parameter.name in use.texts) and parameter.name not in strings:
+        if known is not None and issubclass(known, enum.Enum) and len(known):
+            choices[parameter.name] = tuple(known)
+        elif required and known is not None and not issubclass(known, _MAY_BE_LANES):
+            return skipped("takes an object")
+        elif required and parameter.name not in choices and _textual(parameter, use):
             return skipped("takes a string of no known values")
-    return Found(name, function, "", strings)
+    return Found(name, function, "", choices)
+
+
+_NO_RESULTS = (str, bytes, bytearray, dict, set, list, type(None), datetime.datetime, datetime.date, datetime.time,
+               datetime.timedelta)
+_MAY_BE_LANES = (numbers.Number, np.generic, str)
+
+
+def _class(annotation: Any, function: FunctionType) -> type | None:
+    """The class that an annotation names; None for anything else. A string is looked up, not evaluated."""
+    if isinstance(annotation, str) and annotation.replace(".", "").isidentifier():
+        first, *rest = annotation.split(".")
+        annotation = function.__globals__.get(first, vars(builtins).get(first))
+        for part in rest:
+            annotation = getattr(annotation, part, None)
+    known = annotation if isinstance(annotation, type) and annotation is not inspect.Parameter.empty else None
+    return None if known is object else known
+
+
+def _textual(parameter: inspect.Parameter, use: _Use) -> bool:
+    note = _note(parameter)
+    return parameter.name in use.texts or "str" in note and not any(word in note for word in _NUMBERS)
 
 
 def _tree(function: FunctionType) -> ast.FunctionDef | ast.Lambda | None:
