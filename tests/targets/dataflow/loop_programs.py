@@ -95,7 +95,7 @@ class LoopPrograms:
         self.loops += 1
         name = f"k{self.loops}"
         self.line(indent, f"{name} = ({self.expression(1)}) % 4")
-        test = self.random.choice([f"{name} > 0", f"{name} > 0 and {self.condition()}", f"{name}"])
+        test = self.random.choice([f"{name} > 0", f"{name} > 0 and ({self.condition()})", f"{name}"])
         self.line(indent, f"while {test}:")
         self.line(indent + 1, f"{name} -= 1")
         self.names.append(name)
