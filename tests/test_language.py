@@ -724,10 +724,6 @@ def wrong_number_of_arguments(x: float) -> float:
 VECTOR = np.array([1.0, 2.0])
 
 
-def arithmetic_with_an_array(x: float) -> float:
-    return float((VECTOR * x).sum())
-
-
 def calls_unknown_c_function(x: float) -> float:
     return operator.itemgetter(0)((x,)) + collections.deque([x])[0]
 
@@ -763,7 +759,6 @@ REFUSED: list[tuple[Callable[..., Any], np.ndarray[Any, Any], str]] = [
     (undefined_name, FLOAT, "flatten/unbound-name"),
     (wrong_number_of_arguments, FLOAT, "flatten/bad-call"),
     (calls_unknown_c_function, FLOAT, "flatten/unknown-call"),
-    (arithmetic_with_an_array, FLOAT, "flatten/result-kind"),
     (string_of_lane, FLOAT, "flatten/unsupported-expression"),
     (lane_as_key, INT, "flatten/unsupported-expression"),
     (large_constant, INT, "flatten/int-too-large"),

@@ -445,6 +445,11 @@ def contains(s: Specialiser, container: Abstract, item: Abstract, node: cst.CSTN
         return s.split(container, lambda v: contains(s, v, item, node))
     if isinstance(item, Choice):
         return s.split(item, lambda v: contains(s, container, v, node))
+    own = objects.method_of(container, "__contains__")
+    if own is not None:
+        return num.truth(s, objects.call_function(s, own, [container, item], node))
+    if isinstance(container, Static) and hasattr(container.value, "__next__"):
+        raise s.refuse("flatten/effect", "`in` uses up a captured iterator", node)
     if isinstance(container, Static) and isinstance(item, Static):
         return now(s, lambda: item.value in container.value)
     if isinstance(container, Static) and isinstance(container.value, range):

@@ -197,7 +197,8 @@ def _binary(s: Specialiser, node: cst.BinaryOperation) -> Abstract:
 def operate(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """`a <operator> b` for numbers, sequences, strings and objects."""
     opcode, python, dunder = BINARY[type(operator)]
-    a, b = plain_number(a), plain_number(b)
+    if not (isinstance(a, Static) and isinstance(b, Static)):
+        a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
     if numeric_kind(a) is not None and numeric_kind(b) is not None or isinstance(a, Choice) or isinstance(b, Choice):
         if isinstance(a, Choice) and not num.is_number_choice(a):
             return s.split(a, lambda v: operate(s, operator, v, b, node))
@@ -220,11 +221,11 @@ def _unary(s: Specialiser, node: cst.UnaryOperation) -> Abstract:
         case cst.Not():
             return num.negate(s, value)
         case cst.Minus():
-            return num.unary(s, "neg", value)
+            return objects.unary(s, "neg", value, node)
         case cst.Plus():
-            return num.unary(s, "pos", value)
+            return objects.unary(s, "pos", value, node)
         case _:
-            return num.unary(s, "invert", value)
+            return objects.unary(s, "invert", value, node)
 
 
 def _boolean(s: Specialiser, node: cst.BooleanOperation) -> Abstract:
@@ -304,6 +305,8 @@ def identical(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Ab
         return s.split(b, lambda v: identical(s, a, v, node))
     if isinstance(a, Static) and isinstance(b, Static):
         return Static(a.value is b.value)
+    if numeric_kind(a) is BOOL and s.may_be_numpy(a) or numeric_kind(b) is BOOL and s.may_be_numpy(b):
+        raise s.refuse("flatten/unsupported-expression", "`is` on a NumPy bool", node)
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Static) and (one.value is None or not isinstance(one.value, int | float)):
             return Static(False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Const, Value
-from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, join_kinds
+from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, Kind, join_kinds
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane
 from pyflat.specialise.values import (
@@ -150,6 +151,11 @@ def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     if numpy and (negative or joined is BOOL and opcode in ("add", "sub", "mul")):
         raise s.refuse("flatten/unsupported-expression", f"`{opcode}` of NumPy scalars is not Python's",
                        help="convert with int(...) or bool(...) first")
+    result = _operation(s, opcode, a, b, joined)
+    return s.mark_numpy(result) if numpy else result
+
+
+def _operation(s: Specialiser, opcode: str, a: Abstract, b: Abstract, joined: Kind) -> Abstract:
     match opcode:
         case "add" | "sub" | "mul" | "floordiv" | "mod":
             return _arithmetic(s, opcode, a, b, FLOAT if joined is FLOAT else INT)
@@ -332,6 +338,8 @@ def truth(s: Specialiser, value: Abstract) -> Static | Value:
             if value.kind is BOOL:
                 return value
             return s.build.op("ne", value, const(0 if value.kind is INT else 0.0))
+        case Static() if _has_own_truth(value.value):
+            raise s.refuse("flatten/unsupported-expression", f"the truth of {describe(value)} is computed by its class")
         case Static():
             known = now(s, lambda: bool(value.value))
             assert isinstance(known, Static)
@@ -355,6 +363,11 @@ def truth(s: Specialiser, value: Abstract) -> Static | Value:
     raise s.refuse("flatten/unsupported-expression", f"the truth of {describe(value)} is not known")
 
 
+def _has_own_truth(value: object) -> bool:
+    """A class statement gave the object a __bool__ or __len__ in Python."""
+    return any(isinstance(getattr(type(value), name, None), types.FunctionType) for name in ("__bool__", "__len__"))
+
+
 def negate(s: Specialiser, value: Abstract) -> Abstract:
     known = truth(s, value)
     return Static(not known.value) if isinstance(known, Static) else s.build.op("not", known)
@@ -370,6 +383,8 @@ def unary(s: Specialiser, opcode: str, value: Abstract) -> Abstract:
     if isinstance(value, Choice):
         return s.split(value, lambda v: unary(s, opcode, v))
     if isinstance(value, Static):
+        if isinstance(getattr(type(value.value), f"__{opcode}__", None), types.FunctionType):
+            raise s.refuse("flatten/unsupported-expression", f"an operator of {describe(value)}")
         return now(s, lambda: _UNARY[opcode](value.value))
     kind = numeric_kind(value)
     if isinstance(value, Seq) and value.cls is np.ndarray:

@@ -232,6 +232,12 @@ def operate(s: Specialiser, opcode: str, dunder: str, a: Abstract, b: Abstract) 
     return None
 
 
+def unary(s: Specialiser, opcode: str, value: Abstract, node: cst.CSTNode) -> Abstract:
+    """`-x`, `+x`, `~x` of numbers and of objects that define them."""
+    found = method_of(value, f"__{opcode}__")
+    return num.unary(s, opcode, value) if found is None else call_function(s, found, [value], node)
+
+
 def _by_method(s: Specialiser, name: str, mirrored: str, a: Abstract, b: Abstract, node: cst.CSTNode | None
                ) -> Abstract | None:
     """The operator as a method of the left operand, then of the right one; None where both decline or have none."""
@@ -273,7 +279,8 @@ def _sequence_like(s: Specialiser, owner: Abstract, items: list[Abstract]) -> Ab
 
 def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """A comparison of numbers, arrays, tuples, strings or objects."""
-    a, b = plain_number(a), plain_number(b)
+    if not (isinstance(a, Static) and isinstance(b, Static)):
+        a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
     both_known = isinstance(a, Static) and isinstance(b, Static)
     if not both_known and (vectors.is_vector(a) or vectors.is_vector(b)):
         return vectors.zip_elements(s, lambda x, y: num.compare(s, opcode, x, y), [a, b], node)
@@ -284,6 +291,8 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CST
     if numeric_kind(a) is not None and numeric_kind(b) is not None or isinstance(a, Choice) or isinstance(b, Choice):
         return num.compare(s, opcode, a, b)
     mirror = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}.get(opcode, opcode)
+    if opcode == "ne" and method_of(a, "__ne__") is None and method_of(a, "__eq__") is not None:
+        return num.negate(s, compare(s, "eq", a, b, node))
     found = None if isinstance(a, Seq) else _by_method(s, f"__{opcode}__", f"__{mirror}__", a, b, node)
     if found is not None:
         return found

@@ -238,19 +238,20 @@ def _raise(s: Specialiser, node: cst.Raise) -> None:
     raise s.fault(name, "", node)
 
 
-def _harmless(node: cst.CSTNode | None) -> bool:
+def _harmless(node: cst.CSTNode | None, outermost: bool = True) -> bool:
     """Evaluating the arguments of an exception can neither raise nor do anything."""
     match node:
         case None | cst.Name() | cst.SimpleString() | cst.Integer() | cst.Float():
             return True
-        case cst.Call():
-            return isinstance(node.func, cst.Name) and all(_harmless(arg.value) and not arg.star for arg in node.args)
+        case cst.Call() if outermost:
+            return isinstance(node.func, cst.Name) and all(
+                _harmless(arg.value, outermost=False) and not arg.star for arg in node.args)
         case cst.FormattedString():
             return all(isinstance(part, cst.FormattedStringText)
                        or isinstance(part, cst.FormattedStringExpression) and isinstance(part.expression, cst.Name)
                        for part in node.parts)
         case cst.ConcatenatedString():
-            return _harmless(node.left) and _harmless(node.right)
+            return _harmless(node.left, False) and _harmless(node.right, False)
     return False
 
 

@@ -148,12 +148,12 @@ _OPERATORS = tuple(f"__{name}__" for name in (
     *["float", "int", "bool", "round", "floor", "ceil", "trunc", "index"]))
 
 
-def plain_number(value: Abstract) -> Abstract:
-    """A NumPy scalar as Python's number; a member of an IntEnum and the like too, when it keeps int's operators."""
+def plain_number(value: Abstract, *, numpy: bool = True) -> Abstract:
+    """A NumPy scalar (unless `numpy` is false) as Python's number; a member of an IntEnum and the like too, when it keeps int's operators."""
     if not isinstance(value, Static) or not isinstance(value.value, int | float | np.int64 | np.bool_):
         return value
     if type(value.value) in _EXACT:
-        return Static(value.value.item()) if isinstance(value.value, np.generic) else value
+        return Static(value.value.item()) if numpy and isinstance(value.value, np.generic) else value
     base = int if isinstance(value.value, int) else float
     cls = type(value.value)
     if any(getattr(cls, name, None) is not getattr(base, name, None) for name in _OPERATORS):

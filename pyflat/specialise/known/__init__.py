@@ -97,8 +97,10 @@ def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTN
     if arguments.all_static() and fn not in _ALWAYS:
         args, named = arguments.values()
         if all(not isinstance(v, types.FunctionType) for v in [*args, *named.values()]) and is_pure(fn) \
-                and are_values(s, arguments):
+                and are_values(s, arguments) and not (isinstance(fn, np.ufunc) and len(args) > fn.nin):
             return now(s, lambda: fn(*args, **named))
+    if isinstance(fn, np.ufunc) and (arguments.named or len(arguments.positional) != fn.nin):
+        raise s.refuse("flatten/unsupported-expression", f"options of np.{fn.__name__}", node)
     if isinstance(fn, np.ufunc) and any(vectors.is_vector(v) for v in arguments.positional):
         return vectors.zip_elements(
             s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), {}), node), arguments.positional, node)
@@ -140,7 +142,8 @@ _HANDLERS: dict[Any, Handler] = {
     set: sequences.set_, frozenset: sequences.set_,
     enumerate: sequences.enumerate_, zip: sequences.zip_, reversed: sequences.reversed_, map: sequences.map_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
-    getattr: sequences.getattr_, callable: sequences.callable_, str: sequences.text, repr: sequences.text,
+    hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
+    str: sequences.text, repr: sequences.text,
     format: sequences.text, operator.add: sequences.operator_add,
     warnings.warn: _warn,
     # math
@@ -159,8 +162,9 @@ _HANDLERS: dict[Any, Handler] = {
     np.radians: arithmetic.scale(math.pi / 180.0), np.deg2rad: arithmetic.scale(math.pi / 180.0),
     np.degrees: arithmetic.scale(180.0 / math.pi), np.rad2deg: arithmetic.scale(180.0 / math.pi),
     np.isnan: float_operation("isnan"), np.isinf: float_operation("isinf"), np.isfinite: float_operation("isfinite"),
-    np.copysign: float_operation("copysign", 2), np.minimum: inlined(library.minimum),
-    np.maximum: inlined(library.maximum), np.clip: inlined(library.clip), np.sign: arithmetic.np_sign,
+    np.copysign: float_operation("copysign", 2),
+    np.minimum: arithmetic.extremum(library.minimum),
+    np.maximum: arithmetic.extremum(library.maximum), np.clip: inlined(library.clip), np.sign: arithmetic.np_sign,
     np.heaviside: inlined(library.heaviside), np.logical_and: arithmetic.logical("and"),
     np.logical_or: arithmetic.logical("or"), np.logical_xor: arithmetic.logical("xor"),
     np.logical_not: arithmetic.logical_not, np.float64: arithmetic.float_, np.int64: arithmetic.int_,
@@ -189,7 +193,8 @@ _HANDLERS.update({fn: unary_operation(opcode) for opcode, fns in {
 _WHOLE = {len, tuple, list, sum, any, all, sorted, enumerate, reversed, set, frozenset, dict}
 """Of these, the ones that take one sequence: split when it is one of several."""
 
-_ALWAYS = {list, dict, sorted, enumerate, zip, reversed, map, len, isinstance, type, getattr, callable, range, min, max,
+_ALWAYS = {list, dict, sorted, enumerate, zip, reversed, map, len, isinstance, type, getattr, hasattr, callable, range,
+           min, max,
            sum, any, all, tuple, set, frozenset}
 """Handled even when everything is static, because they make local objects, or take objects whole."""
 

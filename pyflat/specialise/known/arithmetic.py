@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import libcst as cst
 import numpy as np
@@ -20,6 +21,7 @@ from pyflat.specialise.merge import lane
 from pyflat.specialise.numbers import as_float, now
 from pyflat.specialise.values import (
     Abstract,
+    Choice,
     Static,
     numeric_kind,
 )
@@ -181,6 +183,22 @@ def np_sign(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Ab
         raise s.fault("TypeError", "np.sign of a bool", node)
     chosen = library.sign_int if numeric_kind(value) is INT else library.sign
     return calls.call(s, Static(chosen), arguments, node)
+
+
+def extremum(chosen: Any) -> Handler:
+    """np.minimum and np.maximum; which of 0.0 and -0.0 they give depends on the machine, so NumPy decides there."""
+
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        a, b = only(s, arguments, node, 2, 2)
+        if FLOAT in (numeric_kind(a), numeric_kind(b)) and not isinstance(a, Choice) and not isinstance(b, Choice):
+            x, y = as_float(s, a), as_float(s, b)
+            zeros = s.build.op("and", s.build.op("eq", x, const(0.0)), s.build.op("eq", y, const(0.0)))
+            known = [v.value for v in (a, b) if isinstance(v, Static)]
+            if not any(v != 0 for v in known):
+                containers.suspect_if(s, zeros, "zeros of both signs", node)
+        return calls.call(s, Static(chosen), arguments, node)
+
+    return handler
 
 
 def np_sum(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:

@@ -115,13 +115,13 @@ def _find(s: Specialiser, items: list[Abstract], name: str, arguments: calls.Arg
     if name == "count":
         total: Abstract = Static(0)
         for item in items:
-            held = num.truth(s, objects.compare(s, "eq", item, wanted, node))
+            held = num.truth(s, objects.same_element(s, item, wanted, node))
             total = num.binary(s, "add", total, held)
         return total
     found: Abstract = Static(None)
     missing: Abstract = Static(True)
     for position in range(len(items) - 1, -1, -1):
-        held = num.truth(s, objects.compare(s, "eq", items[position], wanted, node))
+        held = num.truth(s, objects.same_element(s, items[position], wanted, node))
         if isinstance(held, Static):
             if held.value:
                 found, missing = Static(position), Static(False)

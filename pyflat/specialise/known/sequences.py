@@ -27,6 +27,7 @@ from pyflat.specialise.values import (
     Choice,
     DictRef,
     Lazy,
+    ObjRef,
     Ranges,
     Seq,
     Static,
@@ -157,13 +158,13 @@ def set_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstr
 
 def len_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
-    if isinstance(value, Static):
-        return now(s, lambda: len(value.value))
     if isinstance(value, DictRef):
         return Static(len(containers.contents(s, value, node)))
     found = objects.method_of(value, "__len__")
     if found is not None:
         return objects.call_function(s, found, [value], node)
+    if isinstance(value, Static):
+        return now(s, lambda: len(value.value))
     items = containers.sequence_items(s, value, node)
     if items is None:
         raise s.refuse("flatten/unsupported-expression", f"len() of {describe(value)}", node)
@@ -303,8 +304,22 @@ def getattr_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> A
     if not isinstance(name, Static):
         raise s.refuse("flatten/lane-to-object", "getattr needs a static name", node)
     if default and isinstance(owner, Static) and not hasattr(owner.value, name.value):
+        s.guards.member(owner.value, name.value)
         return default[0]
     return objects.attribute(s, owner, name.value, node)
+
+
+def hasattr_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    owner, name = only(s, arguments, node, 2, 2)
+    cls = objects.class_of(owner)
+    if not isinstance(name, Static) or cls is None:
+        raise s.refuse("flatten/lane-to-object", "hasattr needs a known object and name", node)
+    if isinstance(owner, Static):
+        s.guards.member(owner.value, name.value)
+        return Static(hasattr(owner.value, name.value))
+    if isinstance(owner, ObjRef) and name.value in dict(containers.contents(s, owner, node)):
+        return Static(True)
+    return Static(hasattr(cls, name.value))
 
 
 def callable_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
