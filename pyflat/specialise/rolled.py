@@ -12,7 +12,7 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.ir.build import const
+from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import Block, Exit, Loop, Param, Value, Yield
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind, join_kinds
 from pyflat.specialise import containers, expressions, statements
@@ -106,7 +106,8 @@ def _roll(s: Specialiser, node: Any, body: Callable[[LoopScope], None], extra: d
                 assert scope.again is not None
                 scope.again.ways.append(Way(block, s.build.end(Yield()), s.state, None))
             except ControlLeft:
-                pass
+                if isinstance(s.build.block.end, Yield):  # never reached: every path has left
+                    s.build.block.end.values = [undefined(param.kind) for param, _ in inits]
         s.nest = nest
         assert scope.leave is not None and scope.again is not None
         start = State({**entry.locals, **params}, entry.heap)

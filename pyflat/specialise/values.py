@@ -149,7 +149,8 @@ _OPERATORS = tuple(f"__{name}__" for name in (
 
 
 def plain_number(value: Abstract, *, numpy: bool = True) -> Abstract:
-    """A NumPy scalar (unless `numpy` is false) as Python's number; a member of an IntEnum and the like too, when it keeps int's operators."""
+    """A NumPy scalar as Python's number (unless `numpy` is false); a member of an IntEnum too, when it keeps int's
+    operators."""
     if not isinstance(value, Static) or not isinstance(value.value, int | float | np.int64 | np.bool_):
         return value
     if type(value.value) in _EXACT:

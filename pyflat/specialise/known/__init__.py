@@ -190,8 +190,8 @@ _HANDLERS.update({fn: comparison(opcode) for opcode, fns in {
 _HANDLERS.update({fn: unary_operation(opcode) for opcode, fns in {
     "neg": (operator.neg, np.negative), "pos": (operator.pos,), "invert": (operator.invert,)}.items() for fn in fns})
 
-_WHOLE = {len, tuple, list, sum, any, all, sorted, enumerate, reversed, set, frozenset, dict}
-"""Of these, the ones that take one sequence: split when it is one of several."""
+_WHOLE = {len, range, tuple, list, sum, any, all, sorted, enumerate, reversed, set, frozenset, dict}
+"""The ones of `_ALWAYS` that are split when an argument is one of several things."""
 
 _ALWAYS = {list, dict, sorted, enumerate, zip, reversed, map, len, isinstance, type, getattr, hasattr, callable, range,
            min, max,

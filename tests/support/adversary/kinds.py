@@ -37,10 +37,6 @@ NPU8 = np.uint8(200)
 
 
 
-def case_npi_pow2(n: int):
-    return NPI**n
-
-
 def case_npi_shift(n: int):
     return NPI << n % 100
 
