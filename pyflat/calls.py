@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyflat.arguments import Call, classify
-from pyflat.arrays import blank, collect, prepare
+from pyflat.arrays import Lanes, blank, collect, prepare
 from pyflat.callables import Callee, Parameters
-from pyflat.compiled import Built, Compilations
+from pyflat.compiled import Built, Compilations, Ran
 from pyflat.errors import refuse
 from pyflat.faults import Faults
+from pyflat.grouping import columns, run_grouped
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import FLOAT
 from pyflat.replay import PerformanceWarning, Replay
@@ -48,6 +49,8 @@ class Caller:
         self._warned = False
 
     def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Any:
+        if found := columns(self.parameters, args, kwargs, options.static):
+            return run_grouped(self, found, args, kwargs, options)
         call = self.classified(args, kwargs, options)
         if os.environ.get("PYFLAT_DISABLE") == "1":
             from pyflat.disabled import run_originals
@@ -65,10 +68,13 @@ class Caller:
         return classify(self.parameters.bind(args, kwargs), self.parameters, options.static)
 
     def _run(self, built: Built, call: Call, options: Options) -> Any:
-        if options.errors == "nan":
-            require_nan(built.result)
         lanes = prepare(call)
-        ran = built.run(lanes.inputs, lanes.count)
+        return self.settle(built.result, call, lanes, built.run(lanes.inputs, lanes.count), options)
+
+    def settle(self, result: Shape, call: Call, lanes: Lanes, ran: Ran, options: Options) -> Any:
+        """Replay the suspect lanes of a run, and give the results in the caller's form."""
+        if options.errors == "nan":
+            require_nan(result)
         leaves, suspect = ran.leaves, ran.suspect
         if lanes.suspect is not None:
             suspect = lanes.suspect if suspect is None else suspect | lanes.suspect
@@ -77,7 +83,7 @@ class Caller:
         try:
             if suspect is not None and suspect.any():
                 replayed = int(suspect.sum()) - (0 if ran.limited is None else int(ran.limited.sum()))
-                replay = Replay(self.callee, self.parameters, call, lanes, built.result, ran.limited)
+                replay = Replay(self.callee, self.parameters, call, lanes, result, ran.limited)
                 if options.errors in ("mask", "nan"):
                     faults = replay.sort_out(suspect, leaves)
                 else:
@@ -87,10 +93,10 @@ class Caller:
         if replayed > SLOW_SHARE * lanes.count and lanes.count >= LARGE_CALL:
             self._warn(replayed, lanes.count)
         if options.errors not in ("mask", "nan"):
-            return collect(built.result, leaves, lanes)
+            return collect(result, leaves, lanes)
         faults = Faults.none(lanes.shape) if faults is None else faults
         blank(leaves, faults.flat)
-        value = collect(built.result, leaves, lanes, faults.flat)
+        value = collect(result, leaves, lanes, faults.flat)
         return (value, faults) if options.errors == "mask" else value
 
     def _count(self, lanes: int, replayed: int, failed: int) -> None:
@@ -106,7 +112,7 @@ class Caller:
         self._warned = True
         text = (f"{self.parameters.name}: {replayed:,} of {lanes:,} lanes were run one by one through the original, "
                 f"because an operation in them may overflow or fail")
-        warnings.warn(text, PerformanceWarning, stacklevel=5)
+        warnings.warn(text, PerformanceWarning, stacklevel=6)
 
 
 def require_nan(result: Shape) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.arguments import SCALARS, Call
-from pyflat.arrays import DTYPES, Array, blank, collect, prepare
+from pyflat.arrays import DTYPES, Array, Lanes, blank, collect, prepare
 from pyflat.callables import Callee, Parameters
 from pyflat.faults import Faults, LaneError
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves, record_of
@@ -32,9 +32,11 @@ class Done:
     value: Any
 
 
-def run_originals(callee: Callee, parameters: Parameters, call: Call, options: Options) -> Done | None:
+def run_originals(
+    callee: Callee, parameters: Parameters, call: Call, options: Options, lanes: Lanes | None = None
+) -> Done | None:
     """The call, lane by lane. None for a call without lanes: no value shows then what the function returns."""
-    lanes = prepare(call)
+    lanes = prepare(call) if lanes is None else lanes
     if not lanes.count:
         return None
     _warn()

@@ -178,7 +178,7 @@ def test_named_arguments_are_lanes():
     (np.ones((1, 1)).view(np.matrix), r"matrix.*np.asarray\(x\)"),
     (np.array([1.0, None]), r"object.*x.astype\(float\)"),
     (np.array(["2020-01-01"], "M8[D]"), "timedelta64"),
-    (np.array(["a"]), "encode the strings"),
+    (np.array(["a", 1.0], object), "an array of objects with 1.0 .float. in lane 1"),
     (np.array([1j]), "x.real and x.imag"),
     (np.complex128(1j), "x.real and x.imag"),
     (np.array([1.0], np.longdouble), r"x.astype\(np.float64\)"),
