@@ -279,8 +279,8 @@ def _compare_fault(
     claimed = getattr(builtins, error.fault.type, None)
     if isinstance(want, Raised) and (want.error is claimed or (want.error, claimed) == (NameError, UnboundLocalError)):
         return None
-    if isinstance(want, Raised) and want.error is OverflowError:
-        return None
+    if isinstance(want, Raised) and {want.error, claimed} <= {ValueError, ZeroDivisionError, OverflowError}:
+        return None  # math.pow and ** are one operation that names its faults differently; the replay is exact
     return Failure(name, "the fault differs", row, str(want), str(error))
 
 
