@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyflat.survey import Row, Survey
 
-_STYLE = {"flattens": "green", "refused": "red", "timeout": "yellow", "import-failed": "yellow", "bug": "magenta"}
+_STYLE = {"flattens": "green", "refused": "red", "timeout": "yellow", "bug": "magenta"}
 
 
 @click.command()
@@ -69,7 +69,7 @@ def _progress() -> _Counter | None:
 
 def cells(row: Row, found: Survey) -> tuple[str, str, str, str]:
     """Function, verdict, options or reason, place."""
-    name = row.function or "(module)"
+    name = row.function
     if row.verdict == "flattens":
         return name, "flattens", options(row), ""
     if row.verdict == "refused":
@@ -110,7 +110,7 @@ def shown_place(at: str, found: Survey) -> str:
 def _modules(found: Survey) -> list[tuple[str, list[Row]]]:
     groups: dict[str, list[Row]] = {}
     for row in found.rows:
-        if row.verdict != "skipped":
+        if row.verdict not in ("skipped", "import-failed"):
             groups.setdefault(row.module, []).append(row)
     return list(groups.items())
 
@@ -157,16 +157,37 @@ def summary(found: Survey) -> list[str]:
     for code, count in counts["by_code"].items():
         text.append(f"{count:5}  {code}")
         reasons = [r for r in counts["by_reason"] if r["code"] == code]
-        text += [f"         {r['count']:3} {r['message']}" for r in reasons[:5]]
+        text += [f"         {r['count']:3} {_reason(r, found)}" for r in reasons[:5]]
         if len(reasons) > 5:
             text.append(f"             and {len(reasons) - 5} other reasons")
-    for verdict in ("timeout", "bug", "import-failed"):
+    for verdict in ("timeout", "bug"):
         if counts[verdict]:
             text.append(f"{counts[verdict]:5}  {verdict}")
+    text += _not_imported(found)
     skipped = counts["skipped"]
     if skipped:
         text.append(f"{sum(skipped.values()):5}  not tried, because they do not look like scalar kernels")
         text += [f"         {count:3} {reason}" for reason, count in skipped.items()]
     if counts["by_code"]:
         text.append("`pyflat codes CODE` explains a code; `pyflat show module:function` shows the whole message.")
+    return text
+
+
+def _reason(reason: dict[str, Any], found: Survey) -> str:
+    """A reason, with its place where it is the same for several functions: a helper that they call."""
+    where = f"  `{reason['construct']}`  {shown_place(reason['at'], found)}" if reason["count"] > 1 and reason["at"] else ""
+    return f"{reason['message']}{where}"
+
+
+def _not_imported(found: Survey) -> list[str]:
+    modules: dict[str, list[str]] = {}
+    for row in found.rows:
+        if row.verdict == "import-failed":
+            modules.setdefault(row.message, []).append(row.module)
+    if not modules:
+        return []
+    text = [f"{sum(map(len, modules.values())):5}  modules cannot be imported"]
+    for message, names in modules.items():
+        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        text.append(f"         {len(names):3} {message[:100]} ({shown})")
     return text

@@ -32,7 +32,7 @@ GRACE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The rows in the order of modules and lines. `cut` is the number of functions that `limit` left out."""
+    """The rows in the order of modules and lines. `cut`: it ended at `limit`, and there may be more functions."""
 
     place: Place
     rows: list[Row]
@@ -49,17 +49,19 @@ class Survey:
     def summary(self) -> dict[str, Any]:
         """Counts, as in the JSON form."""
         kernels = len(self.kernels)
-        reasons = Counter((row.code, row.message) for row in self.rows if row.verdict == "refused")
+        refused = [row for row in self.rows if row.verdict == "refused"]
+        reasons = Counter((row.code, row.message, row.construct, row.at) for row in refused)
         return {
             "kernels": kernels,
             "flattens": self.count("flattens"),
-            "refused": self.count("refused"),
+            "refused": len(refused),
             "timeout": self.count("timeout"),
             "bug": self.count("bug"),
             "import-failed": self.count("import-failed"),
             "share": round(self.count("flattens") / kernels, 4) if kernels else None,
-            "by_code": dict(Counter(row.code for row in self.rows if row.verdict == "refused").most_common()),
-            "by_reason": [{"code": c, "message": m, "count": n} for (c, m), n in reasons.most_common()],
+            "by_code": dict(Counter(row.code for row in refused).most_common()),
+            "by_reason": [{"code": code, "message": message, "construct": construct, "at": at, "count": count}
+                          for (code, message, construct, at), count in reasons.most_common()],
             "skipped": dict(Counter(row.message for row in self.rows if row.verdict == "skipped").most_common()),
             "cut": self.cut,
         }

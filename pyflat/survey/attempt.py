@@ -39,6 +39,7 @@ _STATIC_MAY_HELP = frozenset({
     "flatten/recursion", "flatten/result-kind", "flatten/mixed-join", "flatten/list-mutation", "flatten/argument-kind",
     "flatten/unsupported-expression", "flatten/not-yet", "flatten/too-large", "flatten/unknown-call",
 })
+_RAISES = "raises for every number: takes something else"
 _ANNOTATED = {"b": BOOL, "bool": BOOL, "int": INT, "float": FLOAT}
 
 
@@ -130,7 +131,7 @@ def no_kernel(error: FlattenError) -> str:
     if re.match(r"attribute \.\w+ of a lane number", message):
         return "takes an object, as a callee shows"
     if message.startswith("no path returns"):
-        return "raises for every number: takes something else"
+        return _RAISES
     if error.code == "flatten/result-kind" and re.match(r"the function returns (['\"]|a string made)", message):
         return "returns no number"
     return ""
@@ -174,7 +175,7 @@ def _variants(found: Found, base: Shapes, refusals: list[FlattenError]) -> Itera
     lanes = [name for name, shape in base.items() if isinstance(shape, Leaf)]
     if any(base[name] == Leaf(FLOAT) for name in lanes):
         yield (), {**base, **{name: Leaf(INT) for name in lanes if base[name] == Leaf(FLOAT)}}
-    if refusals[0].code not in _STATIC_MAY_HELP or no_kernel(refusals[0]):
+    if refusals[0].code not in _STATIC_MAY_HELP or no_kernel(refusals[0]) not in ("", _RAISES):
         return
     defaults = inspect.signature(found.function, follow_wrapped=False).parameters
     for name in lanes[:MAX_SAMPLED] if len(lanes) > 1 else ():
