@@ -175,8 +175,9 @@ def summary(found: Survey) -> list[str]:
 
 def _reason(reason: dict[str, Any], found: Survey) -> str:
     """A reason, with its place where it is the same for several functions: a helper that they call."""
-    where = f"  `{reason['construct']}`  {shown_place(reason['at'], found)}" if reason["count"] > 1 and reason["at"] else ""
-    return f"{reason['message']}{where}"
+    if reason["count"] == 1 or not reason["at"]:
+        return str(reason["message"])
+    return f"{reason['message']}  `{reason['construct']}`  {shown_place(reason['at'], found)}"
 
 
 def _not_imported(found: Survey) -> list[str]:
