@@ -111,7 +111,7 @@ def _modules(found: Survey) -> list[tuple[str, list[Row]]]:
     groups: dict[str, list[Row]] = {}
     for row in found.rows:
         if row.verdict not in ("skipped", "import-failed"):
-            groups.setdefault(row.module, []).append(row)
+            groups.setdefault(shown_place(row.module, found), []).append(row)
     return list(groups.items())
 
 
