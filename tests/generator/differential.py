@@ -142,10 +142,11 @@ def outside(value: Any, shape: Shape) -> bool:
     if isinstance(value, tuple | list):
         items = shape.items if isinstance(shape, Record) else (shape,) * len(value)
         return any(map(outside, value, items))
-    if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
+    real = isinstance(shape, Leaf) and shape.kind is FLOAT
+    if isinstance(value, int) and not real and not INT_MIN <= value <= INT_MAX:
         return True
-    inexact = isinstance(value, int) and float(value) != value
-    return value is None or isinstance(value, complex) or (inexact and isinstance(shape, Leaf) and shape.kind is FLOAT)
+    inexact = isinstance(value, int) and (abs(value) >= 2**1024 or float(value) != value)
+    return value is None or isinstance(value, complex) or (inexact and real)
 
 
 def check_program(

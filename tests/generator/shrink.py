@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -68,7 +69,18 @@ def candidates(source: str) -> Iterator[str]:
     """Smaller texts, the boldest changes first."""
     tree = ast.parse(source)
     for change in (_deletions, _unwrappings, _simplifications):
-        yield from change(tree)
+        yield from (text for text in change(tree) if _is_program(text))
+
+
+def _is_program(text: str) -> bool:
+    """A change can take a statement out of the block that it needs."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            compile(text, "candidate", "exec")
+    except SyntaxError:
+        return False
+    return True
 
 
 def _lists(tree: ast.AST) -> Iterator[list[ast.stmt]]:

@@ -36,7 +36,7 @@ def test_every_operation_is_the_interpreters(opcode, kinds, result):
         rows = rows_of(kinds)
         (values,), suspects = target.compile(fn)(columns(kinds, rows), len(rows))
         with np.errstate(all="ignore"):
-            expected = getattr(np, opcode.removeprefix("np_"))(*columns(kinds, rows))
+            expected = getattr(np, opcode.removeprefix("np_").replace("powers", "power"))(*columns(kinds, rows))
         keep = np.ones(len(rows), bool) if opcode != "np_power" else columns(kinds, rows)[1] != 0.5
         assert suspects is None
         assert np.array_equal(values.view(np.int64)[keep & ~np.isnan(expected)], expected.view(np.int64)[keep & ~np.isnan(expected)])
