@@ -76,9 +76,9 @@ def _is_program(text: str) -> bool:
     """A change can take a statement out of the block that it needs."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
+            warnings.simplefilter("error", SyntaxWarning)
             compile(text, "candidate", "exec")
-    except SyntaxError:
+    except (SyntaxError, SyntaxWarning):
         return False
     return True
 
