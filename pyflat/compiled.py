@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from pyflat.errors import FlattenError
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 
 if TYPE_CHECKING:
@@ -111,11 +112,27 @@ def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Optio
         )
 
 
+def keep_loops(fn: Callable[..., Any], arguments: Mapping[str, Shape]) -> Specialised:
+    """For dataflow: every loop over a range stays a loop; where the body needs a known index, known bounds unroll."""
+    from pyflat.specialise import specialise
+
+    with _flattening:
+        try:
+            return specialise(fn, arguments, loops="masked", max_unroll=0)
+        except FlattenError:
+            return specialise(fn, arguments, loops="masked")
+
+
 def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
     """Flatten and compile. Raises FlattenError."""
     from pyflat.passes.gather_suspects import gather_suspects
     from pyflat.passes.limit_trips import limit_trips
 
+    if options.target == "dataflow":
+        from pyflat.targets.dataflow import DataflowEngine
+
+        spec = keep_loops(fn, arguments)
+        return Built(DataflowEngine(spec.function), spec.result, spec.guards, arguments, False)
     done = flatten(fn, arguments, options)
     flat, limited = done.flat, options.max_trips is not None and done.flat.form == "masked"
     if limited and options.max_trips is not None:

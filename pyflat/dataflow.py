@@ -16,17 +16,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyflat.errors import FlattenError
+from pyflat.compiled import keep_loops
 from pyflat.ir.nodes import Function
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, rebuild, record_of
 from pyflat.ir.types import kind_of
-from pyflat.passes.lower_exits import lower_exits
-from pyflat.specialise import specialise
-from pyflat.specialise.result import Specialised
-from pyflat.targets.dataflow import CORRECTED, LITERAL, Graph, Report, Simulation
-from pyflat.targets.dataflow import lower as lower_function
+from pyflat.targets.dataflow import CORRECTED, LITERAL, Graph, Report, Simulation, graph_of
 from pyflat.targets.dataflow.figures import Figures, measure
-from pyflat.targets.dataflow.prepare import hoist_leaving
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +68,9 @@ def lower(
     shapes: dict[str, Shape] = {
         name: Fixed(value) if name in static else shape_of(value, leaves) for name, value in bound.arguments.items()
     }
-    spec = _specialise(fn, shapes)
-    function = lower_exits(hoist_leaving(spec.function))
-    graph = lower_function(function, LITERAL if literal else CORRECTED)
+    spec = keep_loops(fn, shapes)
+    graph, function = graph_of(spec.function, LITERAL if literal else CORRECTED)
     return Program(graph, function, spec.result, tuple(leaves))
-
-
-def _specialise(fn: Callable[..., Any], shapes: dict[str, Shape]) -> Specialised:
-    """Every loop over a range stays a loop; where the body needs a known index, loops with known bounds unroll."""
-    try:
-        return specialise(fn, shapes, loops="masked", max_unroll=0)
-    except FlattenError:
-        return specialise(fn, shapes, loops="masked")
 
 
 def shape_of(value: Any, leaves: list[Any]) -> Shape:

@@ -135,6 +135,14 @@ def parse_kinds(kinds: str | Sequence[str], lanes: Sequence[str]) -> list[Kind]:
     return [_KINDS[word] for word in words]
 
 
+def graph(fn: Any, shapes: dict[str, Shape]) -> Listing:
+    """The dataflow graph as text."""
+    from pyflat.compiled import keep_loops
+    from pyflat.targets.dataflow import DataflowEngine
+
+    return Listing(DataflowEngine(keep_loops(fn, shapes).function).source)
+
+
 def listing(
     fn: FunctionType, shapes: dict[str, Shape], options: Options, *, stage: Stage | None, target: Target, name: str
 ) -> Listing:

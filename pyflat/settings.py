@@ -28,7 +28,7 @@ from pyflat.errors import refuse
 class Options:
     """How a function is flattened and run.
 
-    target      the engine: "numpy" or "numba"
+    target      the engine: "numpy", "numba", or "dataflow" (a graph, simulated token by token)
     static      names of parameters that specialise the twin instead of becoming lanes
     loops       "auto" and "unroll" make every iteration straight-line code
     max_unroll  the most iterations that a nest of loops may unroll to
@@ -39,7 +39,7 @@ class Options:
     inject      the decorator also puts `<name>_flat` into the module
     """
 
-    target: Literal["numpy", "numba"] = "numpy"
+    target: Literal["numpy", "numba", "dataflow"] = "numpy"
     static: tuple[str, ...] = ()
     loops: Literal["auto", "unroll", "masked"] = "auto"
     max_unroll: int = 4096
@@ -62,7 +62,7 @@ class Options:
 class OptionArguments(TypedDict, total=False):
     """The keywords that set options, for type checkers."""
 
-    target: Literal["numpy", "numba"]
+    target: Literal["numpy", "numba", "dataflow"]
     static: str | Iterable[str]
     loops: Literal["auto", "unroll", "masked"]
     max_unroll: int
@@ -82,7 +82,7 @@ Settings = tuple[tuple[str, Any], ...]
 
 NAMES = tuple(f.name for f in fields(Options))
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "target": ("numpy", "numba"),
+    "target": ("numpy", "numba", "dataflow"),
     "loops": ("auto", "unroll", "masked"),
     "errors": ("raise", "mask", "nan", "unchecked"),
     "math": ("vector", "libm"),

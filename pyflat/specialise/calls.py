@@ -18,7 +18,7 @@ from pyflat.specialise import containers, expressions, known, objects, scopes, s
 from pyflat.specialise.frames import Frame, Scope, Specialiser
 from pyflat.specialise.guards import same
 from pyflat.specialise.numbers import describe, now, static
-from pyflat.specialise.values import Abstract, Bound, Choice, Closure, ObjRef, Partial, Seq, State, Static, Super
+from pyflat.specialise.values import Abstract, Bound, Choice, Closure, ObjRef, Partial, Seq, State, Static, Super, Text
 
 MAX_DEPTH = 150
 
@@ -155,8 +155,8 @@ def _call_class(s: Specialiser, cls: type, arguments: Arguments, node: cst.CSTNo
         return now(s, lambda: cls(*args, **named))
     if cls is functools.partial:
         return Partial(arguments.positional[0], arguments.positional[1:], arguments.named)
-    if issubclass(cls, BaseException):
-        return Static(cls())
+    if issubclass(cls, BaseException):  # with lanes in it: only good for raising
+        return Text()
     if not _is_user_class(cls):
         raise s.refuse("flatten/unknown-call", f"{cls.__qualname__}(...) cannot be made from lanes", node)
     return objects.construct(s, cls, arguments, node)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import types
 import weakref
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -79,7 +80,8 @@ class Guards:
     def attribute(self, owner: Any, name: str, value: Any) -> None:
         """`owner.name` gave `value`."""
         self._anchors.append(owner)
-        title = f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
+        named = isinstance(owner, type | types.ModuleType)
+        title = f"{owner.__name__ if named else type(owner).__name__}.{name}"
         self.watch(("attribute", id(owner), name), title, lambda: getattr(owner, name, _MISSING), value)
 
     def member(self, owner: Any, name: str) -> None:

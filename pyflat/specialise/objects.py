@@ -152,6 +152,10 @@ def _class_attribute(s: Specialiser, owner: Abstract, cls: type, name: str, node
     match found:
         case property() if isinstance(found.fget, types.FunctionType):
             return call_function(s, found.fget, [owner], node)
+        case functools.cached_property() if isinstance(found.func, types.FunctionType) and isinstance(owner, ObjRef):
+            value = calls.call(s, Static(found.func), calls.Arguments([owner], {}), node)
+            s.state.heap[owner] = (*containers.contents(s, owner, node), (name, value))
+            return value
         case types.FunctionType():
             return Bound(owner, name, found)
         case staticmethod():
@@ -160,6 +164,8 @@ def _class_attribute(s: Specialiser, owner: Abstract, cls: type, name: str, node
             return Static(types.MethodType(found.__func__, cls))
         case _ if callable(found):
             return Bound(owner, name)
+        case _ if hasattr(type(found), "__get__"):
+            raise s.refuse("flatten/unsupported-expression", f"{name} of {cls.__name__} is a descriptor", node)
     s.guards.attribute(cls, name, getattr(cls, name))
     return wrap(s, getattr(cls, name))
 

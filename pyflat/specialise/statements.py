@@ -12,7 +12,7 @@ import libcst as cst
 
 from pyflat.specialise import calls, containers, expressions, handlers, loops, objects, patterns, vectors
 from pyflat.specialise.frames import Specialiser
-from pyflat.specialise.numbers import BINARY, describe, is_number_choice, now
+from pyflat.specialise.numbers import BINARY, describe, is_number_choice
 from pyflat.specialise.values import UNBOUND, Abstract, Choice, ListRef, Static, numeric_kind
 
 Statement = cst.BaseStatement | cst.BaseSmallStatement
@@ -292,10 +292,25 @@ def _define(s: Specialiser, node: cst.FunctionDef) -> None:
 def _import(s: Specialiser, node: cst.Import) -> None:
     for alias in node.names:
         name = alias.evaluated_name
-        module = now(s, lambda name=name: importlib.import_module(name))  # type: ignore[misc]
+        module = _module(s, name, None, node)
         if alias.asname is None:
-            module = now(s, lambda name=name: importlib.import_module(name.split(".")[0]))  # type: ignore[misc]
-        s.state.locals[alias.evaluated_alias or name.split(".")[0]] = module
+            module = _module(s, name.split(".")[0], None, node)
+        _bind_import(s, alias.evaluated_alias or name.split(".")[0], Static(module), node)
+
+
+def _module(s: Specialiser, name: str, package: str | None, node: cst.CSTNode) -> types.ModuleType:
+    """The module, imported now as the original would import it."""
+    try:
+        return importlib.import_module(name, package)
+    except ImportError as error:
+        raise s.raised(type(error), node) from None
+
+
+def _bind_import(s: Specialiser, name: str, value: Abstract, node: cst.CSTNode) -> None:
+    if name not in s.frame.local_names:
+        raise s.refuse("flatten/effect", f"the import writes the global or enclosing variable {name!r}", node,
+                       help="import it at the top of the module")
+    s.state.locals[name] = value
 
 
 def _import_from(s: Specialiser, node: cst.ImportFrom) -> None:
@@ -304,13 +319,14 @@ def _import_from(s: Specialiser, node: cst.ImportFrom) -> None:
     relative = "." * len(node.relative) + path
     if isinstance(node.names, cst.ImportStar):
         raise s.refuse("flatten/unsupported-statement", "`from ... import *` in a function", node)
-    module = importlib.import_module(relative, package)
+    module = _module(s, relative, package, node)
     for alias in node.names:
         name = alias.evaluated_name
-        value = now(s, lambda name=name: getattr(module, name))  # type: ignore[misc]
-        assert isinstance(value, Static)
-        s.guards.attribute(module, name, value.value)
-        s.state.locals[alias.evaluated_alias or name] = objects.wrap(s, value.value)
+        if not hasattr(module, name):
+            _module(s, f"{module.__name__}.{name}", None, node)
+        value = getattr(module, name)
+        s.guards.attribute(module, name, value)
+        _bind_import(s, alias.evaluated_alias or name, objects.wrap(s, value), node)
 
 
 def _outside(s: Specialiser, node: cst.Global | cst.Nonlocal) -> None:

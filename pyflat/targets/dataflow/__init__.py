@@ -1,9 +1,11 @@
 """The dataflow way out: structured loops and ifs to a graph of nodes and tokens, and a simulator that runs it."""
 
+from pyflat.targets.dataflow.engine import DataflowEngine, graph_of
 from pyflat.targets.dataflow.graph import Graph, Node, Port
 from pyflat.targets.dataflow.lower import lower
 from pyflat.targets.dataflow.report import Report
 from pyflat.targets.dataflow.simulate import Simulation
 from pyflat.targets.dataflow.states import CORRECTED, LITERAL, Rules
 
-__all__ = ["CORRECTED", "LITERAL", "Graph", "Node", "Port", "Report", "Rules", "Simulation", "lower"]
+__all__ = ["CORRECTED", "LITERAL", "DataflowEngine", "Graph", "Node", "Port", "Report", "Rules", "Simulation",
+           "graph_of", "lower"]
