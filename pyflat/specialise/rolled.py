@@ -18,10 +18,25 @@ from pyflat.ir.types import BOOL, FLOAT, INT, Kind, join_kinds
 from pyflat.specialise import containers, expressions, statements
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import ControlLeft, LoopScope, Scope, Specialiser
-from pyflat.specialise.merge import Joiner, lane, same_static
-from pyflat.specialise.values import UNBOUND, Abstract, Choice, Ranges, Seq, State, Static, Way, numeric_kind
+from pyflat.specialise.merge import CONFLICT, Joiner, lane, same_static
+from pyflat.specialise.values import (
+    UNBOUND,
+    Abstract,
+    Choice,
+    ListRef,
+    Ranges,
+    Ref,
+    Seq,
+    State,
+    Static,
+    Way,
+    numeric_kind,
+)
 
 MAX_ROUNDS = 64
+
+Place = str | tuple[Ref, int]
+"""What a loop can change: a local by its name, or an item of a list, dict or object on the heap."""
 
 
 def remember_ways(s: Specialiser) -> Callable[[], None]:
@@ -93,7 +108,7 @@ def _body(s: Specialiser, scope: LoopScope, suite: cst.BaseSuite) -> None:
 def _roll(s: Specialiser, node: Any, body: Callable[[LoopScope], None], extra: dict[str, Abstract]) -> None:
     entry = s.state
     entry.locals.update(extra)
-    kinds: dict[str, Any] = {}
+    kinds: dict[Place, Any] = {}
     nest, forget = s.nest, remember_ways(s)
     for _ in range(MAX_ROUNDS):
         scope = LoopScope(Scope(s.fresh("loop")), Scope(s.fresh("next")))
@@ -110,7 +125,9 @@ def _roll(s: Specialiser, node: Any, body: Callable[[LoopScope], None], extra: d
                     s.build.block.end.values = [undefined(param.kind) for param, _ in inits]
         s.nest = nest
         assert scope.leave is not None and scope.again is not None
-        start = State({**entry.locals, **params}, entry.heap)
+        start = entry.copy()
+        for place, param in params.items():
+            _write(start, place, param)
         if not _widen(s, scope.again.ways, start, kinds, node):
             _close_loop(s, node, scope, params, inits, items, entry)
             return
@@ -118,15 +135,43 @@ def _roll(s: Specialiser, node: Any, body: Callable[[LoopScope], None], extra: d
     raise s.refuse("flatten/mixed-join", "the variables of this loop do not settle", node)
 
 
-def _generalised(s: Specialiser, entry: State, kinds: dict[str, Any], node: Any
-                 ) -> tuple[dict[str, Abstract], list[tuple[Param, Value]], State]:
+def _generalised(s: Specialiser, entry: State, kinds: dict[Place, Any], node: Any
+                 ) -> tuple[dict[Place, Abstract], list[tuple[Param, Value]], State]:
     """The entry state with a parameter for every leaf that the body changes."""
     pairs: list[tuple[Param, Value]] = []
-    params = {name: _parameter(s, entry.locals.get(name, UNBOUND), shape, name, pairs, node)
-              for name, shape in kinds.items()}
+    params = {place: _parameter(s, _read(entry, place), shape, _title(entry, place), pairs, node)
+              for place, shape in kinds.items()}
     state = entry.copy()
-    state.locals.update(params)
+    for place, param in params.items():
+        _write(state, place, param)
     return params, pairs, state
+
+
+def _read(state: State, place: Place) -> Abstract:
+    if isinstance(place, str):
+        return state.locals.get(place, UNBOUND)
+    ref, index = place
+    slot = state.heap[ref][index]
+    found: Abstract = slot if isinstance(ref, ListRef) else slot[1]
+    return found
+
+
+def _write(state: State, place: Place, value: Abstract) -> None:
+    if isinstance(place, str):
+        state.locals[place] = value
+        return
+    ref, index = place
+    contents = list(state.heap[ref])
+    contents[index] = value if isinstance(ref, ListRef) else (contents[index][0], value)
+    state.heap[ref] = tuple(contents)
+
+
+def _title(state: State, place: Place) -> str:
+    """The variable's name; the attribute or key of an object."""
+    if isinstance(place, str):
+        return place
+    ref, index = place
+    return "" if isinstance(ref, ListRef) else str(state.heap[ref][index][0])
 
 
 def _parameter(s: Specialiser, start: Abstract, shape: Any, name: str, pairs: list[tuple[Param, Value]], node: Any
@@ -187,28 +232,36 @@ def _zero(shape: Any) -> Abstract:
     return Seq(shape[1], tuple(_zero(x) for x in shape[2]))
 
 
-def _widen(s: Specialiser, ways: list[Way], start: State, kinds: dict[str, Any], node: Any) -> bool:
+def _widen(s: Specialiser, ways: list[Way], start: State, kinds: dict[Place, Any], node: Any) -> bool:
     """Generalise what the back edges change; True when the body has to be built again."""
     changed = False
     for way in ways:
-        _check_heap(s, way, start, node)
-        for name, value in way.state.locals.items():
-            old = start.locals.get(name, UNBOUND)
+        for place in [*way.state.locals, *_changed_slots(s, way, start, node)]:
+            old, value = _read(start, place), _read(way.state, place)
             if value is old or same_static(value, old):
                 continue
-            shape = _join_shape(s, kinds.get(name), old, value, name, node)
-            if shape != kinds.get(name):
-                kinds[name] = shape
+            shape = _join_shape(s, kinds.get(place), old, value, _title(start, place), node)
+            if shape != kinds.get(place):
+                kinds[place] = shape
                 changed = True
     return changed
 
 
-def _check_heap(s: Specialiser, way: Way, start: State, node: Any) -> None:
-    for ref, contents in way.state.heap.items():
-        before = start.heap.get(ref)
-        if before is not None and before is not contents:
-            raise s.refuse("flatten/not-yet", "a list or object changes inside a loop that cannot be unrolled", node,
-                           help="give the loop a constant bound, or use plain variables")
+def _changed_slots(s: Specialiser, way: Way, start: State, node: Any) -> list[Place]:
+    """The items of lists, dicts and objects that a way has changed; their number must stay."""
+    places: list[Place] = []
+    for ref, before in start.heap.items():
+        after = way.state.heap.get(ref, before)
+        if after is before:
+            continue
+        keys = [] if isinstance(ref, ListRef) else [[k for k, _ in contents] for contents in (before, after)
+                                                    if contents is not CONFLICT]
+        if len(after) != len(before) or CONFLICT in (before, after) or len(keys) == 2 and keys[0] != keys[1]:
+            raise s.refuse("flatten/list-mutation",
+                           "a list or object gets more or fewer items in a loop that cannot be unrolled", node,
+                           help="give the loop a constant bound, or make the list its full length first")
+        places += [(ref, index) for index in range(len(before))]
+    return places
 
 
 def _join_shape(s: Specialiser, known: Any, old: Abstract, value: Abstract, name: str, node: Any) -> Any:
@@ -288,13 +341,13 @@ def _join_kind(s: Specialiser, a: Any, b: Any, name: str, node: Any) -> Any:
     raise s.refuse("flatten/mixed-join", f"{name!r} changes its shape in a loop that cannot be unrolled", node)
 
 
-def _close_loop(s: Specialiser, node: Any, scope: LoopScope, params: dict[str, Abstract],
+def _close_loop(s: Specialiser, node: Any, scope: LoopScope, params: dict[Place, Abstract],
                 pairs: list[tuple[Param, Value]], items: list[Any], entry: State) -> None:
     assert scope.leave is not None and scope.again is not None
     for way in scope.again.ways:
         operands: list[Value] = []
-        for name, param in params.items():
-            _operands(s, way, param, way.state.locals.get(name, UNBOUND), operands)
+        for place, param in params.items():
+            _operands(s, way, param, _read(way.state, place), operands)
         way.end.values = operands
         if isinstance(way.end, Yield) and way.block is not items[-1]:
             way.block.end = Exit(scope.again.label, operands)
