@@ -877,3 +877,29 @@ def test_one_decision_is_one_select(fn: Callable[..., Any]) -> None:
 def test_no_exit_no_mask() -> None:
     text = str(pyflat.twin(elif_chain).show())
     assert "live" not in text
+
+
+def long_loop_with_an_exit(x: float) -> float:
+    s = 0.0
+    for _i in range(4096):
+        s = s * 0.5 + x
+        if s > 1e9:
+            break
+    return s
+
+
+def test_a_long_loop_that_lanes_leave_stays_a_loop() -> None:
+    """Unrolled it is thousands of operations; kept it compiles at once, on both targets."""
+    from pyflat.compiled import flatten
+    from pyflat.ir.shape import Leaf
+    from pyflat.ir.types import FLOAT as LANE
+
+    options = pyflat.twin(long_loop_with_an_exit).options
+    assert flatten(long_loop_with_an_exit, {"x": Leaf(LANE)}, options).flat.form == "masked"
+    agree(long_loop_with_an_exit, "f")
+    agree(long_loop_with_an_exit, "f", target="numba")
+    unrolled = pyflat.twin(long_loop_with_an_exit, loops="unroll")
+    assert unrolled(np.array([1.0])).tolist() == [long_loop_with_an_exit(1.0)]
+    with pytest.raises(pyflat.FlattenError) as caught:
+        unrolled.to("numba")(np.array([1.0]))
+    assert caught.value.code == "flatten/too-large"

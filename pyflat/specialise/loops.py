@@ -24,6 +24,9 @@ from pyflat.specialise.values import (
     Static,
 )
 
+LONG = 64
+"""With loops="auto", a constant range longer than this that lanes may leave stays one loop: unrolled, every lane would
+pay for all iterations, and LLVM takes more than linear time for the chain of exits."""
 TRY_UNROLL = 256
 """Iterations of a loop with lane exits that are tried before it is rolled."""
 
@@ -60,8 +63,29 @@ def _for_over(s: Specialiser, node: cst.For, source: Abstract) -> None:
         _roll_or_refuse(s, node, _too_long(s, node, length),
                         lambda: rolled.roll_range(s, node, Ranges(Static(known.start), Static(known.stop), known.step)))
         return
+    if length is not None and length > LONG and s.loops == "auto" and scopes.may_leave(node.body):
+        assert isinstance(source, Static)
+        if _rolled_if_possible(s, node, source.value):
+            return
     items = containers.iterate(s, source, node.iter)
     _unroll(s, node, items, length)
+
+
+def _rolled_if_possible(s: Specialiser, node: cst.For, known: range) -> bool:
+    """Keep a long loop that lanes may leave; False, and nothing has happened, where its body needs a known index."""
+    before, counter, nest, forget = s.state, s.counter, s.nest, rolled.remember_ways(s)
+    s.state = before.copy()
+    why = s.refuse("flatten/while-unbounded", f"this loop of {len(known)} iterations is kept as a loop", node,
+                   help="loops=\"unroll\" makes it straight-line code")
+    try:
+        rolled.roll_range(s, node, Ranges(Static(known.start), Static(known.stop), known.step))
+    except FlattenError:
+        s.state, s.counter, s.nest = before, counter, nest
+        forget()
+        return False
+    if s.rolled is None:
+        s.rolled = why
+    return True
 
 
 def _too_long(s: Specialiser, node: Any, count: int) -> FlattenError:

@@ -139,6 +139,26 @@ class _Jumps(cst.CSTVisitor):
         return False
 
 
+class _Leaves(cst.CSTVisitor):
+    found = False
+
+    def visit_Break(self, node: cst.Break) -> None:
+        self.found = True
+
+    def visit_Return(self, node: cst.Return) -> None:
+        self.found = True
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
+        return False
+
+
+def may_leave(body: cst.BaseSuite) -> bool:
+    """A loop's body has a break or return somewhere."""
+    visitor = _Leaves()
+    body.visit(visitor)
+    return visitor.found
+
+
 def jumps(body: cst.BaseSuite) -> set[str]:
     """Which of break and continue the body of a loop has for that loop."""
     visitor = _Jumps()

@@ -27,7 +27,7 @@ from pyflat import libm
 from pyflat.errors import refuse
 from pyflat.ir.liveness import outer_values, sliced
 from pyflat.ir.loops import all_ops, has_loop
-from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Param, Value
+from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Param, Value, walk
 from pyflat.ir.print import format_function
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.ir.uses import results_of
@@ -37,6 +37,9 @@ from pyflat.targets.numba_ops import I1, I8, I32, I64, TYPES, Emitter, Lane, emi
 
 MAX_OPERATIONS = 50_000
 """LLVM's time grows faster than the function; this many operations take it tens of seconds."""
+
+MAX_CHAIN = 600
+"""Masks that depend on each other, one after the other: 512 compile in 20 s, twice as many take three times that."""
 
 STORED_MASK = 1_000
 """With more operations than this the values' kernel stores the suspect bits too."""
@@ -128,6 +131,16 @@ def _run(compiled: Callable[..., int], n: int, lanes: Sequence[LaneArgument], ou
     return flag
 
 
+def longest_mask_chain(fused: Function) -> int:
+    """How many and/or of bools follow on each other: an unrolled loop with a break in it has one for each copy."""
+    depth: dict[Value, int] = {}
+    for item in walk(fused.body):
+        for op in item.ops if isinstance(item, Block) else ():
+            if op.opcode in ("and", "or") and op.kind is BOOL:
+                depth[op] = 1 + max(depth.get(arg, 0) for arg in op.args)
+    return max(depth.values(), default=0)
+
+
 def compile(fused: Function, *, unchecked: bool = False) -> Engine:
     """The engine of a fused function: its last result is the suspect bit, which `unchecked` leaves out.
 
@@ -142,6 +155,13 @@ def compile(fused: Function, *, unchecked: bool = False) -> Engine:
         raise refuse(
             "flatten/too-large", f"the twin has {count:,} operations, the numba target takes {MAX_OPERATIONS:,}",
             help='use target="numpy", shorten the loop, or flatten the inner function on its own',
+        )
+    chain = longest_mask_chain(fused)
+    if chain > MAX_CHAIN:
+        raise refuse(
+            "flatten/too-large", f"the twin has a chain of {chain:,} live masks, the numba target takes {MAX_CHAIN:,}",
+            why="LLVM's time grows with more than the square of the chain",
+            help='let the loop stay a loop (loops="auto"), or use target="numpy"',
         )
     dtypes = tuple(np.dtype(DTYPES[root.kind]) for root in roots)
     if not checked:
