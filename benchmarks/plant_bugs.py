@@ -51,15 +51,15 @@ BUGS = (
         "            args.reverse()\n", "            pass\n"),
     Bug("share_subexpressions: literals are compared by value", "ir/uses.py",
         "value.key if isinstance(value, Const) else value", "value.value if isinstance(value, Const) else value"),
-    Bug("prune_dead: a dead store that faults is removed", "passes/prune_dead.py",
-        "live = live_ops(ops, results)", 'live = live_ops([op for op in ops if op.opcode != "fault"], results)'),
+    Bug("prune_dead: a dead store that faults is removed", "ir/liveness.py",
+        "self.effects += [op, *tests]", "self.effects += tests"),
     Bug("gather_suspects: the last conditions are left out", "passes/gather_suspects.py",
         "        while self._waiting:\n            total =",
         "        while len(self._waiting) > 1:\n            total ="),
     Bug("faults: an int product is not checked", "ir/faults.py",
         "const(2.0**63 * (1 - 2.0**-48))", "const(2.0**64)"),
-    Bug("specialise: min(a, b) gives b when they are equal", "specialise/known.py",
-        'min: _least("lt")', 'min: _least("le")'),
+    Bug("specialise: min(a, b) gives b when they are equal", "specialise/known/__init__.py",
+        'min: sequences.least("lt")', 'min: sequences.least("le")'),
     Bug("specialise: n < 2.5 becomes n <= 3", "specialise/numbers.py",
         'return s.build.op("le", n, const(math.floor(bound)))', 'return s.build.op("le", n, const(math.ceil(bound)))'),
     Bug("specialise: ~x is x", "specialise/numbers.py",
@@ -67,7 +67,7 @@ BUGS = (
     Bug("numpy: round() rounds halves up", "lanes.py",
         "    return to_int(np.rint(a))", "    return to_int(np.floor(a + 0.5))"),
     Bug("replay: a lane that returns is not patched", "replay.py",
-        "                leaf[lane] = value\n", "                leaf[lane] = leaf[lane]\n"),
+        "                leaf[lane] = value\n        else:", "                leaf[lane] = leaf[lane]\n        else:"),
 )
 
 
