@@ -152,7 +152,7 @@ def test_what_is_not_native_is_spelled():
         z = x  **  y   # the C library's
         return z+1
 
-    assert statements(power, "ff") == ["z = pow(x, y)   # the C library's", "return z+1"]
+    assert statements(power, "ff") == ["z = x  **  y   # the C library's", "return z+1"]
     assert statements(power, "ff", "numpy") == ["z = lanes.pow(x, y)   # the C library's", "return z+1"]
 
 
@@ -420,6 +420,20 @@ def test_power_and_unary_minus_in_numba_text():
         return (-a)**b if a < 0 else -a**b
 
     assert statements(f, "ff", "numba") == ["return (-a)**b if a < 0 else -a**b"]
+
+
+def test_power_keeps_its_text():
+    def whole(x, y, n):
+        a = x **2 + 2** x   # squares
+        return a**y, n ** 3, + x
+
+    def chosen(x, n):
+        return x ** 2 if x > 0 else n**3
+
+    assert text(whole, "ffi").endswith(
+        "    a = x **2 + 2** x   # squares\n    return a**y, n ** 3, + x\n")
+    assert statements(chosen, "fi") == ["return select(x > 0, x ** 2, float(n**3))"]
+    assert "lanes.pow" in text(chosen, "fi", "numpy")
 
 
 def test_power_without_source_parentheses():

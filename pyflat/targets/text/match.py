@@ -124,11 +124,11 @@ class SourceMatcher:
     def _promoted(self, op: Op, node: cst.BaseExpression, value: Value, frame: int, depth: int) -> Expr | None:
         """The text of an operand that is an int (or bool) in the source and is converted by the operator itself."""
         match value:
-            case Const(kind=Kind.FLOAT, value=float(number)) if op.opcode in (*_PROMOTED, *COMPARISONS):
+            case Const(kind=Kind.FLOAT, value=float(number)) if self._promotes(op) or op.opcode in COMPARISONS:
                 written = literal_number(node)
                 same = type(written) is int and abs(written) <= EXACT_INT and repr(float(written)) == repr(number)
                 return self._source_word(node) if same else None
-            case Op(opcode="to_float" | "exact_float" | "to_int", args=(inner,)) if op.opcode in _PROMOTED:
+            case Op(opcode="to_float" | "exact_float" | "to_int", args=(inner,)) if self._promotes(op):
                 path = dotted(node.func) if isinstance(node, cst.Call) else None
                 explicit = path is not None and path[-1] in calls(value.opcode)
                 if explicit or inner.kind is FLOAT or isinstance(inner, Const):
@@ -136,6 +136,10 @@ class SourceMatcher:
                 return self.operand(node, inner, frame, depth + 1)
             case _:
                 return None
+
+    def _promotes(self, op: Op) -> bool:
+        """Neutral text is Python; under numba the power of a float and an int is another function."""
+        return op.opcode in _PROMOTED or (op.opcode == "pow" and self.target == "neutral")
 
     def _constant(self, node: cst.BaseExpression, value: Const, frame: int) -> Expr:
         if value.value is None:

@@ -45,6 +45,8 @@ def _sign(opcode: str, target: Target) -> str:
         return "" if "(" in text else row.operator
     if target == "numba" and opcode in _NUMBA:
         return "" if "." in _NUMBA[opcode] else _NUMBA[opcode]
+    if opcode in ("pow", "ipow"):
+        return "**"
     return row.operator if row.native else ""
 
 

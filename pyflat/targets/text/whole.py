@@ -57,9 +57,9 @@ class _Reader:
         match node:
             case cst.Name():
                 return self._name(node.value)
-            case cst.UnaryOperation(operator=cst.Minus() | cst.BitInvert() as operator):
+            case cst.UnaryOperation(operator=cst.Minus() | cst.Plus() | cst.BitInvert() as operator):
                 inner = self.value(node.expression)
-                wanted = (INT, FLOAT) if isinstance(operator, cst.Minus) else (INT,)
+                wanted = (INT,) if isinstance(operator, cst.BitInvert) else (INT, FLOAT)
                 if inner.kind not in wanted:
                     raise _NotNativeError
                 return inner
@@ -82,8 +82,19 @@ class _Reader:
             spine.append(spine[-1].left)
         result = self.value(spine[-1].left)
         for step in reversed(spine):
-            result = self._binary(BINARY.get(type(step.operator), ""), result, self.value(step.right))
+            sign, right = BINARY.get(type(step.operator), ""), self.value(step.right)
+            result = self._power(result, right, step.right) if sign == "**" else self._binary(sign, result, right)
         return result
+
+    def _power(self, left: _Known, right: _Known, exponent: cst.BaseExpression) -> _Known:
+        """`**` is Python's in neutral text only. The kind of a power of ints depends on the exponent's sign."""
+        counts = type(number := literal_number(exponent)) is int and number >= 0
+        known = FLOAT in (left.kind, right.kind) or (left.kind is INT and counts)
+        if self.target != "neutral" or not known or not (left.lane or right.lane):
+            raise _NotNativeError
+        if BOOL in (left.kind, right.kind) or not (left.small and right.small):
+            raise _NotNativeError
+        return _Known(join_kinds(left.kind, right.kind))
 
     def _name(self, name: str) -> _Known:
         if name in self.names:
