@@ -72,7 +72,45 @@ def item_of_a_number(x: float):
     return x
 
 
+Pair = namedtuple("Pair", "a b")
+
+
+def sorted_by_key_and_backwards(x: float, y: float):
+    return sorted([x, y, 1.0], key=abs)[0], sorted((x, y, 2), reverse=True)[0]
+
+
+def sorted_tuples(x: float, y: float):
+    return sorted([(x, 1), (y, 0), (1.0, 2)])[0][1]
+
+
+def reduced(x: float, y: float):
+    return functools.reduce(lambda a, b: a * 2 + b, (x, y, 1), 3)
+
+
+def filtered(x: float, y: float):
+    return sum(filter(lambda v: v > 0, (x, y, -1.0))), max(filter(None, (x, y, 1)))
+
+
+def greatest_divisor(a: int, b: int):
+    return math.gcd(a, b) if abs(a) < 10**6 and abs(b) < 10**6 else 0
+
+
+def replaced_fields(x: float):
+    return Pair(x, 2)._replace(b=3).b + Pair(1, x)._replace(a=x).a
+
+
+def index_and_count(x: float, y: float):
+    return (x, y, 1.0).index(1.0), (x, y, 1.0).count(x)
+
+
 CASES = [
+    (sorted_by_key_and_backwards, "ff"),
+    (sorted_tuples, "ff"),
+    (reduced, "ff"),
+    (filtered, "ff"),
+    (greatest_divisor, "ii"),
+    (replaced_fields, "f"),
+    (index_and_count, "ff"),
     (sum_of_powers, "ff"),
     (sums_of_arrays, "f"),
     (local_array, "f"),

@@ -47,6 +47,13 @@ def isqrt(n: int) -> int:
     return root
 
 
+def gcd(a: int, b: int) -> int:
+    a, b = abs(a), abs(b)
+    while b:
+        a, b = b, a % b
+    return a
+
+
 _FACTORIALS = tuple(math.factorial(i) for i in range(21))
 
 

@@ -145,6 +145,8 @@ def _static_attribute(s: Specialiser, owner: Static, name: str, node: cst.CSTNod
 
 def _class_attribute(s: Specialiser, owner: Abstract, cls: type, name: str, node: cst.CSTNode) -> Abstract:
     s.guards.member(cls, name)
+    if isinstance(owner, Seq) and name == "_replace" and hasattr(cls, "_fields"):
+        return Bound(owner, name)
     try:
         found = inspect.getattr_static(cls, name)
     except AttributeError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 import operator
@@ -141,6 +142,7 @@ _HANDLERS: dict[Any, Handler] = {
     list: sequences.sequence(containers.new_list),
     set: sequences.set_, frozenset: sequences.set_,
     enumerate: sequences.enumerate_, zip: sequences.zip_, reversed: sequences.reversed_, map: sequences.map_,
+    filter: sequences.filter_, functools.reduce: sequences.reduce_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
     str: sequences.text, repr: sequences.text,
@@ -153,6 +155,7 @@ _HANDLERS: dict[Any, Handler] = {
     math.pow: float_operation("pow", 2), math.hypot: arithmetic.hypot, math.ldexp: arithmetic.ldexp,
     math.prod: sequences.product, math.isclose: inlined(library.isclose), math.modf: inlined(library.modf),
     math.isqrt: inlined(library.isqrt), math.factorial: inlined(library.factorial),
+    math.gcd: inlined(library.gcd),
     library._floor: float_operation("floor"),
     # NumPy on scalars
     np.where: arithmetic.where, np.power: arithmetic.np_power, np.abs: arithmetic.abs_,
@@ -181,7 +184,8 @@ _HANDLERS.update({getattr(np, name): float_operation("np_" + name) for name in N
 _HANDLERS.update({getattr(np, name): float_operation("np_" + name, 2) for name in NUMPY_BINARY if name != "power"})
 _HANDLERS.update({fn: binary_operation(opcode) for opcode, fns in {
     "add": (np.add,), "sub": (operator.sub, np.subtract), "mul": (operator.mul, np.multiply),
-    "truediv": (operator.truediv, np.divide), "floordiv": (operator.floordiv,), "mod": (operator.mod,),
+    "truediv": (operator.truediv, np.divide), "floordiv": (operator.floordiv, np.floor_divide),
+    "mod": (operator.mod, np.mod),
     "pow": (operator.pow,)}.items() for fn in fns})
 _HANDLERS.update({fn: comparison(opcode) for opcode, fns in {
     "lt": (operator.lt, np.less), "le": (operator.le, np.less_equal), "gt": (operator.gt, np.greater),
@@ -193,9 +197,8 @@ _HANDLERS.update({fn: unary_operation(opcode) for opcode, fns in {
 _WHOLE = {len, range, tuple, list, sum, any, all, sorted, enumerate, reversed, set, frozenset, dict}
 """The ones of `_ALWAYS` that are split when an argument is one of several things."""
 
-_ALWAYS = {list, dict, sorted, enumerate, zip, reversed, map, len, isinstance, type, getattr, hasattr, callable, range,
-           min, max,
-           sum, any, all, tuple, set, frozenset}
+_ALWAYS = {list, dict, sorted, enumerate, zip, reversed, map, filter, functools.reduce, len, isinstance, type, getattr,
+           hasattr, callable, range, min, max, sum, any, all, tuple, set, frozenset}
 """Handled even when everything is static, because they make local objects, or take objects whole."""
 
 __all__ = ["function", "is_pure", "method", "mutates"]

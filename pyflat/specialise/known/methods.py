@@ -46,6 +46,8 @@ def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.C
             return _find(s, containers.items_now(s, receiver, node), name, arguments, node)
         case Text():
             return Text()
+        case Seq() if name in ("index", "count") and receiver.cls is not np.ndarray:
+            return _find(s, list(receiver.items), name, arguments, node)
         case Seq() if receiver.cls is np.ndarray:
             return _vector_method(s, receiver, name, arguments, node)
         case Value() if name == "is_integer" and receiver.kind is FLOAT:

@@ -265,22 +265,72 @@ def sort_lanes(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) ->
         ordered = now(s, lambda: sorted(known[:len(items)], **named))
         assert isinstance(ordered, Static)
         return containers.new_list(s, [num.static(v) for v in ordered.value])
-    if arguments.named:
-        raise s.refuse("flatten/not-yet", "sorted() of lanes with key= or reverse=", node)
+    key, reverse = arguments.named.get("key", Static(None)), arguments.named.get("reverse", Static(False))
+    if not isinstance(reverse, Static) or arguments.named.keys() - {"key", "reverse"}:
+        raise s.refuse("flatten/bad-call", "these options of sorted()", node)
     if len(items) > 16:
         raise s.refuse("flatten/too-large", f"sorting {len(items)} lane values", node)
-    for item in items:  # where nan ends up depends on CPython's algorithm
-        if isinstance(item, Value) and item.kind is FLOAT:
-            containers.suspect_if(s, s.build.op("ne", item, item), "nan in a sort", node)
+    if isinstance(key, Static) and key.value is None:
+        ranks = list(items)
+    else:
+        ranks = [calls.call(s, key, calls.Arguments([item], {}), node) for item in items]
+    for rank in ranks:
+        _suspect_nan(s, rank, node)
+    opcode = "gt" if reverse.value else "lt"  # both keep the order of equal items
     for end in range(1, len(items)):
         for at in range(end, 0, -1):
-            a, b = items[at - 1], items[at]
-            swap = num.truth(s, objects.compare(s, "lt", b, a, node))
-            if isinstance(swap, Static):
-                items[at - 1], items[at] = (b, a) if swap.value else (a, b)
-            else:
-                items[at - 1], items[at] = num.choose(s, swap, b, a), num.choose(s, swap, a, b)
+            swap = num.truth(s, objects.compare(s, opcode, ranks[at], ranks[at - 1], node))
+            together = ranks[at] is items[at] and ranks[at - 1] is items[at - 1]
+            items[at - 1], items[at] = _exchange(s, swap, items[at - 1], items[at])
+            exchanged = _exchange(s, swap, ranks[at - 1], ranks[at])
+            ranks[at - 1], ranks[at] = items[at - 1:at + 1] if together else exchanged
     return containers.new_list(s, items)
+
+
+def _exchange(s: Specialiser, swap: Static | Value, a: Abstract, b: Abstract) -> tuple[Abstract, Abstract]:
+    if isinstance(swap, Static):
+        return (b, a) if swap.value else (a, b)
+    return num.choose(s, swap, b, a), num.choose(s, swap, a, b)
+
+
+def _suspect_nan(s: Specialiser, rank: Abstract, node: cst.CSTNode) -> None:
+    """Where nan ends up in a sort depends on CPython's algorithm."""
+    if isinstance(rank, Value) and rank.kind is FLOAT:
+        containers.suspect_if(s, s.build.op("ne", rank, rank), "nan in a sort", node)
+    elif isinstance(rank, Choice) and num.is_number_choice(rank):
+        _suspect_nan(s, num.number_choice_as_float(s, rank), node)
+    elif isinstance(rank, Seq):
+        for item in rank.items:
+            _suspect_nan(s, item, node)
+
+
+def reduce_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    fn, source, *start = only(s, arguments, node, 2, 3)
+    items = [*start, *containers.items_now(s, source, node)]
+    if not items:
+        raise s.raised(TypeError, node)
+    total = items[0]
+    for item in items[1:]:
+        total = calls.call(s, fn, calls.Arguments([total, item], {}), node)
+    return total
+
+
+def filter_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    """Items that a lane filters out are gaps, which reductions understand."""
+    fn, source = only(s, arguments, node, 2, 2)
+
+    def items() -> Iterator[Abstract]:
+        for item in containers.iterate(s, source, node):
+            kept: Abstract = item
+            if not (isinstance(fn, Static) and fn.value is None):
+                kept = calls.call(s, fn, calls.Arguments([item], {}), node)
+            held = num.truth(s, kept)
+            if not isinstance(held, Static):
+                yield Choice(held, item, UNBOUND)
+            elif held.value:
+                yield item
+
+    return Lazy(items)
 
 
 # --- types
