@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import math
+from collections import namedtuple
+
 import numpy as np
 import pytest
 
@@ -76,11 +80,11 @@ Pair = namedtuple("Pair", "a b")
 
 
 def sorted_by_key_and_backwards(x: float, y: float):
-    return sorted([x, y, 1.0], key=abs)[0], sorted((x, y, 2), reverse=True)[0]
+    return sorted([x, y, 1.0], key=abs)[1], sorted((x, y, 2), reverse=True)[1]
 
 
 def sorted_tuples(x: float, y: float):
-    return sorted([(x, 1), (y, 0), (1.0, 2)])[0][1]
+    return sorted([(x, 1), (y, 0), (1.0, 2)])[1][1]
 
 
 def reduced(x: float, y: float):
