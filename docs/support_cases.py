@@ -260,6 +260,44 @@ def lane_range(n):
     return total
 
 
+@case(SECTION, "`while` in `while`, `return` from both, whose trips differ from lane to lane", POSITIVE)
+def nested_while(x):
+    steps = 0
+    while x > 0.5:
+        y = x
+        while y > 1.0:
+            y, steps = y / 2.0, steps + 1
+            if steps > 9:
+                return x, steps
+        x = x - 0.75
+    return x, steps
+
+
+@case(SECTION, "Euclid's algorithm: `while b:`", INTS, INTS)
+def gcd(a, b):
+    a, b = abs(a), abs(b)
+    while b:
+        a, b = b, a % b
+    return a
+
+
+@case(SECTION, "a list changed in a kept loop, at an index that differs by lane", INTS)
+def collatz(n):
+    steps = [0, 0]
+    while n > 1:
+        steps[n % 2] += 1
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+    return steps[0], steps[1]
+
+
+@case(SECTION, "an array in a kept loop", POSITIVE)
+def array_in_loop(x):
+    v = np.array([x, 1.0])
+    while v[0] > 0.5:
+        v = v * 0.5
+    return v.sum()
+
+
 # --- statements and names
 
 SECTION = "Statements and names"
@@ -304,6 +342,49 @@ def local_list(x):
     return values[1] - values[-1]
 
 
+@case(SECTION, "`match` on numbers, with guards", INTS)
+def matched(n):
+    match n:
+        case 0:
+            return 10
+        case 1 | 2:
+            return 20
+        case _ if n > 5:
+            return 30
+        case _:
+            return n
+
+
+@case(SECTION, "`match` on a tuple, with captures", FLOATS, FLOATS)
+def matched_pair(x, y):
+    match (x, y):
+        case (0.0, other):
+            return other
+        case (other, 0.0):
+            return -other
+        case (a, b):
+            return a + b
+
+
+@case(SECTION, "comprehensions", FINITE)
+def comprehensions(x):
+    odd = [c * x for c in (1.0, 2.0, 3.0) if c != 2.0]
+    table = {c: c * x for c in (1, 2)}
+    return odd[-1] + table[2]
+
+
+@case(SECTION, "generator expressions in `sum`, `any`, `all`, `min`, `max`", FINITE)
+def generators(x):
+    return sum(c * x**i for i, c in enumerate((1.0, 2.0, 3.0))), any(x > t for t in (1.0, 5.0))
+
+
+@case(SECTION, "`import` in the function", POSITIVE)
+def importing(x):
+    import math as m
+
+    return m.sqrt(x)
+
+
 @case(SECTION, "`print` and other effects", FLOATS, code="flatten/unknown-call")
 def printing(x):
     print(x)
@@ -331,6 +412,148 @@ def yielding(x):
 @case(SECTION, "an unknown name", FLOATS, code="flatten/unbound-name")
 def unknown(x):
     return x + nowhere  # noqa: F821
+
+
+# --- exceptions
+
+SECTION = "Exceptions"
+
+
+@case(SECTION, "`try` around an operation that may raise", FLOATS)
+def caught(x):
+    try:
+        return 1.0 / x
+    except ZeroDivisionError:
+        return 0.0
+
+
+@case(SECTION, "several exceptions, `else`, `finally`", FINITE)
+def caught_more(x):
+    try:
+        y = math.sqrt(x)
+    except (ValueError, OverflowError):
+        y = -1.0
+    else:
+        y += 1.0
+    finally:
+        x = 2.0
+    return x * y
+
+
+def checked(x):
+    if x < 0.0:
+        raise ValueError("negative")
+    return x
+
+
+@case(SECTION, "catching what a helper raises", FINITE)
+def caught_call(x):
+    try:
+        return checked(x)
+    except ValueError:
+        return 99.0
+
+
+# --- objects, arrays and other values
+
+SECTION = "Objects, arrays and other values"
+
+
+@dataclass
+class Ball:
+    """An object with state."""
+
+    height: float
+    speed: float
+
+    def step(self, dt):
+        self.speed -= 9.81 * dt
+        self.height += self.speed * dt
+
+
+@case(SECTION, "objects made in the function, their methods and attributes", POSITIVE)
+def bouncing(height):
+    ball = Ball(height, 0.0)
+    for _ in range(5):
+        ball.step(0.125)
+        if ball.height < 0.0:
+            ball.speed = -ball.speed
+    return ball.height
+
+
+@case(SECTION, "objects changed in a kept loop", POSITIVE)
+def falling(height):
+    ball = Ball(height, 0.0)
+    n = 0
+    while ball.height > 0.0:
+        ball.step(0.125)
+        n += 1
+    return ball.speed, n
+
+
+@case(SECTION, "small NumPy arrays: arithmetic, `np.dot`, `.sum()`", FINITE, FINITE)
+def vectors(x, y):
+    v = np.array([x, y, 1.0])
+    w = np.array([1.0, x, 0.5])
+    return np.dot(v, w) + (v * 2.0 + w).sum()
+
+
+@case(SECTION, "a string that differs from lane to lane, compared and looked up", FLOATS)
+def sided(x):
+    side = "left" if x < 0.0 else "right"
+    if side == "left":
+        return -x
+    return {"left": 1.0, "right": 2.0}[side]
+
+
+@case(SECTION, "a function chosen by lane", FINITE)
+def chosen(x):
+    function = math.fabs if x > 0.0 else math.exp
+    return function(x)
+
+
+@case(SECTION, "`None` on one path", FLOATS)
+def perhaps(x):
+    y = None
+    if x > 0.0:
+        y = x
+    return -1.0 if y is None else y
+
+
+@case(SECTION, "tuples of different lengths on two paths", FLOATS)
+def ragged(x):
+    pair = (x, 1) if x > 0.0 else (-x, 2, x)
+    return pair[1]
+
+
+@case(SECTION, "a table at an index that differs by lane", (0, 1, 2, 1, -1))
+def looked_up(i):
+    return (1.5, 2.5, -3.0)[i]
+
+
+@case(SECTION, "list results", FINITE)
+def listed(x):
+    return [x, x + 1.0]
+
+
+@case(SECTION, "assigning to an item of a NumPy array", FLOATS, code="flatten/effect")
+def array_item(x):
+    v = np.zeros(3)
+    v[1] = x
+    return v.sum()
+
+
+@case(SECTION, "dictionary results", FLOATS, code="flatten/result-kind")
+def mapping(x):
+    return {"value": x}
+
+
+@case(SECTION, "a list whose length differs from lane to lane", FLOATS, code="flatten/list-mutation")
+def growing(x):
+    values = [1.0]
+    if x > 0.0:
+        values.append(x)
+    return len(values)
 
 
 # --- calls
@@ -450,6 +673,16 @@ def unpacking(x):
     return radius + sector
 
 
+def powers_of(x):
+    yield x
+    yield x * x
+
+
+@case(SECTION, "generator functions", FLOATS, code="flatten/generator")
+def own_generator(x):
+    return sum(powers_of(x))
+
+
 @case(SECTION, "functions without source", FLOATS, code="flatten/unknown-call")
 def compiled_call(x):
     return x + random.random()
@@ -565,6 +798,11 @@ def numpy_scalars(x, y):
 @case(SECTION, "ints beyond 64 bits in between (replayed)", (1, 2**40, 2**62, -(2**62)), (3, 2**40, 5, 7))
 def transient(n, m):
     return n * m % 1000
+
+
+@case(SECTION, "ints wrapped by a low-bit mask", INTS)
+def wrapped(n):
+    return (n * 6364136223846793005 + 1442695040888963407) & 0xFFFFFFFF
 
 
 @case(SECTION, "constants beyond 64 bits", INTS, code="flatten/int-too-large")

@@ -1,7 +1,6 @@
 """Live function -> its LibCST tree with source positions, and what its names are bound to.
 
-The text comes from the file, notebook cell or REPL line that defined the function (through `inspect` and
-`linecache`). Only the function's own lines are parsed, so that capturing from a large module stays cheap.
+The text comes from the file or notebook cell that defined the function (through `inspect` and `linecache`). Only the function's own lines are parsed, so that capturing from a large module stays cheap.
 """
 
 from __future__ import annotations
@@ -78,8 +77,8 @@ def _source_lines(fn: types.FunctionType) -> tuple[str, int, int]:
     try:
         linecache.checkcache(code.co_filename)
         lines, first = inspect.getsourcelines(code)
-    except (OSError, TypeError, IndentationError, SyntaxError) as error:
-        raise refuse("flatten/source-missing", f"cannot read the source of {fn.__qualname__}", _place(code)) from error
+    except (OSError, TypeError, IndentationError, SyntaxError):
+        raise refuse("flatten/source-missing", f"cannot read the source of {fn.__qualname__}", _place(code)) from None
     indent = len(lines[0]) - len(lines[0].lstrip())
     return _dedent("".join(lines), indent), indent, first
 

@@ -50,7 +50,8 @@ def _code(name: str, title: str, why: str, help: str) -> None:
 
 _code("flatten/source-missing", "the source of the function cannot be read",
       "pyflat reads the text of the function; a compiled function or one made by exec without a file has none",
-      "define the function in a file, a notebook cell or the REPL, or flatten a Python version of it")
+      "define the function in a file or a notebook cell; `exec`, `-c` and the plain prompt of Python before 3.13 keep no "
+      "text of it")
 _code("flatten/not-a-function", "this object is not a Python function",
       "only functions written in Python can be flattened",
       "pass a def or lambda, a bound method, or a functools.partial of one")
@@ -61,20 +62,20 @@ _code("flatten/unsupported-expression", "this expression cannot be flattened",
       "the twin is made of arithmetic, comparisons and selects",
       "rewrite the expression with numbers, tuples and supported functions")
 _code("flatten/while-unbounded", "the number of iterations is not known while flattening",
-      "a twin without loops needs the trip count; here it depends on lane values",
-      "use `for _ in range(LIMIT)` with a constant limit and `break` when done")
+      "straight-line code needs the trip count; here it depends on lane values",
+      "leave out loops=\"unroll\", or use `for _ in range(LIMIT)` with a constant limit and `break` when done")
 _code("flatten/loop-too-long", "unrolling exceeds the limit",
       "every iteration becomes straight-line code",
-      "raise max_unroll=, or make the constant bound smaller")
+      "raise max_unroll=, make the constant bound smaller, or leave out loops=\"unroll\"")
 _code("flatten/iterable-not-static", "the loop does not run over something known while flattening",
-      "only range with constant bounds, tuples, lists and the like can be unrolled",
-      "loop over range(CONSTANT) or a literal sequence")
+      "a loop runs over range, tuples, lists, dicts, arrays, enumerate, zip and reversed",
+      "loop over range(...) or a sequence")
 _code("flatten/too-large", "the twin would have too many operations",
       "each inlined call and each iteration adds its operations",
       "shorten the loop, or flatten the inner function on its own")
 _code("flatten/recursion", "the function calls itself without a static end",
       "a call is evaluated in place; a recursion whose end depends on lanes never ends in place",
-      "write the recursion as a loop with a constant bound")
+      "write the recursion as a loop; its trips may differ from lane to lane")
 _code("flatten/unknown-call", "this call cannot be inlined",
       "it is neither a Python function with source nor a primitive that pyflat knows",
       "replace it by arithmetic or a supported function, or pass its result as an argument")
@@ -94,7 +95,7 @@ _code("flatten/effect", "an effect in the flattened path",
       "I/O, writes to captured objects, globals and attributes cannot happen per lane",
       "return the value instead of writing it")
 _code("flatten/result-kind", "the result cannot be held by lanes",
-      "lanes hold bool, int and float (and tuples of them)",
+      "lanes hold bool, int and float (and tuples, lists, namedtuples and dataclasses of them)",
       "return a number or a tuple of numbers")
 _code("flatten/argument-kind", "an argument cannot be a lane",
       "lanes hold bool, int and float",

@@ -30,8 +30,10 @@ class Options:
 
     target      the engine: "numpy", "numba", or "dataflow" (a graph, simulated token by token)
     static      names of parameters that specialise the twin instead of becoming lanes
-    loops       "auto" and "unroll" make every iteration straight-line code
+    loops       "auto": constant loops become straight-line code, those whose trips differ by lane stay loops over live
+                masks; "unroll": every iteration is straight-line code or refused; "masked": loops stay loops
     max_unroll  the most iterations that a nest of loops may unroll to
+    max_trips   a lane that is still in a loop that stayed one after so many trips is a `TripLimitError`
     errors      what a failing lane gives: "raise": the exception of the first one; "mask": (values, faults) with nan, 0
                 or False in failing lanes; "nan": nan there; "unchecked": nothing is detected
     math        "libm": elementary functions are the C library's, as in CPython

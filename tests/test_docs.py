@@ -51,8 +51,8 @@ REFUSED = [case for case in CASES if case.code]
 
 
 def _leaf_items(value: Any) -> Iterator[Any]:
-    """The numbers of a result, also of a dataclass."""
-    if isinstance(value, tuple):
+    """The numbers of a result, also of a list or dataclass."""
+    if isinstance(value, tuple | list):
         for item in value:
             yield from _leaf_items(item)
     elif hasattr(value, "__dataclass_fields__"):
