@@ -1,0 +1,125 @@
+"""Comprehensions and generator expressions: elements are made when Python makes them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import libcst as cst
+
+from pyflat.ir.nodes import Value
+from pyflat.specialise import containers, expressions, statements
+from pyflat.specialise import numbers as num
+from pyflat.specialise.frames import Frame, Specialiser
+from pyflat.specialise.values import UNBOUND, Abstract, Lazy, Static, maybe_unbound
+
+
+def evaluate(s: Specialiser, node: Any) -> Abstract:
+    """A list is made at once; a generator expression when it is consumed, element by element.
+
+    An element whose `if` depends on lanes is a Choice between the value and UNBOUND, which reductions understand.
+    """
+    first = expressions.evaluate(s, node.for_in.iter)
+    if isinstance(node, cst.GeneratorExp):
+        return Lazy(functools.partial(_generate, s, s.frame, node, first))
+    items = list(_elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)))
+    if any(maybe_unbound(item) for item in items):
+        raise s.refuse("flatten/list-mutation", "the `if` of this comprehension depends on lanes", node,
+                       help="use a generator inside sum, min, max, any or all, or a conditional expression")
+    if isinstance(node, cst.ListComp):
+        return containers.new_list(s, items)
+    return containers.make_set(s, items, node)
+
+
+def _element(s: Specialiser, node: cst.BaseExpression, present: Value | None) -> Abstract:
+    if present is None:
+        return expressions.evaluate(s, node)
+    return s.branch(present, lambda: expressions.evaluate(s, node), lambda: UNBOUND)
+
+
+def _generate(s: Specialiser, frame: Frame, node: cst.GeneratorExp, first: Abstract) -> Iterator[Abstract]:
+    """Runs in the frame that wrote the generator: there its names mean what they say."""
+    for item in _elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)):
+        if s.frame is not frame:
+            raise s.refuse("flatten/generator", "a generator expression is consumed by another function", node,
+                           help="pass a list or tuple")
+        yield item
+
+
+def evaluate_dict(s: Specialiser, node: cst.DictComp) -> Abstract:
+    entries: dict[Any, Abstract] = {}
+
+    def add(present: Value | None) -> None:
+        if present is not None:
+            raise s.refuse("flatten/list-mutation", "the `if` of this comprehension depends on lanes", node)
+        key = expressions.evaluate(s, node.key)
+        entries[containers.static_key(s, key, node.key)] = expressions.evaluate(s, node.value)
+
+    for _ in _elements_of(s, node.for_in, expressions.evaluate(s, node.for_in.iter), add):
+        pass
+    return containers.new_dict(s, entries)
+
+
+def _elements_of(s: Specialiser, clause: cst.CompFor, source: Abstract, make: Callable[[Value | None], Any],
+                 outer: Value | None = None) -> Iterator[Any]:
+    """`make(present)` for every element, `present` being the lanes that have it (None: all).
+
+    The clause's variables hide the function's only while an element is made.
+    """
+    names = statements.target_names(clause.target)
+    for item in _counted(s, containers.iterate(s, source, clause.iter)):
+        saved = _hide(s, names)
+        try:
+            statements.assign(s, clause.target, item)
+            present = _filter(s, clause, outer)
+            if isinstance(present, Static):
+                continue
+            if clause.inner_for_in is None:
+                made = [make(present)]
+            else:
+                inner = expressions.evaluate(s, clause.inner_for_in.iter)
+                made = list(_elements_of(s, clause.inner_for_in, inner, make, present))
+        finally:
+            _unhide(s, names, saved)
+        yield from made
+
+
+def _hide(s: Specialiser, names: Sequence[str]) -> tuple[dict[str, Abstract], frozenset[str]]:
+    saved = {n: s.state.locals.get(n, UNBOUND) for n in names}, s.frame.local_names
+    s.frame.local_names = s.frame.local_names | frozenset(names)
+    s.frame.hidden = (*s.frame.hidden, *names)
+    return saved
+
+
+def _unhide(s: Specialiser, names: Sequence[str], saved: tuple[dict[str, Abstract], frozenset[str]]) -> None:
+    s.frame.hidden = s.frame.hidden[: len(s.frame.hidden) - len(names)]
+    s.frame.local_names = saved[1]
+    for name, value in saved[0].items():
+        if value is UNBOUND:
+            s.state.locals.pop(name, None)
+        else:
+            s.state.locals[name] = value
+
+
+def _filter(s: Specialiser, clause: cst.CompFor, outer: Value | None) -> Value | Static | None:
+    """The lanes in which the `if` clauses hold: None for all, Static(False) for none."""
+    present = outer
+    for test in clause.ifs:
+        if present is None:
+            held = expressions.condition(s, test.test)
+        else:
+            held = num.truth(s, s.branch(present, functools.partial(expressions.condition, s, test.test), lambda: Static(False)))
+        if isinstance(held, Static):
+            if not held.value:
+                return Static(False)
+            continue
+        present = held
+    return present
+
+
+def _counted(s: Specialiser, items: Iterator[Abstract]) -> Iterator[Abstract]:
+    for count, item in enumerate(items):
+        if count >= s.max_unroll:
+            raise s.refuse("flatten/loop-too-long", f"a comprehension has more than {s.max_unroll} elements")
+        yield item
