@@ -1,6 +1,7 @@
 """Live function -> its LibCST tree with source positions, and what its names are bound to.
 
-The text comes from the file or notebook cell that defined the function (through `inspect` and `linecache`). Only the function's own lines are parsed, so that capturing from a large module stays cheap.
+The text comes from the file or notebook cell that defined the function (through `inspect` and `linecache`). Only the
+function's own lines are parsed, so that capturing from a large module stays cheap.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ def _code(name: str, title: str, why: str, help: str) -> None:
 
 _code("flatten/source-missing", "the source of the function cannot be read",
       "pyflat reads the text of the function; a compiled function or one made by exec without a file has none",
-      "define the function in a file or a notebook cell; `exec`, `-c` and the plain prompt of Python before 3.13 keep no "
-      "text of it")
+      "define the function in a file or a notebook cell; `exec`, `-c` and the plain prompt of Python before 3.13 "
+      "keep no text of it")
 _code("flatten/not-a-function", "this object is not a Python function",
       "only functions written in Python can be flattened",
       "pass a def or lambda, a bound method, or a functools.partial of one")
