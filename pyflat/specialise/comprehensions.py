@@ -109,7 +109,8 @@ def _filter(s: Specialiser, clause: cst.CompFor, outer: Value | None) -> Value |
         if present is None:
             held = expressions.condition(s, test.test)
         else:
-            held = num.truth(s, s.branch(present, functools.partial(expressions.condition, s, test.test), lambda: Static(False)))
+            test_it = functools.partial(expressions.condition, s, test.test)
+            held = num.truth(s, s.branch(present, test_it, lambda: Static(False)))
         if isinstance(held, Static):
             if not held.value:
                 return Static(False)
