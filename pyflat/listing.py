@@ -150,7 +150,7 @@ def listing(
     if stage is not None and stage not in STAGES:
         raise ValueError(f"stage={stage!r}: expected one of {', '.join(map(repr, STAGES))}, or None for the twin")
     if target not in ("neutral", "numpy", "numba"):
-        raise ValueError(f"target={target!r}: expected 'numpy' or 'numba', or None for a neutral text")
+        raise ValueError(f"target={target!r}: expected 'numpy', 'numba' or 'dataflow', or None for a neutral text")
     from pyflat.ir.print import format_function
     from pyflat.passes.gather_suspects import gather_suspects
     from pyflat.targets.text import render_suspect
