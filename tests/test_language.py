@@ -9,6 +9,8 @@ import functools
 import inspect
 import math
 import operator
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -903,3 +905,11 @@ def test_a_long_loop_that_lanes_leave_stays_a_loop() -> None:
     with pytest.raises(pyflat.FlattenError) as caught:
         unrolled.to("numba")(np.array([1.0]))
     assert caught.value.code == "flatten/too-large"
+
+
+def test_builtins_that_a_shell_takes_away_are_not_needed() -> None:
+    """IPython and `python -S` have no exit and quit."""
+    code = ("import builtins; [delattr(builtins, n) for n in ('exit', 'quit') if hasattr(builtins, n)]; "
+            "import colorsys, pyflat; print(pyflat.twin(colorsys.rgb_to_yiq)(0.5, 0.5, 0.5)[0])")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.stdout.strip() == "0.5", run.stderr

@@ -108,6 +108,7 @@ def _bind(s: Specialiser, fn: types.FunctionType, given: dict[str, Shape], param
         elif parameter.default is parameter.empty:
             raise refuse("flatten/argument-kind", f"the parameter {name!r} of {fn.__qualname__} has no value")
         else:
+            s.guards.contents(parameter.default)
             bound[name] = static(parameter.default)
     unknown = set(given) - set(bound)
     if unknown:
@@ -124,6 +125,7 @@ def _argument(s: Specialiser, shape: Shape, name: str, params: list[Param], keyw
         case Fixed():
             if keywords and isinstance(shape.value, dict):
                 return containers.new_dict(s, {k: static(v) for k, v in shape.value.items()})
+            s.guards.contents(shape.value)
             return static(shape.value)
         case Record():
             items = tuple(_argument(s, item, _part_name(name, shape, i), params) for i, item in enumerate(shape.items))

@@ -128,6 +128,8 @@ def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.
         case types.MethodType():
             return _with_self(s, function.__func__, static(function.__self__), arguments, node)
         case functools.partial():
+            s.guards.contents(function.args)
+            s.guards.contents(function.keywords)
             bound = Arguments([static(v) for v in function.args] + arguments.positional,
                               {**{k: static(v) for k, v in function.keywords.items()}, **arguments.named})
             return call(s, static(function.func), bound, node)
@@ -191,6 +193,7 @@ def bind(s: Specialiser, signature: inspect.Signature, arguments: Arguments, nod
                 values[name] = containers.new_dict(s, {})
             else:
                 default = parameter.default
+                s.guards.contents(default)
                 values[name] = default if isinstance(default, Abstract) else static(default)
         elif parameter.kind is parameter.VAR_POSITIONAL:
             values[name] = containers.make_tuple(bound.arguments[name])

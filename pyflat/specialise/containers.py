@@ -18,7 +18,7 @@ from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
 from pyflat.specialise import numbers as num
-from pyflat.specialise import objects
+from pyflat.specialise import objects, vectors
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import CONFLICT, lane
 from pyflat.specialise.numbers import describe, now, static
@@ -274,7 +274,12 @@ def _window(s: Specialiser, owner: Abstract, part: Slice, node: cst.CSTNode) -> 
     outside = build.op("or", build.op("lt", start, const(0)), build.op("gt", start, const(len(items) - part.width)))
     fault_if(s, outside, "IndexError", "a slice reaches over the end", node)
     window = [lane_index(s, items, build.op("add", start, const(offset)), node) for offset in range(part.width)]
-    return new_list(s, window) if isinstance(owner, ListRef) else make_tuple(window)
+    cls = objects.class_of(owner)
+    if cls is tuple:
+        return make_tuple(window)
+    if cls is not list and cls is not np.ndarray:
+        raise s.refuse("flatten/unsupported-expression", f"a slice of {describe(owner)} at a lane index", node)
+    return new_list(s, window) if isinstance(owner, ListRef) else Seq(cls, tuple(window))
 
 
 def lane_index(s: Specialiser, items: tuple[Abstract, ...], key: Abstract, node: cst.CSTNode) -> Abstract:
@@ -411,8 +416,8 @@ def store_item(s: Specialiser, owner: Abstract, key: Abstract | Slice, value: Ab
             s.state.heap[owner] = tuple(entries.items())
         case Static() if not isinstance(owner.value, bool | int | float | str | tuple | type(None)):
             raise s.refuse("flatten/effect", "the flattened function writes to a captured object", node)
-        case Seq() if issubclass(owner.cls, list):
-            raise s.refuse("flatten/effect", "the flattened function writes to a row of a captured table", node)
+        case Seq() if issubclass(owner.cls, list | np.ndarray):
+            raise s.refuse("flatten/effect", f"an item of {describe(owner)} is written", node, help="use a local list")
         case Static() | Seq() | Value():
             raise s.raised(TypeError, node)
         case _:
@@ -460,7 +465,8 @@ def contains(s: Specialiser, container: Abstract, item: Abstract, node: cst.CSTN
         members = items_now(s, container, node)
     found: Abstract = Static(False)
     for member in members:
-        same = objects.same_element(s, member, item, node)
+        same = (num.compare(s, "eq", member, item) if vectors.is_vector(container)
+                else objects.same_element(s, member, item, node))
         if isinstance(same, Static):
             if same.value:
                 return Static(True) if isinstance(found, Static) else num.choose(s, lane(found), Static(True), same)

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from pyflat.errors import refuse
+
 _MISSING = object()
 _BY_VALUE = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, dict, set, np.ndarray)
@@ -52,10 +54,17 @@ class Guards:
     def watch(self, key: Hashable, what: str, read: Callable[[], Any], value: Any) -> None:
         """Remember that `read()` gave `value`; only the first reading of a key counts.
 
-        What gives a new object at every reading (a computed attribute) cannot be watched by identity, and is not.
+        What gives a new object at every reading cannot be watched by identity: refused, but for bound methods, whose
+        parts are watched.
         """
-        if key not in self._entries and same(value, read()):
+        if key in self._entries:
+            return
+        if same(value, read()):
             self._entries[key] = (what, lambda: same(value, read()))
+        elif not callable(value):
+            raise refuse("flatten/effect", f"{what} is another object at every reading",
+                         why="whether it has changed since the twin was made cannot be told",
+                         help="read it before, and pass its value as an argument")
 
     # --- names
     def global_name(self, scope: dict[str, Any], name: str, value: Any) -> None:
@@ -75,6 +84,8 @@ class Guards:
 
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self.watch((name, id(fn)), f"{fn.__qualname__}.{name}", functools.partial(read, name), getattr(fn, name))
+        if fn.__kwdefaults__:
+            self.contents(fn.__kwdefaults__)
 
     # --- attributes
     def attribute(self, owner: Any, name: str, value: Any) -> None:
@@ -87,7 +98,10 @@ class Guards:
     def member(self, owner: Any, name: str) -> None:
         """What `name` is in the instance and in its class, without calling anything."""
         self._anchors.append(owner)
-        own = getattr(owner, "__dict__", {})
+        try:
+            own = owner.__dict__ if isinstance(owner, type) else object.__getattribute__(owner, "__dict__")
+        except AttributeError:
+            own = {}
         classes = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
 
         def found() -> Any:
@@ -124,8 +138,8 @@ def _unchanged(owner: Any) -> Callable[[], bool]:
         dtype, shape, content = owner.dtype, owner.shape, owner.tobytes()
         return lambda: owner.dtype == dtype and owner.shape == shape and owner.tobytes() == content
     if isinstance(owner, set):
-        members = set(owner)
-        return lambda: owner == members
+        members = {(type(v), v) for v in owner}
+        return lambda: {(type(v), v) for v in owner} == members
     if isinstance(owner, dict):
         keys, values = list(owner), list(owner.values())
         return lambda: _same_items(keys, list(owner)) and _same_items(values, list(owner.values()))

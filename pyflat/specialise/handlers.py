@@ -15,7 +15,7 @@ from pyflat.ir.nodes import Op
 from pyflat.ir.ops import PRIMITIVES
 from pyflat.specialise import expressions, statements
 from pyflat.specialise.frames import Scope, Specialiser, TryScope
-from pyflat.specialise.values import UNBOUND, Abstract, Choice, Static, Text
+from pyflat.specialise.values import UNBOUND, Abstract, Caught, Choice, Static
 
 EXACT: dict[str, type[BaseException]] = {
     "zero_divisor": ZeroDivisionError, "floordiv": ZeroDivisionError, "negative": ValueError,
@@ -25,7 +25,7 @@ EXACT: dict[str, type[BaseException]] = {
 """Fault rules that read only the operands and hold in exactly the lanes where Python raises this class."""
 
 
-Caught = tuple[tuple[type[BaseException], ...], ...]
+Classes = tuple[tuple[type[BaseException], ...], ...]
 """For each handler the classes that it catches."""
 
 
@@ -78,7 +78,7 @@ def _classes(s: Specialiser, handler: cst.ExceptHandler) -> tuple[type[BaseExcep
     return classes
 
 
-def _try(s: Specialiser, node: cst.Try, caught: Caught, done: Scope) -> Abstract:
+def _try(s: Specialiser, node: cst.Try, caught: Classes, done: Scope) -> Abstract:
     """The body leaves to `done` when it ends; what falls out of the inner region is an exception class."""
     scope = TryScope(Scope(s.fresh("raised")), tuple(c for classes in caught for c in classes), s.frame)
 
@@ -99,7 +99,7 @@ def _try(s: Specialiser, node: cst.Try, caught: Caught, done: Scope) -> Abstract
     return Static(None)
 
 
-def _dispatch(s: Specialiser, node: cst.Try, caught: Caught, raised: Abstract) -> None:
+def _dispatch(s: Specialiser, node: cst.Try, caught: Classes, raised: Abstract) -> None:
     if isinstance(raised, Choice):
         s.split(raised, lambda part: _dispatch(s, node, caught, part))
         return
@@ -113,7 +113,7 @@ def _dispatch(s: Specialiser, node: cst.Try, caught: Caught, raised: Abstract) -
 def _handle(s: Specialiser, handler: cst.ExceptHandler, cls: type[BaseException]) -> None:
     name = handler.name.name.value if handler.name is not None and isinstance(handler.name.name, cst.Name) else None
     if name is not None:
-        s.state.locals[name] = Text()
+        s.state.locals[name] = Caught(cls)
     s.frame.handling.append(cls)
     try:
         statements.execute_suite(s, handler.body)

@@ -24,6 +24,7 @@ from pyflat.specialise.values import (
     UNBOUND,
     Abstract,
     Bound,
+    Caught,
     Choice,
     Closure,
     DictRef,
@@ -126,6 +127,8 @@ def describe(value: Abstract) -> str:
             return f"a {value.cls.__name__}"
         case Closure() | Bound() | Partial():
             return "a function"
+        case Caught():
+            return "a caught exception"
         case Text():
             return "a string made from lanes"
         case Lazy() | Ranges():
@@ -265,7 +268,7 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
 
 def _compare_other(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     for value in (a, b):
-        if isinstance(value, Text | Lazy | Ranges | ObjRef | Closure | Bound):
+        if isinstance(value, Text | Caught | Lazy | Ranges | ObjRef | Closure | Bound):
             raise s.refuse("flatten/unsupported-expression", f"{describe(value)} cannot be compared")
     if opcode in ("eq", "ne"):
         return Static(opcode == "ne")

@@ -6,6 +6,8 @@ import dataclasses
 import functools
 import inspect
 import types
+from array import array
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +25,7 @@ from pyflat.specialise.values import (
     UNBOUND,
     Abstract,
     Bound,
+    Caught,
     Choice,
     Closure,
     DictRef,
@@ -53,6 +56,9 @@ def is_plain(value: Any) -> bool:
 def wrap(s: Specialiser, value: Any) -> Abstract:
     """A Python object from outside; a container is guarded as a whole."""
     s.saw_numpy = s.saw_numpy or isinstance(value, np.generic | np.ndarray)
+    if isinstance(value, deque | array | bytearray | types.MappingProxyType):
+        raise s.refuse("flatten/unsupported-expression", f"a captured {type(value).__name__} may change unseen",
+                       help="capture a tuple or a list")
     s.guards.contents(value)
     return static(value)
 
@@ -252,10 +258,12 @@ def _by_method(s: Specialiser, name: str, mirrored: str, a: Abstract, b: Abstrac
     if node is None:
         return None
     cls, other = class_of(a), class_of(b)
-    if cls is not None and other is not None and cls is not other and issubclass(other, cls) \
-            and method_of(b, mirrored) is not None:
+    overridden = method_of(b, mirrored) is not None and method_of(b, mirrored) is not method_of(a, mirrored)
+    if cls is not None and other is not None and cls is not other and issubclass(other, cls) and overridden:
         a, b, name, mirrored = b, a, mirrored, name
-    for owner, operand, method in ((a, b, name), (b, a, mirrored)):
+    arithmetic = mirrored.startswith("__r")
+    attempts = [(a, b, name)] if cls is other and cls is not None and arithmetic else [(a, b, name), (b, a, mirrored)]
+    for owner, operand, method in attempts:
         found = method_of(owner, method)
         if found is None:
             continue
@@ -299,9 +307,10 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CST
     if numeric_kind(a) is not None and numeric_kind(b) is not None or isinstance(a, Choice) or isinstance(b, Choice):
         return num.compare(s, opcode, a, b)
     mirror = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}.get(opcode, opcode)
-    if opcode == "ne" and method_of(a, "__ne__") is None and method_of(a, "__eq__") is not None:
+    defined = [name for value in (a, b) for name in ("__ne__", "__eq__") if method_of(value, name) is not None]
+    if opcode == "ne" and defined and "__ne__" not in defined:
         return num.negate(s, compare(s, "eq", a, b, node))
-    found = None if isinstance(a, Seq) else _by_method(s, f"__{opcode}__", f"__{mirror}__", a, b, node)
+    found = _by_method(s, f"__{opcode}__", f"__{mirror}__", a, b, node)
     if found is not None:
         return found
     if isinstance(a, ObjRef) or isinstance(b, ObjRef):
@@ -377,6 +386,10 @@ def _compare_objects(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node
             rows = [dict(containers.contents(s, ref, node)) for ref in (a, b)]
             left, right = (containers.make_tuple([row[n] for n in names]) for row in rows)
             return compare(s, opcode, left, right, node)
+    for value in (a, b):
+        if isinstance(value, Static) and not is_plain(value.value):
+            raise s.refuse("flatten/unsupported-expression", "a captured object is compared with one made in a lane",
+                           node)
     if opcode not in ("eq", "ne"):
         raise s.raised(TypeError, node)
     return Static((a is b) is (opcode == "eq"))
@@ -398,6 +411,11 @@ def _lexicographic(s: Specialiser, opcode: str, left: Sequence[Abstract], right:
 def construct(s: Specialiser, cls: type, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     """`cls(...)` for namedtuples, dataclasses (a generated __init__ has no file) and plain classes."""
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        for special in ("__iter__", "__getitem__", "__len__", "__bool__", "__contains__", "__new__"):
+            found = inspect.getattr_static(cls, special, None)
+            written = found.__func__ if isinstance(found, staticmethod) else found
+            if isinstance(written, types.FunctionType) and not written.__code__.co_filename.startswith("<"):
+                raise s.refuse("flatten/unsupported-expression", f"{cls.__name__} defines {special}", node)
         bound = calls.bind(s, inspect.signature(cls), arguments, node)
         return Seq(cls, tuple(bound[name] for name in cls._fields))
     made_by = inspect.getattr_static(cls, "__new__", object.__new__)
@@ -475,6 +493,8 @@ def class_of(value: Abstract) -> type | None:
             return dict
         case Text():
             return str
+        case Caught():
+            return value.cls
         case Closure():
             return types.FunctionType
     return None

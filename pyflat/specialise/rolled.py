@@ -333,6 +333,9 @@ def _shape_of(s: Specialiser, value: Abstract, name: str, node: Any) -> Any:
 def _join_kind(s: Specialiser, a: Any, b: Any, name: str, node: Any) -> Any:
     if a is None or a == b:
         return b
+    if {BOOL, INT} == {a, b}:
+        raise s.refuse("flatten/mixed-join", f"{name!r} is a bool in some iterations and an int in others", node,
+                       help="make it int(...) everywhere")
     numbers = [x for x in (a, b) if isinstance(x, Kind) or x == MIXED]
     if len(numbers) == 2:
         return join_kinds(a, b) if FLOAT not in numbers and MIXED not in numbers else MIXED

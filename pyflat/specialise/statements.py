@@ -13,7 +13,7 @@ import libcst as cst
 from pyflat.specialise import calls, containers, expressions, handlers, loops, objects, patterns, vectors
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.numbers import BINARY, describe, is_number_choice
-from pyflat.specialise.values import UNBOUND, Abstract, Choice, ListRef, Static, numeric_kind
+from pyflat.specialise.values import UNBOUND, Abstract, Caught, Choice, ListRef, Static, numeric_kind
 
 Statement = cst.BaseStatement | cst.BaseSmallStatement
 
@@ -232,6 +232,8 @@ def _raise(s: Specialiser, node: cst.Raise) -> None:
         raise s.raised(s.frame.handling[-1], node)
     if s.tries and raised is not None and _harmless(node.exc) and node.cause is None:
         cls = expressions.evaluate(s, raised)
+        if isinstance(cls, Caught):
+            raise s.raised(cls.cls, node)
         if isinstance(cls, Static) and isinstance(cls.value, type) and issubclass(cls.value, BaseException) \
                 and not isinstance(inspect.getattr_static(cls.value, "__init__", None), types.FunctionType):
             raise s.raised(cls.value, node)

@@ -112,6 +112,13 @@ class Text:
 
 
 @dataclass(eq=False, slots=True)
+class Caught:
+    """The exception that a handler has caught: its class is known, its arguments are not."""
+
+    cls: type[BaseException]
+
+
+@dataclass(eq=False, slots=True)
 class Choice:
     cond: Value
     then: Abstract
@@ -126,7 +133,8 @@ class _Unbound:
 UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef
-Abstract = Static | Value | Seq | Ref | Closure | Bound | Partial | Super | Lazy | Ranges | Text | Choice | _Unbound
+Abstract = (Static | Value | Seq | Ref | Closure | Bound | Partial | Super | Lazy | Ranges | Text | Caught | Choice
+            | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
 

@@ -13,10 +13,11 @@ import libcst as cst
 import numpy as np
 
 from pyflat.ir.build import const
-from pyflat.ir.types import FLOAT
+from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.specialise import containers
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
+from pyflat.specialise.merge import lane
 from pyflat.specialise.values import Abstract, Seq, Static, numeric_kind
 
 MAX_LENGTH = 256
@@ -40,8 +41,13 @@ def make(s: Specialiser, items: Sequence[Abstract], node: cst.CSTNode) -> Abstra
                        help="use nested lists or tuples")
     if len(items) > MAX_LENGTH:
         raise s.refuse("flatten/too-large", f"an array of {len(items)} lane values", node)
-    whole = [num.as_float(s, v) for v in items] if FLOAT in kinds else list(items)
-    return Seq(np.ndarray, tuple(whole))
+    if FLOAT in kinds:
+        whole: list[Abstract] = [num.as_float(s, v) for v in items]
+    elif kinds == {BOOL}:
+        whole = list(items)
+    else:
+        whole = [num.unary(s, "pos", v) for v in items]
+    return Seq(np.ndarray, tuple(s.mark_numpy(v) for v in whole))
 
 
 def elements(s: Specialiser, value: Abstract, node: cst.CSTNode) -> tuple[Abstract, ...]:
@@ -63,17 +69,28 @@ def zip_elements(
         raise s.fault("ValueError", "operands could not be broadcast together", node)
     rows = [[v if c is None else c[i if len(c) > 1 else 0] for v, c in zip(operands, columns, strict=True)]
             for i in range(size)]
-    return Seq(np.ndarray, tuple(use(*row) for row in rows))
+    return Seq(np.ndarray, tuple(s.mark_numpy(use(*row)) for row in rows))
 
 
 def operate(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """`a <op> b` where at least one is an array."""
     if opcode == "matmul":
-        return total(s, zip_elements(s, lambda x, y: num.binary(s, "mul", x, y), [a, b], node), node)
+        return dot(s, a, b, node)
     if opcode != "pow":
         return zip_elements(s, lambda x, y: num.binary(s, opcode, x, y), [a, b], node)
+    if not is_vector(b) and not isinstance(b, Static):
+        raise s.refuse("flatten/unsupported-expression", "an array to a power that differs from lane to lane", node)
     fixed = b.value if isinstance(b, Static) and isinstance(b.value, int | float) else None
     return zip_elements(s, lambda x, y: _power(s, x, y, fixed), [a, b], node)
+
+
+def dot(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """The products of ints; the order in which BLAS adds floats is not known."""
+    kinds = {numeric_kind(v) for side in (a, b) if is_vector(side) for v in elements(s, side, node)}
+    if FLOAT in kinds or not (is_vector(a) and is_vector(b)):
+        raise s.refuse("flatten/unsupported-expression", "a dot product of floats depends on the BLAS library", node,
+                       help="write sum(x * y for x, y in zip(a, b)), or (a * b).sum()")
+    return total(s, zip_elements(s, lambda x, y: num.binary(s, "mul", x, y), [a, b], node), node)
 
 
 def _power(s: Specialiser, x: Abstract, y: Abstract, fixed: Any) -> Abstract:
@@ -101,8 +118,9 @@ def total(s: Specialiser, vector: Abstract, node: cst.CSTNode) -> Abstract:
     if not items:
         return Static(0.0)
     if all(numeric_kind(v) is not FLOAT for v in items):
-        return _chain(s, items)
-    return _pairwise(s, items)
+        whole = [num.to_kind(s, lane(v), INT) if numeric_kind(v) is BOOL else v for v in items]
+        return s.mark_numpy(_chain(s, whole))
+    return s.mark_numpy(num.binary(s, "add", Static(0.0), _pairwise(s, items)))
 
 
 def _chain(s: Specialiser, items: Sequence[Abstract]) -> Abstract:

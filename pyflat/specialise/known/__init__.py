@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import math
 import numbers
@@ -14,6 +15,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
+from pyflat.ir.nodes import Fault
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from pyflat.ir.types import BOOL
 from pyflat.specialise import calls, containers, library, objects, vectors
@@ -34,8 +36,10 @@ from pyflat.specialise.values import Abstract, Bound, Choice, Static, numeric_ki
 _HEAP_TYPE = 1 << 9
 """The type flag of classes made by a class statement."""
 
-_IMPURE = {print, input, open, exec, eval, compile, breakpoint, globals, locals, vars, setattr, delattr, exit, quit,
-           __import__, iter, next, id, super, memoryview, bytearray}
+_IMPURE = {getattr(builtins, name, None) for name in (
+    "print", "input", "open", "exec", "eval", "compile", "breakpoint", "globals", "locals", "vars", "setattr",
+    "delattr", "exit", "quit", "__import__", "iter", "next", "id", "super", "memoryview", "bytearray")}
+"""Some of them are not there in IPython or under `python -S`."""
 _CHANGING = {"setitem", "delitem", "insort", "insort_left", "insort_right", "put", "copyto", "place", "putmask",
              "fill_diagonal", "put_along_axis", "save", "savez", "savetxt", "load", "loadtxt", "fromfile", "seterr",
              *(name for name in dir(operator) if name.startswith("i") and not name.startswith(("is", "in", "itemg")))}
@@ -129,6 +133,7 @@ def _split_call(s: Specialiser, fn: Any, arguments: calls.Arguments, position: i
 
 def _warn(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     """A warning is an effect that the replay can have: the lane runs through the original, which warns."""
+    s.doubtful = s.doubtful or Fault("Warning", "the function warns in every lane", s.span(node))
     raise s.fault("Warning", "the original warns here", node)
 
 

@@ -209,7 +209,6 @@ def np_sum(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abs
 
 
 def np_dot(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    """The products added in pairwise order: within the accuracy of NumPy's functions, not its bits (BLAS)."""
     a, b = only(s, arguments, node, 2, 2)
     if not (vectors.is_vector(a) or vectors.is_vector(b)):
         return num.binary(s, "mul", a, b)

@@ -12,8 +12,6 @@ GEN = (v for v in (1.0, 2.0))
 DQ = collections.deque([1.0])
 
 
-def case_dq(x: float):
-    return DQ[0] + x
 
 
 def case_local_np2(x: float):
