@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import colorsys
 import dataclasses
 import functools
 import inspect
@@ -910,6 +911,6 @@ def test_a_long_loop_that_lanes_leave_stays_a_loop() -> None:
 def test_builtins_that_a_shell_takes_away_are_not_needed() -> None:
     """IPython and `python -S` have no exit and quit."""
     code = ("import builtins; [delattr(builtins, n) for n in ('exit', 'quit') if hasattr(builtins, n)]; "
-            "import colorsys, pyflat; print(pyflat.twin(colorsys.rgb_to_yiq)(0.5, 0.5, 0.5)[0])")
+            "import colorsys, pyflat; print(repr(pyflat.twin(colorsys.rgb_to_yiq)(0.5, 0.5, 0.5)[0]))")
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert run.stdout.strip() == "0.5", run.stderr
+    assert run.stdout.strip() == repr(colorsys.rgb_to_yiq(0.5, 0.5, 0.5)[0]), run.stderr
