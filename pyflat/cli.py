@@ -221,7 +221,7 @@ def commands() -> None:
 @commands.command()
 @click.argument("spec")
 @click.option("--stage", type=click.Choice(STAGES), help="What is before the twin, or its test for faults.")
-@click.option("--target", type=click.Choice(["numpy", "numba"]), help="Text that runs as it is; default: neutral.")
+@click.option("--target", type=click.Choice(["numpy", "numba", "dataflow"]), help="Runnable text, or the graph.")
 @click.option("--diff", is_flag=True, help="The original beside the twin (a unified diff in a pipe).")
 @click.option("--kinds", metavar="f8,i8,b", help="Kinds of the arguments; default: annotations, defaults, float.")
 @click.option("--static", multiple=True, metavar="NAME[=VALUE]", help="An argument that specialises; may be repeated.")
@@ -238,7 +238,7 @@ def commands() -> None:
 def show(
     spec: str,
     stage: Stage | None,
-    target: Literal["numpy", "numba"] | None,
+    target: Literal["numpy", "numba", "dataflow"] | None,
     diff: bool,
     kinds: str | None,
     **options: Any,
