@@ -12,7 +12,9 @@ import linecache
 import textwrap
 import threading
 import types
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
@@ -136,8 +138,8 @@ def _parse(code: types.CodeType, text: str, indent: int, first_line: int) -> Cap
         module = cst.parse_module(f"(\n{text}\n)\n" if is_lambda else text)
     except cst.ParserSyntaxError as error:
         raise refuse("flatten/source-missing", f"the source of {code.co_name} does not parse", _place(code)) from error
-    wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
-    positions = wrapper.resolve(PositionProvider)
+    # `resolve` of the wrapper would walk the tree once more, for batched providers that there are none of.
+    positions = cast(Mapping[cst.CSTNode, CodeRange], PositionProvider()._gen(MetadataWrapper(module, True)))
     tree = _find(module, is_lambda)
     if tree is None or (isinstance(tree, cst.FunctionDef) and tree.name.value != code.co_name):
         raise refuse("flatten/source-missing", f"the file no longer has {code.co_name} at this line", _place(code),

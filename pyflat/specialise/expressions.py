@@ -125,6 +125,11 @@ def load_global(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | Non
 
 # --- literals
 def _literal(s: Specialiser, node: Any) -> Abstract:
+    match node:  # `evaluated_value` compiles each literal
+        case cst.Integer():
+            return Static(int(node.value, 0))
+        case cst.Float():
+            return Static(float(node.value))
     return Static(node.evaluated_value)
 
 
