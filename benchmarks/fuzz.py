@@ -1,8 +1,9 @@
 """Long runs of the random program generator: `python -m benchmarks.fuzz --programs 20000`.
 
-Each program is compared with its original at every stage of the flattener and on the NumPy engine; every
-`--numba-every`-th program also on numba. Failing programs are made small and printed. The exit status is 1 when
-a difference was found, or when more than a tenth of the programs was refused.
+Each program is compared with its original on the NumPy engine; every `--numba-every`-th program also on numba, and
+every `--stages-every`-th also at each stage of the flattener, in the interpreter (which takes longer than the rest
+together). Failing programs are made small and printed. The exit status is 1 when a difference was found, or when more
+than a tenth of the programs was refused.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import collections
 import multiprocessing
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tests.generator import Failure, Outcome, Program, check_program, generate
@@ -21,19 +22,32 @@ from tests.generator.shrink import shrink
 REFUSED_SHARE = 0.10
 
 
+@dataclass(frozen=True)
+class Task:
+    """What is done with one program."""
+
+    seed: int
+    numba: bool
+    stages: bool
+
+
 @dataclass
 class Totals:
     """Counts over all programs of a run."""
 
     programs: int = 0
+    numba: int = 0
+    staged: int = 0
     lanes: int = 0
     raising: int = 0
     false_suspects: int = 0
     failures: int = 0
     refusals: collections.Counter[str] = field(default_factory=collections.Counter)
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, task: Task, outcome: Outcome) -> None:
         self.programs += 1
+        self.numba += task.numba and not outcome.refusal
+        self.staged += task.stages
         self.lanes += outcome.lanes
         self.raising += outcome.raising
         self.false_suspects += outcome.false_suspects
@@ -49,23 +63,21 @@ class Totals:
         refused = ", ".join(f"{code} {n}" for code, n in self.refusals.most_common())
         lanes = max(1, self.lanes)
         return (
-            f"{self.programs:,} programs, {self.lanes:,} lanes in {seconds:.0f} s "
-            f"({self.programs / max(seconds, 1e-9):.1f}/s); "
+            f"{self.programs:,} programs ({self.numba:,} on numba, {self.staged:,} at every stage), "
+            f"{self.lanes:,} lanes in {seconds:.0f} s ({self.programs / max(seconds, 1e-9):.1f}/s); "
             f"refused {self.refused} ({self.refused / max(1, self.programs):.1%}{': ' + refused if refused else ''}); "
             f"raising lanes {self.raising / lanes:.1%}; suspected without need {self.false_suspects / lanes:.2%}; "
             f"failures {self.failures}"
         )
 
 
-def _check(task: tuple[int, bool]) -> tuple[int, bool, Outcome]:
-    seed, numba = task
-    return seed, numba, check_program(generate(seed), numba=numba)
+def _check(task: Task) -> tuple[Task, Outcome]:
+    return task, check_program(generate(task.seed), numba=task.numba, stages=task.stages)
 
 
-def outcomes(seeds: range, numba_every: int, processes: int) -> Iterator[tuple[int, bool, Outcome]]:
-    """Outcomes of the seeds in any order, from `processes` worker processes (1: in this process)."""
-    tasks = ((seed, bool(numba_every) and seed % numba_every == 0) for seed in seeds)
-    if processes == 1:
+def outcomes(tasks: Iterable[Task], processes: int) -> Iterator[tuple[Task, Outcome]]:
+    """Outcomes in any order, from `processes` worker processes (0: in this process)."""
+    if processes == 0:
         yield from map(_check, tasks)
         return
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
@@ -78,12 +90,16 @@ def describe(program: Program, failure: Failure) -> str:
     return f"seed {program.seed}, kinds {program.kinds}: {failure}\n--- program\n{program.source}---"
 
 
-def _print_failure(seed: int, numba: bool, outcome: Outcome, seconds: float) -> None:
-    program, failure = generate(seed), outcome.failures[0]
-    print(f"\nFAILURE seed {seed}: {failure}", flush=True)
+def _print_failure(task: Task, outcome: Outcome, seconds: float) -> None:
+    program, failure = generate(task.seed), outcome.failures[0]
+    print(f"\nFAILURE seed {task.seed}: {failure}", flush=True)
     if seconds:
-        smaller, still = shrink(program, failure, numba=numba and failure.stage == "numba", seconds=seconds)
+        smaller, still = shrink(program, failure, numba=task.numba and failure.stage == "numba", seconds=seconds)
         print(describe(smaller, still), flush=True)
+
+
+def _every(count: int, seed: int) -> bool:
+    return bool(count) and seed % count == 0
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -91,19 +107,21 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--programs", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--numba-every", type=int, default=10, help="0: never")
+    parser.add_argument("--stages-every", type=int, default=8, help="0: never")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--stop-after", type=int, default=10, help="stop after so many failing programs")
     parser.add_argument("--shrink", type=float, default=30.0, help="seconds to make a failing program small; 0: do not")
     parser.add_argument("--refusals", action="store_true", help="print every refusal")
     options = parser.parse_args(argv)
     totals, start, shown = Totals(), time.monotonic(), time.monotonic()
-    seeds = range(options.seed, options.seed + options.programs)
-    for seed, numba, outcome in outcomes(seeds, options.numba_every, options.processes):
+    tasks = (Task(seed, _every(options.numba_every, seed), _every(options.stages_every, seed))
+             for seed in range(options.seed, options.seed + options.programs))
+    for task, outcome in outcomes(tasks, options.processes):
         if options.refusals and outcome.refusal:
-            print(f"\nrefused, seed {seed}: {outcome.refusal_text}", flush=True)
-        totals.add(outcome)
+            print(f"\nrefused, seed {task.seed}: {outcome.refusal_text}", flush=True)
+        totals.add(task, outcome)
         if outcome.failures:
-            _print_failure(seed, numba, outcome, options.shrink)
+            _print_failure(task, outcome, options.shrink)
             if totals.failures >= options.stop_after:
                 break
         if time.monotonic() - shown > 30:

@@ -88,7 +88,7 @@ def hunt(bug: Bug, programs: int) -> str | None:
             shutil.copytree(ROOT / name, Path(folder) / name, ignore=shutil.ignore_patterns("__pycache__"))
         plant(bug, Path(folder) / "pyflat")
         command = [sys.executable, "-m", "benchmarks.fuzz", "--programs", str(programs), "--numba-every", "0",
-                   "--stop-after", "1000", "--shrink", "0", "--processes", "1"]
+                   "--stop-after", "1000", "--shrink", "0", "--processes", "0"]
         with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as fuzzer:
             assert fuzzer.stdout is not None
             try:
