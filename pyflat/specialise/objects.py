@@ -207,7 +207,7 @@ def method_of(owner: Abstract, name: str) -> types.FunctionType | None:
     match owner:
         case ObjRef() | Seq():
             found = inspect.getattr_static(owner.cls, name, None)
-        case Static() if not is_plain(owner.value):
+        case Static() if not is_plain(owner.value) or hasattr(type(owner.value), "_fields"):
             found = inspect.getattr_static(type(owner.value), name, None)
         case _:
             return None
