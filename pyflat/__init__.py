@@ -52,9 +52,15 @@ _HOME = {
 }
 
 
+_MODULES = ("backend", "dataflow", "survey", "testing", "vec")
+"""Public modules: `import pyflat` makes them reachable as attributes, and loads them at first use."""
+
+
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
+    if name in _MODULES:
+        return import_module(f"pyflat.{name}")
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'pyflat' has no attribute {name!r}", name=name)
@@ -64,4 +70,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -6,6 +6,8 @@ What an argument becomes (the shape of a parameter, see `pyflat.ir.shape`):
     a tuple, namedtuple or dataclass                                 a Record of its items, by the same rules
     a list that contains arrays or NumPy scalars                     a Record; other lists of numbers are a TypeError,
                                                                      because [1.0, 2.0] may mean two lanes or one pair
+    a dict with strings for keys that contains arrays or NumPy       a Record
+    scalars
     a string, None, enum, function, class, module, other object      static: Fixed(object)
     a parameter named in static=, self of a bound method, an
     argument of a functools.partial, a default that is not passed    static
@@ -90,11 +92,13 @@ class _Reader:
             return Leaf(kind)
         if isinstance(value, list) and not _is_record(value, name):
             return Fixed(value)
+        if type(value) is dict and not any(isinstance(v, np.generic) or _contains_array(v) for v in value.values()):
+            return Fixed(_static(value, name))
         parts = record_of(value)
         if parts is None or (dataclasses.is_dataclass(parts[0]) and not _is_plain_dataclass(parts[0])):
             return Fixed(_static(value, name))
         cls, names, items = parts
-        labels = [f"{name}.{n}" for n in names] or [f"{name}[{i}]" for i in range(len(items))]
+        labels = [f"{name}[{n!r}]" if cls is dict else f"{name}.{n}" for n in names] or [f"{name}[{i}]" for i in range(len(items))]
         shapes = tuple(self.shape(item, label) for item, label in zip(items, labels, strict=True))
         return Record(cls, names, shapes)
 

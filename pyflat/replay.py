@@ -224,6 +224,9 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
             if type(value) is not shape.cls:
                 raise LaneError(f"the function returned {value!r} here, and a {shape.cls.__name__} in other lanes")
             parts = _parts(value, shape.names)
+            if shape.cls is dict and tuple(value) != shape.names:
+                raise LaneError(f"the function returned a dict with the keys {', '.join(map(repr, value))} here, and with "
+                                f"{', '.join(map(repr, shape.names))} in other lanes")
             if len(parts) != len(shape.items):
                 raise LaneError(f"the function returned {len(parts)} values here and {len(shape.items)} in other lanes")
             for part, item in zip(parts, shape.items, strict=True):
@@ -231,6 +234,8 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
 
 
 def _parts(value: Any, names: Sequence[str]) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
     return [getattr(value, name) for name in names] if names else list(value)
 
 

@@ -52,7 +52,7 @@ def _bits(x: float) -> bytes:
 def same_bits(a: object, b: object) -> bool:
     """Whether two results are the same value of the same kind, bit for bit.
 
-    Numbers, NumPy scalars, arrays and (nested) tuples, lists and dataclass-free containers of them. nan equals nan,
+    Numbers, NumPy scalars, arrays and (nested) tuples, lists and dicts of them. nan equals nan,
     0.0 is not -0.0, and True, 1 and 1.0 are three different values.
     """
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
@@ -65,6 +65,8 @@ def same_bits(a: object, b: object) -> bool:
         return _bits(a) == _bits(b)
     if isinstance(a, tuple | list) and isinstance(b, tuple | list):
         return type(a) is type(b) and len(a) == len(b) and all(map(same_bits, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and all(map(same_bits, a.values(), b.values()))
     return type(a) is type(b) and bool(a == b)
 
 
@@ -87,6 +89,8 @@ def in_kind(value: object, like: object) -> object:
     if isinstance(value, tuple | list) and isinstance(like, tuple | list) and len(value) == len(like):
         items = [in_kind(v, w) for v, w in zip(value, like, strict=True)]
         return type(value)(items) if type(value) in (tuple, list) else type(value)._make(items)  # type: ignore[union-attr]
+    if isinstance(value, dict) and isinstance(like, dict) and list(value) == list(like):
+        return {key: in_kind(v, like[key]) for key, v in value.items()}
     if isinstance(like, float) and isinstance(value, int) and abs(value) < 2**1023 and float(value) == value:
         return float(value)
     if isinstance(value, bool) and isinstance(like, int):
@@ -370,6 +374,8 @@ def lane_of(result: Any, lane: int, n: int) -> Any:
     if isinstance(result, tuple | list):
         items = [lane_of(item, lane, n) for item in result]
         return type(result)._make(items) if hasattr(result, "_make") else type(result)(items)
+    if isinstance(result, dict):
+        return {key: lane_of(item, lane, n) for key, item in result.items()}
     return result.item() if isinstance(result, np.generic) else result
 
 
@@ -378,6 +384,8 @@ def _close(a: object, b: object, ulps: int) -> bool:
         return True
     if isinstance(a, tuple | list) and isinstance(b, tuple | list) and len(a) == len(b):
         return all(_close(x, y, ulps) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict) and isinstance(b, dict) and list(a) == list(b):
+        return all(_close(x, b[key], ulps) for key, x in a.items())
     if not (ulps and isinstance(a, float) and isinstance(b, float)):
         return False
     return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= ulps * max(math.ulp(a), math.ulp(b))

@@ -2,7 +2,7 @@
 
     Leaf(FLOAT)                                  one lane value
     Fixed("exact")                               the same Python object in every lane
-    Record(tuple, (), (Leaf(INT), Leaf(FLOAT)))  a tuple of two; namedtuples, dataclasses and lists likewise
+    Record(tuple, (), (Leaf(INT), Leaf(FLOAT)))  a tuple of two; namedtuples, dataclasses, lists and dicts likewise
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A tuple, list, namedtuple or dataclass; `names` are the field names of the latter two."""
+    """A tuple, list, namedtuple, dataclass or dict; `names` are the field names, or a dict's keys, which are strings."""
 
     cls: type
     names: tuple[str, ...]
@@ -56,8 +56,11 @@ def leaves(shape: Shape) -> Iterator[Leaf]:
 
 
 def record_of(value: object) -> tuple[type, tuple[str, ...], tuple[Any, ...]] | None:
-    """Class, field names and items of a tuple, list, namedtuple or dataclass instance, else None."""
+    """Class, names and items of a tuple, list, namedtuple, dataclass instance or dict with strings for keys, else
+    None."""
     cls = type(value)
+    if cls is dict and all(type(key) is str for key in value):  # type: ignore[attr-defined]
+        return cls, tuple(value), tuple(value.values())  # type: ignore[arg-type, attr-defined]
     if cls in (tuple, list):
         return cls, (), tuple(value)  # type: ignore[arg-type]
     if isinstance(value, tuple) and hasattr(cls, "_fields"):
@@ -82,6 +85,8 @@ def rebuild(shape: Shape, values: Iterator[Any]) -> Any:
 def make_record(cls: type, names: Sequence[str], items: Sequence[Any]) -> Any:
     if cls in (tuple, list):
         return cls(items)
+    if cls is dict:
+        return dict(zip(names, items, strict=True))
     if issubclass(cls, tuple):
         return cls._make(items)  # type: ignore[attr-defined]
     made = object.__new__(cls)  # its fields are final: __init__ and __post_init__ have run in the lanes

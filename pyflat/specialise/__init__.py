@@ -129,7 +129,7 @@ def _argument(s: Specialiser, shape: Shape, name: str, params: list[Param], keyw
             return static(shape.value)
         case Record():
             items = tuple(_argument(s, item, _part_name(name, shape, i), params) for i, item in enumerate(shape.items))
-            if keywords:
+            if keywords or shape.cls is dict:
                 return containers.new_dict(s, dict(zip(shape.names, items, strict=True)))
             if shape.cls is list:
                 return containers.new_list(s, items)

@@ -23,6 +23,7 @@ from pyflat.specialise.values import (
     UNBOUND,
     Abstract,
     Choice,
+    DictRef,
     ListRef,
     ObjRef,
     Seq,
@@ -67,6 +68,11 @@ def _parts(value: Abstract, state: State) -> _Parts | None:
             return _Parts(value.cls, tuple(getattr(value.cls, "_fields", ())), value.items)
         case ListRef():
             return _Parts(list, (), state.heap[value])
+        case DictRef():
+            keys = tuple(k for k, _ in state.heap[value])
+            return _Parts(dict, keys, tuple(v for _, v in state.heap[value]))
+        case Static() if type(value.value) is dict and value.value:
+            return _Parts(dict, tuple(value.value), tuple(map(Static, value.value.values())))
         case ObjRef():
             names = tuple(k for k, _ in state.heap[value])
             return _Parts(value.cls, names, tuple(v for _, v in state.heap[value]))
@@ -96,15 +102,28 @@ def _shape(s: Specialiser, values: Sequence[tuple[Abstract, State]]) -> Shape:
 
 def _record(s: Specialiser, records: list[tuple[_Parts, State]]) -> Shape:
     first = records[0][0]
-    alike = [(p, state) for p, state in records if _fits(p, first.cls, len(first.items))]
+    _check_keys(s, [p for p, _ in records])
+    alike = [(p, state) for p, state in records if _fits(p, first.cls, first.names, len(first.items))]
     if any(len(p.items) != len(first.items) for p, _ in records):
         raise s.refuse("flatten/result-kind", "the function returns tuples of different lengths")
     items = tuple(_shape(s, [(p.items[i], state) for p, state in alike]) for i in range(len(first.items)))
     return Record(first.cls, first.names, items)
 
 
-def _fits(parts: _Parts, cls: type, size: int) -> bool:
-    return parts.cls is cls and len(parts.items) == size
+def _check_keys(s: Specialiser, records: Sequence[_Parts]) -> None:
+    """A dict of arrays has the same keys in all lanes, and they are strings."""
+    dicts = [p.names for p in records if p.cls is dict]
+    for keys in dicts:
+        if any(type(key) is not str for key in keys):
+            raise s.refuse("flatten/result-kind", "the function returns a dict whose keys are not strings",
+                           help="return a tuple, a namedtuple or a dict with strings for keys")
+        if keys != dicts[0]:
+            raise s.refuse("flatten/result-kind", "the function returns dicts with different keys on different paths",
+                           help="give all of them the same keys, in the same order")
+
+
+def _fits(parts: _Parts, cls: type, names: tuple[str, ...], size: int) -> bool:
+    return parts.cls is cls and len(parts.items) == size and (cls is not dict or parts.names == names)
 
 
 def _leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
@@ -128,7 +147,7 @@ def _leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Shap
                 _wrong(way, where, value, shape, out)
         case Record():
             parts = _parts(value, way.state)
-            if parts is None or not _fits(parts, shape.cls, len(shape.items)):
+            if parts is None or not _fits(parts, shape.cls, shape.names, len(shape.items)):
                 _wrong(way, where, value, shape, out)
                 return
             for item, inner in zip(parts.items, shape.items, strict=True):

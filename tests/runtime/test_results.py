@@ -62,3 +62,37 @@ def test_results_are_fresh_arrays():
 
 def test_no_lanes_at_all():
     assert pyflat.twin(f.power, static=("x", "n"))(2.0, 3) == 8.0
+
+
+def test_dict_results_keep_keys_and_nesting():
+    def parts(x):
+        out = {"whole": x // 1, "low": x < 1}
+        out["inner"] = {"inverse": 1 / x} if x > 2 else {"inverse": 0}
+        return out
+
+    xs = np.array([0.5, 1.5, 4.0])
+    got = pyflat.twin(parts)(xs)
+    assert list(got) == ["whole", "low", "inner"]
+    assert got["low"].tolist() == [True, False, False]
+    assert got["inner"]["inverse"].tolist() == [0.0, 0.0, 0.25]
+    assert pyflat.twin(parts)(4.0) == parts(4.0)
+    with pytest.raises(ZeroDivisionError, match="division by zero"):
+        pyflat.twin(lambda x: {"a": 1 / x})(np.array([1.0, 0.0]))
+
+
+def test_dict_results_need_the_same_keys_on_all_paths():
+    def uneven(x):
+        return {"a": x} if x > 0 else {"b": x}
+
+    with pytest.raises(pyflat.FlattenError, match="different keys"):
+        pyflat.twin(uneven)(np.array([1.0]))
+    with pytest.raises(pyflat.FlattenError, match="keys are not strings"):
+        pyflat.twin(lambda x: {1: x})(np.array([1.0]))
+
+
+def test_dict_of_arrays_as_an_argument():
+    def energy(p, v):
+        return p["m"] * v**2 / 2 + len(p)
+
+    assert pyflat.twin(energy)({"m": np.array([1.0, 2.0])}, 2.0).tolist() == [3.0, 5.0]
+    assert pyflat.twin(energy)({"m": 3.0}, np.array([1.0, 2.0])).tolist() == [2.5, 7.0]

@@ -327,7 +327,7 @@ def _leaf_texts(variable: str, text: str, shape: Shape, keywords: bool = False) 
         case Record():
             for index, item in enumerate(shape.items):
                 name = shape.names[index] if shape.names else ""
-                step = f"[{name!r}]" if keywords else f".{name}" if name else f"[{index}]"
+                step = f"[{name!r}]" if keywords or shape.cls is dict else f".{name}" if name else f"[{index}]"
                 yield from _leaf_texts(variable, text + step, item)
         case Fixed():
             pass

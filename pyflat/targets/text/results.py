@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from keyword import iskeyword
 from typing import Any
 
 import libcst as cst
@@ -58,6 +59,11 @@ class Results:
             return Call("", items)
         if shape.cls is list:
             return Call("list", [Call("", items)])
+        if shape.cls is dict and not all(name.isidentifier() and not iskeyword(name) for name in shape.names):
+            pairs = [Call("", [Word(repr(name)), item]) for name, item in zip(shape.names, items, strict=True)]
+            return Call("dict", [Call("", pairs)])
+        if shape.cls is dict:
+            return Call("dict", items, shape.names)
         return Call(self._named(shape.cls.__name__, shape.cls), items, shape.names)
 
     def _named(self, name: str, value: Any) -> str:
