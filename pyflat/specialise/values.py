@@ -2,6 +2,7 @@
 
     Static      any Python object known while flattening
     Value       an IR value: one number per lane (bool, int64 or float64)
+    Complex     a complex number: two abstract floats
     Seq         a tuple or namedtuple of abstract values
     ListRef, DictRef, ObjRef   objects with identity; their contents live on the abstract heap
     Closure     a function defined inside the flattened one
@@ -33,6 +34,14 @@ if TYPE_CHECKING:
 @dataclass(eq=False, slots=True)
 class Static:
     value: Any
+
+
+@dataclass(eq=False, slots=True)
+class Complex:
+    """Each part is a lane of kind float, or a known float."""
+
+    real: Abstract
+    imag: Abstract
 
 
 @dataclass(eq=False, slots=True)
@@ -133,8 +142,8 @@ class _Unbound:
 UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef
-Abstract = (Static | Value | Seq | Ref | Closure | Bound | Partial | Super | Lazy | Ranges | Text | Caught | Choice
-            | _Unbound)
+Abstract = (Static | Value | Complex | Seq | Ref | Closure | Bound | Partial | Super | Lazy | Ranges | Text | Caught
+            | Choice | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
 
@@ -154,6 +163,15 @@ _BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or"
 _OPERATORS = tuple(f"__{name}__" for name in (
     *_BINARY, *("r" + name for name in _BINARY), *["neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge"],
     *["float", "int", "bool", "round", "floor", "ceil", "trunc", "index"]))
+
+
+def complex_parts(value: Abstract | None) -> Complex | None:
+    """A complex number, lanes or known, as its parts; None for everything else."""
+    if isinstance(value, Complex):
+        return value
+    if isinstance(value, Static) and type(value.value) is complex:
+        return Complex(Static(value.value.real), Static(value.value.imag))
+    return None
 
 
 def plain_number(value: Abstract, *, numpy: bool = True) -> Abstract:
