@@ -98,7 +98,8 @@ class _Reader:
         if parts is None or (dataclasses.is_dataclass(parts[0]) and not _is_plain_dataclass(parts[0])):
             return Fixed(_static(value, name))
         cls, names, items = parts
-        labels = [f"{name}[{n!r}]" if cls is dict else f"{name}.{n}" for n in names] or [f"{name}[{i}]" for i in range(len(items))]
+        labels = [f"{name}[{n!r}]" if cls is dict else f"{name}.{n}" for n in names]
+        labels = labels or [f"{name}[{i}]" for i in range(len(items))]
         shapes = tuple(self.shape(item, label) for item, label in zip(items, labels, strict=True))
         return Record(cls, names, shapes)
 
@@ -197,5 +198,5 @@ def _static(value: Any, name: str) -> Any:
                         f"or pass it as a constant with static={name!r}")
     if _contains_array(value):
         raise TypeError(f"argument {name!r} is a {shown} with arrays in it: pass the arrays as arguments of their own, "
-                        f"or in a tuple, namedtuple or dataclass without __post_init__")
+                        f"or in a tuple, namedtuple, dict or dataclass without __post_init__")
     return value

@@ -33,7 +33,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A tuple, list, namedtuple, dataclass or dict; `names` are the field names, or a dict's keys, which are strings."""
+    """A tuple, list, namedtuple, dataclass or dict; `names`: the fields, or a dict's keys, which are strings."""
 
     cls: type
     names: tuple[str, ...]
