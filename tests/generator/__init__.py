@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.generator.differential import Failure, Outcome, check_program
+from tests.generator.differential import check_program
+from tests.generator.outcomes import Failure, Outcome
 from tests.generator.program import Program, generate, generate_with
 
 if TYPE_CHECKING:

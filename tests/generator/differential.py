@@ -1,13 +1,11 @@
 """The oracle: the original against the interpreter at every stage, and against the twins.
 
-For each lane the original runs on Python scalars. Structured forms must return the same value or fault; forms with
-faults in them must be suspect wherever the original raises and right wherever they are not suspect. The twins
-must give every returned value, and raise what the original raises in the lowest failing lane.
+For each lane the original runs on Python scalars. The stages are compared in `stages.py`; the twins must give every
+returned value, and raise what the original raises in the lowest failing lane.
 """
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import itertools
 import linecache
@@ -17,7 +15,6 @@ import tempfile
 import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,15 +23,13 @@ import numpy as np
 import pyflat
 from pyflat.compiled import compilations
 from pyflat.errors import FlattenError
-from pyflat.ir.interp import LaneFault, run
-from pyflat.ir.nodes import Block, Function, walk
-from pyflat.ir.shape import Leaf, Record, Shape, rebuild
-from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN
+from pyflat.ir.shape import Shape
 from pyflat.testing import in_kind, lane_of, same_bits
 from tests.generator.lanes import Lane, lanes_for
+from tests.generator.outcomes import Expected, Failure, Outcome, Raised, Returned, observe, outside
 from tests.generator.program import Program
+from tests.generator.stages import arguments_of, check_stages
 
-KINDS = {"f": FLOAT, "i": INT, "b": BOOL}
 DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
 Target = Literal["numpy", "numba"]
 _numbers = itertools.count()
@@ -42,53 +37,6 @@ _numbers = itertools.count()
 
 class Slow(BaseException):
     """A check took longer than its limit."""
-
-
-@dataclass(frozen=True)
-class Failure:
-    """One difference. `stage` is "structured", the name of a pass, "fused", or a target."""
-
-    stage: str
-    what: str
-    lane: Lane | None = None
-    expected: str = ""
-    got: str = ""
-
-    def __str__(self) -> str:
-        place = f" for inputs {self.lane!r}" if self.lane is not None else ""
-        return f"[{self.stage}] {self.what}{place}\n    original: {self.expected}\n    pyflat:   {self.got}"
-
-
-@dataclass
-class Outcome:
-    """What checking one program gave; `refusal` is the code of a FlattenError."""
-
-    refusal: str = ""
-    refusal_text: str = ""
-    failures: list[Failure] = field(default_factory=list)
-    lanes: int = 0
-    raising: int = 0
-    false_suspects: int = 0
-
-
-@dataclass(frozen=True)
-class Returned:
-    value: Any
-
-    def __str__(self) -> str:
-        return f"returns {self.value!r}"
-
-
-@dataclass(frozen=True)
-class Raised:
-    error: type[BaseException]
-    message: str
-
-    def __str__(self) -> str:
-        return f"raises {self.error.__name__}: {self.message}"
-
-
-Expected = Returned | Raised
 
 
 @contextlib.contextmanager
@@ -129,26 +77,6 @@ def time_limit(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
-
-
-def observe(fn: Callable[..., Any], args: Sequence[Any]) -> Expected:
-    """What a call does: any exception is an answer here."""
-    try:
-        return Returned(fn(*args))
-    except Exception as error:  # noqa: BLE001 - the exception is what is compared
-        return Raised(type(error), str(error))
-
-
-def outside(value: Any, shape: Shape) -> bool:
-    """Whether Python's value exists but no lane holds it: None, a complex number, an int too large for its leaf."""
-    if isinstance(value, tuple | list):
-        items = shape.items if isinstance(shape, Record) else (shape,) * len(value)
-        return any(map(outside, value, items))
-    real = isinstance(shape, Leaf) and shape.kind is FLOAT
-    if isinstance(value, int) and not real and not INT_MIN <= value <= INT_MAX:
-        return True
-    inexact = isinstance(value, int) and (abs(value) >= 2**1024 or float(value) != value)
-    return value is None or isinstance(value, complex) or (inexact and real)
 
 
 def check_program(
@@ -198,11 +126,6 @@ def _check(
             outcome.failures += check_twin(fn, program, rows, expected, shape, target)
 
 
-def arguments_of(fn: Callable[..., Any], program: Program) -> dict[str, Shape]:
-    names = fn.__code__.co_varnames[: fn.__code__.co_argcount]
-    return {name: Leaf(KINDS[kind]) for name, kind in zip(names, program.kinds, strict=True)}
-
-
 def shape_of(fn: Any, program: Program) -> Shape:
     """The shape of the result; what is built for it is what the twin will run. Raises FlattenError."""
     twin = _twin(fn, "numpy")
@@ -211,99 +134,6 @@ def shape_of(fn: Any, program: Program) -> Shape:
 
 def _twin(fn: Callable[..., Any], target: Target) -> Any:
     return pyflat.twin(fn).with_options(target=target, math="libm")
-
-
-# --- the interpreter at every stage
-
-
-def check_stages(
-    fn: Callable[..., Any], program: Program, rows: list[Lane], expected: list[Expected], outcome: Outcome, deep: int
-) -> Shape:
-    """Run every stage in the interpreter; gives the shape of the result."""
-    from pyflat.ir.validate import validate
-    from pyflat.passes.gather_suspects import drop_faults, gather_suspects
-    from pyflat.passes.pipeline import flatten_ir
-    from pyflat.specialise import specialise
-
-    spec = specialise(fn, arguments_of(fn, program))
-    validate(spec.function)
-    result: Shape = spec.result
-    stages: list[tuple[str, Function, bool]] = [("structured", spec.function, False)]
-
-    def record(name: str, function: Function) -> None:
-        validate(function)
-        if function is not stages[-1][1]:
-            stages.append((name, function, False))
-
-    flat = flatten_ir(spec.function, on_pass=record)
-    strict = [_stops(spec.function, row) for row in rows]
-    fused = gather_suspects(flat)
-    validate(fused)
-    stages.append(("gather_suspects", fused, True))
-    values = drop_faults(flat)
-    validate(values)
-    blocks = [item for item in walk(values.body) if isinstance(item, Block)]
-    if any(op.opcode == "fault" for block in blocks for op in block.ops):
-        outcome.failures.append(Failure("drop_faults", "a fault operation is left"))
-    for position, (name, function, suspects) in enumerate(stages):
-        outer = position in (0, len(stages) - 1)
-        for row, want in zip(rows if outer else rows[:deep], expected, strict=False):
-            failure = _compare_stage(name, function, result, row, want, suspects, "try:" in program.source)
-            if failure is not None:
-                outcome.failures.append(failure)
-                return result
-    for row, stopped in zip(rows, strict, strict=True):
-        full = run(fused, row)
-        outcome.false_suspects += bool(full.values[-1]) and not stopped
-        if full.suspect or full.values[-1]:
-            continue  # the values slice means nothing in this lane: its loops need not even end
-        if not all(map(same_bits, run(values, row).values, full.values)):
-            outcome.failures.append(Failure("drop_faults", "the values slice differs from the fused form", row))
-            break
-    return result
-
-
-def _stops(function: Function, row: Lane) -> bool:
-    """Whether the strict form stops in this lane: the fault that the flat forms must see, and need no other."""
-    try:
-        run(function, row)
-    except LaneFault:
-        return True
-    return False
-
-
-def _compare_stage(
-    name: str, function: Function, shape: Shape, row: Lane, want: Expected, suspects: bool, handled: bool
-) -> Failure | None:
-    try:
-        result = run(function, row)
-    except LaneFault as error:
-        return _compare_fault(name, row, want, shape, error, handled)
-    values = result.values[:-1] if suspects else result.values
-    suspect = result.values[-1] if suspects else result.suspect
-    if suspect:
-        return None
-    got = rebuild(shape, iter(values))
-    if isinstance(want, Returned) and not outside(want.value, shape) and same_bits(in_kind(want.value, got), got):
-        return None
-    what = "a lane that raises is not a fault" if isinstance(want, Raised) else "the value differs"
-    return Failure(name, what, row, str(want), f"returns {got!r}")
-
-
-def _compare_fault(
-    name: str, row: Lane, want: Expected, shape: Shape, error: LaneFault, handled: bool
-) -> Failure | None:
-    """A strict stage may also stop where Python goes on with a value that no lane holds."""
-    if error.fault.type == "OutOfLane" or (isinstance(want, Returned) and outside(want.value, shape)):
-        return None
-    if handled:  # a fault that no check tells exactly: the replay runs the handlers, and what comes after them
-        return None
-    claimed = getattr(builtins, error.fault.type, None)
-    if isinstance(want, Raised) and (want.error is claimed or (want.error, claimed) == (NameError, UnboundLocalError)):
-        return None
-    if isinstance(want, Raised) and {want.error, claimed} <= {ValueError, ZeroDivisionError, OverflowError}:
-        return None  # math.pow and ** are one operation that names its faults differently; the replay is exact
-    return Failure(name, "the fault differs", row, str(want), str(error))
 
 
 # --- the twins

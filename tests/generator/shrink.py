@@ -13,8 +13,9 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from tests.generator.differential import Failure, Slow, check_program, loaded, observe, time_limit
+from tests.generator.differential import Slow, check_program, loaded, time_limit
 from tests.generator.lanes import Lane, lanes_for
+from tests.generator.outcomes import Failure, observe
 from tests.generator.program import Program
 
 Check = Callable[[Program], Failure | None]
