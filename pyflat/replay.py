@@ -225,8 +225,8 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
                 raise LaneError(f"the function returned {value!r} here, and a {shape.cls.__name__} in other lanes")
             parts = _parts(value, shape.names)
             if shape.cls is dict and tuple(value) != shape.names:
-                raise LaneError(f"the function returned a dict with the keys {tuple(value)} here, and with {shape.names} in "
-                                "other lanes")
+                raise LaneError(f"the function returned a dict with the keys {tuple(value)} here, and with {shape.names} "
+                                "in other lanes")
             if len(parts) != len(shape.items):
                 raise LaneError(f"the function returned {len(parts)} values here and {len(shape.items)} in other lanes")
             for part, item in zip(parts, shape.items, strict=True):
