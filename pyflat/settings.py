@@ -22,6 +22,7 @@ from functools import lru_cache
 from typing import Any, Literal, TypedDict, Unpack, cast
 
 from pyflat.errors import refuse
+from pyflat.ir.kept import Call, whitelist_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Options:
                 or False in failing lanes; "nan": nan there; "unchecked": nothing is detected
     math        "libm": elementary functions are the C library's, as in CPython
     cache       keep compiled twins in memory; False flattens anew at each call
+    whitelist   functions whose calls are kept, by name or as `pyflat.backend.Call`: see `pyflat.backend`
     inject      the decorator also puts `<name>_flat` into the module
     """
 
@@ -52,7 +54,7 @@ class Options:
     fast_math: bool = False
     parallel: bool = False
     cache: bool = True
-    whitelist: frozenset[str] | None = None
+    whitelist: frozenset[Call] | None = None
     inject: bool = True
 
     @property
@@ -75,7 +77,7 @@ class OptionArguments(TypedDict, total=False):
     fast_math: bool
     parallel: bool
     cache: bool
-    whitelist: Iterable[str] | None
+    whitelist: Iterable[str | Call] | None
     inject: bool
 
 
@@ -146,8 +148,6 @@ def _checked(name: str, value: Any) -> Any:
         raise TypeError(f"unknown option {name!r}{_nearest(name, NAMES)}; the options are {', '.join(NAMES)}")
     checked = _value(name, value)
     planned = None if isinstance(checked, tuple | frozenset) else _PLANNED.get((name, checked))
-    if name == "whitelist" and checked is not None:
-        planned = "leave it out"
     if planned is not None:
         raise refuse("flatten/not-yet", f"the option {name}={value!r} is not built yet", help=planned)
     return checked
@@ -163,7 +163,7 @@ def _value(name: str, value: Any) -> Any:
     if name == "static":
         return _names(name, value)
     if name == "whitelist":
-        return None if value is None else frozenset(_names(name, value))
+        return None if value is None else frozenset(whitelist_of(value).values())
     if value is None and name == "max_trips":
         return None
     if isinstance(value, bool) or not isinstance(value, int):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyflat.errors import InternalError
+from pyflat.ir.kept import KeptCalls
 from pyflat.ir.nodes import (
     FAULT,
     Block,
@@ -33,7 +34,7 @@ from pyflat.ir.nodes import (
     Yield,
 )
 from pyflat.ir.ops import OPERATIONS, OutOfLane
-from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, PACK, VOID, Kind
 
 Elementary = Mapping[str, Callable[..., Any]]
 
@@ -58,7 +59,7 @@ class LaneResult:
     suspect: bool
 
 
-_DEFAULT: dict[Kind, Any] = {BOOL: False, INT: 0, FLOAT: math.nan}
+_DEFAULT: dict[Kind, Any] = {BOOL: False, INT: 0, FLOAT: math.nan, PACK: ()}
 
 
 def _wrap(value: int) -> int:
@@ -72,11 +73,13 @@ def run(
     elementary: Elementary | None = None,
     max_trips: int = 100_000,
     on_op: Callable[[Op, Any], None] | None = None,
+    calls: KeptCalls | None = None,
 ) -> LaneResult:
-    """Run one lane; `on_op(op, value)` is called after each operation that gives a value.
+    """Run one lane; `on_op(op, value)` is called after each operation that gives a value. `calls` says what kept calls
+    mean.
 
     Raises LaneFault in the structured form, TripLimit when a loop does not end."""
-    machine = _Machine(fn.total, elementary or {}, max_trips, on_op)
+    machine = _Machine(fn.total, elementary or {}, max_trips, on_op, calls)
     for param, arg in zip(fn.params, args, strict=True):
         machine.env[param] = arg
     leave = machine.run_list(fn.body)
@@ -92,7 +95,9 @@ class _Machine:
         elementary: Elementary,
         max_trips: int,
         on_op: Callable[[Op, Any], None] | None = None,
+        calls: KeptCalls | None = None,
     ):
+        self.calls = calls
         self.env: dict[Value, Any] = {}
         self.total = total
         self.elementary = elementary
@@ -164,6 +169,9 @@ class _Machine:
                     raise LaneFault(op.attr("fault"))
                 self.suspect = True
             return
+        if op.opcode == "call":
+            self.run_call(op, args)
+            return
         attrs = dict(op.attrs)
         meaning = self.elementary.get(op.opcode, OPERATIONS[op.opcode].python)
         try:
@@ -179,3 +187,16 @@ class _Machine:
         self.env[op] = value
         if self.on_op is not None:
             self.on_op(op, value)
+
+    def run_call(self, op: Op, args: list[Any]) -> None:
+        """A kept call; one whose guard does not hold gives nothing that is used."""
+        value = None if op.attr("guarded") and not args[0] else self.meaning_of_call(op)(*args)
+        if op.kind is not VOID:
+            self.env[op] = _DEFAULT[op.kind] if value is None else value
+        if self.on_op is not None:
+            self.on_op(op, value)
+
+    def meaning_of_call(self, op: Op) -> Callable[..., Any]:
+        if self.calls is None:
+            raise InternalError(f"the interpreter has no meaning of the kept call of {op.attr('name')}")
+        return self.calls.meaning(op)

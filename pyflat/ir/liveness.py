@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pyflat.ir.kept import has_effect
 from pyflat.ir.loops import LoopParts, has_loop, join_parts, take_apart
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Value, Yield
 
@@ -13,7 +14,7 @@ def live_ops(ops: Sequence[Op], roots: Iterable[Value]) -> list[Op]:
     needed: set[Value] = set(roots)
     kept = []
     for op in reversed(ops):
-        if op in needed or op.opcode == "fault":
+        if op in needed or has_effect(op):
             kept.append(op)
             needed.update(op.args)
     kept.reverse()
@@ -61,7 +62,7 @@ class _Feeds:
             match item:
                 case Block():
                     for op in item.ops:
-                        if op.opcode == "fault":
+                        if has_effect(op):
                             self.effects += [op, *tests]
                 case Loop():
                     self.note_loop(item, tests)

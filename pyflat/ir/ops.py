@@ -20,14 +20,15 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from pyflat.ir.types import BOOL, FLOAT, INT, VOID, Kind
+from pyflat.ir.types import BOOL, FLOAT, INT, PACK, VOID, Kind
 
 
 class Accuracy(Enum):
@@ -225,7 +226,52 @@ which stand for no Python and which a target spells, if it knows them, where it 
 
 lane_any(b) is true in every lane if b is true in some lane. For one lane it is b itself: what `python` says."""
 
-OPERATIONS: dict[str, Primitive] = {**PRIMITIVES, **CONVERGENT}
+
+def _fused_multiply_add(x: float, y: float, z: float) -> float:
+    """x*y + z with one rounding."""
+    if not (math.isfinite(x) and math.isfinite(y) and math.isfinite(z)):
+        return x * y + z
+    exact = Fraction(x) * Fraction(y) + Fraction(z)
+    if exact == 0:
+        return x * y + z
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.copysign(math.inf, exact)
+
+
+def _sum(terms: Iterable[float]) -> float:
+    first, *rest = terms
+    for term in rest:
+        first += term
+    return first
+
+
+def _kept(*_: Any, **__: Any) -> Any:
+    raise AssertionError("a kept call means what its name means, see ir.kept")
+
+
+_VECTORS = tuple((_F * n, PACK) for n in range(2, 17))
+FUSED: dict[str, Primitive] = {row.name: row for row in (
+    Primitive("call", (), _kept, accuracy=Accuracy.CALL, cost=40),
+    Primitive("part", (((PACK,), FLOAT), ((PACK,), INT), ((PACK,), BOOL)), lambda pack, index: pack[index], cost=0),
+    Primitive("pack", _VECTORS, lambda *lanes: lanes, cost=0),
+    Primitive("min", ((_II, INT), (_FF, FLOAT)), min),
+    Primitive("max", ((_II, INT), (_FF, FLOAT)), max),
+    Primitive("clamp", ((_I * 3, INT), (_F * 3, FLOAT)), lambda x, low, high: min(max(x, low), high)),
+    Primitive("mad", ((_F * 3, FLOAT),), lambda x, y, z: x * y + z),
+    Primitive("fma", ((_F * 3, FLOAT),), _fused_multiply_add),
+    Primitive("lerp", ((_F * 3, FLOAT),), lambda x, y, t: x + t * (y - x), cost=2),
+    Primitive("recip", ((_F, FLOAT),), lambda x: 1.0 / x, cost=4),
+    Primitive("dot", (((PACK, PACK), FLOAT),), lambda a, b: _sum(x * y for x, y in zip(a, b, strict=True)), cost=2),
+    Primitive("hadd", (((PACK,), FLOAT),), _sum),
+)}
+"""Operations that only backends see: calls that are kept, and what `pyflat.backend` fuses operations into. `min`, `max`
+and `clamp` are Python's (`b if b < a else a`), bit for bit; the others belong to fast math. `pack` makes a vector of
+numbers, `part` takes one out."""
+
+
+OPERATIONS: dict[str, Primitive] = {**PRIMITIVES, **CONVERGENT, **FUSED}
 """Every operation that the IR may hold."""
 
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")

@@ -11,12 +11,14 @@ EXACT_INT = 2**53
 
 
 class Kind(Enum):
-    """The kind of a lane: bool_, int64, float64; VOID for operations without a result."""
+    """The kind of a lane: bool_, int64, float64; VOID for operations without a result. A PACK is several numbers: what
+    an operation that a backend keeps gives or takes (`ir.kept`, `ir.ops.FUSED`); no variable of the user holds one."""
 
     BOOL = "b"
     INT = "i8"
     FLOAT = "f8"
     VOID = "none"
+    PACK = "pack"
 
     def __repr__(self) -> str:
         return self.name
@@ -25,7 +27,7 @@ class Kind(Enum):
         return self.value
 
 
-BOOL, INT, FLOAT, VOID = Kind.BOOL, Kind.INT, Kind.FLOAT, Kind.VOID
+BOOL, INT, FLOAT, VOID, PACK = Kind.BOOL, Kind.INT, Kind.FLOAT, Kind.VOID, Kind.PACK
 
 _ORDER = {BOOL: 0, INT: 1, FLOAT: 2}
 

@@ -51,7 +51,8 @@ from pyflat.ir.types import BOOL, VOID, Kind, kind_of
 from pyflat.ir.uniform import uniformity
 
 FORMS = ("structured", "flat", "masked")
-_ATTRS = {"gather": ("table",), "fault": ("fault",)}
+_ATTRS = {"gather": ("table",), "fault": ("fault",), "part": ("index",),
+          "call": ("args", "barrier", "effect", "guarded", "name")}
 
 
 def validate(fn: Function, *, canonical: bool = False, uniform: Collection[Param] = ()) -> None:
@@ -194,7 +195,7 @@ class _Checker:
         if row is None:
             raise self.error(op, 5, f"there is no operation {op.opcode}")
         kinds = tuple(a.kind for a in op.args)
-        if (kinds, op.kind) not in row.signatures:
+        if (kinds, op.kind) not in row.signatures and op.opcode != "call":
             raise self.error(op, 5, f"{op.opcode} does not take ({_names(kinds)}) and give {op.kind}")
         self.check_attrs(op)
         self.define([op], op)
@@ -205,6 +206,8 @@ class _Checker:
             raise self.error(op, 5, f"{op.opcode} does not take the attrs ({', '.join(names)})")
         if op.opcode == "gather" and not _is_table(op.attr("table"), op.kind):
             raise self.error(op, 5, f"the table is not a tuple of {op.kind} with at least one item")
+        if op.opcode == "call" and op.attr("guarded") and (not op.args or op.args[0].kind is not BOOL):
+            raise self.error(op, 5, "a guarded call has a bool before its operands")
         if op.opcode == "fault" and not isinstance(op.attr("fault"), Fault):
             raise self.error(op, 5, "the attr of fault is a Fault")
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 from pyflat.errors import InternalError
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
+from pyflat.ir.kept import is_guarded
 from pyflat.ir.loops import LoopParts, end_of, has_loop, join_parts, take_apart
 from pyflat.ir.nodes import (
     FALSE,
@@ -42,7 +43,7 @@ from pyflat.ir.nodes import (
     Value,
     Yield,
 )
-from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.ops import OPERATIONS
 from pyflat.passes.record import Pass
 
 FAULT_TYPES = {
@@ -150,12 +151,12 @@ class _Conversion:
 
     def convert_op(self, op: Op, under: _Predicate | None) -> None:
         args = [self.read(arg) for arg in op.args]
-        if op.opcode == "fault":
-            args = [self.conjunction(self.predicate(under), args[0])]
+        if is_guarded(op):
+            args[0] = self.conjunction(self.predicate(under), args[0])
         new = Op(op.opcode, args, op.kind, name=op.name, attrs=op.attrs, origin=op.origin)
         new.statement = op.statement
         self.stands_for[op] = self.build.append(new)
-        rule = PRIMITIVES[op.opcode].faults
+        rule = OPERATIONS[op.opcode].faults
         if rule:
             self.mark_fault(new, rule, under)
 

@@ -25,11 +25,12 @@ import math
 from pyflat.ir.build import undefined
 from pyflat.ir.identities import simplify
 from pyflat.ir.intervals import Intervals
+from pyflat.ir.kept import is_barrier, is_guarded
 from pyflat.ir.logic import is_undefined
 from pyflat.ir.loops import LoopParts, join_parts, take_apart
 from pyflat.ir.nodes import FALSE, TRUE, Block, Const, Function, Item, Loop, Op, Region, Value, Yield
-from pyflat.ir.ops import PRIMITIVES, Accuracy
-from pyflat.ir.types import BOOL, Kind, kind_of
+from pyflat.ir.ops import OPERATIONS, PRIMITIVES, Accuracy
+from pyflat.ir.types import BOOL, VOID, Kind, kind_of
 from pyflat.ir.uses import Key, Keys, same_ops, with_args, with_body
 from pyflat.passes.record import Pass
 
@@ -82,9 +83,15 @@ class _Folder:
 
     def visit(self, op: Op) -> None:
         args = list(map(self.read, op.args))
-        if op.opcode == "fault":
-            if not is_undefined(args[0]) and not (isinstance(args[0], Const) and not args[0].value):
-                self.ops.append(with_args(op, args))
+        if is_guarded(op) and (is_undefined(args[0]) or isinstance(args[0], Const) and not args[0].value):
+            if op.kind is not VOID:
+                self.mapped[op] = undefined(op.kind)
+            return
+        if op.opcode == "fault" or is_barrier(op):
+            kept_op = with_args(op, args)
+            self.ops.append(kept_op)
+            if kept_op is not op:
+                self.mapped[op] = kept_op
             return
         self.current = op
         first_new = len(self.ops)
@@ -140,7 +147,7 @@ class _Folder:
         return None if outcome is None else TRUE if outcome else FALSE
 
     def evaluated(self, op: Op, literals: list[Const]) -> Const | None:
-        row = PRIMITIVES[op.opcode]
+        row = OPERATIONS[op.opcode]
         if row.accuracy not in self.foldable:
             return None
         try:

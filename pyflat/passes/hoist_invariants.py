@@ -8,7 +8,8 @@ Before:                              After:
 
 An operation is invariant when all its operands come from outside of the loop, or are invariant. It moves only if it
 cannot fault: what it computes in a lane that would not have come there harms nobody. One that may fault stays where
-Python would have met it, and so does `lane_any`, whose answer depends on the lanes that are there. Arms inside of the
+Python would have met it, and so do kept calls that are barriers or guarded, and `lane_any`, whose answer depends on
+the lanes that are there. Arms inside of the
 loop are searched too, so a costly operation of a rare arm is computed once, taken or not.
 
 Outer loops come first: an operation goes as far out as it can.
@@ -20,6 +21,7 @@ from pyflat.ir.copying import copy_function
 from pyflat.ir.cursor import before_node
 from pyflat.ir.edit import Editing, editing
 from pyflat.ir.faults import can_fault
+from pyflat.ir.kept import is_barrier, is_guarded
 from pyflat.ir.nodes import Function, Loop, Op, walk
 from pyflat.ir.ops import CONVERGENT
 from pyflat.ir.tree import blocks_in
@@ -55,4 +57,4 @@ def _hoist(edit: Editing, loop: Loop) -> int:
 
 
 def _may_move(op: Op) -> bool:
-    return op.opcode not in CONVERGENT and not can_fault(op)
+    return op.opcode not in CONVERGENT and not is_barrier(op) and not is_guarded(op) and not can_fault(op)

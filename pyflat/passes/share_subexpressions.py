@@ -10,11 +10,12 @@ Global value numbering over one block, and over the blocks of loops inside it: t
 operation, attrs and (already numbered) operands are; operands of commutative operations come in any order, `x > y` is
 `y < x`, literals are compared by their bits. The first one stays. When it is a temporary and a later one is the
 user's, it takes over the user's name and statement, so that the printed twin keeps the name. A `fault` is an effect
-and never merged.
+and never merged, nor is a kept call that is a barrier.
 """
 
 from __future__ import annotations
 
+from pyflat.ir.kept import is_barrier
 from pyflat.ir.loops import take_apart
 from pyflat.ir.nodes import Block, Function, Item, Loop, Op, Region, Value
 from pyflat.ir.uses import Key, Keys, rebuilt, with_args, with_body
@@ -54,7 +55,7 @@ def _find_leaders(items: list[Item], leaders: dict[Op, Op], first: dict[Key, Op]
         match item:
             case Block():
                 for op in item.ops:
-                    leader = op if op.opcode == "fault" else first.setdefault(keys.key(op), op)
+                    leader = op if is_barrier(op) else first.setdefault(keys.key(op), op)
                     if leader is not op:
                         leaders[op] = leader
                         keys.merge(op, leader)

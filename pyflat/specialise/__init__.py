@@ -10,13 +10,14 @@ import inspect
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from pyflat.capture import capture
 from pyflat.errors import refuse
 from pyflat.ir.build import Builder
+from pyflat.ir.kept import Call, KeptCalls, whitelist_of
 from pyflat.ir.nodes import Function, Param, Yield
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import Kind
@@ -38,17 +39,17 @@ def specialise(
     *,
     loops: str = "auto",
     max_unroll: int = 4096,
-    whitelist: object = None,
+    whitelist: Iterable[str | Call] | Mapping[str, Call] | None = None,
 ) -> Specialised:
     """The structured IR of `fn` for arguments of the given shapes.
 
-    A missing argument takes its default; a bound method or a partial brings its own. Raises FlattenError.
+    A missing argument takes its default; a bound method or a partial brings its own. Calls that `whitelist` names are
+    kept (`ir.kept`). Raises FlattenError.
     """
-    if whitelist is not None:
-        raise refuse("flatten/not-yet", "whitelist= is for backends, which are not built yet")
     function, given = _plain(fn, dict(arguments))
     captured = capture(function)
     s = Specialiser(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS)
+    s.kept = KeptCalls(whitelist_of(whitelist))
     params: list[Param] = []
     with _deep_recursion():
         bound = _bind(s, function, given, params)
@@ -64,7 +65,7 @@ def specialise(
     ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
     ir.label.name = "return"
     s.guards.code(function)
-    return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled)
+    return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.kept)
 
 
 def _settle_dead(ways: list[Way], kinds: list[Kind]) -> None:

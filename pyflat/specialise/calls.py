@@ -14,7 +14,8 @@ import numpy as np
 
 from pyflat.capture import Captured, capture, nested
 from pyflat.errors import FlattenError, Note
-from pyflat.specialise import containers, expressions, known, objects, scopes, statements
+from pyflat.ir.kept import Call
+from pyflat.specialise import containers, expressions, kept, known, objects, scopes, statements
 from pyflat.specialise.frames import Frame, Scope, Specialiser
 from pyflat.specialise.guards import same
 from pyflat.specialise.numbers import describe, now, static
@@ -63,6 +64,11 @@ def _arguments(s: Specialiser, node: cst.Call) -> Arguments:
 
 def call(s: Specialiser, function: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """The value of a call; whatever cannot be evaluated in place or turned into operations is refused."""
+    whitelisted = kept.entry_for(s, function)
+    if whitelisted is not None:
+        value = _call_kept(s, *whitelisted, function, arguments, node)
+        if value is not None:
+            return value
     match function:
         case Choice():
             return s.split(function, lambda f: call(s, f, arguments, node))
@@ -80,6 +86,20 @@ def call(s: Specialiser, function: Abstract, arguments: Arguments, node: cst.CST
             if found is not None:
                 return _with_self(s, found, function, arguments, node)
     raise s.refuse("flatten/unknown-call", f"{describe(function)} is called", node)
+
+
+def _call_kept(s: Specialiser, entry: Call, callee: Any, function: Abstract, arguments: Arguments, node: cst.CSTNode
+               ) -> Abstract | None:
+    """A whitelisted call; None for one on constants that is computed now like any other."""
+    if arguments.all_static() and kept.may_fold(entry, callee is not None and known.is_pure(callee)):
+        if entry.python is None:
+            return None
+        args, named = arguments.values()
+        python = entry.python
+        return now(s, lambda: python(*args, **named))
+    if isinstance(function, Bound):
+        arguments = Arguments([function.receiver, *arguments.positional], arguments.named)
+    return kept.keep(s, entry, callee, arguments, node)
 
 
 def _with_self(s: Specialiser, fn: Any, receiver: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:

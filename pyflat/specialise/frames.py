@@ -20,6 +20,7 @@ import numpy as np
 from pyflat.capture import Captured
 from pyflat.errors import FlattenError, InternalError, Note, Span, refuse
 from pyflat.ir.build import Builder
+from pyflat.ir.kept import KeptCalls
 from pyflat.ir.nodes import FAULT, Exit, Fault, If, Item, Label, Op, Origin, Param, Region, Value, Yield
 from pyflat.specialise.guards import Guards
 from pyflat.specialise.merge import Joiner
@@ -103,6 +104,7 @@ class Specialiser:
         self.rolled: FlattenError | None = None
         self.counter = 0
         self.tries: list[TryScope] = []
+        self.kept = KeptCalls()
         self.numpy_values: set[Value] = set()
         self.arguments: set[Value] = set()
         self.saw_numpy = False

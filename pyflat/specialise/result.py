@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyflat.capture import Captured
 from pyflat.errors import FlattenError
+from pyflat.ir.kept import KeptCalls
 from pyflat.ir.nodes import Function
 from pyflat.ir.shape import Shape
 from pyflat.specialise.guards import Guards
@@ -21,6 +22,7 @@ class Specialised:
     captured   the source, for the printer
     guards     what was read from outside
     rolled     None, or why a loop was kept (the refusal that a loop-free target raises)
+    kept       the calls that were kept for a backend, and what they mean
     """
 
     function: Function
@@ -29,3 +31,4 @@ class Specialised:
     captured: Captured
     guards: Guards
     rolled: FlattenError | None
+    kept: KeptCalls = field(default_factory=KeptCalls)

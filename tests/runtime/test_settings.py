@@ -53,7 +53,7 @@ def test_wrong_options(given, error, message):
 
 @pytest.mark.parametrize("given", [
     {"math": "vector"}, {"dtype": "float32"}, {"dtype": "input"},
-    {"fast_math": True}, {"parallel": True}, {"whitelist": ("sin",)},
+    {"fast_math": True}, {"parallel": True},
 ])
 def test_what_is_not_built_yet_is_refused(given):
     for place in places(**given):
