@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any, Literal
 
 from pyflat.errors import refuse
@@ -33,8 +35,8 @@ class Call:
     """A whitelisted function: calls of it, by its simple name, are kept as one operation with its arguments lowered.
 
     result   "float", "int" or "bool"; "join": the joined kind of its numeric arguments; "vec2" to "vec4": a tuple of
-             floats; a namedtuple or dataclass (fields are floats unless annotated int or bool); a tuple of results;
-             None
+             floats; a namedtuple or dataclass (fields are floats unless annotated int or bool), or a function
+             annotated to return one; a tuple of results; None
     pure     False: the call has an effect. It is kept even when its result is not used, under its guard, in order
     where    "anywhere": it may run in lanes that do not take its path, and its result is dropped there;
              "taken": the operation keeps the predicate of its path as its first operand
@@ -101,6 +103,8 @@ def result_shape(result: Any) -> Shape:
             return Record(tuple, (), tuple(map(result_shape, result)))
         case type() if result in (bool, int, float):
             return Leaf(KINDS[result.__name__])
+        case FunctionType() if "return" in inspect.get_annotations(result):
+            return result_shape(typing.get_type_hints(result)["return"])
         case type() if names := _fields(result):
             notes = inspect.get_annotations(result)
             return Record(result, names, tuple(_field_shape(notes.get(name)) for name in names))

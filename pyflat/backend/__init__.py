@@ -1,0 +1,17 @@
+"""pyflat for other people's backends: functions without control flow, calls or loops, as a list of nodes.
+
+    from pyflat.backend import Call, flatten_fold, flatten_function
+
+    flat = flatten_fold(flatten_function(shade, whitelist=[Call("texture", result="vec4", barrier=True)]))
+    for node in flat.nodes:
+        emit(node.opcode, node.inputs, node.attrs)
+
+docs/backend.md is the whole story.
+"""
+
+from pyflat.backend.flat import FlatFunction, Node
+from pyflat.backend.flatten import flatten_function
+from pyflat.errors import FlattenError
+from pyflat.ir.kept import Call
+
+__all__ = ["Call", "FlatFunction", "FlattenError", "Node", "flatten_function"]

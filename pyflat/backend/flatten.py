@@ -1,0 +1,91 @@
+"""`flatten_function`: a Python function as straight-line operations for a backend."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from pyflat.backend.arguments import argument_shapes
+from pyflat.backend.flat import FlatFunction
+from pyflat.callables import unwrap
+from pyflat.errors import FlattenError, refuse
+from pyflat.ir.kept import Call
+from pyflat.ir.nodes import Function, Loop, walk
+from pyflat.passes.convert_ifs import convert_ifs
+from pyflat.passes.gather_suspects import drop_faults, gather_suspects
+from pyflat.passes.lower_exits import lower_exits
+from pyflat.passes.prune_dead import prune_dead
+from pyflat.specialise import specialise
+
+Faults = Literal["drop", "mask", "keep"]
+_one_at_a_time = threading.RLock()
+
+
+def flatten_function(
+    fn: Callable[..., Any],
+    whitelist: Iterable[str | Call] | Mapping[str, Call] | str | Call | None = None,
+    *,
+    kinds: str | Sequence[str] | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    static: Mapping[str, Any] | None = None,
+    raises: bool = True,
+    strict_fold: bool = False,
+    faults: Faults = "drop",
+    max_unroll: int = 4096,
+) -> FlatFunction:
+    """Flatten `fn`: user calls inlined, branches made selects, loops unrolled; nothing is folded yet.
+
+    whitelist    calls that the backend makes itself: names, or `Call` entries
+    kinds        of the plain parameters: "f8,i8,b"; `arguments` and `static`: see `arguments.argument_shapes`
+    raises       False: a refusal is `flat.error`, and `flat.ok` is False
+    strict_fold  also run `flatten_fold`, and refuse (`flatten/fold-residual`) what it should have taken and did not
+    faults       what becomes of the lanes in which Python raises. "drop": nothing says which they are, and their values
+                 mean nothing; "mask": one more bool result, true in those lanes; "keep": `fault` nodes stay, in order
+    max_unroll   iterations of a loop nest
+
+    Post: `flat.nodes` has no call but whitelisted ones, no branch, no loop; `flat.run` computes in every lane what `fn`
+    computes there. Raises FlattenError for what cannot be flattened, among it a loop whose trips depend on lanes.
+    """
+    if faults not in ("drop", "mask", "keep"):
+        raise ValueError(f"faults={faults!r}: expected 'drop', 'mask' or 'keep'")
+    try:
+        flat = _flattened(fn, whitelist, argument_shapes(fn, kinds, arguments, static), faults, max_unroll)
+        return _folded(flat) if strict_fold else flat
+    except FlattenError as error:
+        if raises:
+            raise
+        return FlatFunction(getattr(fn, "__name__", repr(fn)), error)
+
+
+def _folded(flat: FlatFunction) -> FlatFunction:
+    from pyflat.backend.steps import flatten_fold
+
+    return flatten_fold(flat, strict=True)
+
+
+def _flattened(fn: Callable[..., Any], whitelist: Any, shapes: dict[str, Any], faults: Faults, max_unroll: int
+               ) -> FlatFunction:
+    with _one_at_a_time:
+        spec = specialise(fn, shapes, loops="unroll", max_unroll=max_unroll, whitelist=whitelist)
+    if spec.rolled is not None:
+        raise spec.rolled
+    flat = _straight(spec.function)
+    if any(isinstance(item, Loop) for item in walk(flat.body)):
+        raise refuse("flatten/while-unbounded", f"a loop of {spec.captured.name} stays a loop")
+    flat = {"drop": drop_faults, "mask": gather_suspects, "keep": _kept}[faults](flat)
+    name, source = spec.captured.name.strip("<>"), spec.captured.source
+    return FlatFunction(name, None, flat, spec.result, shapes, spec.kept, source, unwrap(fn).function, ("flatten",),
+                        {"faults": faults})
+
+
+def _straight(fn: Function) -> Function:
+    """If-converted, and without what the unreached code was for."""
+    try:
+        return prune_dead(convert_ifs(lower_exits(fn)))
+    except RecursionError:
+        raise refuse("flatten/too-large", f"the branches of {fn.name} nest too deeply") from None
+
+
+def _kept(fn: Function) -> Function:
+    return fn
