@@ -1,0 +1,12 @@
+"""What the shading languages share: a language is a table (`language.Language`), and one printer reads it.
+
+    prepare   flat or masked IR -> the same without faults, in the operations that 32-bit lanes have
+    language  the table: types, literals, how each operation is spelled, helper functions
+    printer   the prepared function as text
+"""
+
+from pyflat.targets.clike.language import Language, Printed, Spelling
+from pyflat.targets.clike.prepare import prepare
+from pyflat.targets.clike.printer import print_function
+
+__all__ = ["Language", "Printed", "Spelling", "prepare", "print_function"]

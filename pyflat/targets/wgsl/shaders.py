@@ -1,0 +1,103 @@
+"""WGSL shaders around a printed function.
+
+A compute shader reads lane k of the arguments from `ins[k]` and writes its results to `outs[k]`; both are arrays of
+structures with a 32-bit field for each leaf (bools are u32). A fragment shader calls the function once for each pixel:
+the two leaves that are not uniform are its centre, as fractions of the picture, from left to right and from bottom to
+top; the results are grey, rgb or rgba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import compress
+
+from pyflat.ir.nodes import Function
+from pyflat.ir.types import BOOL, Kind
+from pyflat.targets.clike import Printed, prepare, print_function
+from pyflat.targets.clike.shared import colour
+from pyflat.targets.wgsl.table import TYPES, WGSL
+
+WORKGROUP = 64
+
+
+def function(fn: Function, results: Sequence[str], name: str = "") -> Printed:
+    """The function alone. Raises FlattenError for what WGSL does not have."""
+    return print_function(prepare(fn), WGSL, results, name)
+
+
+def _host_type(kind: Kind) -> str:
+    return "u32" if kind is BOOL else TYPES[kind]
+
+
+def _from_host(text: str, kind: Kind) -> str:
+    return f"({text} != 0u)" if kind is BOOL else text
+
+
+def _struct(name: str, fields: Sequence[tuple[str, Kind]]) -> list[str]:
+    return [f"struct {name} {{", *[f"    {field}: {_host_type(kind)}," for field, kind in fields], "}"]
+
+
+def _result(printed: Printed, call: str) -> tuple[list[str], list[str]]:
+    """The statement that calls the function, and an expression for each of its results."""
+    if not printed.record:
+        return [f"    let result = {call};"], ["result"]
+    return [f"    let result = {call};"], [f"result.{field}" for field, _ in printed.results]
+
+
+def compute(printed: Printed) -> str:
+    """A compute shader with the entry point `main`, one lane for each invocation."""
+    arguments = ", ".join(_from_host(f"given.{name}", kind) for name, kind in printed.params)
+    called, values = _result(printed, f"{printed.name}({arguments})")
+    kept = [f"select(0u, 1u, {value})" if kind is BOOL else value
+            for value, (_, kind) in zip(values, printed.results, strict=True)]
+    given = ["    let given = ins[at.x];"] if printed.params else []
+    inputs = [*_struct("In", printed.params), "@group(0) @binding(0) var<storage, read> ins: array<In>;"]
+    lines = [
+        *(inputs if printed.params else []),
+        *_struct("Out", printed.results),
+        "@group(0) @binding(1) var<storage, read_write> outs: array<Out>;",
+        "",
+        f"@compute @workgroup_size({WORKGROUP})",
+        "fn main(@builtin(global_invocation_id) at: vec3<u32>) {",
+        "    if (at.x >= arrayLength(&outs)) { return; }",
+        *given,
+        *called,
+        f"    outs[at.x] = Out({', '.join(kept)});",
+        "}",
+    ]
+    return printed.text + "\n" + "\n".join(lines) + "\n"
+
+
+def fragment(printed: Printed, uniform: Sequence[bool]) -> str:
+    """A fragment shader `fragment`, and the vertex shader `vertex` of the one triangle that covers the picture.
+
+    `uniform` says which parameters are the same for all pixels: all but two. They are the fields of a uniform
+    structure in the order of the parameters, after the size of the picture in pixels (two f32).
+    """
+    constant = list(compress(printed.params, uniform))
+    place = iter(["u", "v"])
+    arguments = [_from_host(f"uniforms.{name}", kind) if fixed else next(place)
+                 for (name, kind), fixed in zip(printed.params, uniform, strict=True)]
+    called, values = _result(printed, f"{printed.name}({', '.join(arguments)})")
+    as_floats = [value if kind is not BOOL else f"select(0.0f, 1.0f, {value})"
+                 for value, (_, kind) in zip(values, printed.results, strict=True)]
+    lines = [
+        "struct Uniforms {", "    width: f32,", "    height: f32,",
+        *[f"    {name}: {_host_type(kind)}," for name, kind in constant], "}",
+        "@group(0) @binding(0) var<uniform> uniforms: Uniforms;",
+        "",
+        "@vertex",
+        "fn vertex(@builtin(vertex_index) corner: u32) -> @builtin(position) vec4<f32> {",
+        "    return vec4<f32>(select(-1.0f, 3.0f, corner == 1u), select(-1.0f, 3.0f, corner == 2u), 0.0f, 1.0f);",
+        "}",
+        "",
+        "@fragment",
+        "fn fragment(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {",
+        "    let u = at.x / uniforms.width;",
+        "    let v = 1.0f - at.y / uniforms.height;",
+        *called,
+        f"    return vec4<f32>({colour(as_floats, '1.0f')});",
+        "}",
+    ]
+    return printed.text + "\n" + "\n".join(lines) + "\n"
+
