@@ -221,7 +221,8 @@ def commands() -> None:
 @commands.command()
 @click.argument("spec")
 @click.option("--stage", type=click.Choice(STAGES), help="What is before the twin, or its test for faults.")
-@click.option("--target", type=click.Choice(["numpy", "numba", "dataflow"]), help="Runnable text, or the graph.")
+@click.option("--target", type=click.Choice(["numpy", "numba", "dataflow", "wgsl", "glsl"]),
+              help="Runnable text, the graph, or a shader.")
 @click.option("--diff", is_flag=True, help="The original beside the twin (a unified diff in a pipe).")
 @click.option("--kinds", metavar="f8,i8,b", help="Kinds of the arguments; default: annotations, defaults, float.")
 @click.option("--static", multiple=True, metavar="NAME[=VALUE]", help="An argument that specialises; may be repeated.")
@@ -238,7 +239,7 @@ def commands() -> None:
 def show(
     spec: str,
     stage: Stage | None,
-    target: Literal["numpy", "numba", "dataflow"] | None,
+    target: Literal["numpy", "numba", "dataflow", "wgsl", "glsl"] | None,
     diff: bool,
     kinds: str | None,
     **options: Any,

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from pyflat.errors import FlattenError
+from pyflat.errors import FlattenError, refuse
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 
 if TYPE_CHECKING:
@@ -134,6 +134,12 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
         spec = keep_loops(fn, arguments)
         return Built(DataflowEngine(spec.function), spec.result, spec.guards, arguments, False)
     done = flatten(fn, arguments, options)
+    if options.target == "wgsl":
+        from pyflat.targets.wgsl.engine import WgslEngine
+
+        if options.errors != "unchecked":
+            raise refuse("flatten/target-unchecked", f"{fn.__name__} on WGSL with errors={options.errors!r}")
+        return Built(WgslEngine(done.flat, done.spec.result), done.spec.result, done.spec.guards, arguments, False)
     flat, limited = done.flat, options.max_trips is not None and done.flat.form == "masked"
     if limited and options.max_trips is not None:
         flat = limit_trips(flat, options.max_trips)

@@ -118,6 +118,12 @@ _code("flatten/not-yet", "this is not built yet",
 _code("flatten/generator", "generators and coroutines cannot be flattened",
       "a twin returns one value per lane",
       "return a tuple instead of yielding")
+_code("flatten/target-operation", "the target has no such operation or constant",
+      "a shading language has 32-bit numbers and fewer functions than Python",
+      "rewrite the expression, or run the twin on NumPy or numba")
+_code("flatten/target-unchecked", "the target cannot tell in which lanes Python raises",
+      "a GPU computes in 32 bits: where Python divides by exactly zero, it may divide by almost zero",
+      "add errors=\"unchecked\": lanes in which the original raises then mean nothing")
 _code("flatten/bad-call", "the arguments do not fit the called function",
       "Python would raise TypeError here on every path that reaches it",
       "fix the call")

@@ -22,7 +22,8 @@ from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
 from pyflat.settings import Options
 
 Stage = Literal["captured", "structured", "flat", "suspect"]
-Target = Literal["neutral", "numpy", "numba"]
+Target = Literal["neutral", "numpy", "numba", "wgsl", "glsl"]
+SHADERS = ("wgsl", "glsl")
 STAGES = ("captured", "structured", "flat", "suspect")
 _KINDS = {"b": BOOL, "bool": BOOL, "i8": INT, "int": INT, "f8": FLOAT, "float": FLOAT}
 _numbers = itertools.count(1)
@@ -149,8 +150,9 @@ def listing(
     """The text of one stage; the twin itself when `stage` is None."""
     if stage is not None and stage not in STAGES:
         raise ValueError(f"stage={stage!r}: expected one of {', '.join(map(repr, STAGES))}, or None for the twin")
-    if target not in ("neutral", "numpy", "numba"):
-        raise ValueError(f"target={target!r}: expected 'numpy', 'numba' or 'dataflow', or None for a neutral text")
+    if target not in ("neutral", "numpy", "numba", *SHADERS):
+        raise ValueError(f"target={target!r}: expected 'numpy', 'numba', 'dataflow', 'wgsl' or 'glsl', or None for a "
+                         "neutral text")
     from pyflat.ir.print import format_function
     from pyflat.passes.gather_suspects import gather_suspects
     from pyflat.targets.text import render_suspect
@@ -159,6 +161,8 @@ def listing(
         spec = specialised(fn, shapes, options)
         return Listing(spec.captured.source if stage == "captured" else format_function(spec.function))
     done = flatten(fn, shapes, options)
+    if stage is None and target in SHADERS:
+        return Listing(_shader(done, target))
     if stage == "flat" or done.flat.form == "masked":
         note = "" if stage == "flat" else f"# A loop of {name} stays a loop, and has no Python text yet. Its IR:\n"
         return Listing(note + format_function(done.flat))
@@ -166,6 +170,17 @@ def listing(
         name = name.removesuffix("_flat") + "_suspect"
         return Listing(render_suspect(done.spec, gather_suspects(done.flat), target=target, name=name))
     return Listing(_text(done, target, name))
+
+
+def _shader(done: Flattened, language: Target) -> str:
+    """A compute shader."""
+    from pyflat.targets import glsl, wgsl
+    from pyflat.targets.clike import leaf_names
+
+    names = leaf_names(done.spec.result)
+    if language == "wgsl":
+        return wgsl.compute(wgsl.function(done.flat, names))
+    return glsl.compute(glsl.function(done.flat, names))
 
 
 def _text(done: Flattened, target: Target, name: str) -> str:

@@ -29,7 +29,8 @@ from pyflat.ir.kept import Call, whitelist_of
 class Options:
     """How a function is flattened and run.
 
-    target      the engine: "numpy", "numba", or "dataflow" (a graph, simulated token by token)
+    target      the engine: "numpy", "numba", "dataflow" (a graph, simulated token by token), or
+                "wgsl" (a compute shader on a GPU: 32 bits, needs errors="unchecked")
     static      names of parameters that specialise the twin instead of becoming lanes
     loops       "auto": constant loops become straight-line code, those whose trips differ by lane stay loops over live
                 masks; "unroll": every iteration is straight-line code or refused; "masked": loops stay loops
@@ -43,7 +44,7 @@ class Options:
     inject      the decorator also puts `<name>_flat` into the module
     """
 
-    target: Literal["numpy", "numba", "dataflow"] = "numpy"
+    target: Literal["numpy", "numba", "dataflow", "wgsl"] = "numpy"
     static: tuple[str, ...] = ()
     loops: Literal["auto", "unroll", "masked"] = "auto"
     max_unroll: int = 4096
@@ -66,7 +67,7 @@ class Options:
 class OptionArguments(TypedDict, total=False):
     """The keywords that set options, for type checkers."""
 
-    target: Literal["numpy", "numba", "dataflow"]
+    target: Literal["numpy", "numba", "dataflow", "wgsl"]
     static: str | Iterable[str]
     loops: Literal["auto", "unroll", "masked"]
     max_unroll: int
@@ -86,7 +87,7 @@ Settings = tuple[tuple[str, Any], ...]
 
 NAMES = tuple(f.name for f in fields(Options))
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "target": ("numpy", "numba", "dataflow"),
+    "target": ("numpy", "numba", "dataflow", "wgsl"),
     "loops": ("auto", "unroll", "masked"),
     "errors": ("raise", "mask", "nan", "unchecked"),
     "math": ("vector", "libm"),

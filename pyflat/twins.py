@@ -131,7 +131,7 @@ class Twin(Generic[P, R_co]):
         """Raises FlattenError `flatten/static-name` for a name that is no parameter."""
         self._parameters.check_static(static)
 
-    def to(self, target: Literal["numpy", "numba", "dataflow"]) -> Twin[P, R_co]:
+    def to(self, target: Literal["numpy", "numba", "dataflow", "wgsl"]) -> Twin[P, R_co]:
         """The same twin on another engine."""
         return self.with_options(target=target)
 
@@ -144,14 +144,15 @@ class Twin(Generic[P, R_co]):
     def show(
         self,
         stage: listing.Stage | None = None,
-        target: Literal["numpy", "numba", "dataflow"] | None = None,
+        target: Literal["numpy", "numba", "dataflow", "wgsl", "glsl"] | None = None,
         kinds: str | Sequence[str] | None = None,
     ) -> listing.Listing:
         """The text of the twin, or of one of its stages.
 
         stage   None: the twin as Python text; "captured": the original's source; "structured", "flat": the
                 IR before and after flattening; "suspect": Python text that says which lanes go to the original
-        target  None: neutral text with `select`; "numpy" or "numba": text that runs as it stands; "dataflow": the graph
+        target  None: neutral text with `select`; "numpy" or "numba": text that runs as it stands; "dataflow": the graph;
+                "wgsl", "glsl": a compute shader
         kinds   argument kinds, as "f8,i8,b" or ("float", "int", "bool"); else from annotations, from defaults, or float
         """
         from pyflat import listing

@@ -8,5 +8,6 @@
 from pyflat.targets.clike.language import Language, Printed, Spelling
 from pyflat.targets.clike.prepare import prepare
 from pyflat.targets.clike.printer import print_function
+from pyflat.targets.clike.shared import leaf_names
 
-__all__ = ["Language", "Printed", "Spelling", "prepare", "print_function"]
+__all__ = ["Language", "Printed", "Spelling", "leaf_names", "prepare", "print_function"]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pyflat.errors import refuse
+from pyflat.ir.shape import Fixed, Leaf, Shape
 from pyflat.targets.clike.language import COMPARISON, LOGIC, PRODUCT, SUM, Spelling, call, infix, prefix
 
 I32_MIN, I32_MAX = -(2**31), 2**31 - 1
@@ -59,3 +60,15 @@ def colour(values: Sequence[str], opaque: str) -> str:
         case [_, _, _]:
             return ", ".join([*values, opaque])
     return ", ".join(values)
+
+
+def leaf_names(shape: Shape, prefix: str = "") -> list[str]:
+    """A name for each leaf of a result: "value" for a number, "x" and "light_x" for fields, "item_0" for tuples."""
+    match shape:
+        case Leaf():
+            return [prefix or "value"]
+        case Fixed():
+            return []
+    names = shape.names or [f"item_{position}" for position in range(len(shape.items))]
+    return [leaf for name, item in zip(names, shape.items, strict=True)
+            for leaf in leaf_names(item, f"{prefix}_{name}" if prefix else str(name))]
