@@ -15,7 +15,7 @@ import numpy as np
 from pyflat.capture import Captured, capture, nested
 from pyflat.errors import FlattenError, Note
 from pyflat.ir.kept import Call
-from pyflat.specialise import containers, expressions, kept, known, objects, scopes, statements
+from pyflat.specialise import comprehensions, containers, expressions, kept, known, objects, scopes, statements
 from pyflat.specialise.frames import Frame, Scope, Specialiser
 from pyflat.specialise.guards import same
 from pyflat.specialise.numbers import describe, now, static
@@ -38,18 +38,25 @@ class Arguments:
                 {k: v.value for k, v in self.named.items() if isinstance(v, Static)})
 
 
+_TAKES_ALL: Any = (sum, min, max)
+"""What takes every item of a list, in order, and nothing else of it: the list need not be made."""
+
+
 # --- the call expression
 def call_node(s: Specialiser, node: cst.Call) -> Abstract:
     function = expressions.evaluate(s, node.func)
-    return call(s, function, _arguments(s, node), node)
+    return call(s, function, _arguments(s, node, function), node)
 
 
-def _arguments(s: Specialiser, node: cst.Call) -> Arguments:
+def _arguments(s: Specialiser, node: cst.Call, function: Abstract) -> Arguments:
     """Python evaluates positional and starred arguments first, keywords afterwards."""
     arguments = Arguments([], {})
     for arg in node.args:
         if arg.keyword is None and arg.star != "**":
-            value = expressions.evaluate(s, arg.value)
+            if isinstance(arg.value, cst.ListComp) and isinstance(function, Static) and function.value in _TAKES_ALL:
+                value: Abstract = comprehensions.evaluate(s, arg.value, at_once=True)
+            else:
+                value = expressions.evaluate(s, arg.value)
             arguments.positional += containers.items_now(s, value, arg) if arg.star else [value]
     for arg in node.args:
         if arg.keyword is None and arg.star != "**":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import libcst as cst
@@ -12,17 +13,18 @@ from pyflat.ir.nodes import Value
 from pyflat.specialise import containers, expressions, statements
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Frame, Specialiser
-from pyflat.specialise.values import UNBOUND, Abstract, Lazy, Static, maybe_unbound
+from pyflat.specialise.values import UNBOUND, Abstract, Lazy, Ranges, Static, maybe_unbound
 
 
-def evaluate(s: Specialiser, node: Any) -> Abstract:
-    """A list is made at once; a generator expression when it is consumed, element by element.
+def evaluate(s: Specialiser, node: Any, *, at_once: bool = False) -> Abstract:
+    """A list is made at once; a generator expression when it is consumed, element by element. `at_once`: the list is
+    consumed as soon as it is made, so that one over a range of lanes need not be made.
 
     An element whose `if` depends on lanes is a Choice between the value and UNBOUND, which reductions understand.
     """
     first = expressions.evaluate(s, node.for_in.iter)
-    if isinstance(node, cst.GeneratorExp):
-        return Lazy(functools.partial(_generate, s, s.frame, node, first))
+    if isinstance(node, cst.GeneratorExp) or at_once and isinstance(first, Ranges):
+        return lazily(s, node, first)
     items = list(_elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)))
     if any(maybe_unbound(item) for item in items):
         raise s.refuse("flatten/list-mutation", "the `if` of this comprehension depends on lanes", node,
@@ -32,13 +34,20 @@ def evaluate(s: Specialiser, node: Any) -> Abstract:
     return containers.make_set(s, items, node)
 
 
+def lazily(s: Specialiser, node: cst.GeneratorExp | cst.ListComp, first: Abstract) -> Lazy:
+    """A generator of the elements; also a list comprehension, where it is consumed at once."""
+    from pyflat.specialise.folds import Written
+
+    return Lazy(functools.partial(_generate, s, s.frame, node, first), written=Written(s.frame, node, first))
+
+
 def _element(s: Specialiser, node: cst.BaseExpression, present: Value | None) -> Abstract:
     if present is None:
         return expressions.evaluate(s, node)
     return s.branch(present, lambda: expressions.evaluate(s, node), lambda: UNBOUND)
 
 
-def _generate(s: Specialiser, frame: Frame, node: cst.GeneratorExp, first: Abstract) -> Iterator[Abstract]:
+def _generate(s: Specialiser, frame: Frame, node: Any, first: Abstract) -> Iterator[Abstract]:
     """Runs in the frame that wrote the generator: there its names mean what they say."""
     for item in _elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)):
         if s.frame is not frame:
@@ -69,8 +78,7 @@ def _elements_of(s: Specialiser, clause: cst.CompFor, source: Abstract, make: Ca
     """
     names = statements.target_names(clause.target)
     for item in _counted(s, containers.iterate(s, source, clause.iter)):
-        saved = _hide(s, names)
-        try:
+        with hidden(s, names):
             statements.assign(s, clause.target, item)
             present = _filter(s, clause, outer)
             if isinstance(present, Static):
@@ -80,26 +88,25 @@ def _elements_of(s: Specialiser, clause: cst.CompFor, source: Abstract, make: Ca
             else:
                 inner = expressions.evaluate(s, clause.inner_for_in.iter)
                 made = list(_elements_of(s, clause.inner_for_in, inner, make, present))
-        finally:
-            _unhide(s, names, saved)
         yield from made
 
 
-def _hide(s: Specialiser, names: Sequence[str]) -> tuple[dict[str, Abstract], frozenset[str]]:
-    saved = {n: s.state.locals.get(n, UNBOUND) for n in names}, s.frame.local_names
+@contextmanager
+def hidden(s: Specialiser, names: Sequence[str]) -> Iterator[None]:
+    """A scope in which a clause's variables hide the function's."""
+    saved, local_names = {n: s.state.locals.get(n, UNBOUND) for n in names}, s.frame.local_names
     s.frame.local_names = s.frame.local_names | frozenset(names)
     s.frame.hidden = (*s.frame.hidden, *names)
-    return saved
-
-
-def _unhide(s: Specialiser, names: Sequence[str], saved: tuple[dict[str, Abstract], frozenset[str]]) -> None:
-    s.frame.hidden = s.frame.hidden[: len(s.frame.hidden) - len(names)]
-    s.frame.local_names = saved[1]
-    for name, value in saved[0].items():
-        if value is UNBOUND:
-            s.state.locals.pop(name, None)
-        else:
-            s.state.locals[name] = value
+    try:
+        yield
+    finally:
+        s.frame.hidden = s.frame.hidden[: len(s.frame.hidden) - len(names)]
+        s.frame.local_names = local_names
+        for name, value in saved.items():
+            if value is UNBOUND:
+                s.state.locals.pop(name, None)
+            else:
+                s.state.locals[name] = value
 
 
 def _filter(s: Specialiser, clause: cst.CompFor, outer: Value | None) -> Value | Static | None:

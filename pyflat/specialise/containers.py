@@ -27,6 +27,7 @@ from pyflat.specialise.values import (
     Abstract,
     Choice,
     DictRef,
+    IterRef,
     Lazy,
     ListRef,
     ObjRef,
@@ -151,6 +152,8 @@ def iterate(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) ->
     match value:
         case Seq():
             return iter(value.items)
+        case IterRef():
+            return _used_up(s, value, node)
         case ListRef():
             return _live(s, value, node)
         case DictRef():
@@ -187,6 +190,12 @@ def _live(s: Specialiser, ref: ListRef, node: cst.CSTNode | None) -> Iterator[Ab
         position += 1
 
 
+def _used_up(s: Specialiser, ref: IterRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
+    while left := contents(s, ref, node):
+        s.state.heap[ref] = left[1:]
+        yield left[0]
+
+
 def _static_items(s: Specialiser, known: Any, node: cst.CSTNode | None) -> Sequence[Abstract] | Iterator[Abstract]:
     if isinstance(known, range):
         return (Static(i) for i in known)
@@ -198,6 +207,8 @@ def _static_items(s: Specialiser, known: Any, node: cst.CSTNode | None) -> Seque
 def sequence_items(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> tuple[Abstract, ...] | None:
     """The items of something with a length and an order, None for anything else."""
     match value:
+        case IterRef():
+            return None
         case Seq():
             return value.items
         case ListRef():
@@ -380,15 +391,18 @@ def _dict_index(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, nod
 def dict_lookup(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode
                 ) -> tuple[Value, Abstract] | None:
     """(is there, value) for a lane key among static keys; None when no key can match."""
-    if numeric_kind(key) is None:
+    is_tuple = isinstance(key, Seq) and issubclass(key.cls, tuple)
+    if numeric_kind(key) is None and not is_tuple:
         raise s.refuse("flatten/lane-to-object", f"{describe(key)} is used as a dict key", node)
     matches: list[tuple[Value, Abstract]] = []
     for known, value in entries.items():
-        if not isinstance(known, int | float):
+        if not isinstance(known, tuple if is_tuple else int | float):
             continue
-        same = num.truth(s, num.compare(s, "eq", key, static(known)))
+        same = num.truth(s, objects.compare(s, "eq", key, static(known), node))
         if isinstance(same, Value):
             matches.append((same, value))
+        elif same.value:
+            return const(True), value
     if not matches:
         return None
     hit, chosen = matches[-1]

@@ -11,7 +11,7 @@ import libcst as cst
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import BOOL, INT
-from pyflat.specialise import calls, comprehensions, containers, objects
+from pyflat.specialise import calls, complex_numbers, comprehensions, containers, objects
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Frame, Specialiser
 from pyflat.specialise.numbers import BINARY, COMPARE, describe, now
@@ -202,6 +202,8 @@ def operate(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.C
     opcode, python, dunder = BINARY[type(operator)]
     if not (isinstance(a, Static) and isinstance(b, Static)):
         a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
+    if complex_numbers.meet(a, b):
+        return complex_numbers.binary(s, opcode, a, b)
     if numeric_kind(a) is not None and numeric_kind(b) is not None or isinstance(a, Choice) or isinstance(b, Choice):
         if isinstance(a, Choice) and not num.is_number_choice(a):
             return s.split(a, lambda v: operate(s, operator, v, b, node))
@@ -317,7 +319,7 @@ def identical(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Ab
             if other.kind is BOOL:
                 return num.compare(s, "eq", one, other)
             return Static(False)
-    if numeric_kind(a) is not None and numeric_kind(b) is not None:
+    if complex_numbers.is_number(a) and complex_numbers.is_number(b):
         raise s.refuse("flatten/unsupported-expression", "`is` on lane numbers has no meaning", node,
                        help="compare numbers with ==")
     return Static(a is b)
@@ -390,14 +392,20 @@ def _call(s: Specialiser, node: cst.Call) -> Abstract:
     return calls.call_node(s, node)
 
 
+def _comprehension(s: Specialiser, node: Any) -> Abstract:
+    if isinstance(node, cst.DictComp):
+        return comprehensions.evaluate_dict(s, node)
+    return comprehensions.evaluate(s, node)
+
+
 _RULES: dict[type, Callable[[Specialiser, Any], Abstract]] = {
     cst.Name: _name, cst.Integer: _literal, cst.Float: _literal, cst.Imaginary: _literal,
     cst.SimpleString: _literal, cst.FormattedString: _formatted, cst.ConcatenatedString: _concatenated,
     cst.Ellipsis: lambda s, node: Static(...), cst.Tuple: _tuple, cst.List: _list, cst.Set: _set, cst.Dict: _dict,
     cst.BinaryOperation: _binary, cst.UnaryOperation: _unary, cst.BooleanOperation: _boolean,
     cst.Comparison: _comparison, cst.IfExp: _conditional, cst.NamedExpr: _walrus, cst.Attribute: _attribute,
-    cst.Subscript: _subscript, cst.Lambda: _lambda, cst.Call: _call, cst.ListComp: comprehensions.evaluate,
-    cst.GeneratorExp: comprehensions.evaluate, cst.SetComp: comprehensions.evaluate,
-    cst.DictComp: comprehensions.evaluate_dict,
+    cst.Subscript: _subscript, cst.Lambda: _lambda, cst.Call: _call, cst.ListComp: _comprehension,
+    cst.GeneratorExp: _comprehension, cst.SetComp: _comprehension,
+    cst.DictComp: _comprehension,
 }
 

@@ -47,6 +47,11 @@ def isqrt(n: int) -> int:
     return root
 
 
+def range_length(start: int, stop: int, step: int) -> int:
+    span = stop - start if step > 0 else start - stop
+    return (span + abs(step) - 1) // abs(step) if span > 0 else 0
+
+
 def gcd(a: int, b: int) -> int:
     a, b = abs(a), abs(b)
     while b:

@@ -18,6 +18,7 @@ import numpy as np
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Const, Value
 from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, Kind, join_kinds
+from pyflat.specialise import complex_numbers
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane
 from pyflat.specialise.values import (
@@ -27,7 +28,9 @@ from pyflat.specialise.values import (
     Caught,
     Choice,
     Closure,
+    Complex,
     DictRef,
+    IterRef,
     Lazy,
     ListRef,
     ObjRef,
@@ -36,6 +39,7 @@ from pyflat.specialise.values import (
     Seq,
     Static,
     Text,
+    complex_parts,
     numeric_kind,
     plain_number,
 )
@@ -106,7 +110,7 @@ def as_float(s: Specialiser, value: Abstract) -> Value:
 def type_fault(s: Specialiser, value: Abstract) -> Exception:
     """A number is needed and this is none: Python raises TypeError on this path, or the construct is unknown."""
     genuine = isinstance(value, Static) and isinstance(value.value, str | tuple | list | dict | type(None))
-    if genuine or isinstance(value, Seq) or value is UNBOUND:
+    if genuine or isinstance(value, Seq) or value is UNBOUND or complex_parts(value) is not None:
         return s.fault("TypeError", f"{describe(value)} is not a number")
     return s.refuse("flatten/unsupported-expression", f"a number is needed here, not {describe(value)}")
 
@@ -117,6 +121,8 @@ def describe(value: Abstract) -> str:
     match value:
         case Static():
             return f"{value.value!r:.40}"
+        case Complex():
+            return "a complex lane"
         case Seq():
             return "a tuple"
         case ListRef():
@@ -131,7 +137,9 @@ def describe(value: Abstract) -> str:
             return "a caught exception"
         case Text():
             return "a string made from lanes"
-        case Lazy() | Ranges():
+        case Ranges():
+            return "a range whose bounds depend on lanes"
+        case IterRef() | Lazy():
             return "an iterator"
         case Choice():
             return f"{describe(value.then)} or {describe(value.orelse)}"
@@ -142,6 +150,8 @@ def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """`a <op> b` on numbers; sequences and objects are handled by the caller."""
     if isinstance(a, Static) and isinstance(b, Static):
         return _static_binary(s, opcode, a, b)
+    if complex_numbers.meet(a, b):
+        return complex_numbers.binary(s, opcode, a, b)
     numpy = s.may_be_numpy(a) or s.may_be_numpy(b)
     a, b = plain_number(a), plain_number(b)
     if isinstance(a, Choice) or isinstance(b, Choice):
@@ -245,6 +255,8 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     if isinstance(a, Static) and isinstance(b, Static):
         x, y = a.value, b.value
         return now(s, lambda: _COMPARE[opcode](x, y))
+    if complex_numbers.meet(a, b):
+        return complex_numbers.compare(s, opcode, a, b)
     a, b = plain_number(a), plain_number(b)
     if isinstance(a, Choice):
         return s.split(a, lambda v: compare(s, opcode, v, b))
@@ -347,6 +359,8 @@ def truth(s: Specialiser, value: Abstract) -> Static | Value:
             known = now(s, lambda: bool(value.value))
             assert isinstance(known, Static)
             return known
+        case Complex():
+            return complex_numbers.truth(s, value)
         case Seq() if value.cls is np.ndarray:
             if len(value.items) == 1:
                 return truth(s, value.items[0])
@@ -389,6 +403,8 @@ def unary(s: Specialiser, opcode: str, value: Abstract) -> Abstract:
         if isinstance(getattr(type(value.value), f"__{opcode}__", None), types.FunctionType):
             raise s.refuse("flatten/unsupported-expression", f"an operator of {describe(value)}")
         return now(s, lambda: _UNARY[opcode](value.value))
+    if isinstance(value, Complex):
+        return complex_numbers.unary(s, opcode, value)
     kind = numeric_kind(value)
     if isinstance(value, Seq) and value.cls is np.ndarray:
         return Seq(np.ndarray, tuple(unary(s, opcode, item) for item in value.items))

@@ -15,7 +15,7 @@ import libcst as cst
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import Block, Exit, Loop, Param, Value, Yield
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind, join_kinds
-from pyflat.specialise import containers, expressions, statements
+from pyflat.specialise import complex_numbers, containers, expressions, statements
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import ControlLeft, LoopScope, Scope, Specialiser
 from pyflat.specialise.merge import CONFLICT, Joiner, lane, same_static
@@ -23,6 +23,7 @@ from pyflat.specialise.values import (
     UNBOUND,
     Abstract,
     Choice,
+    Complex,
     ListRef,
     Ranges,
     Ref,
@@ -30,6 +31,7 @@ from pyflat.specialise.values import (
     State,
     Static,
     Way,
+    complex_parts,
     numeric_kind,
 )
 
@@ -67,6 +69,16 @@ def roll_while(s: Specialiser, node: cst.While) -> None:
 
 def roll_range(s: Specialiser, node: cst.For, bounds: Ranges) -> None:
     """The counter is a hidden variable of the frame; the user's variable gets its value in each iteration."""
+    def each(scope: LoopScope, counter: Abstract) -> None:
+        statements.assign(s, node.target, counter)
+        _body(s, scope, node.body)
+
+    roll_counter(s, node, bounds, each, node.orelse)
+
+
+def roll_counter(s: Specialiser, node: cst.CSTNode, bounds: Ranges, each: Callable[[LoopScope, Abstract], None],
+                 orelse: cst.Else | None = None) -> None:
+    """One Loop over a range; `each(scope, counter)` builds an iteration."""
     s.counter += 1
     hidden = f"range {s.counter}"
     stop = bounds.stop
@@ -77,12 +89,11 @@ def roll_range(s: Specialiser, node: cst.For, bounds: Ranges) -> None:
         go = num.truth(s, num.compare(s, "lt" if step > 0 else "gt", counter, stop))
         if isinstance(go, Static):
             if not go.value:
-                _finish(s, scope, node.orelse)
+                _finish(s, scope, orelse)
         else:
-            s.branch(go, lambda: None, lambda: _finish(s, scope, node.orelse))
+            s.branch(go, lambda: None, lambda: _finish(s, scope, orelse))
         s.state.locals[hidden] = num.binary(s, "add", counter, Static(step))
-        statements.assign(s, node.target, counter)
-        _body(s, scope, node.body)
+        each(scope, counter if bounds.item is None else bounds.item(counter))
 
     start = lane(bounds.start)
     _roll(s, node, body, {hidden: num.to_kind(s, start, INT)})
@@ -176,7 +187,8 @@ def _title(state: State, place: Place) -> str:
 
 def _parameter(s: Specialiser, start: Abstract, shape: Any, name: str, pairs: list[tuple[Param, Value]], node: Any
                ) -> Abstract:
-    """`shape`: a Kind, ("seq", cls, shapes), or ("maybe", shape, other) for a name that is `other` (unbound, None, a
+    """`shape`: a Kind, ("seq", cls, shapes), ("complex", None), ("complex", shape) for a complex number that is a
+    number of this shape in some iterations, or ("maybe", shape, other) for a name that is `other` (unbound, None, a
     string) before the loop and a number after some iteration."""
     if isinstance(shape, Kind):
         if isinstance(start, Choice):
@@ -193,6 +205,8 @@ def _parameter(s: Specialiser, start: Abstract, shape: Any, name: str, pairs: li
         items = containers.sequence_items(s, start, node) or ()
         return Seq(rest[0], tuple(_parameter(s, item, inner, name, pairs, node)
                                   for item, inner in zip(items, rest[1], strict=True)))
+    if tag == "complex":
+        return _complex_parameter(s, start, rest[0], name, pairs, node)
     assert tag == "maybe"
     bound = Param(BOOL, "")
     pairs.append((bound, _has_number(s, start)))
@@ -222,6 +236,21 @@ def _mixed_parts(s: Specialiser, value: Abstract) -> tuple[Value, Value, Value]:
     return const(True), num.to_kind(s, lane(value), INT), const(0.0)
 
 
+def _complex_parameter(s: Specialiser, start: Abstract, number: Any, name: str, pairs: list[tuple[Param, Value]],
+                       node: Any) -> Abstract:
+    """Two floats; where it may also be a number of the shape `number`: which of the two it is, and that number."""
+    tag = Param(BOOL, "")
+    if number is not None:
+        pairs.append((tag, complex_numbers.where_complex(s, start)))
+    parts = complex_numbers.complex_part(s, start)
+    params = Param(FLOAT, f"{name}_real"), Param(FLOAT, f"{name}_imag")
+    pairs += zip(params, (lane(parts.real), lane(parts.imag)), strict=True)
+    if number is None:
+        return Complex(*params)
+    rest = complex_numbers.number_part(start)
+    return Choice(tag, Complex(*params), _parameter(s, _zero(number) if rest is None else rest, number, name, pairs, node))
+
+
 def _zero(shape: Any) -> Abstract:
     if isinstance(shape, Kind):
         return Static({"b": False, "i8": 0, "f8": 0.0}[shape.value])
@@ -229,6 +258,8 @@ def _zero(shape: Any) -> Abstract:
         return _zero(shape[1])
     if shape == MIXED:
         return Static(0)
+    if shape[0] == "complex":
+        return Static(0j)
     return Seq(shape[1], tuple(_zero(x) for x in shape[2]))
 
 
@@ -267,8 +298,7 @@ def _changed_slots(s: Specialiser, way: Way, start: State, node: Any) -> list[Pl
 def _join_shape(s: Specialiser, known: Any, old: Abstract, value: Abstract, name: str, node: Any) -> Any:
     after, other = _without(value)
     before, missing = _without(old)
-    if known is None and missing is None and isinstance(before, Static) and numeric_kind(before) is None \
-            and not isinstance(before.value, tuple):
+    if known is None and missing is None and before is not None and _is_other(before):
         before, missing = None, before
     if isinstance(known, tuple) and known[0] == "maybe":
         missing = known[2]
@@ -308,7 +338,7 @@ def _has_number(s: Specialiser, value: Abstract) -> Value:
 
 def _is_other(value: Abstract) -> bool:
     return value is UNBOUND or isinstance(value, Static) and numeric_kind(value) is None \
-        and not isinstance(value.value, tuple)
+        and not isinstance(value.value, tuple | complex)
 
 
 def _alike(a: Abstract, b: Abstract) -> bool:
@@ -319,7 +349,9 @@ def _shape_of(s: Specialiser, value: Abstract, name: str, node: Any) -> Any:
     kind = numeric_kind(value)
     if kind is not None:
         return kind
-    if isinstance(value, Choice) and num.is_number_choice(value):
+    if complex_parts(value) is not None:
+        return ("complex", None)
+    if isinstance(value, Choice) and complex_numbers.is_number(value):
         a, b = _shape_of(s, value.then, name, node), _shape_of(s, value.orelse, name, node)
         return _join_kind(s, a, b, name, node)
     if isinstance(value, Seq) or isinstance(value, Static) and isinstance(value.value, tuple):
@@ -333,6 +365,10 @@ def _shape_of(s: Specialiser, value: Abstract, name: str, node: Any) -> Any:
 def _join_kind(s: Specialiser, a: Any, b: Any, name: str, node: Any) -> Any:
     if a is None or a == b:
         return b
+    if _complex_shape(a) or _complex_shape(b):
+        known = [x[1] if _complex_shape(x) else x for x in (a, b) if x != ("complex", None)]
+        if all(isinstance(x, Kind) or x == MIXED for x in known):
+            return ("complex", _join_kind(s, known[0], known[-1], name, node) if known else None)
     if {BOOL, INT} == {a, b}:
         raise s.refuse("flatten/mixed-join", f"{name!r} is a bool in some iterations and an int in others", node,
                        help="make it int(...) everywhere")
@@ -342,6 +378,10 @@ def _join_kind(s: Specialiser, a: Any, b: Any, name: str, node: Any) -> Any:
     if isinstance(a, tuple) and isinstance(b, tuple) and a[:2] == b[:2] and len(a[2]) == len(b[2]):
         return (a[0], a[1], tuple(_join_kind(s, x, y, name, node) for x, y in zip(a[2], b[2], strict=True)))
     raise s.refuse("flatten/mixed-join", f"{name!r} changes its shape in a loop that cannot be unrolled", node)
+
+
+def _complex_shape(shape: Any) -> bool:
+    return isinstance(shape, tuple) and shape[0] == "complex"
 
 
 def _close_loop(s: Specialiser, node: Any, scope: LoopScope, params: dict[Place, Abstract],
@@ -376,6 +416,8 @@ def _operands(s: Specialiser, way: Way, param: Abstract, value: Abstract, out: l
             parts = containers.sequence_items(s, value) or ()
             for inner, part in zip(param.items, parts, strict=True):
                 _operands(s, way, inner, part, out)
+        case Complex() | Choice(then=Complex()):
+            _complex_operands(s, way, param, value, out)
         case Choice() if isinstance(param.orelse, Param) and isinstance(param.then, Param):
             with s.build.detached() as items:
                 out += _mixed_parts(s, value)
@@ -384,6 +426,18 @@ def _operands(s: Specialiser, way: Way, param: Abstract, value: Abstract, out: l
             bound, payload = _bound_part(s, way, value, param)
             out.append(bound)
             _operands(s, way, param.then, payload, out)
+
+
+def _complex_operands(s: Specialiser, way: Way, param: Complex | Choice, value: Abstract, out: list[Value]) -> None:
+    with s.build.detached() as items:
+        if isinstance(param, Choice):
+            out.append(complex_numbers.where_complex(s, value))
+        parts = complex_numbers.complex_part(s, value)
+        out += [lane(parts.real), lane(parts.imag)]
+    _add_to_block(way.block, items)
+    if isinstance(param, Choice):
+        number = complex_numbers.number_part(value)
+        _operands(s, way, param.orelse, param.orelse if number is None else number, out)
 
 
 def _bound_part(s: Specialiser, way: Way, value: Abstract, param: Choice) -> tuple[Value, Abstract]:

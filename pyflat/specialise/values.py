@@ -4,7 +4,8 @@
     Value       an IR value: one number per lane (bool, int64 or float64)
     Complex     a complex number: two abstract floats
     Seq         a tuple or namedtuple of abstract values
-    ListRef, DictRef, ObjRef   objects with identity; their contents live on the abstract heap
+    Array       a NumPy array made in the flattened code: a view of a StoreRef
+    ListRef, DictRef, ObjRef, StoreRef   objects with identity; their contents live on the abstract heap
     Closure     a function defined inside the flattened one
     Bound       a method looked up on an abstract receiver
     Lazy        an iterator (zip, enumerate, map, ...), consumed once, by a loop
@@ -46,7 +47,7 @@ class Complex:
 
 @dataclass(eq=False, slots=True)
 class Seq:
-    """`cls` is tuple, a namedtuple class, list (a row of a captured table) or np.ndarray (`vectors`)."""
+    """`cls` is tuple, a namedtuple class, or list (a row of a captured table)."""
 
     cls: type
     items: tuple[Abstract, ...]
@@ -55,6 +56,11 @@ class Seq:
 @dataclass(eq=False, slots=True, weakref_slot=True)
 class ListRef:
     """Identity of a local list; heap contents: tuple of items."""
+
+
+@dataclass(eq=False, slots=True)
+class IterRef(ListRef):
+    """Identity of an iterator over known items; heap contents: those that are left."""
 
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
@@ -67,6 +73,28 @@ class ObjRef:
     """Identity of an instance made in the flattened code; heap contents: tuple of (attribute, value)."""
 
     cls: type
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class StoreRef:
+    """Identity of the memory of a NumPy array; heap contents: tuple of numbers of `kind`."""
+
+    kind: Kind
+    frozen: str = ""
+    """Why it may not be written any more: something holds a copy of what would have to be a view."""
+
+
+@dataclass(eq=False, slots=True)
+class Array:
+    """A NumPy array: `places` has its shape and says which item of the store each element is, so that views share
+    one store."""
+
+    store: StoreRef
+    places: np.ndarray[Any, Any]
+
+    def is_same(self, other: object) -> bool:
+        """The same elements of the same memory, in the same shape."""
+        return isinstance(other, Array) and other.store is self.store and np.array_equal(other.places, self.places)
 
 
 @dataclass(eq=False, slots=True)
@@ -104,15 +132,21 @@ class Super:
 
 @dataclass(eq=False, slots=True)
 class Lazy:
+    """`written`: the generator expression that it comes from (`folds.Written`), None for other iterators."""
+
     start: Callable[[], Iterator[Abstract]]
     used: bool = False
+    written: object = None
 
 
 @dataclass(eq=False, slots=True)
 class Ranges:
+    """`item`: what an iteration sees of the counter, when that is not the counter itself."""
+
     start: Abstract
     stop: Abstract
     step: int
+    item: Callable[[Abstract], Abstract] | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -141,8 +175,8 @@ class _Unbound:
 
 UNBOUND = _Unbound()
 
-Ref = ListRef | DictRef | ObjRef
-Abstract = (Static | Value | Complex | Seq | Ref | Closure | Bound | Partial | Super | Lazy | Ranges | Text | Caught
+Ref = ListRef | DictRef | ObjRef | StoreRef
+Abstract = (Static | Value | Complex | Seq | Array | Ref | Closure | Bound | Partial | Super | Lazy | Ranges | Text | Caught
             | Choice | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)

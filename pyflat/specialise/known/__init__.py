@@ -18,9 +18,9 @@ import numpy as np
 from pyflat.ir.nodes import Fault
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from pyflat.ir.types import BOOL
-from pyflat.specialise import calls, containers, library, objects, vectors
+from pyflat.specialise import calls, complex_numbers, containers, library, objects, vectors
 from pyflat.specialise.frames import Specialiser
-from pyflat.specialise.known import arithmetic, sequences
+from pyflat.specialise.known import arithmetic, complex_functions, iterators, sequences
 from pyflat.specialise.known.methods import method
 from pyflat.specialise.known.support import (
     Handler,
@@ -109,6 +109,8 @@ def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTN
     if isinstance(fn, np.ufunc) and any(vectors.is_vector(v) for v in arguments.positional):
         return vectors.zip_elements(
             s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), {}), node), arguments.positional, node)
+    if any(complex_numbers.holds_complex(v) for v in [*arguments.positional, *arguments.named.values()]):
+        complex_functions.check(s, fn, node)
     for position, value in enumerate(arguments.positional):
         if isinstance(value, Choice) and (fn not in _ALWAYS or fn in _WHOLE):
             return _split_call(s, fn, arguments, position, value, node)
@@ -146,8 +148,7 @@ _HANDLERS: dict[Any, Handler] = {
     tuple: sequences.sequence(lambda s, items: containers.make_tuple(items)),
     list: sequences.sequence(containers.new_list),
     set: sequences.set_, frozenset: sequences.set_,
-    enumerate: sequences.enumerate_, zip: sequences.zip_, reversed: sequences.reversed_, map: sequences.map_,
-    filter: sequences.filter_, functools.reduce: sequences.reduce_,
+    **iterators.HANDLERS, functools.reduce: sequences.reduce_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
     str: sequences.text, repr: sequences.text,
@@ -169,7 +170,6 @@ _HANDLERS: dict[Any, Handler] = {
     np.trunc: float_operation("trunc"), np.rint: float_operation("rint"), np.round: arithmetic.np_round,
     np.radians: arithmetic.scale(math.pi / 180.0), np.deg2rad: arithmetic.scale(math.pi / 180.0),
     np.degrees: arithmetic.scale(180.0 / math.pi), np.rad2deg: arithmetic.scale(180.0 / math.pi),
-    np.isnan: float_operation("isnan"), np.isinf: float_operation("isinf"), np.isfinite: float_operation("isfinite"),
     np.copysign: float_operation("copysign", 2),
     np.minimum: arithmetic.extremum(library.minimum),
     np.maximum: arithmetic.extremum(library.maximum), np.clip: inlined(library.clip), np.sign: arithmetic.np_sign,
@@ -179,6 +179,7 @@ _HANDLERS: dict[Any, Handler] = {
     np.bool_: arithmetic.bool_, np.asarray: arithmetic.array, np.array: arithmetic.array,
     np.sum: arithmetic.np_sum, np.dot: arithmetic.np_dot,
 }
+_HANDLERS.update(complex_functions.HANDLERS)
 _MATH_1 = ("sqrt", "exp", "expm1", "exp2", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
            "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "gamma", "lgamma", "isnan",
            "isinf", "isfinite")
@@ -199,10 +200,10 @@ _HANDLERS.update({fn: comparison(opcode) for opcode, fns in {
 _HANDLERS.update({fn: unary_operation(opcode) for opcode, fns in {
     "neg": (operator.neg, np.negative), "pos": (operator.pos,), "invert": (operator.invert,)}.items() for fn in fns})
 
-_WHOLE = {len, range, tuple, list, sum, any, all, sorted, enumerate, reversed, set, frozenset, dict}
+_WHOLE = {len, range, tuple, list, sum, any, all, sorted, set, frozenset, dict, *iterators.HANDLERS}
 """The ones of `_ALWAYS` that are split when an argument is one of several things."""
 
-_ALWAYS = {list, dict, sorted, enumerate, zip, reversed, map, filter, functools.reduce, len, isinstance, type, getattr,
+_ALWAYS = {list, dict, sorted, *iterators.HANDLERS, functools.reduce, len, isinstance, type, getattr,
            hasattr, callable, range, min, max, sum, any, all, tuple, set, frozenset}
 """Handled even when everything is static, because they make local objects, or take objects whole."""
 

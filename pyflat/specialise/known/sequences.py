@@ -12,7 +12,7 @@ import libcst as cst
 
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
-from pyflat.specialise import calls, containers, objects
+from pyflat.specialise import calls, containers, folds, library, objects
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known.support import (
@@ -26,7 +26,6 @@ from pyflat.specialise.values import (
     Abstract,
     Choice,
     DictRef,
-    Lazy,
     ObjRef,
     Ranges,
     Seq,
@@ -42,10 +41,14 @@ def least(opcode: str) -> Handler:
 
     def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
         items = arguments.positional
-        if len(items) == 1:
-            items = containers.items_or_gaps(s, items[0], node)
         key = arguments.named.get("key", Static(None))
         best: Abstract = UNBOUND
+        if len(items) == 1 and folds.is_folded(items[0]):
+            best = folds.fold(s, items[0], best, lambda old, make: _better(s, opcode, key, old, node, make()),
+                              node)
+            items = []
+        elif len(items) == 1:
+            items = containers.items_or_gaps(s, items[0], node)
         for item in items:
             best = containers.where_present(s, item, functools.partial(_better, s, opcode, key, best, node),
                                             functools.partial(_same, best))
@@ -89,9 +92,11 @@ class _Ranked(tuple[Any, ...]):
 
 
 def sum_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    items = containers.items_or_gaps(s, arguments.positional[0], node)
     rest = [*arguments.positional[1:], *arguments.named.values()]
     total: Abstract = rest[0] if rest else Static(0)
+    if folds.is_folded(arguments.positional[0]):
+        return folds.fold(s, arguments.positional[0], total, lambda old, make: _plus(s, old, node, make()), node)
+    items = containers.items_or_gaps(s, arguments.positional[0], node)
     for item in items:
         total = containers.where_present(s, item, functools.partial(_plus, s, total, node),
                                          functools.partial(_same, total))
@@ -104,6 +109,8 @@ def _plus(s: Specialiser, total: Abstract, node: cst.CSTNode, item: Abstract) ->
 
 def product(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     total = arguments.named.get("start", Static(1))
+    if folds.is_folded(arguments.positional[0]):
+        return folds.fold(s, arguments.positional[0], total, lambda old, make: num.binary(s, "mul", old, make()), node)
     for item in containers.items_now(s, arguments.positional[0], node):
         total = num.binary(s, "mul", total, item)
     return total
@@ -117,6 +124,8 @@ def some(opcode: str) -> Handler:
         source = only(s, arguments, node, 1, 1)[0]
         if isinstance(source, Choice):
             return s.split(source, lambda v: handler(s, calls.Arguments([v], {}), node))
+        if folds.is_folded(source):
+            return folds.fold(s, source, Static(not stop), functools.partial(_decided, s, stop), node)
         items = iter(containers.gaps_of(s, source, node))
         known: Abstract = Static(not stop)
         while True:
@@ -128,6 +137,14 @@ def some(opcode: str) -> Handler:
                 return known
 
     return handler
+
+
+def _decided(s: Specialiser, stop: bool, known: Abstract, make: Callable[[], Abstract]) -> Abstract:
+    """`known` after one more element, which is made only in the lanes that are not decided."""
+    if isinstance(known, Static):
+        return num.truth(s, make())
+    decided = lane(known) if stop else s.build.op("not", lane(known))
+    return num.truth(s, s.branch(decided, lambda: Static(stop), lambda: num.truth(s, make())))
 
 
 def _next_truth(s: Specialiser, items: Iterator[Abstract], known: Abstract, stop: bool) -> Abstract | None:
@@ -143,11 +160,7 @@ def _next_truth(s: Specialiser, items: Iterator[Abstract], known: Abstract, stop
             return Static(not stop)
         return containers.where_present(s, item, lambda v: num.truth(s, v), lambda: Static(not stop))
 
-    if isinstance(known, Static):
-        found = num.truth(s, test())
-    else:
-        decided = lane(known) if stop else s.build.op("not", lane(known))
-        found = num.truth(s, s.branch(decided, lambda: Static(stop), test))
+    found = _decided(s, stop, known, test)
     return None if ended else found
 
 
@@ -160,6 +173,9 @@ def len_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstr
     (value,) = only(s, arguments, node, 1, 1)
     if isinstance(value, DictRef):
         return Static(len(containers.contents(s, value, node)))
+    if isinstance(value, Ranges) and value.item is None:
+        return calls.inline(s, library.range_length,
+                            calls.Arguments([value.start, value.stop, Static(value.step)], {}), node)
     found = objects.method_of(value, "__len__")
     if found is not None:
         return objects.call_function(s, found, [value], node)
@@ -202,58 +218,6 @@ def dict_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abst
             key, item = containers.items_now(s, pair, node)
             entries[containers.static_key(s, key, node)] = item
     return containers.new_dict(s, {**entries, **arguments.named})
-
-
-def enumerate_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    values = [*arguments.positional, *arguments.named.values()]
-    start = values[1] if len(values) > 1 else Static(0)
-    if not isinstance(start, Static):
-        raise s.refuse("flatten/lane-to-object", "the start of enumerate differs from lane to lane", node)
-
-    def items() -> Iterator[Abstract]:
-        for number, item in enumerate(containers.iterate(s, values[0], node), start.value):
-            yield containers.make_tuple([Static(number), item])
-
-    return Lazy(items)
-
-
-def zip_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    strict = arguments.named.get("strict", Static(False))
-    if not isinstance(strict, Static) or arguments.named.keys() - {"strict"}:
-        raise s.refuse("flatten/bad-call", "these options of zip", node)
-
-    def items() -> Iterator[Abstract]:
-        columns = [containers.iterate(s, v, node) for v in arguments.positional]
-        try:
-            for row in zip(*columns, strict=bool(strict.value)):
-                yield containers.make_tuple(row)
-        except ValueError:
-            raise s.raised(ValueError, node) from None
-
-    return Lazy(items)
-
-
-def reversed_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    (value,) = only(s, arguments, node, 1, 1)
-    if isinstance(value, Static) and isinstance(value.value, range):
-        return Static(value.value[::-1])
-    size = len(containers.items_now(s, value, node))
-
-    def items() -> Iterator[Abstract]:
-        for position in range(size - 1, -1, -1):
-            yield containers.items_now(s, value, node)[position]
-
-    return Lazy(items)
-
-
-def map_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    fn, *sources = arguments.positional
-
-    def items() -> Iterator[Abstract]:
-        for row in zip(*[containers.iterate(s, v, node) for v in sources], strict=False):
-            yield calls.call(s, fn, calls.Arguments(list(row), {}), node)
-
-    return Lazy(items)
 
 
 def sort_lanes(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
@@ -313,24 +277,6 @@ def reduce_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Ab
     for item in items[1:]:
         total = calls.call(s, fn, calls.Arguments([total, item], {}), node)
     return total
-
-
-def filter_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    """Items that a lane filters out are gaps, which reductions understand."""
-    fn, source = only(s, arguments, node, 2, 2)
-
-    def items() -> Iterator[Abstract]:
-        for item in containers.iterate(s, source, node):
-            kept: Abstract = item
-            if not (isinstance(fn, Static) and fn.value is None):
-                kept = calls.call(s, fn, calls.Arguments([item], {}), node)
-            held = num.truth(s, kept)
-            if not isinstance(held, Static):
-                yield Choice(held, item, UNBOUND)
-            elif held.value:
-                yield item
-
-    return Lazy(items)
 
 
 # --- types
