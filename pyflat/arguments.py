@@ -3,6 +3,7 @@
 What an argument becomes (the shape of a parameter, see `pyflat.ir.shape`):
 
     a bool, int or float of Python or NumPy, an array of those       a lane value: Leaf(kind)
+    a complex number of Python or NumPy, an array of those           two lane values, real and imag: COMPLEX
     a tuple, namedtuple or dataclass                                 a Record of its items, by the same rules
     a list that contains arrays or NumPy scalars                     a Record; other lists of numbers are a TypeError,
                                                                      because [1.0, 2.0] may mean two lanes or one pair
@@ -12,7 +13,7 @@ What an argument becomes (the shape of a parameter, see `pyflat.ir.shape`):
     a parameter named in static=, self of a bound method, an
     argument of a functools.partial, a default that is not passed    static
 
-Containers of other libraries, masked arrays, matrices, and arrays that are not bool, int or float are a TypeError:
+Containers of other libraries, masked arrays, matrices, and arrays that are not bool, int, float or complex are a TypeError:
 converting them silently could drop a mask, a unit or an index.
 """
 
@@ -28,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.callables import Bound, Parameters
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, record_of
+from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape, record_of
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
 SCALARS = {bool: BOOL, int: INT, float: FLOAT}
@@ -84,6 +85,10 @@ class _Reader:
         self.names: list[str] = []
 
     def shape(self, value: Any, name: str) -> Shape:
+        if _is_complex(value):
+            for part in (value.real, value.imag):
+                self.shape(part, name)
+            return COMPLEX
         kind = SCALARS.get(type(value)) or _array_kind(value, name)
         if kind is not None:
             self.values.append(value)
@@ -104,6 +109,14 @@ class _Reader:
         return Record(cls, names, shapes)
 
 
+def _is_complex(value: Any) -> bool:
+    """A complex number, or a plain array of them, up to 128 bits."""
+    if type(value) is complex:
+        return True
+    plain = type(value) in (np.ndarray, np.memmap) or isinstance(value, np.generic)
+    return plain and value.dtype.kind == "c" and value.dtype.itemsize <= 16
+
+
 def _array_kind(value: Any, name: str) -> Kind | None:
     """The kind of a NumPy array or scalar, None for other objects."""
     if not isinstance(value, np.ndarray | np.generic):
@@ -120,7 +133,7 @@ def _array_kind(value: Any, name: str) -> Kind | None:
         case "U" if isinstance(value, np.generic):
             return None
     what = "an array" if isinstance(value, np.ndarray) else "a NumPy scalar"
-    raise TypeError(f"argument {name!r} is {what} of {value.dtype}: lanes hold bool, int and float up to 64 bits; "
+    raise TypeError(f"argument {name!r} is {what} of {value.dtype}: lanes hold bool, int, float and complex numbers of up to 64 bits a part; "
                     f"{_dtype_rewrite(value.dtype)}")
 
 
@@ -129,7 +142,7 @@ def _dtype_rewrite(dtype: np.dtype[Any]) -> str:
         case "O":
             return "convert it with x.astype(float) if every item is a number"
         case "c":
-            return "pass x.real and x.imag as two arguments"
+            return "convert it with x.astype(np.complex128)"
         case "f":
             return "convert it with x.astype(np.float64)"
         case "M" | "m":
@@ -194,7 +207,7 @@ def _static(value: Any, name: str) -> Any:
     if isinstance(value, bytearray | memoryview) or (root, cls.__name__) == ("array", "array"):
         raise TypeError(f"argument {name!r} is a {shown}: a twin takes NumPy arrays and scalars; pass np.asarray(x)")
     if isinstance(value, numbers.Number) and not isinstance(value, int | float):
-        raise TypeError(f"argument {name!r} is a {shown}: lanes hold bool, int and float; convert it with float(x), "
+        raise TypeError(f"argument {name!r} is a {shown}: lanes hold bool, int, float and complex; convert it with float(x), "
                         f"or pass it as a constant with static={name!r}")
     if _contains_array(value):
         raise TypeError(f"argument {name!r} is a {shown} with arrays in it: pass the arrays as arguments of their own, "

@@ -102,12 +102,23 @@ def _collected(shape: Shape, leaves: Iterator[Array], lanes: Lanes, failed: npt.
             if lanes.scalars:
                 return leaf[0] if lanes.scalars == "numpy" else leaf[0].item()
             return leaf.reshape(lanes.shape)
+        case Record() if shape.cls is complex:
+            return _complex(next(leaves), next(leaves), lanes)
         case Record():
             items = [_collected(item, leaves, lanes, failed) for item in shape.items]
             return _record(shape, items, direct=bool(lanes.scalars != "python" or failed is not None))
         case Fixed():
             return _constant(shape.value, lanes, failed)
     raise InternalError(f"not a shape: {shape!r}")
+
+
+def _complex(real: Array, imag: Array, lanes: Lanes) -> Any:
+    """Complex lanes from their parts; arithmetic would lose signed zeros and make nan of infinities."""
+    whole = np.empty(lanes.count, np.complex128)
+    whole.real, whole.imag = real, imag
+    if lanes.scalars:
+        return whole[0] if lanes.scalars == "numpy" else whole[0].item()
+    return whole.reshape(lanes.shape)
 
 
 def _record(shape: Record, items: list[Any], *, direct: bool) -> Any:
@@ -127,6 +138,11 @@ def _constant(value: Any, lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
     if isinstance(value, tuple):
         return make_record(type(value), (), [_constant(item, lanes, failed) for item in value])
     number = value.item() if isinstance(value, np.generic) else value
+    if type(number) is complex and (lanes.scalars != "python" or failed is not None):
+        parts = np.full((2, lanes.count), [[number.real], [number.imag]])
+        if failed is not None:
+            blank(list(parts), failed)
+        return _complex(parts[0], parts[1], lanes)
     if type(number) not in SCALARS:
         return number
     if lanes.scalars == "python" and failed is None:

@@ -37,6 +37,9 @@ NAMES: frozenset[str] = frozenset(
 )
 """The functions that the C library provides."""
 
+_SYMBOLS = {"library_hypot": "hypot"}
+"""The library's name of a function, where it is not the operation's."""
+
 CALLED: frozenset[str] = frozenset(("gamma", "lgamma", "hypot"))
 """Functions of floats that CPython computes with code of its own."""
 
@@ -153,9 +156,10 @@ def _prototype(name: str) -> Any:
 @cache
 def _library_address(name: str) -> int | None:
     """The address of the library's function if it gives CPython's bits."""
-    if name not in NAMES or not hasattr(_library(), name):
+    symbol = _SYMBOLS.get(name, name)
+    if name not in NAMES or not hasattr(_library(), symbol):
         return None
-    location = ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value
+    location = ctypes.cast(getattr(_library(), symbol), ctypes.c_void_p).value
     if location is None or not agrees(name, _prototype(name)(location)):
         return None
     return location
@@ -232,7 +236,7 @@ def library_symbol(name: str) -> int:
 
 
 @cache
-def _ufunc_interface() -> tuple[int, Callable[..., Any]]:
+def ufunc_interface() -> tuple[int, Callable[..., Any]]:
     """NumPy's table of C functions, and its maker of ufuncs."""
     core = getattr(np, "_core", None) or np.core
     capsule = core._multiarray_umath._UFUNC_API
@@ -248,7 +252,7 @@ def _ufunc_interface() -> tuple[int, Callable[..., Any]]:
 
 def _native_ufunc(name: str, location: int) -> np.ufunc:
     """A ufunc of doubles around the C function at `location`; its buffers live for ever."""
-    table, make = _ufunc_interface()
+    table, make = ufunc_interface()
     operands = operand_count(name)
     loop = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_LOOP_D_D if operands == 1 else _LOOP_DD_D]
     loops = (ctypes.c_void_p * 1)(loop)

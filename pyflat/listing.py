@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from pyflat.callables import Parameters, owner_of
 from pyflat.compiled import Flattened, Guarded, flatten, specialised
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
 from pyflat.settings import Options
 

@@ -220,6 +220,8 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
         case Fixed():
             if not _agrees(value, shape.value):
                 raise LaneError(f"the function returned {value!r} here, and {shape.value!r} in other lanes")
+        case Record() if shape.cls is complex:
+            yield from _fit_complex(value)
         case Record():
             if type(value) is not shape.cls:
                 raise LaneError(f"the function returned {value!r} here, and a {shape.cls.__name__} in other lanes")
@@ -251,6 +253,16 @@ def _fit_number(value: Any, kind: Kind) -> Any:
         return _exact_float(number)
     expected = {BOOL: "a bool", INT: "an int", FLOAT: "a float"}[kind]
     raise LaneError(f"the function returned {value!r}, which is not {expected} as in other lanes")
+
+
+def _fit_complex(value: Any) -> Iterator[float]:
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, complex):
+        yield from (number.real, number.imag)
+    elif isinstance(number, int | float):
+        yield from (_exact_float(number), 0.0)
+    else:
+        raise LaneError(f"the function returned {value!r}, which is not a complex number as in other lanes")
 
 
 def _exact_float(number: float) -> float:

@@ -252,6 +252,20 @@ def _fmod(b: Builder, op: Op) -> Value | None:
 
 
 @_rule
+def _nan_sign(b: Builder, op: Op) -> Value | None:
+    """The sign of a nan that arithmetic made is the processor's in Python; LLVM leaves it open (-x + 0.0 is 0.0 - x)."""
+    sign = op.args[1]
+    return b.op("ne", sign, sign) if literal(sign) is None else None
+
+
+@_rule
+def _beyond_largest(b: Builder, op: Op) -> Value | None:
+    """Infinite, of finite operands."""
+    x, y = op.args
+    return b.op("and", b.op("isinf", op), b.op("and", b.op("isfinite", x), b.op("isfinite", y)))
+
+
+@_rule
 def _index(b: Builder, op: Op) -> Value | None:
     size = len(op.attr("table"))
     index = op.args[0]

@@ -370,4 +370,5 @@ _FLOAT: dict[str, Transfer] = {
     "exp2": _not_negative,
     "cosh": _not_negative,
     "hypot": _not_negative,
+    "library_hypot": _not_negative,
 }

@@ -160,7 +160,7 @@ _row("rint", ((_F, FLOAT),), lambda x: float(np.rint(x)))
 _row("isnan", ((_F, BOOL),), math.isnan)
 _row("isinf", ((_F, BOOL),), math.isinf)
 _row("isfinite", ((_F, BOOL),), math.isfinite)
-_row("copysign", ((_FF, FLOAT),), math.copysign)
+_row("copysign", ((_FF, FLOAT),), math.copysign, faults="nan_sign")
 _row("sqrt", ((_F, FLOAT),), math.sqrt, faults="negative", cost=8)
 _row("fmod", ((_FF, FLOAT),), math.fmod, faults="fmod", cost=40)
 _row("remainder", ((_FF, FLOAT),), math.remainder, faults="fmod", cost=40)
@@ -182,6 +182,9 @@ _row("atan2", ((_FF, FLOAT),), math.atan2, accuracy=Accuracy.LIBM, cost=60)
 _row("gamma", ((_F, FLOAT),), math.gamma, faults="nonfinite", accuracy=Accuracy.CALL, cost=200)
 _row("lgamma", ((_F, FLOAT),), math.lgamma, faults="nonfinite", accuracy=Accuracy.CALL, cost=200)
 _row("hypot", ((_FF, FLOAT),), math.hypot, accuracy=Accuracy.CALL, cost=200)
+_row("library_hypot", ((_FF, FLOAT),), lambda x, y: abs(complex(x, y)), faults="beyond_largest",
+     accuracy=Accuracy.LIBM, cost=40)
+"""abs() of a complex number: the C library's hypot, whose bits math.hypot's are not."""
 
 # --- NumPy's own scalar functions: never raise, NumPy's bits (their domain errors are values)
 NUMPY_UNARY = ("exp", "expm1", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",

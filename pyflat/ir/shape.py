@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyflat.ir.types import Kind
+from pyflat.ir.types import FLOAT, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class Record:
 
 
 Shape = Leaf | Fixed | Record
+COMPLEX = Record(complex, ("real", "imag"), (Leaf(FLOAT), Leaf(FLOAT)))
 
 
 def leaves(shape: Shape) -> Iterator[Leaf]:
@@ -85,6 +86,8 @@ def rebuild(shape: Shape, values: Iterator[Any]) -> Any:
 def make_record(cls: type, names: Sequence[str], items: Sequence[Any]) -> Any:
     if cls in (tuple, list):
         return cls(items)
+    if cls is complex:
+        return complex(*items)
     if cls is dict:
         return dict(zip(names, items, strict=True))
     if issubclass(cls, tuple):

@@ -25,7 +25,7 @@ from pyflat.specialise import calls, containers, results
 from pyflat.specialise.frames import ControlLeft, Specialiser
 from pyflat.specialise.numbers import static
 from pyflat.specialise.result import Specialised
-from pyflat.specialise.values import Abstract, ObjRef, Seq, State, Way
+from pyflat.specialise.values import Abstract, Complex, ObjRef, Seq, State, Way
 
 MAX_OPS = 400_000
 _DEEP = 20_000
@@ -132,6 +132,8 @@ def _argument(s: Specialiser, shape: Shape, name: str, params: list[Param], keyw
             items = tuple(_argument(s, item, _part_name(name, shape, i), params) for i, item in enumerate(shape.items))
             if keywords or shape.cls is dict:
                 return containers.new_dict(s, dict(zip(shape.names, items, strict=True)))
+            if shape.cls is complex:
+                return Complex(*items)
             if shape.cls is list:
                 return containers.new_list(s, items)
             if issubclass(shape.cls, tuple):

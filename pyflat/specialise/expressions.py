@@ -205,10 +205,8 @@ def operate(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.C
     if complex_numbers.meet(a, b):
         return complex_numbers.binary(s, opcode, a, b)
     if numeric_kind(a) is not None and numeric_kind(b) is not None or isinstance(a, Choice) or isinstance(b, Choice):
-        if isinstance(a, Choice) and not num.is_number_choice(a):
-            return s.split(a, lambda v: operate(s, operator, v, b, node))
-        if isinstance(b, Choice) and not num.is_number_choice(b):
-            return s.split(b, lambda v: operate(s, operator, a, v, node))
+        if any(isinstance(v, Choice) and not num.is_number_choice(v) for v in (a, b)):
+            return num.split_pair(s, a, b, lambda x, y: operate(s, operator, x, y, node))
         return num.binary(s, opcode, a, b)
     special = objects.operate(s, opcode, dunder, a, b)
     if special is not None:

@@ -24,7 +24,7 @@ from pyflat.ir.kept import KeptCalls
 from pyflat.ir.nodes import FAULT, Exit, Fault, If, Item, Label, Op, Origin, Param, Region, Value, Yield
 from pyflat.specialise.guards import Guards
 from pyflat.specialise.merge import Joiner
-from pyflat.specialise.values import NONE, Abstract, Choice, State, Static, Way
+from pyflat.specialise.values import NONE, Abstract, Choice, Complex, State, Static, Way
 
 
 class ControlLeft(Exception):
@@ -263,6 +263,9 @@ class Specialiser:
     # --- naming
     def name_value(self, value: Abstract, name: str, statement: cst.CSTNode | None) -> Abstract:
         """Gives a fresh operation the name of the variable that it is stored in."""
+        if isinstance(value, Complex):
+            self.name_value(value.real, f"{name}_real", None)
+            self.name_value(value.imag, f"{name}_imag", None)
         if isinstance(value, Op | Param) and not value.name:
             value.name = name
             if isinstance(value, Op) and statement is not None:

@@ -17,7 +17,7 @@ from pyflat.specialise import containers, results
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane
 from pyflat.specialise.numbers import describe, is_number_choice, number_choice_as_float
-from pyflat.specialise.values import Abstract, Bound, Choice, Closure, ObjRef, Seq, Static, numeric_kind
+from pyflat.specialise.values import Abstract, Bound, Choice, Closure, Complex, ObjRef, Seq, Static, numeric_kind
 
 if TYPE_CHECKING:
     from pyflat.specialise.calls import Arguments
@@ -136,6 +136,8 @@ def _record(s: Specialiser, shape: Shape, values: Iterator[Op]) -> Abstract:
             return Static(shape.value)
         case Record():
             items = tuple(_record(s, item, values) for item in shape.items)
+            if shape.cls is complex:
+                return Complex(*items)
             if shape.cls is list:
                 return containers.new_list(s, items)
             if issubclass(shape.cls, tuple):

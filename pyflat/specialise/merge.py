@@ -21,6 +21,7 @@ from pyflat.specialise.values import (
     UNBOUND,
     Abstract,
     Choice,
+    Complex,
     Contents,
     DictRef,
     Ref,
@@ -29,6 +30,7 @@ from pyflat.specialise.values import (
     Static,
     Text,
     Way,
+    complex_parts,
     numeric_kind,
 )
 
@@ -120,6 +122,10 @@ class Joiner:
         kinds = {numeric_kind(v) for v in present}
         if len(kinds) == 1 and (kind := kinds.pop()) is not None:
             return self.leaf(kind, [None if v is None else lane(v) for v in values], name)
+        if isinstance(first, Complex) and all(isinstance(v, Complex) for v in present):
+            parts = [complex_parts(v) for v in values]
+            return Complex(self.join([z and z.real for z in parts], name and f"{name}_real"),
+                           self.join([z and z.imag for z in parts], name and f"{name}_imag"))
         if isinstance(first, Seq) and all(_like_seq(v, first) for v in present):
             items = [self.join([None if v is None else v.items[i] for v in values], name)  # type: ignore[union-attr]
                      for i in range(len(first.items))]
@@ -161,6 +167,9 @@ class Joiner:
     def _select(self, way: Way, cond: Value, a: Abstract, b: Abstract) -> Abstract:
         if a is b or same_static(a, b):
             return a
+        x, y = complex_parts(a), complex_parts(b)
+        if x is not None and y is not None:
+            return Complex(self._select(way, cond, x.real, y.real), self._select(way, cond, x.imag, y.imag))
         kind = numeric_kind(a)
         if kind is not None and kind is numeric_kind(b):
             return _emit(way, "select", cond, lane(a), lane(b))
@@ -190,7 +199,10 @@ def lane(value: Abstract) -> Value:
 
 
 def opened(value: Abstract) -> Abstract:
-    """A known tuple as one whose items join one by one; anything else as it is."""
+    """A known tuple or complex number as one whose parts join one by one; anything else as it is."""
+    z = complex_parts(value)
+    if z is not None:
+        return z
     if isinstance(value, Static) and isinstance(value.value, tuple):
         return Seq(type(value.value), tuple(map(Static, value.value)))
     return value
@@ -204,6 +216,8 @@ def _signature(value: Abstract) -> Hashable:
     kind = numeric_kind(value)
     if kind is not None:
         return kind
+    if complex_parts(value) is not None:
+        return Complex
     match value:
         case Seq():
             return Seq, value.cls, len(value.items)

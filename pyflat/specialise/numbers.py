@@ -199,10 +199,21 @@ def _split_binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abst
             return binary(s, opcode, number_choice_as_float(s, a), b)
         if isinstance(b, Choice) and numeric_kind(a) is FLOAT and is_number_choice(b):
             return binary(s, opcode, a, number_choice_as_float(s, b))
-    if isinstance(a, Choice):
-        return s.split(a, lambda v: binary(s, opcode, v, b))
-    assert isinstance(b, Choice)
-    return s.split(b, lambda v: binary(s, opcode, a, v))
+    return split_pair(s, a, b, lambda x, y: binary(s, opcode, x, y))
+
+
+def split_pair(s: Specialiser, a: Abstract, b: Abstract, use: Callable[[Abstract, Abstract], Abstract]) -> Abstract:
+    """Do something with each alternative of the first Choice of two values; a second one with the same condition has
+    the same alternative."""
+    cond = a.cond if isinstance(a, Choice) else b.cond if isinstance(b, Choice) else None
+    assert cond is not None
+
+    def part(value: Abstract, holds: bool) -> Abstract:
+        if isinstance(value, Choice) and value.cond is cond:
+            return value.then if holds else value.orelse
+        return value
+
+    return s.branch(cond, lambda: use(part(a, True), part(b, True)), lambda: use(part(a, False), part(b, False)))
 
 
 def is_number_choice(value: Abstract) -> bool:

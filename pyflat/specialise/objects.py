@@ -16,7 +16,7 @@ import numpy as np
 
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
-from pyflat.specialise import calls, containers, vectors
+from pyflat.specialise import calls, complex_numbers, containers, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane
@@ -28,6 +28,7 @@ from pyflat.specialise.values import (
     Caught,
     Choice,
     Closure,
+    Complex,
     DictRef,
     ListRef,
     ObjRef,
@@ -91,6 +92,8 @@ def attribute(s: Specialiser, owner: Abstract, name: str, node: cst.CSTNode) -> 
             return Bound(owner, name)
         case Value():
             return _number_attribute(s, owner, name, node)
+        case Complex():
+            return complex_numbers.attribute(s, owner, name, node)
         case Super():
             return _super_attribute(s, owner, name, node)
     raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of {describe(owner)}", node)
@@ -297,6 +300,8 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CST
     """A comparison of numbers, arrays, tuples, strings or objects."""
     if not (isinstance(a, Static) and isinstance(b, Static)):
         a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
+    if complex_numbers.meet(a, b):
+        return complex_numbers.compare(s, opcode, a, b)
     both_known = isinstance(a, Static) and isinstance(b, Static)
     if not both_known and (vectors.is_vector(a) or vectors.is_vector(b)):
         return vectors.zip_elements(s, lambda x, y: num.compare(s, opcode, x, y), [a, b], node)
@@ -352,7 +357,10 @@ def same_element(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) ->
     if a is b:
         return Static(True)
     equal = compare(s, "eq", a, b, node)
-    if isinstance(a, Value) and isinstance(b, Value) and a.kind is FLOAT and b.kind is FLOAT:
+    if complex_numbers.holds_complex(a) and complex_numbers.holds_complex(b):
+        nans = [complex_numbers.is_nan(s, complex_numbers.promoted(s, value)) for value in (a, b)]
+        containers.suspect_if(s, lane(complex_numbers.both(s, *nans)), "nan may be the same object", node)
+    elif isinstance(a, Value) and isinstance(b, Value) and a.kind is FLOAT and b.kind is FLOAT:
         both = s.build.op("and", s.build.op("ne", a, a), s.build.op("ne", b, b))
         containers.suspect_if(s, both, "nan may be the same object", node)
     elif isinstance(a, Choice) or isinstance(b, Choice):
@@ -485,6 +493,8 @@ def class_of(value: Abstract) -> type | None:
             return python_type(value.kind)
         case Static():
             return type(value.value)
+        case Complex():
+            return complex
         case Seq() | ObjRef():
             return value.cls
         case ListRef():

@@ -1,6 +1,6 @@
 """Results: the ways in which a function returns become lane leaves of one shape.
 
-bool, int and float join to the larger kind. A path that returns something no lane can hold (None, a string, a tuple
+bool, int, float and complex join to the larger kind. A path that returns something no lane can hold (None, a string, a tuple
 of another length) while others return numbers is a fault in its lanes: the replay reports it.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from pyflat.errors import refuse
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, Op, Value
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, VOID, Kind, join_kinds
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane, same_static
@@ -30,6 +30,7 @@ from pyflat.specialise.values import (
     State,
     Static,
     Way,
+    complex_parts,
     numeric_kind,
 )
 
@@ -63,6 +64,9 @@ def _options(value: Abstract) -> list[Abstract]:
 
 
 def _parts(value: Abstract, state: State) -> _Parts | None:
+    z = complex_parts(value)
+    if z is not None:
+        return _Parts(complex, COMPLEX.names, (z.real, z.imag))
     match value:
         case Seq() if value.cls is not np.ndarray:
             return _Parts(value.cls, tuple(getattr(value.cls, "_fields", ())), value.items)
@@ -84,6 +88,8 @@ def _parts(value: Abstract, state: State) -> _Parts | None:
 
 def _shape(s: Specialiser, values: Sequence[tuple[Abstract, State]]) -> Shape:
     options = [(option, state) for value, state in values for option in _options(value)]
+    if any(complex_parts(v) is not None for v, _ in options):
+        return COMPLEX
     kinds = [k for k in (numeric_kind(v) for v, _ in options) if k is not None]
     if kinds:
         joined = kinds[0]
@@ -145,6 +151,9 @@ def _leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Shap
         case Fixed():
             if not (isinstance(value, Static) and same_static(value, Static(shape.value))):
                 _wrong(way, where, value, shape, out)
+        case Record() if shape.cls is complex and numeric_kind(value) is not None:
+            _leaves(s, way, where, value, shape.items[0], out)
+            out.append(const(0.0))
         case Record():
             parts = _parts(value, way.state)
             if parts is None or not _fits(parts, shape.cls, shape.names, len(shape.items)):

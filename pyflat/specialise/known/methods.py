@@ -10,7 +10,7 @@ import numpy as np
 
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
-from pyflat.specialise import calls, containers, library, objects, vectors
+from pyflat.specialise import calls, complex_numbers, containers, library, objects, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known.sequences import sort_lanes
@@ -21,6 +21,7 @@ from pyflat.specialise.merge import lane
 from pyflat.specialise.values import (
     Abstract,
     Bound,
+    Complex,
     DictRef,
     Lazy,
     ListRef,
@@ -56,6 +57,8 @@ def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.C
             return calls.call(s, Static(library.bit_length), calls.Arguments([receiver], {}), node)
         case Value() if name in ("conjugate", "item"):
             return num.unary(s, "pos", receiver)
+        case Complex() if name == "conjugate" and not arguments.positional and not arguments.named:
+            return complex_numbers.conjugate(s, receiver)
         case _ if isinstance(getattr(getattr(receiver, "cls", None), "_fields", None), tuple) and name == "_replace":
             cls = receiver.cls  # type: ignore[union-attr]
             items = dict(zip(cls._fields, receiver.items, strict=True))  # type: ignore[union-attr]
