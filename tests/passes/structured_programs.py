@@ -33,7 +33,7 @@ SAFE = {
            ("ge", FLOAT, FLOAT), ("eq", INT, INT), ("lt", INT, INT), ("isnan", FLOAT)),
     INT: (("xor", INT, INT), ("and", INT, INT), ("invert", INT), ("select", BOOL, INT, INT), ("to_int", BOOL)),
     FLOAT: (("add", FLOAT, FLOAT), ("sub", FLOAT, FLOAT), ("mul", FLOAT, FLOAT), ("neg", FLOAT),
-            ("select", BOOL, FLOAT, FLOAT), ("to_float", INT), ("copysign", FLOAT, FLOAT)),
+            ("select", BOOL, FLOAT, FLOAT), ("to_float", INT), ("nextafter", FLOAT, FLOAT)),
 }
 FAULTY = (("truediv", FLOAT, FLOAT), ("sqrt", FLOAT), ("add", INT, INT), ("sub", INT, INT), ("floordiv", INT, INT),
           ("mod", INT, INT), ("log", FLOAT), ("neg", INT), ("shr", INT, INT))
