@@ -10,7 +10,7 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check lint fuzz plant bench corpus docs clean
+.PHONY: help setup demo test check lint fuzz mutants bench corpus docs clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -39,8 +39,8 @@ lint: $(READY)  ## the static part of check
 fuzz: $(READY)  ## compare random programs with their twins: make fuzz PROGRAMS=20000 SEED=0
 	"$(PY)" -m benchmarks.fuzz --programs $(or $(PROGRAMS),20000) --seed $(or $(SEED),0)
 
-plant: $(READY)  ## plant bugs into a copy and see the fuzzer find each
-	"$(PY)" -m benchmarks.plant_bugs
+mutants: $(READY)  ## plant bugs into copies, see tests and the fuzzer find each, write docs/mutants.md
+	"$(PY)" -m benchmarks.mutants --write
 
 bench: $(READY)  ## speed ratios against what people use instead
 	"$(PY)" -m benchmarks.speed

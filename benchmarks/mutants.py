@@ -1,0 +1,167 @@
+"""Applies each mutant of `tests/mutants.py` to a copy of pyflat and sees who notices.
+
+    python -m benchmarks.mutants [--only TEXT] [--programs 400] [--write]
+
+Two hunt each mutant, each on its own: the quick tests of the part that is changed, and random programs against their
+originals. A table says which test failed first, and how many programs it took; `--write` puts it into docs/mutants.md.
+The exit status is 1 when a mutant lives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.generator import check_program, generate
+from tests.mutants import MUTANTS, Mutant
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "mutants.md"
+FOUND = re.compile(r"^FAILURE seed (\d+): (.*)$", re.MULTILINE)
+FAILED = re.compile(r"^(?:FAILED|ERROR) tests/(\S+?)(?: - .*)?$", re.MULTILINE)
+TEST_SECONDS = 240
+FUZZ_SECONDS = 3600
+MEMORY = 6 << 30
+NOBODY = "-"
+HEAD = """# Mutants
+
+Small wrong changes to pyflat, at least three in each pass, and who notices: the first of the quick tests of that part
+that fails, and how many random programs it takes until one differs from its original. Each hunts on its own.
+`make mutants` runs it and writes this page; the changes are in `tests/mutants.py`.
+
+"""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Who noticed a mutant; NOBODY where none did."""
+
+    mutant: Mutant
+    test: str
+    programs: str
+
+    @property
+    def killed(self) -> bool:
+        return NOBODY not in (self.test, self.programs) or self.test != self.programs
+
+    def row(self) -> str:
+        programs = NOBODY if self.programs == NOBODY else f"after {self.programs}"
+        return f"| {key(self.mutant)} | {self.test if self.test == NOBODY else f'`{self.test}`'} | {programs} |"
+
+
+def key(mutant: Mutant) -> str:
+    return f"{mutant.part} | {mutant.what}"
+
+
+def hunt(mutant: Mutant, programs: int) -> Verdict:
+    with _mutated(mutant) as folder:
+        test = _failing_test(mutant, folder)
+        return Verdict(mutant, test, _differing_program(mutant, folder, programs))
+
+
+@contextmanager
+def _mutated(mutant: Mutant) -> Iterator[Path]:
+    """A copy of everything that is needed, with the mutant in it."""
+    with tempfile.TemporaryDirectory(prefix="pyflat-mutant-") as name:
+        folder = Path(name)
+        for part in ("pyflat", "tests", "benchmarks", "examples", "docs"):
+            shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "pyproject.toml", folder)
+        mutant.apply(folder / "pyflat")
+        yield folder
+
+
+def _run(arguments: list[str], folder: Path, seconds: float) -> str | None:
+    """The output of a Python program in a folder; None when it takes longer."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+    try:
+        done = subprocess.run([sys.executable, "-m", *arguments], cwd=folder, timeout=seconds, preexec_fn=limit,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    except subprocess.TimeoutExpired:
+        return None
+    return done.stdout
+
+
+def _failing_test(mutant: Mutant, folder: Path) -> str:
+    options = ["-x", "-q", "--no-header", "--tb=no", "-rfE", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    text = _run(["pytest", *options, *mutant.tests], folder, TEST_SECONDS)
+    if text is None:
+        return "a test does not end"
+    failed = FAILED.search(text)
+    if failed is None and " passed" not in text:
+        raise SystemExit(f"{key(mutant)}: the tests did not run\n{text[-2000:]}")
+    return failed[1] if failed else NOBODY
+
+
+def _differing_program(mutant: Mutant, folder: Path, programs: int) -> str:
+    """The number of the first program that differs with the mutant and does not without it."""
+    numba = "1" if mutant.numba else "0"
+    options = ["--numba-every", numba, "--stages-every", "1", "--stop-after", "1", "--shrink", "0", "--processes", "0"]
+    first = 0
+    while first < programs:
+        span = ["--seed", str(first), "--programs", str(programs - first)]
+        text = _run(["benchmarks.fuzz", *span, *options], folder, FUZZ_SECONDS) or ""
+        found = FOUND.search(text)
+        if found is None:
+            if "programs (" not in text:
+                raise SystemExit(f"{key(mutant)}: the fuzzer did not run to its end\n{text[-2000:]}")
+            return NOBODY
+        seed = int(found[1])
+        if not check_program(generate(seed), numba=mutant.numba).failures:
+            return str(seed + 1)
+        first = seed + 1
+    return NOBODY
+
+
+def write_page(verdicts: dict[str, str]) -> None:
+    """The page with the rows of this run, and those of earlier ones for what was not run."""
+    rows = known_rows() | verdicts
+    lines = [rows[key(m)] for m in MUTANTS if key(m) in rows]
+    dead = sum(not line.endswith(f"| {NOBODY} | {NOBODY} |") for line in lines)
+    table = ["| part | mutant | test | random programs |", "|---|---|---|---|", *lines]
+    PAGE.write_text("\n".join([f"{HEAD}{dead} of {len(MUTANTS)} mutants are noticed.", "", *table, ""]))
+
+
+def known_rows() -> dict[str, str]:
+    """The rows of the page by part and mutant."""
+    if not PAGE.exists():
+        return {}
+    cells = (line.split(" | ") for line in PAGE.read_text().splitlines() if line.count(" | ") == 3)
+    return {" | ".join(c[:2])[2:]: " | ".join(c) for c in cells}
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=int, default=400)
+    parser.add_argument("--only", default="", help="only mutants whose part or text contains this")
+    parser.add_argument("--missing", action="store_true", help="only mutants that are not in the table or live there")
+    parser.add_argument("--write", action="store_true", help="write docs/mutants.md")
+    options = parser.parse_args(argv)
+    known = known_rows() if options.missing else {}
+    chosen = [m for m in MUTANTS if options.only in key(m) and known.get(key(m), f"{NOBODY} |").endswith(f"{NOBODY} |")]
+    killed, rows = 0, {}
+    for mutant in chosen:
+        verdict = hunt(mutant, options.programs)
+        killed += verdict.killed
+        rows[key(mutant)] = verdict.row()
+        print(f"{'' if verdict.killed else 'LIVES: '}{verdict.row()}", flush=True)
+        if options.write:
+            write_page(rows)
+    print(f"{killed} of {len(chosen)} mutants killed")
+    return int(killed < len(chosen))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

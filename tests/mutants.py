@@ -1,0 +1,225 @@
+"""Mutants: small wrong changes, at least three in each pass. `make mutants` shows that each of them is noticed.
+
+A mutant replaces the text `old`, which occurs once in its file, by `new`. `tests` are the quick tests of that part;
+beside them, and on its own, the random programs of `tests.generator` hunt each mutant (`benchmarks.mutants`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1] / "pyflat"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """In `file` of the package, `old` becomes `new`; `numba`: the programs must run on numba to see it."""
+
+    part: str
+    what: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...] = ()
+    numba: bool = False
+
+    def apply(self, package: Path) -> None:
+        """Change a copy of the package. ValueError where the text does not occur just once: the part was rewritten."""
+        path = package / self.file
+        text = path.read_text()
+        count = text.count(self.old)
+        if count != 1:
+            raise ValueError(f"{self.part}, {self.what}: {self.old!r} occurs {count} times in {self.file}")
+        path.write_text(text.replace(self.old, self.new))
+
+
+def _of(part: str, file: str, *rows: tuple[str, str, str], tests: str = "", numba: bool = False) -> tuple[Mutant, ...]:
+    paths = tuple(f"tests/{name}" for name in tests.split())
+    return tuple(Mutant(part, what, file, old, new, paths, numba) for what, old, new in rows)
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    *_of("lower_exits", "passes/lower_exits.py",
+         ("the live mask after two exits forgets the second", "for flag in flags[1:]:", "for flag in flags[2:]:"),
+         ("a raise is no fault", 'Op("fault", (TRUE,), VOID', 'Op("fault", (FALSE,), VOID'),
+         ("a lane that broke goes on where the test of the loop holds",
+          'go = self.append(head, Op("and", (go, live), BOOL))', "pass"),
+         ("a test that leaves the loop where it holds is taken for one that goes on",
+          "if not entry.goes_on_if:", "if entry.goes_on_if:"),
+         ("values of exits before a chunk are forgotten",
+          "{label: exits[label] for label in exits if label in ways.exits}", "{}"),
+         ("two labels that lanes left by are taken for one",
+          "sure = ways.fall is None and len(exits.keys() | ways.exits.keys()) == 1", "sure = ways.fall is None"),
+         ("the values of the arms of an exit are exchanged",
+          "for ways in (then, orelse))\n                values", "for ways in (orelse, then))\n                values"),
+         ("a rung moves what follows into the arm that leaves",
+          "follows = moved if self.facts.of(items).falls else None", "follows = moved if items is node.then else None"),
+         tests="passes/test_lower_exits.py passes/test_canonical_loops.py"),
+    *_of("convert_ifs", "passes/convert_ifs.py",
+         ("faults of an else arm are expected under the condition of the then arm",
+          "_Predicate(under, cond, False)", "_Predicate(under, cond, True)"),
+         ("select(c, False, b) becomes c and b",
+          "self.conjunction(self.negation(cond), orelse, name)", "self.conjunction(cond, orelse, name)"),
+         ("the predicate of an arm forgets the conditions around it", "missing.append(under)", "missing = [under]"),
+         ("lanes that do not come to a loop run it",
+          "go = self.conjunction(reached, self.read(parts.go))", "go = self.read(parts.go)"),
+         ("negations made in a loop are used after it", "        self.negations = outer\n", ""),
+         ("a select of a negated condition keeps its sides",
+          "cond, then, orelse = cond.args[0], orelse, then", "cond, then, orelse = cond.args[0], then, orelse"),
+         ("select(c, a, False) becomes c or a", "return self.conjunction(cond, then, name)",
+          "return self.disjunction(cond, then, name)"),
+         tests="passes/test_convert_ifs.py passes/test_canonical_loops.py"),
+    *_of("fold_constants", "passes/fold_constants.py",
+         ("a fault that always happens is dropped",
+          "isinstance(args[0], Const) and not args[0].value)", "isinstance(args[0], Const))"),
+         ("what the intervals decide is exchanged", "TRUE if outcome else FALSE", "FALSE if outcome else TRUE"),
+         ("a nan with its sign set becomes the literal nan", "math.copysign(1.0, value) < 0", "math.copysign(1.0, value) > 1"),
+         ("a select with an undefined side is undefined",
+          'masking = op.opcode == "select" or', 'masking = op.opcode == "choose" or'),
+         ("what was made in a loop is used after it", "                    self.made = made\n", ""),
+         tests="passes/test_fold_constants.py passes/test_canonical_loops.py"),
+    *_of("fold_constants", "ir/identities.py",
+         ("x + 0.0 is x", "return _either(x, y, _F_NEGATIVE_ZERO)", "return _either(x, y, _F_ZERO)"),
+         ("x == x of floats is true", '    ("eq", INT): _itself(TRUE),', '    ("eq", INT): _itself(TRUE),\n    ("eq", FLOAT): _itself(TRUE),'),
+         ("abs(-x) is x", 'return emit("abs", x.args[0]) if', "return x.args[0] if"),
+         tests="passes/test_fold_constants.py"),
+    *_of("fold_constants", "ir/logic.py",
+         ("not (x < y) of floats is x >= y", "if op.args[0].kind is not FLOAT else None", "if True else None"),
+         ("(p or c) and (p or d) is p", "if same(p, q) and complement(c, d):", "if same(p, q):"),
+         ("select(c, select(c, a, b), d) is select(c, b, d)", "return value.args[1 if outcome else 2]",
+          "return value.args[2 if outcome else 1]"),
+         tests="passes/test_fold_constants.py"),
+    *_of("fold_constants", "ir/intervals.py",
+         ("a < b is false where a may be below b", "    if a.low >= b.high:\n", "    if a.low >= b.low:\n"),
+         ("a sum of infinities is no nan", "nan=a.nan or b.nan or opposed)", "nan=a.nan or b.nan)"),
+         ("a remainder is below its divisor minus one", "else b.high - 1)\n    return Interval(b.low + 1, 0)",
+          "else b.high - 2)\n    return Interval(b.low + 1, 0)"),
+         tests="ir/test_intervals.py passes/test_fold_constants.py"),
+    *_of("share_subexpressions", "ir/uses.py",
+         ("x < y and x > y are the same", "            args.reverse()\n", "            pass\n"),
+         ("literals are compared by value", "value.key if isinstance(value, Const) else value",
+          "value.value if isinstance(value, Const) else value"),
+         ("tables are not compared", "return (opcode, op.kind, self._attrs_text(op), *args)", "return (opcode, op.kind, *args)"),
+         ("operands of a - b are put into one order", "if opcode in COMMUTATIVE:", 'if opcode in COMMUTATIVE or opcode == "sub":'),
+         tests="passes/test_share_subexpressions.py"),
+    *_of("share_subexpressions", "passes/share_subexpressions.py",
+         ("what a loop computes is used after it", "take_apart(item), dict(first)", "take_apart(item), first"),
+         tests="passes/test_share_subexpressions.py passes/test_canonical_loops.py"),
+    *_of("prune_dead", "ir/liveness.py",
+         ("a dead store that faults is removed with its loop", "self.effects += [op, *tests]", "self.effects += tests"),
+         ("a fault outside of loops is removed", "if op in needed or has_effect(op):", "if op in needed:"),
+         ("what a loop carries from one trip to the next is removed",
+          "self.sources[param] = [init, after]", "self.sources[param] = [init]"),
+         ("the condition of a loop is removed", "self.sources[result] = [value, parts.go, *tests]",
+          "self.sources[result] = [value]"),
+         ("the conditions of the loops around a fault are removed", "inside = (*tests, parts.go)", "inside = tests"),
+         tests="passes/test_prune_dead.py passes/test_canonical_loops.py"),
+    *_of("gather_suspects", "passes/gather_suspects.py",
+         ("the last conditions are left out", "        while self._waiting:\n            total =",
+          "        while len(self._waiting) > 1:\n            total ="),
+         ("a lane that is suspect stays in its loop", "    if not _is_false(stopped):\n", "    if False:\n"),
+         ("conditions are joined by and", 'Op("or", (a, b), BOOL)', 'Op("and", (a, b), BOOL)'),
+         ("suspects before a loop are forgotten in it", "self._waiting = [] if _is_false(cond) else [(1, cond)]",
+          "self._waiting = []"),
+         ("a limit is noted after an earlier fault", "            first = cond\n            if not _is_false(earlier):",
+          "            first = cond\n            if False:"),
+         tests="passes/test_gather_suspects.py passes/test_canonical_loops.py"),
+    *_of("drop_faults", "passes/gather_suspects.py",
+         ("faults stay", 'None if op.opcode == "fault" else op', 'None if op.opcode == "faults" else op'),
+         ("the first result only is kept", "sliced(pure, results_of(fn))", "sliced(pure, results_of(fn)[:1] * len(results_of(fn)))"),
+         ("what only faults needed stays", "items = sliced(pure, results_of(fn))", "items = pure"),
+         tests="passes/test_gather_suspects.py targets/test_text.py"),
+    *_of("limit_trips", "passes/limit_trips.py",
+         ("one trip too many", 'Op("lt", (trips, const(limit)), BOOL)', 'Op("le", (trips, const(limit)), BOOL)'),
+         ("a lane at the limit is no fault", 'over = Op("and", (parts.go, beyond), BOOL)', 'over = Op("and", (parts.go, within), BOOL)'),
+         ("a lane that is done at the limit is a fault", "fault = Op(\"fault\", (over,)", "fault = Op(\"fault\", (beyond,)"),
+         ("trips are not counted", 'more = Op("add", (trips, const(1)), INT)', 'more = Op("add", (trips, const(0)), INT)'),
+         ("inner loops have no limit", "_limited(parts.rest, limit)", "list(parts.rest)"),
+         tests="passes/test_canonical_loops.py targets/test_masked_loops.py"),
+    *_of("simplify_control", "passes/simplify_control.py",
+         ("a literal condition takes the other arm", "node.then if cond.value else node.orelse, takes)",
+          "node.orelse if cond.value else node.then, takes)"),
+         ("a result that differs in one arm is dropped",
+          "if first in inside or not all(same_value(first, other) for other in others):", "if first in inside:"),
+         ("a value of an arm is used after it", "if first in inside or not all(", "if not all("),
+         ("an exit in the middle of a region is ignored", "if not _has_exit(body, label):", "if True:"),
+         ("a loop with a continue is run once", "isinstance(last_block(body).end, Exit) and not _has_exit(body, again)",
+          "isinstance(last_block(body).end, Exit)"),
+         ("the test of a canonical loop is taken away",
+          "self.tests.add(loop.body[-2])", "pass"),
+         tests="passes/test_simplify_control.py"),
+    *_of("unroll_loops", "passes/unroll_loops.py",
+         ("a trip that was not decided is taken for the last", "if not trips.decided or", "if False or"),
+         ("what differs between the ways to the next trip is taken from the first",
+          "all(same_value(first, way.values[at]) for way in ways)", "True"),
+         ("the arm not taken is copied", "node.then if taken else node.orelse", "node.orelse if taken else node.then"),
+         ("lanes that continue are forgotten", "        if not early:\n            return list(splice",
+          "        if isinstance(last_block(copy).end, Yield):\n            return list(splice"),
+         ("an early exit of the last trip is ignored", "if not early and not falls:", "if not falls:"),
+         ("the limit of trips is one lower", "for _ in range(self.limit + 1):", "for _ in range(self.limit):"),
+         tests="passes/test_unroll_loops.py"),
+    *_of("hoist_invariants", "passes/hoist_invariants.py",
+         ("the first operand only is looked at", "not inside.intersection(op.args)", "not inside.intersection(op.args[:1])"),
+         ("what may fault is moved before a loop that may not run", " and not can_fault(op)", ""),
+         ("what inner lists define counts as outside", "{*loop.params, *definitions(loop.body)}", "{*loop.params}"),
+         ("what lanes do together is moved", "op.opcode not in CONVERGENT and ", ""),
+         tests="passes/test_hoist_invariants.py ir/test_uniform.py"),
+    *_of("fault rules", "ir/faults.py",
+         ("an int product is checked too late", "const(2.0**63 * (1 - 2.0**-48))", "const(2.0**64)"),
+         ("a sum is checked by its first operand only",
+          'flipped = b.op("and", b.op("xor", x, op), b.op("xor", y, op))', 'flipped = b.op("and", b.op("xor", x, op), b.op("xor", x, y))'),
+         ("IMIN // -1 is no fault", 'b.op("and", lowest, b.op("eq", op.args[1], const(-1)))', "const(False)"),
+         ("-IMIN is no fault", 'return None if op.kind is FLOAT else b.op("eq", op.args[0], const(INT_MIN))',
+          "return None"),
+         ("an index one beyond the table is no fault", 'b.op("ge", index, const(size))', 'b.op("gt", index, const(size))'),
+         ("a negative shift count is no fault", "    if known is not None and known >= 0:\n        return None\n    return b.op",
+          "    return None\n    return b.op"),
+         ("2.0**63 is an int", 'const(2.0**63)))\n\n\n@_rule\ndef _negative', 'const(2.0**64)))\n\n\n@_rule\ndef _negative'),
+         ("the root of a negative number is no fault", 'return b.op("lt", op.args[0], const(0.0))', 'return b.op("lt", op.args[0], const(-1.0))'),
+         tests="ir/test_faults.py"),
+    *_of("specialise", "specialise/known/__init__.py",
+         ("min(a, b) gives b when they are equal", 'min: sequences.least("lt")', 'min: sequences.least("le")'),
+         tests="test_values.py"),
+    *_of("specialise", "specialise/numbers.py",
+         ("n < 2.5 becomes n <= 3", 'return s.build.op("le", n, const(math.floor(bound)))',
+          'return s.build.op("le", n, const(math.ceil(bound)))'),
+         ("~x is x", 'if opcode == "pos":', 'if opcode in ("pos", "invert") and number.kind is INT:'),
+         ("int / int rounds its operands", 's.build.op("exact_float", number)', 's.build.op("to_float", number)'),
+         ("an int is compared with a float after rounding", 's.build.op(opcode, s.build.op("exact_float", lane(a)), lane(b))',
+          's.build.op(opcode, s.build.op("to_float", lane(a)), lane(b))'),
+         ("a comparison of float with int is not mirrored", "return _compare_mixed(s, _MIRROR[opcode], b, a)",
+          "return _compare_mixed(s, opcode, b, a)"),
+         tests="test_values.py"),
+    *_of("specialise", "specialise/handlers.py",
+         ("the second handler that fits is taken", "            _handle(s, handler, raised.value)\n            return\n",
+          "            _handle(s, handler, raised.value)\n"),
+         tests="test_exceptions.py"),
+    *_of("NumPy engine", "lanes.py",
+         ("round() rounds halves up", "    return to_int(np.rint(a))", "    return to_int(np.floor(a + 0.5))"),
+         ("a negative index is not wrapped", "wrapped = np.where(np.less(index, 0), np.add(index, size), index)", "wrapped = index"),
+         ("ties of round(x, n) ignore the error of the product", "((rest == 0.5) & (error > 0.0))", "(rest == 0.5)"),
+         tests="targets/test_lanes.py targets/test_numpy_engine.py"),
+    *_of("NumPy engine", "targets/numpy.py",
+         ("x // 2**k shifts one too far", "power.bit_length() - 1) if op.opcode", "power.bit_length()) if op.opcode"),
+         ("a variable is deleted before its last use", "for step, dying in zip(steps, last_uses(uses, roots), strict=True):",
+          "for step, dying in zip(steps, last_uses(uses, roots[:1]), strict=True):"),
+         tests="targets/test_numpy_engine.py"),
+    *_of("NumPy engine", "targets/numpy_loops.py",
+         ("lanes that are done are not frozen", "running = None if alive == count else going", "running = None"),
+         ("lanes are put back where they were not", "places = kept if places is None else places[kept]", "places = kept"),
+         tests="targets/test_masked_loops.py"),
+    *_of("numba engine", "targets/numba_ops.py",
+         ("nan is equal to itself", "case Kind.FLOAT if sign != \"!=\":", "case Kind.FLOAT if sign:"),
+         ("a quotient rounds towards zero", 'round_down = rest.compare("!=", 0) &', 'round_down = rest.compare("!=", rest) &'),
+         ("a shift by 64 and more is a shift by count % 64", "e.select(beyond, 63, count)", "count & 63"),
+         ("a negative index is not wrapped", 'wrapped = e.select(index.compare("<", 0), index + size, index)', "wrapped = index"),
+         tests="targets/test_numba_engine.py", numba=True),
+    *_of("replay", "replay.py",
+         ("a lane that returns is not patched", "                leaf[lane] = value\n        else:",
+          "                leaf[lane] = leaf[lane]\n        else:"),
+         ("the first lane is replayed in place of each other", "part = found[start:start + _CHUNK]", "part = found[start:start + _CHUNK] * 0"),
+         ("what the original raises is lost", "failed, position = error, index\n                break", "failed, position = error, index\n                continue"),
+         tests="runtime/test_replay.py"),
+)
+"""All mutants. The parts are the passes, and what is around them."""
