@@ -8,6 +8,7 @@
   accuracy    EXACT: every target gives the same bits; LIBM: the C library's function (the target chooses which);
               NUMPY: NumPy's own ufunc, within 4 ulp elsewhere; CALL: only CPython's own code gives these bits,
               so that targets call it lane by lane (slow, and shown by explain);
+              VECTOR: the function of pyflat.vmath, within 2 ulp, the same bits wherever it is computed;
   operator    Python's operator, for the printer and for source matching;
   native      operand kinds for which that operator on NumPy arrays computes the same bits, so that a source
               text may be kept as it is;
@@ -36,6 +37,7 @@ class Accuracy(Enum):
     LIBM = "libm"
     NUMPY = "numpy"
     CALL = "call"
+    VECTOR = "vector"
 
 
 Signature = tuple[tuple[Kind, ...], Kind]
@@ -274,7 +276,31 @@ and `clamp` are Python's (`b if b < a else a`), bit for bit; the others belong t
 numbers, `part` takes one out."""
 
 
-OPERATIONS: dict[str, Primitive] = {**PRIMITIVES, **CONVERGENT, **FUSED}
+_VECTOR_COSTS = {
+    "exp": 30, "exp2": 30, "expm1": 36, "log": 38, "log2": 46, "log10": 50, "log1p": 50, "pow": 120, "cbrt": 52,
+    "sin": 44, "cos": 44, "tan": 60, "asin": 34, "acos": 42, "atan": 44, "atan2": 60, "sinh": 60, "cosh": 46,
+    "tanh": 52, "asinh": 80, "acosh": 70, "atanh": 70,
+}
+"""Machine operations of each vector function, a division counted as eight."""
+
+
+def _vector(name: str) -> Primitive:
+    """The row vec_<name>: where the vector function has no finite value, the row's of the C library decides."""
+    row = PRIMITIVES[name]
+
+    def python(*args: float) -> float:
+        from pyflat import vmath  # a package of its own, needed where such an operation is
+
+        value = vmath.reference(name)(*args)
+        return value if math.isfinite(value) else float(row.python(*args))
+
+    return Primitive("vec_" + name, row.signatures, python, row.faults, Accuracy.VECTOR, cost=_VECTOR_COSTS[name])
+
+
+VECTOR: dict[str, Primitive] = {row.name: row for row in map(_vector, _VECTOR_COSTS)}
+"""The vector math of the numba target: the IR's own, put in the place of the C library's functions."""
+
+OPERATIONS: dict[str, Primitive] = {**PRIMITIVES, **CONVERGENT, **FUSED, **VECTOR}
 """Every operation that the IR may hold."""
 
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")

@@ -1,0 +1,104 @@
+"""The vector math compiled, one loop over arrays for each function, in one LLVM module: what tests compare with the
+reference and what the speed table times."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from llvmlite import binding as llvm
+from llvmlite import ir
+
+from pyflat import vmath
+from pyflat.targets.numba_vmath import emit_vector
+
+_I64, _POINTER = ir.IntType(64), ir.PointerType()
+REALS = {"f8": ir.DoubleType(), "f4": ir.FloatType()}
+DTYPES = {"f8": np.float64, "f4": np.float32}
+Kernel = Callable[..., np.ndarray]
+
+
+def _emit_loop(module: ir.Module, name: str, width: str) -> None:
+    """void name.width(i64 n, out, inputs...): for each lane out = name(inputs)."""
+    operands = vmath.TABLE[name].operands
+    prototype = ir.FunctionType(ir.VoidType(), [_I64] + [_POINTER] * (operands + 1))
+    function = ir.Function(module, prototype, f"{name}.{width}")
+    for pointer in function.args[1:]:
+        pointer.attributes.add("noalias")
+    entry, body, done = (function.append_basic_block(n) for n in ("entry", "body", "done"))
+    builder, count = ir.IRBuilder(entry), function.args[0]
+    builder.cbranch(builder.icmp_signed(">", count, _I64(0)), body, done)
+    builder.position_at_end(body)
+    index = builder.phi(_I64)
+    index.add_incoming(_I64(0), entry)
+    real = REALS[width]
+    inputs = [builder.load(builder.gep(p, [index], source_etype=real), typ=real) for p in function.args[2:]]
+    result = emit_vector(builder, name, *inputs)
+    builder.store(result, builder.gep(function.args[1], [index], source_etype=real))
+    following = builder.add(index, _I64(1))
+    index.add_incoming(following, body)
+    again = builder.cbranch(builder.icmp_signed("<", following, count), body, done)
+    if INTERLEAVE:
+        again.set_metadata("llvm.loop", _interleaved(module))
+    builder.position_at_end(done)
+    builder.ret_void()
+
+
+INTERLEAVE = 0
+
+
+def _interleaved(module: ir.Module) -> Any:
+    hint = module.add_metadata([ir.MetaDataString(module, "llvm.loop.interleave.count"), ir.IntType(32)(INTERLEAVE)])
+    return module.add_metadata([hint, module.add_metadata([ir.MetaDataString(module, "pyflat")])])
+
+
+class Library:
+    """Compiled functions of one width; `features` as LLVM writes them, this computer's by default."""
+
+    def __init__(self, names: Iterable[str], width: str, cpu: str = "", features: str = ""):
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self.width, self.names = width, tuple(names)
+        module = ir.Module("vmath")
+        module.triple = llvm.get_process_triple()
+        for name in self.names:
+            _emit_loop(module, name, width)
+        self.llvm = str(module)
+        parsed = llvm.parse_assembly(self.llvm)
+        parsed.verify()
+        if not cpu:
+            cpu, features = llvm.get_host_cpu_name(), features or llvm.get_host_cpu_features().flatten()
+        target = llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, opt=3)
+        parsed.data_layout = str(target.target_data)
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = True
+        passes = llvm.create_pass_builder(target, options)
+        passes.getModulePassManager().run(parsed, passes)
+        self.optimized = str(parsed)
+        self.assembly = target.emit_assembly(parsed)
+        self._engine = llvm.create_mcjit_compiler(parsed, target)
+        self._engine.finalize_object()
+
+    def kernel(self, name: str) -> Kernel:
+        """The loop: arrays of this width (contiguous, one length) -> a new array, or `out`."""
+        operands = vmath.TABLE[name].operands
+        prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * (operands + 1))
+        loop = prototype(self._engine.get_function_address(f"{name}.{self.width}"))
+        dtype = DTYPES[self.width]
+
+        def call(*arrays: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+            inputs = [np.ascontiguousarray(a, dtype=dtype) for a in arrays]
+            result = np.empty(inputs[0].shape, dtype) if out is None else out
+            loop(result.size, result.ctypes.data, *[a.ctypes.data for a in inputs])
+            return result
+
+        return call
+
+
+@cache
+def library(width: str) -> Library:
+    """All functions of one width, for this computer."""
+    return Library(vmath.TABLE, width)

@@ -1,0 +1,216 @@
+"""The vector math of `pyflat.vmath` in LLVM's IR: each function becomes a small function of the module, inlined always.
+
+The bodies hold no call but of LLVM's exact intrinsics, no branch and no conversion between float and integer that
+AVX2 lacks, so that the loop vectoriser takes them like any arithmetic. `llvm.fma` is exact by definition: one
+instruction where the computer has it, the C library's function where it has not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir
+
+from pyflat import libm, vmath
+from pyflat.targets.numba_ir import F32, F64, Splat, suffix
+from pyflat.vmath.machine import F4, F8, Format, Number
+
+if TYPE_CHECKING:
+    from pyflat.targets.numba_ops import Emitter
+
+
+def _constant(type_: ir.Type, number: float) -> ir.Constant:
+    """A number as a constant of a scalar type, or in every lane of a vector type."""
+    if isinstance(type_, ir.VectorType):
+        return Splat(ir.Constant(type_.element, number), type_.count)
+    return ir.Constant(type_, number)
+
+
+def _element(type_: ir.Type) -> ir.Type:
+    return type_.element if isinstance(type_, ir.VectorType) else type_
+
+
+class _Value:
+    """A value while code is emitted, with Python's operators; what an operator means follows from its type."""
+
+    __slots__ = ("builder", "value")
+
+    def __init__(self, builder: ir.IRBuilder, value: Any):
+        self.builder, self.value = builder, value
+
+    @property
+    def _is_int(self) -> bool:
+        return isinstance(_element(self.value.type), ir.IntType)
+
+    def _lift(self, other: Number) -> Any:
+        return other.value if isinstance(other, _Value) else _constant(self.value.type, other)
+
+    def _with(self, other: Number, on_float: str, on_int: str, swapped: bool = False) -> _Value:
+        operands = [self.value, self._lift(other)]
+        operation = on_int if self._is_int else on_float
+        return _Value(self.builder, getattr(self.builder, operation)(*(operands[::-1] if swapped else operands)))
+
+    def _compare(self, sign: str, other: Number) -> _Value:
+        compare = self.builder.icmp_signed if self._is_int else self.builder.fcmp_ordered
+        return _Value(self.builder, compare(sign, self.value, self._lift(other)))
+
+    def __add__(self, other: Number) -> _Value:
+        return self._with(other, "fadd", "add")
+
+    def __radd__(self, other: Number) -> _Value:
+        return self._with(other, "fadd", "add", swapped=True)
+
+    def __sub__(self, other: Number) -> _Value:
+        return self._with(other, "fsub", "sub")
+
+    def __rsub__(self, other: Number) -> _Value:
+        return self._with(other, "fsub", "sub", swapped=True)
+
+    def __mul__(self, other: Number) -> _Value:
+        return self._with(other, "fmul", "mul")
+
+    def __rmul__(self, other: Number) -> _Value:
+        return self._with(other, "fmul", "mul", swapped=True)
+
+    def __truediv__(self, other: Number) -> _Value:
+        return self._with(other, "fdiv", "")
+
+    def __rtruediv__(self, other: Number) -> _Value:
+        return self._with(other, "fdiv", "", swapped=True)
+
+    def __neg__(self) -> _Value:
+        return _Value(self.builder, self.builder.fneg(self.value))
+
+    def __and__(self, other: Number) -> _Value:
+        return self._with(other, "", "and_")
+
+    def __or__(self, other: Number) -> _Value:
+        return self._with(other, "", "or_")
+
+    def __xor__(self, other: Number) -> _Value:
+        return self._with(other, "", "xor")
+
+    def __invert__(self) -> _Value:
+        return self ^ -1
+
+    def __lt__(self, other: Number) -> _Value:
+        return self._compare("<", other)
+
+    def __le__(self, other: Number) -> _Value:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: Number) -> _Value:
+        return self._compare(">", other)
+
+    def __ge__(self, other: Number) -> _Value:
+        return self._compare(">=", other)
+
+
+class _LlvmMachine:
+    """The machine whose numbers are values of LLVM's IR (see `pyflat.vmath.machine`), of the type `real`."""
+
+    def __init__(self, real: ir.Type, builder: ir.IRBuilder):
+        self.format, self.builder, self._float = _format(real), builder, real
+        whole = ir.IntType(self.format.width)
+        self._int = ir.VectorType(whole, real.count) if isinstance(real, ir.VectorType) else whole
+
+    def _lift(self, x: Number) -> Any:
+        return x.value if isinstance(x, _Value) else _constant(self._float, x)
+
+    def _intrinsic(self, name: str, *args: Number) -> _Value:
+        full = f"llvm.{name}.{suffix(self._float)}"
+        module = self.builder.module
+        prototype = ir.FunctionType(self._float, [self._float] * len(args))
+        function = module.globals.get(full) or ir.Function(module, prototype, full)
+        return _Value(self.builder, self.builder.call(function, [self._lift(x) for x in args]))
+
+    def fma(self, a: Number, b: Number, c: Number) -> Number:
+        return self._intrinsic("fma", a, b, c)
+
+    def select(self, condition: Number, a: Number, b: Number) -> Number:
+        kind = next((x.value.type for x in (a, b) if isinstance(x, _Value)), self._float)
+        yes, no = (x.value if isinstance(x, _Value) else _constant(kind, x) for x in (a, b))
+        return _Value(self.builder, self.builder.select(condition.value, yes, no))
+
+    def equal(self, a: Number, b: Number) -> Number:
+        return a._compare("==", b)
+
+    def bits(self, x: Number) -> Number:
+        return _Value(self.builder, self.builder.bitcast(x.value, self._int))
+
+    def floats(self, i: Number) -> Number:
+        return _Value(self.builder, self.builder.bitcast(i.value, self._float))
+
+    def left(self, i: Number, count: int) -> Number:
+        return _Value(self.builder, self.builder.shl(i.value, _constant(self._int, count)))
+
+    def right(self, i: Number, count: int) -> Number:
+        return _Value(self.builder, self.builder.lshr(i.value, _constant(self._int, count)))
+
+    def abs(self, x: Number) -> Number:
+        return self._intrinsic("fabs", x)
+
+    def sqrt(self, x: Number) -> Number:
+        return self._intrinsic("sqrt", x)
+
+    def rint(self, x: Number) -> Number:
+        return self._intrinsic("rint", x)
+
+    def floor(self, x: Number) -> Number:
+        return self._intrinsic("floor", x)
+
+    def trunc(self, x: Number) -> Number:
+        return self._intrinsic("trunc", x)
+
+    def copysign(self, x: Number, sign: Number) -> Number:
+        return self._intrinsic("copysign", x, sign)
+
+
+def _format(real: ir.Type) -> Format:
+    return {F64: F8, F32: F4}[_element(real)]
+
+
+def vector_function(module: ir.Module, name: str, real: ir.Type) -> ir.Function:
+    """The module's function pyflat.vec_<name> on numbers of the type `real`: double, float or a vector of them."""
+    symbol = f"pyflat.vec_{name}.{suffix(real)}"
+    known = module.globals.get(symbol)
+    if known is not None:
+        return known
+    row = vmath.TABLE[name]
+    function = ir.Function(module, ir.FunctionType(real, [real] * row.operands), symbol)
+    function.linkage = "internal"
+    function.attributes.add("alwaysinline")
+    function.attributes.add("nounwind")
+    builder = ir.IRBuilder(function.append_basic_block())
+    result = row.algorithm(_LlvmMachine(real, builder), *[_Value(builder, x) for x in function.args])
+    builder.ret(result.value)
+    return function
+
+
+def emit_vector(builder: ir.IRBuilder, name: str, *args: Any) -> Any:
+    """Emit the vector function `name` of LLVM values: right but where it is `far` (see `vmath.VectorFunction`)."""
+    return builder.call(vector_function(builder.module, name, args[0].type), list(args))
+
+
+def emit_everywhere(e: Emitter, name: str, *args: Any) -> Any:
+    """Emit the vector function `name` of values of `e`'s lanes; a branch, taken where some lane is far, calls the C
+    library's function for those lanes."""
+    builder, real, far = e.builder, args[0].type, vmath.TABLE[name].far
+    quick = emit_vector(builder, name, *args)
+    if far is None:
+        return quick
+    distant = far(_LlvmMachine(real, builder), *[_Value(builder, x) for x in args]).value
+
+    def call(*scalars: Any) -> Any:
+        wide = [x if x.type is F64 else builder.fpext(x, F64) for x in scalars]
+        value = e.call(name, libm.address(name), *wide, pure=name in libm.NAMES and libm.from_library(name))
+        return value if _element(real) is F64 else builder.fptrunc(value, F32)
+
+    before = builder.block
+    with builder.if_then(e.any(distant), likely=False):
+        called = e.each(call, _element(real), *args, where=distant, rest=quick)
+        inside = builder.block
+    joined = builder.phi(real)
+    joined.add_incoming(quick, before)
+    joined.add_incoming(called, inside)
+    return joined

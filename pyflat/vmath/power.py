@@ -1,0 +1,104 @@
+"""pow as exp(y log x), with log x to about 68 binary digits (33 in float32), and cbrt.
+
+log x = k ln 2 + 2 s + 2/3 s**3 + s**5 P(s**2) with s = (f - 1) / (f + 1) as a pair: the digits beyond one number
+that y log x, at most 745, needs in front of the point of its exponential.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pyflat.vmath.coefficients import CBRT, EXP, LN2, LOG2_E, LOG_TAIL, TWO_THIRDS
+from pyflat.vmath.exponential import clamped
+from pyflat.vmath.machine import F8, Machine, Number, pick
+from pyflat.vmath.steps import (
+    Pair,
+    exact_product,
+    flip_sign,
+    mantissa_exponent,
+    polynomial,
+    power_of_two,
+    quick_sum,
+    scale,
+    whole,
+)
+
+
+def log_pair(m: Machine, x: Number) -> Pair:
+    """log x for a finite positive x as a pair, relative error below 2**-64 (2**-30 in float32)."""
+    mantissa, k = mantissa_exponent(m, x)
+    f, under = mantissa - 1.0, mantissa + 1.0
+    reciprocal = 1.0 / under
+    s = f * reciprocal
+    rest = m.fma(-s, mantissa - (under - 1.0), m.fma(-s, under, f)) * reciprocal
+    z = s * s
+    twice = s + s
+    z_rest = m.fma(twice, rest, m.fma(s, s, -z))
+    first, second = pick(m, TWO_THIRDS)
+    tail = z * polynomial(m, z, pick(m, LOG_TAIL))
+    factor = first + tail
+    factor_rest = (first - factor) + tail + second
+    cube, cube_error = exact_product(m, s, z)
+    cube_rest = m.fma(z, rest, m.fma(s, z_rest, cube_error))
+    term, term_error = exact_product(m, cube, factor)
+    term_rest = m.fma(cube, factor_rest, m.fma(cube_rest, factor, term_error))
+    ln2, ln2_rest = pick(m, LN2)[:2]
+    of_two, of_two_error = exact_product(m, k, ln2)
+    total, lost = quick_sum(of_two, twice)
+    total, lost_again = quick_sum(total, term)
+    low = (lost + lost_again) + (m.fma(k, ln2_rest, of_two_error) + m.fma(2.0, rest, term_rest))
+    return quick_sum(total, low)
+
+
+def exp_of_pair(m: Machine, high: Number, low: Number) -> Number:
+    """e**(high + low) for |high| below the overflow's and underflow's limits (see `clamped`)."""
+    n, _ = whole(m, high, pick(m, LOG2_E)[0])
+    first, second = pick(m, LN2)[:2]
+    r, rest = quick_sum(m.fma(-n, first, high), m.fma(-n, second, low))
+    return scale(m, 1.0 + (r + m.fma(r * r, polynomial(m, r, pick(m, EXP)), rest)), n)
+
+
+def pow(m: Machine, x: Number, y: Number) -> Number:
+    """x**y with the special cases of IEEE 754: nan for a negative x and a fractional y."""
+    size = m.abs(x)
+    high, low = log_pair(m, size)
+    limit = 800.0 if m.format is F8 else 120.0
+    # An infinite y times log 1 is no number; any large one does as well.
+    power = clamped(m, y, -_LARGE[m.format.name], _LARGE[m.format.name])
+    product = power * high
+    within = m.abs(product) < limit
+    rest = m.fma(power, low, m.fma(power, high, -product))
+    result = exp_of_pair(m, clamped(m, product, -limit, limit), m.select(within, rest, 0.0))
+    beyond = m.equal(size, 0.0) | m.equal(size, math.inf)
+    # 0 or infinity: which, depends on the base being small and the exponent negative.
+    result = m.select(beyond, m.select((size < 1.0) ^ (y < 0.0), 0.0, math.inf), result)
+    is_whole = m.equal(m.floor(y), y)
+    half = y * 0.5
+    odd = is_whole & ~m.equal(m.floor(half), half)
+    result = m.select(odd, m.copysign(result, x), result)
+    result = m.select((x < 0.0) & (x > -math.inf) & ~is_whole, math.nan, result)
+    result = m.select(m.equal(x, x) & m.equal(y, y), result, math.nan)
+    return m.select(m.equal(y, 0.0) | m.equal(x, 1.0), 1.0, result)
+
+
+_LARGE = {"f8": 2.0**100, "f4": 2.0**60}
+"""Exponents beyond overflow, or underflow, for every base but 1."""
+
+
+def cbrt(m: Machine, x: Number) -> Number:
+    """The cube root: x = f * 2**(3 n) with f from about 1/3 to 2.9, f**(-1/3) by a polynomial and Newton's
+    iteration, and a last step on the root itself."""
+    size = m.abs(x)
+    mantissa, k = mantissa_exponent(m, size)
+    n, _ = whole(m, k, 1.0 / 3.0)
+    f = mantissa * power_of_two(m, k - 3.0 * n)
+    r = polynomial(m, f, pick(m, CBRT))
+    for _ in range(2 if m.format is F8 else 1):
+        r = m.fma(r * (1.0 / 3.0), m.fma(-f * r, r * r, 1.0), r)
+    square = r * r
+    root = f * square
+    cube_root_square, error = exact_product(m, root, root)
+    rest = m.fma(-root, cube_root_square, f) - root * error
+    result = m.fma(rest * (1.0 / 3.0), square, root) * power_of_two(m, n)
+    ordinary = (size > 0.0) & (size < math.inf)
+    return m.select(ordinary, flip_sign(m, result, m.bits(x)), x)
