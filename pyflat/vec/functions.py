@@ -53,11 +53,11 @@ def _sign(a: float) -> float:
 
 
 def _smaller(a: float, b: float) -> float:
-    return b if b < a else a
+    return b if b < a else a  # noqa: FURB136 - `min` is another function here
 
 
 def _larger(a: float, b: float) -> float:
-    return b if b > a else a
+    return b if b > a else a  # noqa: FURB136
 
 
 def _step(edge: float, a: float) -> float:
@@ -69,7 +69,7 @@ def _inversesqrt(a: float) -> float:
 
 
 def _exp2(a: float) -> float:
-    return 2.0**a
+    return 2.0**a  # type: ignore[no-any-return]
 
 
 def _power(a: float, b: float) -> float:
@@ -213,7 +213,7 @@ def saturate(a: T) -> T:
 
 def mix(a: T, b: T, t: T | Scalar) -> T:
     """a where t is 0.0, b where it is 1.0, linear between and beyond."""
-    return a * (1.0 - t) + b * t  # type: ignore[return-value]
+    return a * (1.0 - t) + b * t
 
 
 def smoothstep(low: T | Scalar, high: T | Scalar, a: T) -> T:
@@ -227,10 +227,10 @@ def dot(a: V, b: V) -> float:
     total = a.x * b.x + a.y * b.y
     if isinstance(a, Vec2):
         return total
-    total = total + a.z * b.z  # type: ignore[union-attr]
+    total = total + a.z * b.z
     if isinstance(a, Vec3):
         return total
-    return total + a.w * b.w  # type: ignore[union-attr]
+    return total + a.w * b.w
 
 
 def cross(a: Vec3, b: Vec3) -> Vec3:

@@ -1,7 +1,7 @@
 """Swizzles as properties: `v.x`, `v.xy`, `v.zyx`, `v.bgra`; letters of one family, x y z w or r g b a.
 
 They are made here, 28 names of two components and so on for each family, and declared for type checkers in
-`swizzles.pyi`, which `python -m pyflat.vec.swizzles` writes. Properties, and no `__getattr__`: a name that is no
+`swizzles.pyi`, the text that `stub()` gives. Properties, and no `__getattr__`: a name that is no
 swizzle stays an AttributeError, and a twin sees what each one reads.
 """
 
@@ -65,3 +65,19 @@ def names(size: int, below: int) -> Iterator[str]:
 for _cls, _size, _below in ((Swizzles2, 2, 0), (Swizzles3, 3, 2), (Swizzles4, 4, 3)):
     for _name in names(_size, _below):
         setattr(_cls, _name, property(_getter(_name), doc=f"The components {', '.join(_name)}."))
+
+
+def stub() -> str:
+    """The text of `swizzles.pyi`."""
+    lines = ['"""Written by `pyflat.vec.swizzles.stub`; do not edit."""', "", "from collections.abc import Iterator",
+             "from typing import Final", "", "from pyflat.vec.vectors import Vec2, Vec3, Vec4", "",
+             "FAMILIES: tuple[str, str]", "PLACES: dict[str, int]", ""]
+    for cls, size, below in ((Swizzles2, 2, 0), (Swizzles3, 3, 2), (Swizzles4, 4, 3)):
+        base = "" if cls is Swizzles2 else f"({cls.__base__.__name__})"
+        lines += [f"class {cls.__name__}{base}:"]
+        lines += [f"    {name}: Final[{('float', 'Vec2', 'Vec3', 'Vec4')[len(name) - 1]}]"
+                  for name in names(size, below)]
+        lines.append("")
+    return "\n".join([*lines, "def names(size: int, below: int) -> Iterator[str]: ...", "def stub() -> str: ...", ""])
+
+

@@ -15,13 +15,13 @@ is how vectors go into a twin and come out of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from pyflat.vec.swizzles import PLACES, Swizzles2, Swizzles3, Swizzles4
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 Scalar: TypeAlias = float
 Map = Callable[[float], float]
@@ -68,9 +68,10 @@ class Vector:
 
     if TYPE_CHECKING:
 
+        def __iter__(self) -> Iterator[float]: ...
         def each(self, f: Map) -> Self: ...
-        def pairs(self, f: Zip, other: Self | Scalar) -> Self: ...
-        def pairs_after(self, f: Zip, other: Scalar) -> Self: ...
+        def pairs(self, f: Zip, other: Any) -> Self: ...
+        def pairs_after(self, f: Zip, other: Any) -> Self: ...
 
     def __add__(self, other: Self | Scalar) -> Self:
         return self.pairs(_add, other)
@@ -123,10 +124,10 @@ class Vector:
     def replace(self, **parts: Any) -> Self:
         """The vector with components written: `v.replace(x=1.0, yz=w)`. A name is a component or a swizzle
         without repetition, its value a scalar or a vector of as many components. Raises TypeError otherwise."""
-        values: list[float] = list(self)  # type: ignore[call-overload]
+        values: list[float] = list(self)
         for name, value in parts.items():
             places = [PLACES[letter] for letter in name]
-            given = tuple(value) if isinstance(value, Vector) else (value,)  # type: ignore[arg-type]
+            given = tuple(value) if isinstance(value, Vector) else (value,)
             if len(given) != len(places) or len(set(places)) != len(places) or max(places) >= len(values):
                 raise TypeError(f"{name}= does not name as many components as it is given")
             for place, item in zip(places, given, strict=True):
@@ -161,18 +162,18 @@ class Vec2(Vector, Swizzles2, _Pair):  # type: ignore[misc]
         """`f` of each component."""
         return Vec2(f(self.x), f(self.y))
 
-    def pairs(self, f: Zip, other: Vec2 | Scalar) -> Vec2:
+    def pairs(self, f: Zip, other: Any) -> Vec2:
         """`f` of each component and the one of `other`, or `other` itself where it is a scalar."""
         if isinstance(other, Vec2):
             return Vec2(f(self.x, other.x), f(self.y, other.y))
         if isinstance(other, tuple):
-            return NotImplemented  # type: ignore[unreachable]
+            return NotImplemented  # type: ignore[no-any-return]
         return Vec2(f(self.x, other), f(self.y, other))
 
-    def pairs_after(self, f: Zip, other: Scalar) -> Vec2:
+    def pairs_after(self, f: Zip, other: Any) -> Vec2:
         """`f` of the scalar `other` and each component."""
         if isinstance(other, tuple):
-            return NotImplemented  # type: ignore[unreachable]
+            return NotImplemented  # type: ignore[no-any-return]
         return Vec2(f(other, self.x), f(other, self.y))
 
 
@@ -185,18 +186,18 @@ class Vec3(Vector, Swizzles3, _Triple):  # type: ignore[misc]
         """`f` of each component."""
         return Vec3(f(self.x), f(self.y), f(self.z))
 
-    def pairs(self, f: Zip, other: Vec3 | Scalar) -> Vec3:
+    def pairs(self, f: Zip, other: Any) -> Vec3:
         """`f` of each component and the one of `other`, or `other` itself where it is a scalar."""
         if isinstance(other, Vec3):
             return Vec3(f(self.x, other.x), f(self.y, other.y), f(self.z, other.z))
         if isinstance(other, tuple):
-            return NotImplemented  # type: ignore[unreachable]
+            return NotImplemented  # type: ignore[no-any-return]
         return Vec3(f(self.x, other), f(self.y, other), f(self.z, other))
 
-    def pairs_after(self, f: Zip, other: Scalar) -> Vec3:
+    def pairs_after(self, f: Zip, other: Any) -> Vec3:
         """`f` of the scalar `other` and each component."""
         if isinstance(other, tuple):
-            return NotImplemented  # type: ignore[unreachable]
+            return NotImplemented  # type: ignore[no-any-return]
         return Vec3(f(other, self.x), f(other, self.y), f(other, self.z))
 
 
@@ -209,51 +210,56 @@ class Vec4(Vector, Swizzles4, _Quadruple):  # type: ignore[misc]
         """`f` of each component."""
         return Vec4(f(self.x), f(self.y), f(self.z), f(self.w))
 
-    def pairs(self, f: Zip, other: Vec4 | Scalar) -> Vec4:
+    def pairs(self, f: Zip, other: Any) -> Vec4:
         """`f` of each component and the one of `other`, or `other` itself where it is a scalar."""
         if isinstance(other, Vec4):
             return Vec4(f(self.x, other.x), f(self.y, other.y), f(self.z, other.z), f(self.w, other.w))
         if isinstance(other, tuple):
-            return NotImplemented  # type: ignore[unreachable]
+            return NotImplemented  # type: ignore[no-any-return]
         return Vec4(f(self.x, other), f(self.y, other), f(self.z, other), f(self.w, other))
 
-    def pairs_after(self, f: Zip, other: Scalar) -> Vec4:
+    def pairs_after(self, f: Zip, other: Any) -> Vec4:
         """`f` of the scalar `other` and each component."""
         if isinstance(other, tuple):
-            return NotImplemented  # type: ignore[unreachable]
+            return NotImplemented  # type: ignore[no-any-return]
         return Vec4(f(other, self.x), f(other, self.y), f(other, self.z), f(other, self.w))
 
 
 AnyVector = Vec2 | Vec3 | Vec4
 V = TypeVar("V", Vec2, Vec3, Vec4)
-Part: TypeAlias = "Scalar | Vec2 | Vec3 | Vec4"
+Part: TypeAlias = Scalar | Vec2 | Vec3 | Vec4
 
 
-def _components(parts: tuple[Part, ...], size: int) -> list[float]:
-    """The components that the arguments of a constructor make up, as floats."""
+def components(parts: tuple[Part, ...], size: int) -> list[float]:
+    """The `size` components that the arguments of a constructor make up, as floats. TypeError where they do not."""
     values: list[float] = []
     for part in parts:
         if isinstance(part, Vector):
-            values.extend(part)  # type: ignore[arg-type]
+            values.extend(part)
         else:
-            values.append(part * 1.0)  # type: ignore[operator]
-    if len(parts) == 1 and len(values) == 1:
-        return values * size
+            values.append(part * 1.0)
     if len(values) != size:
-        raise TypeError(f"vec{size}() takes one or {size} components, not {len(values)}")
+        raise TypeError(f"{size} components are expected, not {len(values)}")
     return values
+
+
+def _spread(parts: tuple[Part, ...], size: int) -> list[float]:
+    """The components of a vector; one number is all of them."""
+    if len(parts) == 1 and not isinstance(parts[0], Vector):
+        return [parts[0] * 1.0] * size
+    return components(parts, size)
 
 
 def vec2(*parts: Part) -> Vec2:
     """Two components: vec2(x, y), vec2(both), or of vectors. Raises TypeError for another number of them."""
-    return Vec2(*_components(parts, 2))
+    return Vec2(*_spread(parts, 2))
 
 
 def vec3(*parts: Part) -> Vec3:
     """Three components: vec3(x, y, z), vec3(all), vec3(xy, z), ... Raises TypeError for another number of them."""
-    return Vec3(*_components(parts, 3))
+    return Vec3(*_spread(parts, 3))
 
 
 def vec4(*parts: Part) -> Vec4:
     """Four components: vec4(x, y, z, w), vec4(all), vec4(xyz, w), ... Raises TypeError for another number of them."""
-    return Vec4(*_components(parts, 4))
+    return Vec4(*_spread(parts, 4))

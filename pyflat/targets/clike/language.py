@@ -30,14 +30,8 @@ class Spelling:
 
 def infix(sign: str, level: int) -> Spelling:
     """A binary operator."""
-    match level:
-        case level if level == SUM or level == PRODUCT:
-            return Spelling(f"{{0}} {sign} {{1}}", level, (level, level + 1))
-        case level if level == COMPARISON:
-            return Spelling(f"{{0}} {sign} {{1}}", level, (SUM, SUM))
-        case level if level == LOGIC:
-            return Spelling(f"{{0}} {sign} {{1}}", level, (COMPARISON, COMPARISON), chains=True)
-    return Spelling(f"{{0}} {sign} {{1}}", level, (UNARY, UNARY))
+    bare = {SUM: (SUM, PRODUCT), PRODUCT: (PRODUCT, UNARY), COMPARISON: (SUM, SUM), LOGIC: (COMPARISON, COMPARISON)}
+    return Spelling(f"{{0}} {sign} {{1}}", level, bare.get(level, (UNARY, UNARY)), chains=level == LOGIC)
 
 
 def call(name: str, operands: int = 1) -> Spelling:

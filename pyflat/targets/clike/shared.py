@@ -48,7 +48,8 @@ def float_text(value: float) -> str | None:
         near = np.float32(value)
     if not math.isfinite(near):
         return None
-    text = np.format_float_positional(near, trim="0") if 1e-4 <= abs(near) < 1e8 or near == 0 else repr(float(str(near)))
+    plain = near == 0 or 1e-4 <= abs(near) < 1e8
+    text = np.format_float_positional(near, trim="0") if plain else repr(float(str(near)))
     return text if "." in text or "e" in text else f"{text}.0"
 
 

@@ -26,7 +26,7 @@ RESERVED = frozenset("""
     matrixCompMult max min mix mod modf noise1 normalize not notEqual outerProduct pow radians reflect refract round
     roundEven sign sin sinh smoothstep sqrt step tan tanh transpose trunc
     main In Out Uniforms ins outs uniforms width height colour
-""".split())  # fmt: skip
+""".split())  # noqa: SIM905 - a table of words
 
 HELPERS = {
     "floor_div": """int floor_div(int a, int b) {

@@ -32,7 +32,7 @@ RESERVED = frozenset("""
     exp2 faceForward floor fma fract frexp inverseSqrt ldexp length log log2 max min mix modf normalize pow radians
     reflect refract round saturate select sign sin sinh smoothstep sqrt step tan tanh transpose trunc
     all any arrayLength main vertex fragment In Out Uniforms ins outs uniforms width height
-""".split())  # fmt: skip
+""".split())  # noqa: SIM905 - a table of words
 
 HELPERS = {
     "floor_div": """fn floor_div(a: i32, b: i32) -> i32 {

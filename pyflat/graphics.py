@@ -1,0 +1,216 @@
+"""Shaders: a Python function of a place in a picture as WGSL or GLSL, rendered on a GPU and by NumPy.
+
+    from pyflat.vec import Vec2, Vec3, length, smoothstep, vec3
+
+    def disc(uv: Vec2, radius: float) -> Vec3:
+        return vec3(1.0 - smoothstep(radius - 0.01, radius + 0.01, length(uv - 0.5)))
+
+    print(graphics.fragment(disc, uniforms=["radius"]))           a complete shader
+    on_gpu = graphics.render(disc, 320, 240, radius=0.3)          float32, shape (240, 320, 4)
+    on_cpu = graphics.paint(disc, 320, 240, radius=0.3)           float64, the same by the NumPy twin
+
+Two numbers of the function are the place, the centre of a pixel: u from 0.0 on the left to 1.0 on the right, v from 0.0
+at the bottom to 1.0 at the top. They are the parameters that are no uniforms: two floats, or one `Vec2`. The result is
+grey (one number), rgb or rgba, 0.0 to 1.0.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pyflat.api import twin_of
+from pyflat.backend.arguments import argument_shapes
+from pyflat.callables import unwrap
+from pyflat.compiled import flatten
+from pyflat.ir.nodes import Function
+from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves, make_record, record_of
+from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.settings import Options, resolve, settings
+from pyflat.targets.clike.shared import leaf_names
+
+if TYPE_CHECKING:
+    from pyflat.targets.clike import Printed
+
+Language = Literal["wgsl", "glsl"]
+Picture = npt.NDArray[np.floating[Any]]
+COLOURS = (1, 3, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Shader:
+    """A function flattened for a picture: its IR, and which of its parameter leaves are uniform, with their values."""
+
+    ir: Function
+    result: Shape
+    uniform: tuple[bool, ...]
+    values: tuple[Any, ...]
+
+    def fragment(self, language: Language = "wgsl") -> str:
+        """The fragment shader; in WGSL with the vertex shader that goes with it."""
+        from pyflat.targets import glsl, wgsl
+
+        if language == "wgsl":
+            return wgsl.fragment(self._printed(), self.uniform)
+        return glsl.fragment(glsl.function(self.ir, leaf_names(self.result)), self.uniform)
+
+    def render(self, width: int, height: int) -> npt.NDArray[np.float32]:
+        """The picture, as `render` gives it."""
+        from pyflat.targets.wgsl.run import run_fragment
+
+        return run_fragment(self._printed(), self.uniform, self.values, width, height)
+
+    def _printed(self) -> Printed:
+        from pyflat.targets import wgsl
+
+        return wgsl.function(self.ir, leaf_names(self.result))
+
+
+def shader(fn: Callable[..., Any], /, **uniforms: Any) -> Shader:
+    """Flatten a function, or a twin with options of its own, for a picture. `uniforms` gives a value to each parameter
+    that is the same for all pixels: a number, a vector, or an object that specialises the shader, as do those that the
+    twin's `static=` names. Parameters with a default are uniforms too.
+
+    Raises FlattenError where `fn` cannot be flattened, TypeError where it makes no colour of a place.
+    """
+    given = _Parameters.of(fn, uniforms)
+    flags: list[bool] = []
+    values: list[Any] = []
+    for name, shape in given.shapes.items():
+        count = sum(1 for _ in leaves(shape))
+        flags += [name in given.numbers] * count
+        values += _numbers(given.numbers[name]) if name in given.numbers else []
+    done = flatten(given.function, given.shapes, given.options)
+    size = sum(1 for _ in leaves(done.spec.result))
+    if size not in COLOURS:
+        raise TypeError(f"{given.function.__name__} gives {size} numbers, which is no colour: expected one (grey), "
+                        "three (rgb) or four (rgba)")
+    return Shader(done.flat, done.spec.result, tuple(flags), tuple(values))
+
+
+def fragment(fn: Callable[..., Any], /, *, uniforms: Collection[str] | Mapping[str, Any] = (),
+             language: Language = "wgsl") -> str:
+    """A complete fragment shader of `fn`. `uniforms`: the parameters that are the same for all pixels, by name, or with
+    values where these specialise the shader. Raises as `shader` does."""
+    given = dict(uniforms) if isinstance(uniforms, Mapping) else _examples(fn, uniforms)
+    return shader(fn, **given).fragment(language)
+
+
+def render(fn: Callable[..., Any], width: int, height: int, /, **uniforms: Any) -> npt.NDArray[np.float32]:
+    """The picture of `fn` on the device that wgpu finds: shape (height, width, 4), float32, the top row first.
+
+    Raises ImportError without wgpu, `pyflat.targets.wgsl.run.NoAdapter` where it finds no device.
+    """
+    return shader(fn, **uniforms).render(width, height)
+
+
+def paint(fn: Callable[..., Any], width: int, height: int, /, **uniforms: Any) -> npt.NDArray[np.float64]:
+    """The same picture by the NumPy twin, in 64 bits; pixels in which `fn` raises are nan."""
+    given = _Parameters.of(fn, uniforms)
+    u, v = np.meshgrid((np.arange(width) + 0.5) / width, 1.0 - (np.arange(height) + 0.5) / height)
+    places = iter((u, v))
+    arguments = {name: given.value(name) if given.knows(name) else _filled(shape, places)
+                 for name, shape in given.shapes.items()}
+    options = {"loops": given.options.loops, "max_unroll": given.options.max_unroll,
+               "max_trips": given.options.max_trips, "static": tuple(given.constant)}
+    found, _ = twin_of(given.function, {**options, "target": "numpy", "errors": "mask"})(**arguments)
+    bands = [np.broadcast_to(np.asarray(band, np.float64), (height, width)) for band in _numbers(found)]
+    if len(bands) == 1:
+        bands *= 3
+    return np.stack([*bands, np.ones((height, width))][:4], axis=-1)
+
+
+def to_bytes(picture: Picture) -> npt.NDArray[np.uint8]:
+    """A picture as bytes: 0.0 is 0, 1.0 is 255; what lies outside is clamped, nan is 0."""
+    return np.round(np.nan_to_num(np.clip(picture, 0.0, 1.0)) * 255.0).astype(np.uint8)
+
+
+# --- parameters
+@dataclass(frozen=True, slots=True)
+class _Parameters:
+    """The parameters of a shader: the shapes of all, and the values of those that are uniform."""
+
+    function: FunctionType
+    options: Options
+    shapes: dict[str, Shape]
+    numbers: dict[str, Any]
+    constant: dict[str, Any]
+
+    @classmethod
+    def of(cls, fn: Any, uniforms: Mapping[str, Any]) -> _Parameters:
+        function, options = _function_of(fn)
+        defaults = {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()
+                    if parameter.default is not parameter.empty}
+        given = {**defaults, **uniforms}
+        constant = {name: value for name, value in given.items() if name in options.static or not _is_numbers(value)}
+        declared = argument_shapes(function, None, None, constant)
+        numbers = {name: _as_declared(value, declared.get(name)) for name, value in given.items()
+                   if name not in constant}
+        shapes = argument_shapes(function, None, numbers, constant)
+        places = sum(1 for name, shape in shapes.items() if name not in numbers for _ in leaves(shape))
+        if places != 2:
+            raise TypeError(f"{function.__name__} has {places} numbers that are no uniforms, expected two, the place "
+                            "in the picture: annotate it as Vec2, and give the others values")
+        return cls(function, options, shapes, numbers, constant)
+
+    def knows(self, name: str) -> bool:
+        return name in self.numbers or name in self.constant
+
+    def value(self, name: str) -> Any:
+        return self.numbers[name] if name in self.numbers else self.constant[name]
+
+
+def _function_of(fn: Any) -> tuple[FunctionType, Options]:
+    """The function below a twin or a callable, and the options that the twin flattens it with."""
+    known = ("loops", "max_unroll", "max_trips", "static")
+    kept = {name: value for name, value in getattr(fn, "settings", ()) if name in known}
+    options = resolve(settings({"target": "numpy", "errors": "raise", **kept}))
+    return unwrap(getattr(fn, "original", fn)).function, options
+
+
+def _examples(fn: Callable[..., Any], names: Collection[str]) -> dict[str, Any]:
+    """A value of the declared shape for each uniform that has only a name."""
+    function, _ = _function_of(fn)
+    shapes = argument_shapes(function, None, None, None)
+    unknown = [name for name in names if name not in shapes]
+    if unknown:
+        raise TypeError(f"{function.__name__} has no parameter {unknown[0]!r}")
+    return {name: _filled(shapes[name], itertools.repeat(0.0)) for name in names}
+
+
+def _is_numbers(value: Any) -> bool:
+    """A uniform; anything else specialises the shader."""
+    return isinstance(value, bool | int | float | np.generic) or record_of(value) is not None
+
+
+def _as_declared(value: Any, shape: Shape | None) -> Any:
+    """Numbers of the kinds that the parameter declares; of a record that it does not declare, floats."""
+    record = record_of(value)
+    if record is None:
+        kind = shape.kind if isinstance(shape, Leaf) else FLOAT
+        return {BOOL: bool, INT: int, FLOAT: float}[kind](value)
+    cls, names, items = record
+    inner = shape.items if isinstance(shape, Record) and len(shape.items) == len(items) else (None,) * len(items)
+    return make_record(cls, names, [_as_declared(item, part) for item, part in zip(items, inner, strict=True)])
+
+
+def _numbers(value: Any) -> list[Any]:
+    record = record_of(value)
+    return [value] if record is None else [number for item in record[2] for number in _numbers(item)]
+
+
+def _filled(shape: Shape, values: Iterator[Any]) -> Any:
+    match shape:
+        case Leaf():
+            return next(values)
+        case Fixed():
+            return shape.value
+        case Record():
+            return make_record(shape.cls, shape.names, [_filled(item, values) for item in shape.items])
