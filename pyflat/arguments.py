@@ -13,7 +13,7 @@ What an argument becomes (the shape of a parameter, see `pyflat.ir.shape`):
     a parameter named in static=, self of a bound method, an
     argument of a functools.partial, a default that is not passed    static
 
-Containers of other libraries, masked arrays, matrices, and arrays that are not bool, int, float or complex are a TypeError:
+Containers of other libraries, masked arrays, matrices, and arrays of anything but these numbers are a TypeError:
 converting them silently could drop a mask, a unit or an index.
 """
 
@@ -133,8 +133,8 @@ def _array_kind(value: Any, name: str) -> Kind | None:
         case "U" if isinstance(value, np.generic):
             return None
     what = "an array" if isinstance(value, np.ndarray) else "a NumPy scalar"
-    raise TypeError(f"argument {name!r} is {what} of {value.dtype}: lanes hold bool, int, float and complex numbers of up to 64 bits a part; "
-                    f"{_dtype_rewrite(value.dtype)}")
+    raise TypeError(f"argument {name!r} is {what} of {value.dtype}: lanes hold bool, int, float and complex numbers, "
+                    f"up to 64 bits a part; {_dtype_rewrite(value.dtype)}")
 
 
 def _dtype_rewrite(dtype: np.dtype[Any]) -> str:
@@ -207,8 +207,8 @@ def _static(value: Any, name: str) -> Any:
     if isinstance(value, bytearray | memoryview) or (root, cls.__name__) == ("array", "array"):
         raise TypeError(f"argument {name!r} is a {shown}: a twin takes NumPy arrays and scalars; pass np.asarray(x)")
     if isinstance(value, numbers.Number) and not isinstance(value, int | float):
-        raise TypeError(f"argument {name!r} is a {shown}: lanes hold bool, int, float and complex; convert it with float(x), "
-                        f"or pass it as a constant with static={name!r}")
+        raise TypeError(f"argument {name!r} is a {shown}: lanes hold bool, int, float and complex; convert it "
+                        f"with float(x), or pass it as a constant with static={name!r}")
     if _contains_array(value):
         raise TypeError(f"argument {name!r} is a {shown} with arrays in it: pass the arrays as arguments of their own, "
                         f"or in a tuple, namedtuple, dict or dataclass without __post_init__")

@@ -103,7 +103,7 @@ def _collected(shape: Shape, leaves: Iterator[Array], lanes: Lanes, failed: npt.
                 return leaf[0] if lanes.scalars == "numpy" else leaf[0].item()
             return leaf.reshape(lanes.shape)
         case Record() if shape.cls is complex:
-            return _complex(next(leaves), next(leaves), lanes)
+            return _complex([next(leaves) for _ in shape.items], lanes)
         case Record():
             items = [_collected(item, leaves, lanes, failed) for item in shape.items]
             return _record(shape, items, direct=bool(lanes.scalars != "python" or failed is not None))
@@ -112,8 +112,12 @@ def _collected(shape: Shape, leaves: Iterator[Array], lanes: Lanes, failed: npt.
     raise InternalError(f"not a shape: {shape!r}")
 
 
-def _complex(real: Array, imag: Array, lanes: Lanes) -> Any:
-    """Complex lanes from their parts; arithmetic would lose signed zeros and make nan of infinities."""
+def _complex(parts: Sequence[Array], lanes: Lanes) -> Any:
+    """Complex lanes from real and imaginary parts; arithmetic would lose signed zeros and make nan of infinities.
+    The third part, where there is one, says which lanes are complex: a single lane that is not is a float."""
+    real, imag, *is_complex = parts
+    if lanes.scalars and is_complex and not is_complex[0][0]:
+        return real[0] if lanes.scalars == "numpy" else real[0].item()
     whole = np.empty(lanes.count, np.complex128)
     whole.real, whole.imag = real, imag
     if lanes.scalars:
@@ -142,7 +146,7 @@ def _constant(value: Any, lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
         parts = np.full((2, lanes.count), [[number.real], [number.imag]])
         if failed is not None:
             blank(list(parts), failed)
-        return _complex(parts[0], parts[1], lanes)
+        return _complex(parts, lanes)
     if type(number) not in SCALARS:
         return number
     if lanes.scalars == "python" and failed is None:

@@ -129,6 +129,8 @@ def _kinds(shape: Shape) -> tuple[int, int]:
     match shape:
         case Leaf():
             return (1, 0) if shape.kind is FLOAT else (0, 1)
+        case Record() if shape.cls is complex:
+            return (1, 0)
         case Record():
             parts = [_kinds(item) for item in shape.items]
         case Fixed():
@@ -136,5 +138,5 @@ def _kinds(shape: Shape) -> tuple[int, int]:
             if isinstance(value, tuple):
                 parts = [_kinds(Fixed(item)) for item in value]
             else:
-                parts = [(int(isinstance(value, float)), int(isinstance(value, int)))]
+                parts = [(int(isinstance(value, float | complex)), int(isinstance(value, int)))]
     return sum(floats for floats, _ in parts), sum(others for _, others in parts)

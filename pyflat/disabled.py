@@ -17,7 +17,7 @@ from pyflat.arguments import SCALARS, Call
 from pyflat.arrays import DTYPES, Array, Lanes, blank, collect, prepare
 from pyflat.callables import Callee, Parameters
 from pyflat.faults import Faults, LaneError
-from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape, leaves, record_of
+from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape, leaves, record_of
 from pyflat.ir.types import FLOAT, join_kinds
 from pyflat.replay import PerformanceWarning, Replay, fit
 from pyflat.settings import Options
@@ -80,7 +80,7 @@ def result_shape(values: Sequence[Any]) -> Shape:
             first = join_kinds(first, kind)
         return Leaf(first)
     if all(isinstance(value, complex) or type(value) in SCALARS for value in plain):
-        return COMPLEX
+        return COMPLEX if all(isinstance(value, complex) for value in plain) else REAL_OR_COMPLEX
     made = [record_of(value) for value in plain]
     parts = [part for part in made if part is not None]
     if len(parts) == len(made) and len({(cls, names, len(items)) for cls, names, items in parts}) == 1:

@@ -18,14 +18,15 @@ from typing import Any, Literal
 from pyflat.callables import Parameters, owner_of
 from pyflat.compiled import Flattened, Guarded, flatten, specialised
 from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape
-from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
+from pyflat.ir.types import BOOL, FLOAT, INT, kind_of
 from pyflat.settings import Options
 
 Stage = Literal["captured", "structured", "flat", "suspect"]
 Target = Literal["neutral", "numpy", "numba", "wgsl", "glsl"]
 SHADERS = ("wgsl", "glsl")
 STAGES = ("captured", "structured", "flat", "suspect")
-_KINDS = {"b": BOOL, "bool": BOOL, "i8": INT, "int": INT, "f8": FLOAT, "float": FLOAT}
+_KINDS: dict[str, Shape] = {"b": Leaf(BOOL), "bool": Leaf(BOOL), "i8": Leaf(INT), "int": Leaf(INT), "f8": Leaf(FLOAT),
+                            "float": Leaf(FLOAT), "c16": COMPLEX, "complex": COMPLEX}
 _numbers = itertools.count(1)
 
 
@@ -66,13 +67,13 @@ def argument_shapes(
             shapes[name] = receiver
         elif name in options.static:
             shapes[name] = _static_shape(name, parameter, parameters.name, known)
-        elif (kind := _default_kind(parameter)) is None:
+        elif (shape := _default_shape(parameter)) is None:
             shapes[name] = Fixed(parameter.default)
         else:
-            shapes[name] = Leaf(kind)
+            shapes[name] = shape
             lanes.append(name)
     if kinds is not None:
-        shapes.update(zip(lanes, map(Leaf, parse_kinds(kinds, lanes)), strict=True))
+        shapes.update(zip(lanes, parse_kinds(kinds, lanes), strict=True))
     return shapes
 
 
@@ -91,7 +92,7 @@ def _receiver(fn: FunctionType) -> Shape | None:
         return Fixed(cls)
     fields = getattr(cls, "_fields", None) or _stored_by_init(cls)
     notes = {name: note for base in reversed(cls.__mro__) for name, note in inspect.get_annotations(base).items()}
-    return Record(cls, tuple(fields), tuple(Leaf(_annotated_kind(notes.get(name)) or FLOAT) for name in fields))
+    return Record(cls, tuple(fields), tuple(_annotated_shape(notes.get(name)) or Leaf(FLOAT) for name in fields))
 
 
 def _stored_by_init(cls: type) -> tuple[str, ...]:
@@ -102,7 +103,7 @@ def _stored_by_init(cls: type) -> tuple[str, ...]:
     return tuple(dict.fromkeys(step.argval for step in code if step.opname == "STORE_ATTR"))
 
 
-def _annotated_kind(annotation: object) -> Kind | None:
+def _annotated_shape(annotation: object) -> Shape | None:
     return _KINDS.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""))
 
 
@@ -116,21 +117,27 @@ def _static_shape(name: str, parameter: inspect.Parameter, function: str, known:
                     f"call the twin once, or show pyflat.twin(functools.partial(f, {name}=...))")
 
 
-def _default_kind(parameter: inspect.Parameter) -> Kind | None:
-    """The kind of a parameter as a lane, None when its default is no number."""
+def _default_shape(parameter: inspect.Parameter) -> Shape | None:
+    """What a parameter is as a lane, None when its default is no number."""
     default = parameter.default
-    if default is not parameter.empty and kind_of(default) is None:
-        return None
-    kind = _annotated_kind(parameter.annotation)
-    return kind or (FLOAT if default is parameter.empty else kind_of(default))
+    known = Leaf(FLOAT) if default is parameter.empty else shape_of_number(default)
+    return None if known is None else _annotated_shape(parameter.annotation) or known
 
 
-def parse_kinds(kinds: str | Sequence[str], lanes: Sequence[str]) -> list[Kind]:
+def shape_of_number(value: object) -> Shape | None:
+    """What a number is as a lane, None for other objects."""
+    if isinstance(value, complex):
+        return COMPLEX
+    kind = kind_of(value)
+    return None if kind is None else Leaf(kind)
+
+
+def parse_kinds(kinds: str | Sequence[str], lanes: Sequence[str]) -> list[Shape]:
     """Kinds written as "f8,i8,b" or ("float", "int", "bool"), one for each lane parameter."""
     words = [word.strip() for word in kinds.split(",")] if isinstance(kinds, str) else list(kinds)
     for word in words:
         if word not in _KINDS:
-            raise ValueError(f"kinds={kinds!r}: {word!r} is not a kind; the kinds are f8, i8 and b")
+            raise ValueError(f"kinds={kinds!r}: {word!r} is not a kind; the kinds are f8, i8, b and c16")
     if len(words) != len(lanes):
         raise ValueError(f"kinds={kinds!r}: {len(words)} kinds for {len(lanes)} lane parameters ({', '.join(lanes)})")
     return [_KINDS[word] for word in words]

@@ -22,8 +22,7 @@ from pyflat.arrays import Array, Lanes
 from pyflat.callables import Callee, Parameters
 from pyflat.faults import Cause, Faults, LaneError, Row, Source, TripLimitError, at_line, cause_of, lane_index, place_of
 from pyflat.ir.nodes import TRIP_LIMIT
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, rebuild
-from pyflat.ir.shape import leaves as shape_leaves
+from pyflat.ir.shape import Fixed, Leaf, Record, Shape, holds_only_floats, rebuild
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
 MAX_COUNTED = 10_000
@@ -163,7 +162,7 @@ class Replay:
         place = lane_index(lane, self.lanes.shape)
         shown = f" ({self.shown(values)})" if values else ""
         least = "" if complete else "at least "
-        only_floats = self.result is None or all(leaf.kind is FLOAT for leaf in shape_leaves(self.result))
+        only_floats = self.result is None or holds_only_floats(self.result)
         keeps = '"nan" or "mask"' if only_floats else '"mask"'
         error.add_note(f"lane {place}{shown}; {least}{failed:,} of {self.lanes.count:,} lanes failed; "
                        f"errors={keeps} keeps the rest{at_line(*place_of(error, self.callee.function))}")
@@ -221,7 +220,7 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
             if not _agrees(value, shape.value):
                 raise LaneError(f"the function returned {value!r} here, and {shape.value!r} in other lanes")
         case Record() if shape.cls is complex:
-            yield from _fit_complex(value)
+            yield from (part for part, _ in zip(_fit_complex(value), shape.items, strict=False))
         case Record():
             if type(value) is not shape.cls:
                 raise LaneError(f"the function returned {value!r} here, and a {shape.cls.__name__} in other lanes")
@@ -255,12 +254,13 @@ def _fit_number(value: Any, kind: Kind) -> Any:
     raise LaneError(f"the function returned {value!r}, which is not {expected} as in other lanes")
 
 
-def _fit_complex(value: Any) -> Iterator[float]:
+def _fit_complex(value: Any) -> Iterator[Any]:
+    """Real and imaginary part, and whether the value is complex."""
     number = value.item() if isinstance(value, np.generic) else value
     if isinstance(number, complex):
-        yield from (number.real, number.imag)
+        yield from (number.real, number.imag, True)
     elif isinstance(number, int | float):
-        yield from (_exact_float(number), 0.0)
+        yield from (_exact_float(number), 0.0, False)
     else:
         raise LaneError(f"the function returned {value!r}, which is not a complex number as in other lanes")
 

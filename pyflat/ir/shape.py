@@ -3,6 +3,8 @@
     Leaf(FLOAT)                                  one lane value
     Fixed("exact")                               the same Python object in every lane
     Record(tuple, (), (Leaf(INT), Leaf(FLOAT)))  a tuple of two; namedtuples, dataclasses, lists and dicts likewise
+    COMPLEX                                      a complex number: two floats
+    REAL_OR_COMPLEX                              a float in some lanes, a complex number in others
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyflat.ir.types import FLOAT, Kind
+from pyflat.ir.types import BOOL, FLOAT, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Record:
 
 Shape = Leaf | Fixed | Record
 COMPLEX = Record(complex, ("real", "imag"), (Leaf(FLOAT), Leaf(FLOAT)))
+REAL_OR_COMPLEX = Record(complex, ("real", "imag", "is_complex"), (Leaf(FLOAT), Leaf(FLOAT), Leaf(BOOL)))
+"""A result: an array holds all lanes as complex numbers, a single lane is the float or complex number it is."""
 
 
 def leaves(shape: Shape) -> Iterator[Leaf]:
@@ -83,11 +87,22 @@ def rebuild(shape: Shape, values: Iterator[Any]) -> Any:
             return make_record(shape.cls, shape.names, [rebuild(item, values) for item in shape.items])
 
 
+def holds_only_floats(shape: Shape) -> bool:
+    """Whether every lane value is a float or a complex number."""
+    match shape:
+        case Record() if shape.cls is not complex:
+            return all(map(holds_only_floats, shape.items))
+        case Leaf():
+            return shape.kind is FLOAT
+    return True
+
+
 def make_record(cls: type, names: Sequence[str], items: Sequence[Any]) -> Any:
     if cls in (tuple, list):
         return cls(items)
     if cls is complex:
-        return complex(*items)
+        real, imag, *is_complex = items
+        return real if is_complex == [False] else complex(real, imag)
     if cls is dict:
         return dict(zip(names, items, strict=True))
     if issubclass(cls, tuple):

@@ -1,7 +1,7 @@
 """Results: the ways in which a function returns become lane leaves of one shape.
 
-bool, int, float and complex join to the larger kind. A path that returns something no lane can hold (None, a string, a tuple
-of another length) while others return numbers is a fault in its lanes: the replay reports it.
+bool, int, float and complex join to the larger kind. A path that returns something no lane can hold (None, a string,
+a tuple of another length) while others return numbers is a fault in its lanes: the replay reports it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from pyflat.errors import refuse
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, Op, Value
-from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape
+from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, VOID, Kind, join_kinds
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane, same_static
@@ -64,9 +64,6 @@ def _options(value: Abstract) -> list[Abstract]:
 
 
 def _parts(value: Abstract, state: State) -> _Parts | None:
-    z = complex_parts(value)
-    if z is not None:
-        return _Parts(complex, COMPLEX.names, (z.real, z.imag))
     match value:
         case Seq() if value.cls is not np.ndarray:
             return _Parts(value.cls, tuple(getattr(value.cls, "_fields", ())), value.items)
@@ -88,9 +85,9 @@ def _parts(value: Abstract, state: State) -> _Parts | None:
 
 def _shape(s: Specialiser, values: Sequence[tuple[Abstract, State]]) -> Shape:
     options = [(option, state) for value, state in values for option in _options(value)]
-    if any(complex_parts(v) is not None for v, _ in options):
-        return COMPLEX
     kinds = [k for k in (numeric_kind(v) for v, _ in options) if k is not None]
+    if any(complex_parts(v) is not None for v, _ in options):
+        return REAL_OR_COMPLEX if kinds else COMPLEX
     if kinds:
         joined = kinds[0]
         for kind in kinds[1:]:
@@ -151,9 +148,8 @@ def _leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Shap
         case Fixed():
             if not (isinstance(value, Static) and same_static(value, Static(shape.value))):
                 _wrong(way, where, value, shape, out)
-        case Record() if shape.cls is complex and numeric_kind(value) is not None:
-            _leaves(s, way, where, value, shape.items[0], out)
-            out.append(const(0.0))
+        case Record() if shape.cls is complex:
+            _complex_leaves(s, way, where, value, shape, out)
         case Record():
             parts = _parts(value, way.state)
             if parts is None or not _fits(parts, shape.cls, shape.names, len(shape.items)):
@@ -161,6 +157,17 @@ def _leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Shap
                 return
             for item, inner in zip(parts.items, shape.items, strict=True):
                 _leaves(s, way, where, item, inner, out)
+
+
+def _complex_leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Record, out: list[Value]) -> None:
+    """Real and imaginary part, and which of the two it is where the shape has numbers too."""
+    z = complex_parts(value)
+    if z is None and numeric_kind(value) is None:
+        _wrong(way, where, value, shape, out)
+        return
+    _leaves(s, way, where, value if z is None else z.real, shape.items[0], out)
+    out.append(const(0.0) if z is None else _convert(way, z.imag, FLOAT))
+    out += [const(z is not None)] * (len(shape.items) - 2)
 
 
 def _holds(kind: Kind, known: bool | int | float) -> bool:

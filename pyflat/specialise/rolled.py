@@ -248,7 +248,8 @@ def _complex_parameter(s: Specialiser, start: Abstract, number: Any, name: str, 
     if number is None:
         return Complex(*params)
     rest = complex_numbers.number_part(start)
-    return Choice(tag, Complex(*params), _parameter(s, _zero(number) if rest is None else rest, number, name, pairs, node))
+    inner = _parameter(s, _zero(number) if rest is None else rest, number, name, pairs, node)
+    return Choice(tag, Complex(*params), inner)
 
 
 def _zero(shape: Any) -> Abstract:

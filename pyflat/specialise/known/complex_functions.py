@@ -63,7 +63,8 @@ def of_one(fn: Any) -> Handler:
     """A function of one complex number, inlined."""
 
     def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-        z = argument(s, *only(s, arguments, node, 1, 1), node)
+        (value,) = only(s, arguments, node, 1, 1)
+        z = argument(s, value, node)
         return inlined(s, fn, [z.real, z.imag], node)
 
     return handler
@@ -77,8 +78,9 @@ def _log(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstr
 
 
 def _polar(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    z = argument(s, *only(s, arguments, node, 1, 1), node)
-    return calls.inline(s, library.polar, calls.Arguments([z.real, z.imag], {}), node)
+    (value,) = only(s, arguments, node, 1, 1)
+    z = argument(s, value, node)
+    return calls.call(s, Static(library.polar), calls.Arguments([z.real, z.imag], {}), node)
 
 
 def _rect(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
@@ -87,7 +89,8 @@ def _rect(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abst
 
 
 def _isfinite(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    z = argument(s, *only(s, arguments, node, 1, 1), node)
+    (value,) = only(s, arguments, node, 1, 1)
+    z = argument(s, value, node)
     return both(s, _finite(s, z.real), _finite(s, z.imag))
 
 
@@ -103,7 +106,8 @@ def _isclose(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> A
         raise s.refuse("flatten/bad-call", "cmath.isclose takes two numbers, rel_tol= and abs_tol=", node)
     a, b = (argument(s, value, node) for value in arguments.positional)
     tolerances = [named.get("rel_tol", Static(1e-09)), named.get("abs_tol", Static(0.0))]
-    return calls.inline(s, library.isclose, calls.Arguments([a.real, a.imag, b.real, b.imag, *tolerances], {}), node)
+    numbers = [a.real, a.imag, b.real, b.imag, *tolerances]
+    return calls.call(s, Static(library.isclose), calls.Arguments(numbers, {}), node)
 
 
 # --- NumPy
