@@ -110,6 +110,12 @@ def ldexp(a: Lanes, exponent: Lanes) -> Lanes:
     return np.ldexp(a, np.clip(exponent, -_INT32_MAX, _INT32_MAX).astype(np.int32))
 
 
+def exponent(a: Lanes) -> Lanes:
+    """frexp's exponent of float64 as int64; of 0, nan and infinities any number."""
+    power: Any = np.frexp(a)[1]
+    return power.astype(np.int64)
+
+
 _SPLIT = 134217729.0
 """2**27 + 1: Veltkamp's constant, halves a float64's digits."""
 
@@ -153,6 +159,13 @@ def product_error(a: Any, b: Any, product: Any) -> Any:
     a_high, a_low = split(a)
     b_high, b_low = split(b)
     return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def complex_lanes(real: Lanes, imag: Lanes) -> Any:
+    """Complex lanes of two parts, each with its bits: `real + 1j*imag` would lose signed zeros and make nan of inf."""
+    made = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), np.complex128)
+    made.real, made.imag = real, imag
+    return made[()]
 
 
 VECTOR_NORM_VERSIONS = ((3, 10), (3, 11))

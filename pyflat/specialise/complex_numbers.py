@@ -7,12 +7,14 @@ makes the difference disappear.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import libcst as cst
 
-from pyflat.ir.nodes import FALSE, TRUE, Value
+from pyflat.errors import InternalError
+from pyflat.ir.nodes import FALSE, TRUE, Origin, Value
 from pyflat.specialise import complex_library as library
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
@@ -78,24 +80,39 @@ def real_number(s: Specialiser, value: Abstract) -> Abstract:
     return num.as_float(s, value)
 
 
-def inlined(s: Specialiser, fn: Any, numbers: Sequence[Abstract], node: cst.CSTNode | None = None) -> Abstract:
+def inlined(s: Specialiser, fn: Any, numbers: Sequence[Abstract], node: cst.CSTNode | None) -> Abstract:
     """A function of the library; pairs become complex numbers."""
     from pyflat.specialise import calls
 
-    if node is None and s.build.origin is not None:
-        node = s.build.origin.node
-    assert node is not None
+    if node is None:
+        raise InternalError("an operator without a place in the source")
     result = calls.inline(s, fn, calls.Arguments(list(numbers), {}), node)
     pair = opened(result)
     return Complex(*pair.items) if isinstance(pair, Seq) else result
 
 
 # --- operators
+@contextmanager
+def _apart(s: Specialiser) -> Iterator[cst.CSTNode | None]:
+    """Operations built inside are on parts: the source text, which is about the whole numbers, is not theirs."""
+    saved = s.build.origin
+    if saved is not None:
+        s.build.origin = Origin(saved.span, None, saved.frame)
+    try:
+        yield None if saved is None else saved.node
+    finally:
+        s.build.origin = saved
+
+
 def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """`a <op> b` of two numbers that `meet`."""
     if opcode not in ("add", "sub", "mul", "truediv", "pow"):
         raise s.raised(TypeError)
-    x, y = promoted(s, a), promoted(s, b)
+    with _apart(s) as node:
+        return _binary(s, opcode, promoted(s, a), promoted(s, b), node)
+
+
+def _binary(s: Specialiser, opcode: str, x: Complex, y: Complex, node: cst.CSTNode | None) -> Abstract:
     match opcode:
         case "add" | "sub":
             return Complex(num.binary(s, opcode, x.real, y.real), num.binary(s, opcode, x.imag, y.imag))
@@ -106,16 +123,17 @@ def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
             return Complex(num.binary(s, "sub", times(x.real, y.real), times(x.imag, y.imag)),
                            num.binary(s, "add", times(x.real, y.imag), times(x.imag, y.real)))
         case "truediv":
-            return inlined(s, library.quotient, [x.real, x.imag, y.real, y.imag])
-    return inlined(s, library.power, [x.real, x.imag, y.real, y.imag])
+            return inlined(s, library.quotient, [x.real, x.imag, y.real, y.imag], node)
+    return inlined(s, library.power, [x.real, x.imag, y.real, y.imag], node)
 
 
 def unary(s: Specialiser, opcode: str, z: Complex) -> Abstract:
-    match opcode:
-        case "neg" | "pos":
-            return Complex(num.unary(s, opcode, z.real), num.unary(s, opcode, z.imag))
-        case "abs":
-            return s.build.op("library_hypot", lane(z.real), lane(z.imag))
+    with _apart(s):
+        match opcode:
+            case "neg" | "pos":
+                return Complex(num.unary(s, opcode, z.real), num.unary(s, opcode, z.imag))
+            case "abs":
+                return s.build.op("library_hypot", lane(z.real), lane(z.imag))
     raise s.raised(TypeError)
 
 
@@ -127,8 +145,9 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
         if isinstance(value, Choice):
             return s.split(value, lambda v, other=other: compare(s, opcode, v, other))  # type: ignore[misc]
     (real, imag), (other_real, other_imag) = _as_compared(a), _as_compared(b)
-    equal = both(s, num.compare(s, "eq", real, other_real), num.compare(s, "eq", imag, other_imag))
-    return num.negate(s, equal) if opcode == "ne" else equal
+    with _apart(s):
+        equal = both(s, num.compare(s, "eq", real, other_real), num.compare(s, "eq", imag, other_imag))
+        return num.negate(s, equal) if opcode == "ne" else equal
 
 
 def _as_compared(value: Abstract) -> tuple[Abstract, Abstract]:
@@ -154,7 +173,8 @@ def either(s: Specialiser, a: Abstract, b: Abstract) -> Abstract:
 
 
 def truth(s: Specialiser, z: Complex) -> Static | Value:
-    found = either(s, num.truth(s, z.real), num.truth(s, z.imag))
+    with _apart(s):
+        found = either(s, num.truth(s, z.real), num.truth(s, z.imag))
     assert isinstance(found, Static | Value)
     return found
 
@@ -205,4 +225,5 @@ def attribute(s: Specialiser, z: Complex, name: str, node: cst.CSTNode) -> Abstr
 
 
 def conjugate(s: Specialiser, z: Complex) -> Abstract:
-    return Complex(z.real, num.unary(s, "neg", z.imag))
+    with _apart(s):
+        return Complex(z.real, num.unary(s, "neg", z.imag))

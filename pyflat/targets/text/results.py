@@ -49,6 +49,11 @@ class Results:
         return self.matcher.module.code_for_node(node) == flat(found) and not self.objects
 
     def _record(self, shape: Record, values: Iterator[Value], node: cst.BaseExpression | None) -> Expr:
+        if shape.cls is complex:
+            self.exact = False
+            parts = [Hole(next(values)) for _ in shape.items]
+            on_arrays = self.matcher is not None and self.matcher.target == "numpy"
+            return Call("lanes.complex_lanes" if on_arrays else "complex", parts[:2])
         nodes: Sequence[cst.BaseExpression | None] = [None] * len(shape.items)
         if isinstance(node, cst.Tuple) and shape.cls is tuple and len(node.elements) == len(shape.items):
             nodes = [element.value for element in node.elements]

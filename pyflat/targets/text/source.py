@@ -59,6 +59,8 @@ def kind_text(shape: Shape) -> str:
             text = " ".join(repr(shape.value).split())
             return f"= {text}" if len(text) <= 40 else f"= {type(shape.value).__name__} ..."
         case Record():
+            if shape.cls is complex:
+                return "complex"
             inner = ", ".join(map(kind_text, shape.items))
             return f"({inner})" if shape.cls is tuple else f"{shape.cls.__name__}({inner})"
 

@@ -70,6 +70,8 @@ def spell(op: Op, target: Target, *, single_use: frozenset[Value] | set[Value]) 
             return _negation(op, target, single_use)
         case "gather":
             return _gather(op, args[0], target)
+        case "library_hypot" if target != "numpy":
+            return Call("abs", [Call("complex", args)])
         case "shr" if target == "numba" and not _small_count(op.args[1]):
             return Infix(args[0], " >> ", Call("min", [args[1], Word("63")]))
     sign = _sign(op.opcode, target)
