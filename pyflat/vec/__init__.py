@@ -3,7 +3,7 @@
 `from pyflat.vec import *` leaves out what would hide a builtin (abs, max, min, pow, round): import those by name.
 """
 
-from pyflat.vec.functions import (  # noqa: F401 - not for `import *`
+from pyflat.vec.functions import (
     abs,
     acos,
     asin,
