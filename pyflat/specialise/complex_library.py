@@ -83,16 +83,16 @@ def is_finite(x: float, y: float) -> bool:
 
 
 # --- arithmetic
-def library_hypot(x: float, y: float) -> float:
+def hypot(x: float, y: float) -> float:
     """The C library's hypot, which abs() of a complex number is, and math.hypot is not."""
     return abs(complex(x, y))
 
 
 def magnitude(x: float, y: float) -> float:
     """abs(z) as C has it: infinite where abs() raises OverflowError."""
-    if is_finite(x, y) and library_hypot(x * 0.5, y * 0.5) > _LARGEST * 0.5:
+    if is_finite(x, y) and hypot(x * 0.5, y * 0.5) > _LARGEST * 0.5:
         return _INF
-    return library_hypot(x, y)
+    return hypot(x, y)
 
 
 def product(ar: float, ai: float, br: float, bi: float) -> Pair:
@@ -151,7 +151,7 @@ def power(ar: float, ai: float, br: float, bi: float) -> Pair:
         if bi != 0.0 or br < 0.0:
             raise ZeroDivisionError("0.0 to a negative or complex power")
         return 0.0, 0.0
-    size = library_hypot(ar, ai)
+    size = hypot(ar, ai)
     angle = math.atan2(ai, ar)
     length, phase = size**br, angle * br
     shrink = 1.0
@@ -183,10 +183,10 @@ def finite_sqrt(x: float, y: float) -> Pair:
     ax, ay = abs(x), abs(y)
     if ax < _LEAST and ay < _LEAST:
         ax = ax * _SCALE_UP
-        root = math.sqrt(ax + library_hypot(ax, ay * _SCALE_UP)) * _SCALE_DOWN
+        root = math.sqrt(ax + hypot(ax, ay * _SCALE_UP)) * _SCALE_DOWN
     else:
         ax = ax / 8.0
-        root = 2.0 * math.sqrt(ax + library_hypot(ax, ay / 8.0))
+        root = 2.0 * math.sqrt(ax + hypot(ax, ay / 8.0))
     other = ay / (2.0 * root)
     if x >= 0.0:
         return root, math.copysign(other, y)
@@ -204,10 +204,10 @@ def log(x: float, y: float) -> Pair:
 def log_of_size(ax: float, ay: float) -> float:
     """log(hypot(ax, ay)), with log1p where the size is near 1, and scaled where it is very large or subnormal."""
     if ax > _LARGE or ay > _LARGE:
-        return math.log(library_hypot(ax / 2.0, ay / 2.0)) + _LN2
+        return math.log(hypot(ax / 2.0, ay / 2.0)) + _LN2
     if ax < _LEAST and ay < _LEAST:
-        return math.log(library_hypot(ax * _SCALE_UP, ay * _SCALE_UP)) - 53 * _LN2
-    size = library_hypot(ax, ay)
+        return math.log(hypot(ax * _SCALE_UP, ay * _SCALE_UP)) - 53 * _LN2
+    size = hypot(ax, ay)
     if 0.71 <= size <= 1.73:
         larger, smaller = (ax, ay) if ax > ay else (ay, ax)
         return math.log1p((larger - 1.0) * (larger + 1.0) + smaller * smaller) / 2.0
@@ -303,7 +303,7 @@ def acos(x: float, y: float) -> Pair:
     if not is_finite(x, y):
         return special(_ACOS, x, y)
     if abs(x) > _LARGE or abs(y) > _LARGE:
-        size = math.log(library_hypot(x / 2.0, y / 2.0)) + _LN2 * 2.0
+        size = math.log(hypot(x / 2.0, y / 2.0)) + _LN2 * 2.0
         imag = -math.copysign(size, y) if x < 0.0 else math.copysign(size, -y)
         return math.atan2(abs(y), x), imag
     r1, i1 = finite_sqrt(1.0 - x, -y)
@@ -315,7 +315,7 @@ def acosh(x: float, y: float) -> Pair:
     if not is_finite(x, y):
         return special(_ACOSH, x, y)
     if abs(x) > _LARGE or abs(y) > _LARGE:
-        return math.log(library_hypot(x / 2.0, y / 2.0)) + _LN2 * 2.0, math.atan2(y, x)
+        return math.log(hypot(x / 2.0, y / 2.0)) + _LN2 * 2.0, math.atan2(y, x)
     r1, i1 = finite_sqrt(x - 1.0, y)
     r2, i2 = finite_sqrt(x + 1.0, y)
     return math.asinh(r1 * r2 + i1 * i2), 2.0 * math.atan2(i1, r2)
@@ -325,7 +325,7 @@ def asinh(x: float, y: float) -> Pair:
     if not is_finite(x, y):
         return special(_ASINH, x, y)
     if abs(x) > _LARGE or abs(y) > _LARGE:
-        size = math.log(library_hypot(x / 2.0, y / 2.0)) + _LN2 * 2.0
+        size = math.log(hypot(x / 2.0, y / 2.0)) + _LN2 * 2.0
         real = math.copysign(size, x) if y >= 0.0 else -math.copysign(size, -x)
         return real, math.atan2(y, abs(x))
     r1, i1 = finite_sqrt(1.0 + y, -x)
@@ -346,12 +346,12 @@ def right_atanh(x: float, y: float) -> Pair:
     """atanh where the real part is not negative."""
     ay = abs(y)
     if x > _SQRT_LARGE or ay > _SQRT_LARGE:
-        half = library_hypot(x / 2.0, y / 2.0)
+        half = hypot(x / 2.0, y / 2.0)
         return x / 4.0 / half / half, -math.copysign(math.pi / 2.0, -y)
     if x == 1.0 and ay < _SQRT_LEAST:
         if ay == 0.0:
             raise ValueError("math domain error")
-        return -math.log(math.sqrt(ay) / math.sqrt(library_hypot(ay, 2.0))), math.copysign(
+        return -math.log(math.sqrt(ay) / math.sqrt(hypot(ay, 2.0))), math.copysign(
             math.atan2(2.0, -ay) / 2.0, y)
     real = math.log1p(4.0 * x / ((1.0 - x) * (1.0 - x) + ay * ay)) / 4.0
     return real, -math.atan2(-2.0 * y, (1.0 - x) * (1.0 + x) - ay * ay) / 2.0

@@ -155,7 +155,7 @@ _CMATH_1 = ("sqrt", "exp", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh",
             "acosh", "atanh", "phase", "isnan", "isinf")
 
 HANDLERS: dict[Any, Handler] = {
-    complex: construct, library.library_hypot: float_operation("library_hypot", 2),
+    complex: construct, library.hypot: float_operation("library_hypot", 2),
     cmath.log: _log, cmath.polar: _polar, cmath.rect: _rect, cmath.isfinite: _isfinite, cmath.isclose: _isclose,
     **{getattr(cmath, name): of_one(getattr(library, name)) for name in _CMATH_1},
     np.real: _part("real"), np.imag: _part("imag"), np.angle: _angle,
