@@ -224,7 +224,7 @@ def commands() -> None:
 @click.option("--target", type=click.Choice(["numpy", "numba", "dataflow", "wgsl", "glsl"]),
               help="Runnable text, the graph, or a shader.")
 @click.option("--diff", is_flag=True, help="The original beside the twin (a unified diff in a pipe).")
-@click.option("--kinds", metavar="f8,i8,b", help="Kinds of the arguments; default: annotations, defaults, float.")
+@click.option("--kinds", metavar="f8,i8,b,c16", help="Kinds of the arguments; default: annotations, defaults, float.")
 @click.option("--static", multiple=True, metavar="NAME[=VALUE]", help="An argument that specialises; may be repeated.")
 @click.option("--loops", type=click.Choice(["auto", "unroll", "masked"]), help="What becomes of loops.")
 @click.option("--max-unroll", type=click.IntRange(min=1), metavar="N", help="Limit of iterations over a loop nest.")

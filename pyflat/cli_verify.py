@@ -16,7 +16,7 @@ OUTSIDE = 4
 
 @click.command()
 @click.argument("spec")
-@click.option("--kinds", metavar="f8,i8,b", help="Kinds of the arguments; default: annotations, defaults, float.")
+@click.option("--kinds", metavar="f8,i8,b,c16", help="Kinds of the arguments; default: annotations, defaults, float.")
 @click.option("--target", type=click.Choice(["numpy", "numba"]), multiple=True, help="Default: both.")
 @click.option("--examples", type=click.IntRange(min=1), default=200, show_default=True, help="Batches of random lanes.")
 @click.option("--ulps", type=click.IntRange(min=0), default=0, help="How far float results may differ; default 0.")
@@ -53,7 +53,7 @@ def verify(
 
 @click.command()
 @click.argument("spec")
-@click.option("--kinds", metavar="f8,i8,b", help="Kinds of the arguments; default: annotations, defaults, float.")
+@click.option("--kinds", metavar="f8,i8,b,c16", help="Kinds of the arguments; default: annotations, defaults, float.")
 @click.option("--seconds", type=click.FloatRange(min=0.001), default=20.0, show_default=True, help="Time of a proof.")
 @click.option("--static", multiple=True, metavar="NAME=VALUE", help="An argument that is fixed; may be repeated.")
 def prove(spec: str, kinds: str | None, seconds: float, static: tuple[str, ...]) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from pyflat.compiled import keep_loops
 from pyflat.ir.nodes import Function
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, rebuild, record_of
+from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape, rebuild, record_of
 from pyflat.ir.types import kind_of
 from pyflat.targets.dataflow import CORRECTED, LITERAL, Graph, Report, Simulation, graph_of
 from pyflat.targets.dataflow.figures import Figures, measure
@@ -79,6 +79,9 @@ def shape_of(value: Any, leaves: list[Any]) -> Shape:
     if kind is not None:
         leaves.append(value)
         return Leaf(kind)
+    if type(value) is complex:
+        leaves += [value.real, value.imag]
+        return COMPLEX
     record = record_of(value)
     if record is None:
         return Fixed(value)

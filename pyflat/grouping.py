@@ -30,7 +30,7 @@ from pyflat.compiled import Built, Ran, static_key
 from pyflat.disabled import run_originals
 from pyflat.errors import InternalError, refuse
 from pyflat.faults import lane_index
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves, record_of
+from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape, leaves, record_of
 from pyflat.ir.types import BOOL, Kind, join_kinds, kind_of
 from pyflat.settings import Options
 
@@ -321,12 +321,35 @@ def _scatter(
         with np.errstate(invalid="ignore"):
             back = values.astype(np.float64)
             return [(np.abs(back) >= 2.0**63) | (back.astype(np.int64) != values)]
+    if isinstance(joined, Record) and joined.cls is complex:
+        return _scatter_complex(shape, source, joined, arrays, where)
     if isinstance(joined, Record):
         masks = []
         for item, part in zip(_items(shape), joined.items, strict=True):
             masks += _scatter(item, source, part, arrays, where)
         return masks
     return []
+
+
+def _scatter_complex(
+    shape: Shape, source: Iterator[Array], joined: Record, arrays: Iterator[Array], where: npt.NDArray[np.intp]
+) -> list[npt.NDArray[np.bool_]]:
+    """Complex or real results of a group as complex ones; a group's own tags win over those of its shape."""
+    parts: list[Any]
+    if isinstance(shape, Record):
+        parts = [next(source) for _ in shape.items]
+        parts += [True] * (3 - len(parts))
+        real: Shape = shape.items[0]
+    elif isinstance(shape, Leaf):
+        parts, real = [next(source), 0.0, False], shape
+    else:
+        known = _fixed(shape)
+        tag = isinstance(known, complex)
+        parts, real = [known.real if tag else known, known.imag if tag else 0.0, tag], shape
+    masks = _scatter(real if isinstance(real, Leaf) else Fixed(parts[0]), iter(parts), joined.items[0], arrays, where)
+    for _, part in zip(joined.items[1:], parts[1:], strict=False):
+        next(arrays)[where] = part
+    return masks
 
 
 # --- the result of all groups
@@ -346,6 +369,8 @@ def _join(results: list[tuple[str, Shape]]) -> Shape:
         for kind in known:
             joined = join_kinds(joined, kind)
         return Leaf(joined)
+    if all(kind is not None or _is_complex(shape) for kind, (_, shape) in zip(kinds, results, strict=True)):
+        return COMPLEX if all(shape == COMPLEX for _, shape in results) else REAL_OR_COMPLEX
     records = [(shown, _record(shape)) for shown, shape in results]
     made = [(shown, record) for shown, record in records if record is not None]
     if len(made) == len(results) and len({(r.cls, r.names, len(r.items)) for _, r in made}) == 1:
@@ -373,6 +398,12 @@ def _kind(shape: Shape) -> Kind | None:
     if isinstance(shape, Leaf):
         return shape.kind
     return kind_of(_plain(shape.value)) if isinstance(shape, Fixed) else None
+
+
+def _is_complex(shape: Shape) -> bool:
+    if isinstance(shape, Fixed):
+        return isinstance(shape.value, complex)
+    return isinstance(shape, Record) and shape.cls is complex
 
 
 def _record(shape: Shape) -> Record | None:

@@ -38,11 +38,12 @@ EDGE_INTS = (0, 1, -1, 2, 3, -2, 7, 63, 64, 255, 2**31, -(2**31), 2**53, 2**53 +
              INT_MIN, INT_MIN + 1)
 _KINDS: dict[object, str] = {"f8": "f8", "f": "f8", "float": "f8", float: "f8",
                              "i8": "i8", "i": "i8", "int": "i8", int: "i8",
-                             "b": "b", "bool": "b", bool: "b"}
+                             "b": "b", "bool": "b", bool: "b",
+                             "c16": "c16", "c": "c16", "complex": "c16", complex: "c16"}
 LANES = 16
 """The most lanes in one batch that hypothesis draws."""
 SWEPT = 1500
-_DTYPES = {"f8": np.float64, "i8": np.int64, "b": np.bool_}
+_DTYPES = {"f8": np.float64, "i8": np.int64, "b": np.bool_, "c16": np.complex128}
 
 
 def _bits(x: float) -> bytes:
@@ -63,6 +64,8 @@ def same_bits(a: object, b: object) -> bool:
         b = b.item()
     if isinstance(a, float) and isinstance(b, float):
         return _bits(a) == _bits(b)
+    if isinstance(a, complex) and isinstance(b, complex):
+        return same_bits((a.real, a.imag), (b.real, b.imag))
     if isinstance(a, tuple | list) and isinstance(b, tuple | list):
         return type(a) is type(b) and len(a) == len(b) and all(map(same_bits, a, b))
     if isinstance(a, dict) and isinstance(b, dict):
@@ -73,6 +76,8 @@ def same_bits(a: object, b: object) -> bool:
 def _same_arrays(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
+    if a.dtype.kind == "c":
+        return _same_arrays(a.real, b.real) and _same_arrays(a.imag, b.imag)
     if a.dtype.kind != "f":
         return bool((a == b).all())
     same = (a == b) & (np.signbit(a) == np.signbit(b))
@@ -80,7 +85,7 @@ def _same_arrays(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def in_kind(value: object, like: object) -> object:
-    """`value` converted to the wider kind of `like` when that changes no value: True -> 1 -> 1.0.
+    """`value` converted to the wider kind of `like` when that changes no value: True -> 1 -> 1.0 -> (1+0j).
 
     A twin has one kind per result; where some lanes of the original give 1 and others 0.5, it gives 1.0.
     """
@@ -91,6 +96,8 @@ def in_kind(value: object, like: object) -> object:
         return type(value)(items) if type(value) in (tuple, list) else type(value)._make(items)  # type: ignore[union-attr]
     if isinstance(value, dict) and isinstance(like, dict) and list(value) == list(like):
         return {key: in_kind(v, like[key]) for key, v in value.items()}
+    if isinstance(like, complex) and isinstance(value, int | float):
+        return complex(in_kind(value, 0.0))  # type: ignore[arg-type]
     if isinstance(like, float) and isinstance(value, int) and abs(value) < 2**1023 and float(value) == value:
         return float(value)
     if isinstance(value, bool) and isinstance(like, int):
@@ -165,7 +172,7 @@ def verify(
 ) -> None:
     """Check with hypothesis that the twin of `fn` does what `fn` does, in every lane, on every target.
 
-    kinds     the kind of each argument ("f8", "i8", "b", or float, int, bool), by name or in order. Default: from
+    kinds     the kind of each argument ("f8", "i8", "b", "c16", or float, int, bool, complex), by name or in order. Default: from
               the annotations, then from the default values, then float
     examples  how many batches of 1 to 16 lanes hypothesis tries, after a sweep over edge values
     target    "numpy", "numba" or several
@@ -230,6 +237,7 @@ def _sweep(check: Check, fn: Callable[..., Any], kinds: Sequence[str]) -> None:
         "i8": lambda: rng.choice(rng.choice((ints, ints, EDGE_INTS, (rng.randint(-20, 20),))) or EDGE_INTS),
         "b": lambda: rng.random() < 0.5,
     }
+    of_kind["c16"] = lambda: complex(of_kind["f8"](), of_kind["f8"]())
     rows = [tuple(of_kind[kind]() for kind in kinds) for _ in range(SWEPT)]
     try:
         check(rows)
@@ -244,7 +252,8 @@ def _simplest(
     check: Check, difference: DifferenceError, kinds: Sequence[str], near: Sequence[float]
 ) -> DifferenceError:
     """The difference with each value replaced by the first simple one that still shows it."""
-    simple: dict[str, Sequence[Any]] = {"f8": (0.0, 1.0, -1.0, 2.0, 0.5, *near), "i8": (0, 1, -1, 2, 3), "b": (False,)}
+    simple: dict[str, Sequence[Any]] = {"f8": (0.0, 1.0, -1.0, 2.0, 0.5, *near), "i8": (0, 1, -1, 2, 3), "b": (False,),
+                                        "c16": (0j, 1 + 0j, 1j, 1 + 1j)}
     for column, kind in enumerate(kinds):
         for value in simple[kind]:
             if repr(value) == repr(difference.row[column]):
@@ -313,7 +322,7 @@ def _settle_kinds(
         wanted = dict(zip(names, kinds, strict=True))
     for name, kind in wanted.items():
         if kind not in _KINDS:
-            raise TypeError(f"verify: the kind of {name!r} is {kind!r}; use 'f8', 'i8' or 'b'")
+            raise TypeError(f"verify: the kind of {name!r} is {kind!r}; use 'f8', 'i8', 'b' or 'c16'")
     return [_KINDS[wanted[name]] for name in names]
 
 
@@ -329,6 +338,7 @@ def _batches(fn: Callable[..., Any], kinds: Sequence[str]) -> SearchStrategy[lis
                         st.integers(INT_MIN, INT_MAX)),
         "b": st.booleans(),
     }
+    of_kind["c16"] = st.builds(complex, of_kind["f8"], of_kind["f8"])
     return st.lists(st.tuples(*(of_kind[k] for k in kinds)), min_size=1, max_size=LANES)
 
 
@@ -386,6 +396,8 @@ def _close(a: object, b: object, ulps: int) -> bool:
         return all(_close(x, y, ulps) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict) and list(a) == list(b):
         return all(_close(x, b[key], ulps) for key, x in a.items())
+    if isinstance(a, complex) and isinstance(b, complex):
+        return _close(a.real, b.real, ulps) and _close(a.imag, b.imag, ulps)
     if not (ulps and isinstance(a, float) and isinstance(b, float)):
         return False
     return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= ulps * max(math.ulp(a), math.ulp(b))

@@ -22,8 +22,8 @@ from typing import Any
 
 from pyflat.compiled import flatten
 from pyflat.errors import FlattenError, Span
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves
-from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
+from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape, leaves
+from pyflat.ir.types import BOOL, FLOAT, INT, kind_of
 from pyflat.settings import resolve
 from pyflat.survey.find import Found
 
@@ -40,7 +40,8 @@ _STATIC_MAY_HELP = frozenset({
     "flatten/unsupported-expression", "flatten/not-yet", "flatten/too-large", "flatten/unknown-call",
 })
 _RAISES = "raises for every number: takes something else"
-_ANNOTATED = {"b": BOOL, "bool": BOOL, "int": INT, "float": FLOAT}
+_ANNOTATED: dict[str, Shape] = {"b": Leaf(BOOL), "bool": Leaf(BOOL), "int": Leaf(INT), "float": Leaf(FLOAT),
+                                "complex": COMPLEX}
 
 
 @dataclass(slots=True)
@@ -48,7 +49,7 @@ class Row:
     """What the survey says about one function, or about a module that cannot be imported.
 
     verdict    "flattens", "refused", "skipped", "timeout", "import-failed" or "bug"
-    kinds      how lane parameters were taken, by name: "float", "int" or "bool"
+    kinds      how lane parameters were taken, by name: "float", "int", "bool" or "complex"
     fixed      static parameters and the value each was tried with, as text
     static     the parameters to name in static=, which are lanes otherwise
     loop       a loop stays a loop
@@ -151,15 +152,15 @@ def first_shapes(found: Found) -> Shapes:
         elif name in found.choices and default is parameter.empty:
             shapes[name] = Fixed(found.choices[name][0])
         else:
-            shapes[name] = Leaf(_kind(parameter))
+            shapes[name] = _lane(parameter)
     return shapes
 
 
-def _kind(parameter: inspect.Parameter) -> Kind:
+def _lane(parameter: inspect.Parameter) -> Shape:
     note = parameter.annotation
-    kind = _ANNOTATED.get(note if isinstance(note, str) else getattr(note, "__name__", ""))
-    default = FLOAT if parameter.default is parameter.empty else kind_of(parameter.default)
-    return kind or default or FLOAT
+    shape = _ANNOTATED.get(note if isinstance(note, str) else getattr(note, "__name__", ""))
+    default = None if parameter.default is parameter.empty else kind_of(parameter.default)
+    return shape or Leaf(default or FLOAT)
 
 
 def _variants(found: Found, base: Shapes, refusals: list[FlattenError]) -> Iterator[tuple[tuple[str, ...], Shapes]]:
@@ -187,6 +188,7 @@ def _variants(found: Found, base: Shapes, refusals: list[FlattenError]) -> Itera
 def _flattens(row: Row, shapes: Mapping[str, Shape], static: tuple[str, ...], loop: bool) -> None:
     row.verdict, row.static, row.loop = "flattens", list(static), loop
     row.kinds = {name: shape.kind.name.lower() for name, shape in shapes.items() if isinstance(shape, Leaf)}
+    row.kinds.update({name: "complex" for name, shape in shapes.items() if shape == COMPLEX})
     row.fixed = {name: short(repr(shape.value)) for name, shape in shapes.items()
                  if isinstance(shape, Fixed) and shape.value != {}}
 
