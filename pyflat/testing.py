@@ -97,7 +97,7 @@ def in_kind(value: object, like: object) -> object:
     if isinstance(value, dict) and isinstance(like, dict) and list(value) == list(like):
         return {key: in_kind(v, like[key]) for key, v in value.items()}
     if isinstance(like, complex) and isinstance(value, int | float):
-        return complex(in_kind(value, 0.0))  # type: ignore[arg-type]
+        return complex(value, 0.0) if isinstance(value, float) or abs(value) < 2**1023 else value
     if isinstance(like, float) and isinstance(value, int) and abs(value) < 2**1023 and float(value) == value:
         return float(value)
     if isinstance(value, bool) and isinstance(like, int):
@@ -172,8 +172,8 @@ def verify(
 ) -> None:
     """Check with hypothesis that the twin of `fn` does what `fn` does, in every lane, on every target.
 
-    kinds     the kind of each argument ("f8", "i8", "b", "c16", or float, int, bool, complex), by name or in order. Default: from
-              the annotations, then from the default values, then float
+    kinds     the kind of each argument ("f8", "i8", "b", "c16", or float, int, bool, complex), by name or in order.
+              Default: from the annotations, then from the default values, then float
     examples  how many batches of 1 to 16 lanes hypothesis tries, after a sweep over edge values
     target    "numpy", "numba" or several
     static    values of arguments that are fixed while flattening
