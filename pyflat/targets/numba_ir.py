@@ -1,0 +1,79 @@
+"""Small pieces of LLVM's IR that the numba target writes again and again: stack slots, counted loops, splats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from llvmlite import ir
+
+I1, I8, I32, I64, F32, F64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType(), ir.DoubleType()
+POINTER = ir.PointerType()
+ALIGNMENT = 64
+"""Bytes: the widest register and the cache line."""
+
+
+def i64(number: int) -> ir.Constant:
+    return ir.Constant(I64, number)
+
+
+class Splat(ir.Constant):  # type: ignore[misc]
+    """A scalar constant in every lane of a vector; llvmlite knows only the long spelling."""
+
+    def __init__(self, constant: ir.Constant, width: int):
+        self.type = ir.VectorType(constant.type, width)
+        self.constant = constant
+
+    def _to_string(self) -> str:
+        return f"{self.type} {self.get_reference()}"
+
+    def _get_reference(self) -> str:
+        return f"splat ({self.constant.type} {self.constant.get_reference()})"
+
+
+def stack(builder: ir.IRBuilder, element: ir.Type, count: int = 1) -> Any:
+    """Room for `count` elements in the frame of the function, whatever loop the builder is in."""
+    with builder.goto_entry_block():
+        place = builder.alloca(ir.ArrayType(element, count))
+    place.align = ALIGNMENT
+    place.type = POINTER
+    return place
+
+
+def element_at(builder: ir.IRBuilder, pointer: Any, index: Any, element: ir.Type) -> Any:
+    """The address of an element, or of as many as the index has lanes."""
+    place = builder.gep(pointer, [index], source_etype=element)
+    place.type = ir.VectorType(POINTER, index.type.count) if isinstance(index.type, ir.VectorType) else POINTER
+    return place
+
+
+@contextmanager
+def counted(builder: ir.IRBuilder, count: Any, step: int = 1, start: Any = None) -> Iterator[Any]:
+    """A loop `for index in range(start, count, step)` around what is written inside."""
+    before = builder.block
+    head, body, end = (builder.append_basic_block(name) for name in ("for", "do", "done"))
+    builder.branch(head)
+    builder.position_at_end(head)
+    index = builder.phi(I64)
+    index.add_incoming(i64(0) if start is None else start, before)
+    builder.cbranch(builder.icmp_signed("<", index, count), body, end)
+    builder.position_at_end(body)
+    yield index
+    index.add_incoming(builder.add(index, i64(step), flags=["nsw"]), builder.block)
+    builder.branch(head)
+    builder.position_at_end(end)
+
+
+def suffix(type_: ir.Type) -> str:
+    """How LLVM names the type in an overloaded intrinsic: f64, i32, v8f64."""
+    if isinstance(type_, ir.VectorType):
+        return f"v{type_.count}{suffix(type_.element)}"
+    return {F64: "f64", F32: "f32"}.get(type_) or str(type_)
+
+
+def freeze(builder: ir.IRBuilder, value: Any) -> Any:
+    """`value`, and some number, always the same, where it is poison."""
+    instruction = ir.Instruction(builder.block, value.type, "freeze", [value])
+    builder._insert(instruction)
+    return instruction

@@ -1,0 +1,281 @@
+"""A kernel as an LLVM module: the inner loop of a ufunc around a function that runs gangs of lanes.
+
+    void kernel(args, dims, steps, state)           NumPy's signature
+        uniform arguments, and what depends only on them, are computed once
+        lanes(whole gangs of contiguous operands)
+        for what is left, and for strided operands: copy a gang in, lanes(one gang), copy the results out
+    i8 lanes(count, uniform values, pointers)       whether any lane was suspect, or a signal came
+
+A short gang is filled up with its last lane, which asks for nothing that no real lane does. So every lane is computed
+by the same instructions, wherever it lies. The floating-point status of the thread is saved around it all: what is
+computed for an arm that no lane takes must not warn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+
+from pyflat import libm
+from pyflat.ir.liveness import outer_values
+from pyflat.ir.loops import all_ops, has_loop
+from pyflat.ir.nodes import Block, Const, Item, Loop, Param, Value
+from pyflat.ir.types import BOOL
+from pyflat.targets.numba_ir import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
+from pyflat.targets.numba_loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts
+from pyflat.targets.numba_ops import TYPES, Emitter, Lane
+
+ENTRY = "kernel"
+
+Pattern = tuple[bool, ...]
+"""Which arguments are uniform."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What one compiled loop computes: `roots` are stored, `suspect` is counted in the state."""
+
+    params: tuple[Param, ...]
+    items: tuple[Item, ...]
+    roots: tuple[Value, ...]
+    suspect: Value | None
+
+    @property
+    def size(self) -> int:
+        return sum(1 for _ in all_ops(list(self.items)))
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return self.roots if self.suspect is None else (*self.roots, self.suspect)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A gang: registers, and lanes in each."""
+
+    width: int
+    registers: int
+
+    @property
+    def lanes(self) -> int:
+        return self.width * self.registers
+
+
+def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
+    """Loops wait for their own results: four registers of lanes fill the gaps."""
+    return Shape(vector_bytes // 8, 4 if has_loop(list(kernel.items)) else 1)
+
+
+def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, dict[str, int]]:
+    """The text of the module, and the addresses of the functions that it calls."""
+    module, symbols = ir.Module("pyflat"), dict[str, int]()
+    uniform = {p for p, same in zip(kernel.params, pattern, strict=True) if same}
+    hoisted, inner = split_uniform(kernel.items, uniform)
+    computed = uniform | {value for item in hoisted for value in _defined(item)}
+    shared = [value for value in outer_values(inner, kernel.results) if value in computed]
+    varying = [param for param in kernel.params if param not in uniform]
+    lanes = _Lanes(module, symbols, kernel, shape, shared, varying).write(inner)
+    _Entry(module, symbols, kernel, shape, uniform, varying).write(hoisted, shared, lanes)
+    return str(module), symbols
+
+
+def _defined(item: Item) -> Sequence[Value]:
+    match item:
+        case Block():
+            return item.ops
+        case Loop():
+            return item.results
+    return ()
+
+
+def split_uniform(items: Sequence[Item], uniform: set[Param]) -> tuple[list[Item], list[Item]]:
+    """What depends only on operands that are the same in all lanes, and the rest; loops as a whole."""
+    known: set[Value] = set(uniform)
+    hoisted: list[Item] = []
+    inner: list[Item] = []
+    for item in items:
+        match item:
+            case Block():
+                early, late = Block(), Block()
+                for op in item.ops:
+                    same = all(isinstance(a, Const) or a in known for a in op.args)
+                    (early if same else late).ops.append(op)
+                    known.update([op] if same else [])
+                hoisted.append(early)
+                inner.append(late)
+            case Loop():
+                outer = outer_values([item], [])
+                same = known.issuperset(outer)
+                (hoisted if same else inner).append(item)
+                known.update(item.results if same else [])
+    return hoisted, inner
+
+
+def _memory(value: Value) -> ir.Type:
+    """Bools are bytes in memory."""
+    return I8 if value.kind is BOOL else TYPES[value.kind]
+
+
+class _Lanes:
+    """Writes the function that runs whole gangs."""
+
+    def __init__(self, module: ir.Module, symbols: dict[str, int], kernel: Kernel, shape: Shape, shared: list[Value],
+                 varying: list[Param]):
+        self.kernel, self.shape, self.shared, self.varying = kernel, shape, shared, varying
+        operands = [I64, POINTER, *[TYPES[value.kind] for value in shared], *[POINTER] * (len(varying) + len(kernel.roots))]
+        self.function = ir.Function(module, ir.FunctionType(I8, operands), "lanes")
+        self.function.linkage = "internal"
+        self.function.attributes.add("noinline")
+        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.emitter = Emitter(self.builder, symbols, shape.width)
+
+    def write(self, inner: list[Item]) -> ir.Function:
+        builder, emitter, kernel = self.builder, self.emitter, self.kernel
+        count, state, *values = self.function.args
+        shared = {value: emitter.broadcast(value.kind, arg) for value, arg in zip(self.shared, values)}  # noqa: B905
+        pointers = values[len(shared):]
+        suspects = stack(builder, emitter.types[BOOL])
+        builder.store(emitter.const(BOOL, False).value, suspects)
+        finish = builder.append_basic_block("finish")
+        interrupts = Interrupts(emitter, state, finish) if has_loop(inner) else None
+        with counted(builder, count, self.shape.lanes) as start:
+            gang = Gang(emitter, self.shape.registers, interrupts, shared)
+            starts = [builder.add(start, i64(r * self.shape.width)) for r in gang.registers]
+            for r, lanes in enumerate(gang.sets):
+                for param, pointer in zip(self.varying, pointers):  # noqa: B905 - the results follow
+                    lanes[param] = self._load(param, pointer, starts[r])
+            gang.emit(inner)
+            for r in gang.registers:
+                for root, pointer in zip(kernel.roots, pointers[len(self.varying):], strict=True):
+                    self._store(gang.read(r, root), pointer, starts[r])
+                if kernel.suspect is not None:
+                    seen = builder.load(suspects, typ=emitter.types[BOOL])
+                    builder.store(builder.or_(seen, gang.read(r, kernel.suspect).value), suspects)
+        builder.branch(finish)
+        builder.position_at_end(finish)
+        flags = builder.zext(emitter.any(builder.load(suspects, typ=emitter.types[BOOL])), I8)
+        builder.ret(flags if interrupts is None else builder.or_(flags, builder.load(interrupts.left_early, typ=I8)))
+        return self.function
+
+    def _load(self, param: Param, pointer: Any, start: Any) -> Lane:
+        element = _memory(param)
+        place = element_at(self.builder, pointer, start, element)
+        loaded = self.builder.load(place, typ=self.emitter.widened(element), align=element_size(element))
+        if param.kind is BOOL:
+            loaded = self.builder.icmp_unsigned("!=", loaded, self.emitter.splat(ir.Constant(I8, 0)))
+        return Lane(self.emitter, param.kind, loaded)
+
+    def _store(self, lane: Lane, pointer: Any, start: Any) -> None:
+        element = I8 if lane.kind is BOOL else TYPES[lane.kind]
+        value = self.builder.zext(lane.value, self.emitter.widened(I8)) if lane.kind is BOOL else lane.value
+        self.builder.store(value, element_at(self.builder, pointer, start, element), align=element_size(element))
+
+
+def element_size(element: ir.Type) -> int:
+    return 1 if element is I8 else 8
+
+
+class _Entry:
+    """Writes the function that NumPy calls."""
+
+    def __init__(self, module: ir.Module, symbols: dict[str, int], kernel: Kernel, shape: Shape, uniform: set[Param],
+                 varying: list[Param]):
+        self.kernel, self.shape, self.uniform, self.varying = kernel, shape, uniform, varying
+        self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * 4), ENTRY)
+        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.emitter = Emitter(self.builder, symbols)
+
+    def write(self, hoisted: list[Item], shared: list[Value], lanes: ir.Function) -> None:
+        builder, kernel = self.builder, self.kernel
+        args, dims, steps, state = self.function.args
+        operands = [*kernel.params, *kernel.roots]
+        places = [builder.load(element_at(builder, args, i64(k), POINTER), typ=POINTER) for k in range(len(operands))]
+        strides = [builder.load(element_at(builder, steps, i64(k), I64), typ=I64) for k in range(len(operands))]
+        total = builder.load(dims, typ=I64)
+        status = self._save_status()
+        finish = builder.append_basic_block("finish")
+        interrupts = Interrupts(self.emitter, state, finish) if has_loop(list(kernel.items)) else None
+        gang = Gang(self.emitter, 1, interrupts, {})
+        for param, place in zip(kernel.params, places):  # noqa: B905 - the results follow
+            if param in self.uniform:
+                gang.sets[0][param] = self._scalar(param, place)
+        gang.emit(hoisted)
+        passed = [gang.read(0, value).value for value in shared]
+        moved = [k for k, value in enumerate(operands) if value not in self.uniform or k >= len(kernel.params)]
+        self._run(state, lanes, passed, total,
+                  [(operands[k], places[k], strides[k], k >= len(kernel.params)) for k in moved], finish)
+        builder.position_at_end(finish)
+        self._restore_status(status)
+        builder.ret_void()
+
+    def _scalar(self, param: Param, place: Any) -> Lane:
+        loaded = self.builder.load(place, typ=_memory(param))
+        if param.kind is BOOL:
+            loaded = self.builder.icmp_unsigned("!=", loaded, ir.Constant(I8, 0))
+        return Lane(self.emitter, param.kind, loaded)
+
+    def _run(self, state: Any, lanes: Any, passed: list[Any], total: Any, operands: list[tuple[Value, Any, Any, bool]],
+             finish: Any) -> None:
+        """`operands` are the varying ones: value, place, stride, whether it is a result."""
+        builder, size = self.builder, self.shape.lanes
+        dense: Any = ir.Constant(I1, 1)
+        for value, _, stride, _ in operands:
+            dense = builder.and_(dense, builder.icmp_signed("==", stride, i64(element_size(_memory(value)))))
+        whole = builder.select(dense, builder.sub(total, builder.urem(total, i64(size))), i64(0))
+        self._call(lanes, [whole, state, *passed, *[place for _, place, _, _ in operands]], state, finish)
+        buffers = [stack(builder, _memory(value), size) for value, *_ in operands]
+        with self._gangs(whole, total) as start:
+            left = builder.sub(total, start)
+            count = builder.select(builder.icmp_signed("<", left, i64(size)), left, i64(size))
+            for (value, place, stride, is_result), buffer in zip(operands, buffers, strict=True):
+                if not is_result:
+                    self._copy_in(_memory(value), self._at(place, start, stride), stride, count, buffer)
+            self._call(lanes, [i64(size), state, *passed, *buffers], state, finish)
+            for (value, place, stride, is_result), buffer in zip(operands, buffers, strict=True):
+                if is_result:
+                    self._copy_out(_memory(value), self._at(place, start, stride), stride, count, buffer)
+        builder.branch(finish)
+
+    def _gangs(self, start: Any, total: Any) -> Any:
+        return counted(self.builder, total, self.shape.lanes, start)
+
+    def _call(self, lanes: Any, args: list[Any], state: Any, finish: Any) -> None:
+        builder = self.builder
+        flags = builder.call(lanes, args)
+        with builder.if_then(builder.trunc(flags, I1), likely=False):
+            builder.atomic_rmw("add", element_at(builder, state, i64(SUSPECTS), I64), i64(1), "monotonic")
+        with builder.if_then(builder.icmp_unsigned(">=", flags, ir.Constant(I8, LEFT_EARLY)), likely=False):
+            builder.branch(finish)
+
+    def _at(self, place: Any, start: Any, stride: Any) -> Any:
+        return element_at(self.builder, place, self.builder.mul(start, stride), I8)
+
+    def _copy_in(self, element: ir.Type, place: Any, stride: Any, count: Any, buffer: Any) -> None:
+        """What lies behind the last lane is that lane again."""
+        builder, last = self.builder, self.builder.sub(count, i64(1))
+        with counted(builder, i64(self.shape.lanes)) as k:
+            index = builder.select(builder.icmp_signed("<", k, last), k, last)
+            loaded = builder.load(self._at(place, index, stride), typ=element)
+            builder.store(loaded, element_at(builder, buffer, k, element))
+
+    def _copy_out(self, element: ir.Type, place: Any, stride: Any, count: Any, buffer: Any) -> None:
+        builder = self.builder
+        with counted(builder, count) as k:
+            loaded = builder.load(element_at(builder, buffer, k, element), typ=element)
+            builder.store(loaded, self._at(place, k, stride))
+
+    # --- the floating-point status of the thread: what a kernel raises, stays inside
+
+    def _save_status(self) -> Any:
+        buffer = stack(self.builder, I64, libm.FENV_BYTES // 8)
+        self._status_call("fegetenv", buffer)
+        return buffer
+
+    def _restore_status(self, buffer: Any) -> None:
+        self._status_call("fesetenv", buffer)
+
+    def _status_call(self, name: str, buffer: Any) -> None:
+        self.emitter.call(name, libm.library_symbol(name), buffer, result=I32, pure=False)
