@@ -72,8 +72,19 @@ def polynomial(function: Real, low: float, high: float, f8: int, f4: int) -> tup
             [rounded(c, np.float32) for c in interpolation(function, low, high, f4)])
 
 
+def split_first(function: Real, low: float, high: float, f8: int, f4: int) -> tuple[list[float], list[float]]:
+    """As `polynomial`, with the constant coefficient as a sum of two numbers."""
+    both = (interpolation(function, low, high, f8), np.float64), (interpolation(function, low, high, f4), np.float32)
+    wide, narrow = [parts(c[0], dtype, 2) + [rounded(x, dtype) for x in c[1:]] for c, dtype in both]
+    return wide, narrow
+
+
 def constant(x: mpf, count: int) -> tuple[list[float], list[float]]:
     return parts(x, np.float64, count), parts(x, np.float32, count)
+
+
+def _shepherd_laframboise(a: mpf) -> mpf:
+    return (1 + 2 * a) * mpmath.exp(a * a) * mpmath.erfc(a)
 
 
 def tables() -> dict[str, tuple[str, tuple[list[float], list[float]]]]:
@@ -83,7 +94,7 @@ def tables() -> dict[str, tuple[str, tuple[list[float], list[float]]]]:
     atan_limit = (float(m.tan(m.pi / 8)) * 1.001) ** 2
     log_limit = float((m.sqrt(2) - 1) / (m.sqrt(2) + 1)) ** 2 * 1.001
     return {
-        "LN2": ("ln 2", constant(m.log(2), 3)),
+        "LN2": ("ln 2", constant(m.log(2), 2)),
         "LOG2_E": ("log2 e", constant(1 / m.log(2), 2)),
         "LOG10_E": ("log10 e", constant(1 / m.log(10), 2)),
         "LOG10_2": ("log10 2", constant(m.log10(2), 2)),
@@ -104,6 +115,10 @@ def tables() -> dict[str, tuple[str, tuple[list[float], list[float]]]]:
             lambda z: (m.asin(m.sqrt(z)) / m.sqrt(z) - 1) / z, 0, 0.2501, 13, 6)),
         "ATAN": ("(atan t - t) / t**3 in z = t**2", polynomial(
             lambda z: (m.atan(m.sqrt(z)) / m.sqrt(z) - 1) / z, 0, atan_limit, 11, 5)),
+        "ERF": ("(erf x - x) / x in z = x**2", polynomial(
+            lambda z: m.erf(m.sqrt(z)) / m.sqrt(z) - 1, 0, 0.48**2, 10, 5)),
+        "ERFC": ("(1 + 2 a) exp(a**2) erfc a in t = (a - 3) / (a + 3), the constant coefficient in two parts", split_first(
+            lambda t: _shepherd_laframboise(3 * (1 + t) / (1 - t)), (0.47 - 3) / (0.47 + 3), 25.1 / 31.1, 22, 11)),
         "CBRT": ("f**(-1/3)", polynomial(lambda f: m.cbrt(1 / f), 0.353, 2.83, 8, 8)),
         "SINH": ("(sinh x - x) / x**3 in z = x**2", polynomial(
             lambda z: (m.sinh(m.sqrt(z)) / m.sqrt(z) - 1) / z, 0, 1.01, 8, 4)),

@@ -93,6 +93,7 @@ class Library:
             inputs = [np.ascontiguousarray(a, dtype=dtype) for a in arrays]
             result = np.empty(inputs[0].shape, dtype) if out is None else out
             loop(result.size, result.ctypes.data, *[a.ctypes.data for a in inputs])
+            assert self._engine is not None  # the machine code lives as long as the engine
             return result
 
         return call

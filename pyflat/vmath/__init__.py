@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.vmath import exponential, hyperbolic, inverse, logarithm, power, trigonometric
+from pyflat.vmath import error, exponential, hyperbolic, inverse, logarithm, power, remainder, trigonometric
 from pyflat.vmath.machine import F4, F8, Machine, Number, NumpyMachine
 
 Algorithm = Callable[..., Number]
@@ -61,6 +61,9 @@ TABLE: dict[str, VectorFunction] = {
         VectorFunction("asinh", hyperbolic.asinh),
         VectorFunction("acosh", hyperbolic.acosh),
         VectorFunction("atanh", hyperbolic.atanh),
+        VectorFunction("erf", error.erf),
+        VectorFunction("erfc", error.erfc),
+        VectorFunction("fmod", remainder.fmod, 2, far=remainder.large_quotient),
     )
 }
 """Name, as in `math`, -> the function."""

@@ -18,7 +18,7 @@ def exp(m: Machine, x: Number) -> Number:
     """e**x; overflows to infinity above log(max), rounds to 0 below the smallest subnormal."""
     x = clamped(m, x, -746.0, 710.0) if m.format is F8 else clamped(m, x, -104.0, 89.0)
     n, _ = whole(m, x, pick(m, LOG2_E)[0])
-    first, second = pick(m, LN2)[:2]
+    first, second = pick(m, LN2)
     r = m.fma(-n, second, m.fma(-n, first, x))
     return scale(m, 1.0 + m.fma(r * r, polynomial(m, r, pick(m, EXP)), r), n)
 
@@ -28,7 +28,7 @@ def exp2(m: Machine, x: Number) -> Number:
     x = clamped(m, x, -1076.0, 1025.0) if m.format is F8 else clamped(m, x, -151.0, 129.0)
     n = m.rint(x)
     t = x - n
-    first, second = pick(m, LN2)[:2]
+    first, second = pick(m, LN2)
     r = t * first
     rest = m.fma(t, first, -r) + t * second
     return scale(m, 1.0 + (r + m.fma(r * r, polynomial(m, r, pick(m, EXP)), rest)), n)
@@ -43,7 +43,7 @@ def expm1(m: Machine, x: Number) -> Number:
     """e**x - 1, without cancellation near 0 and with its sign there."""
     limited = clamped(m, x, -60.0, 710.0) if m.format is F8 else clamped(m, x, -30.0, 89.0)
     n, _ = whole(m, limited, pick(m, LOG2_E)[0])
-    first, second = pick(m, LN2)[:2]
+    first, second = pick(m, LN2)
     r = m.fma(-n, first, limited)
     reduced = m.fma(-n, second, r)
     rest = m.fma(-n, second, r - reduced)

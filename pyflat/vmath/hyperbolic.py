@@ -14,7 +14,7 @@ from pyflat.vmath.steps import Pair, polynomial, power_of_two, quick_sum, scale,
 def _exponential(m: Machine, x: Number) -> tuple[Pair, Number]:
     """e**x = (high + low) * 2**n for 0 <= x below twice the overflow's limit."""
     n, _ = whole(m, x, pick(m, LOG2_E)[0])
-    first, second = pick(m, LN2)[:2]
+    first, second = pick(m, LN2)
     r, rest = quick_sum(m.fma(-n, first, x), -n * second)
     return exp_pair(m, r, rest), n
 

@@ -29,7 +29,7 @@ def _at_limits(m: Machine, x: Number, result: Number) -> Number:
 def log(m: Machine, x: Number) -> Number:
     """The natural logarithm: -inf at 0, nan below."""
     mantissa, k = mantissa_exponent(m, x)
-    first, second = pick(m, LN2)[:2]
+    first, second = pick(m, LN2)
     f = mantissa - 1.0
     s = f / (2.0 + f)
     z = s * s
@@ -72,7 +72,7 @@ def log1p_of_pair(m: Machine, x: Number, rest: Number, more: Number = 0.0) -> Nu
     z = s * s
     half_square = 0.5 * f * f
     k = k + more
-    first, second = pick(m, LN2)[:2]
+    first, second = pick(m, LN2)
     tail = m.fma(k, second, m.fma(s, m.fma(z, polynomial(m, z, pick(m, LOG)), half_square), low / total))
     high, lost = quick_sum(k * first, f)
     return high + (lost - (half_square - m.fma(k, first, -(k * first)) - tail))

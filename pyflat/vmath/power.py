@@ -42,7 +42,7 @@ def log_pair(m: Machine, x: Number) -> Pair:
     cube_rest = m.fma(z, rest, m.fma(s, z_rest, cube_error))
     term, term_error = exact_product(m, cube, factor)
     term_rest = m.fma(cube, factor_rest, m.fma(cube_rest, factor, term_error))
-    ln2, ln2_rest = pick(m, LN2)[:2]
+    ln2, ln2_rest = pick(m, LN2)
     of_two, of_two_error = exact_product(m, k, ln2)
     total, lost = quick_sum(of_two, twice)
     total, lost_again = quick_sum(total, term)
@@ -53,7 +53,7 @@ def log_pair(m: Machine, x: Number) -> Pair:
 def exp_of_pair(m: Machine, high: Number, low: Number) -> Number:
     """e**(high + low) for |high| below the overflow's and underflow's limits (see `clamped`)."""
     n, _ = whole(m, high, pick(m, LOG2_E)[0])
-    first, second = pick(m, LN2)[:2]
+    first, second = pick(m, LN2)
     r, rest = quick_sum(m.fma(-n, first, high), m.fma(-n, second, low))
     return scale(m, 1.0 + (r + m.fma(r * r, polynomial(m, r, pick(m, EXP)), rest)), n)
 
