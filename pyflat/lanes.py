@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pyflat import libm
+from pyflat.ir import foreign
 
 Lanes = Any
 """An array or scalar of bool_, int64 or float64."""
@@ -108,6 +109,11 @@ def round_int(a: Lanes) -> Lanes:
 def ldexp(a: Lanes, exponent: Lanes) -> Lanes:
     """`math.ldexp(a, exponent)` of float64 and int64; infinite where Python raises OverflowError."""
     return np.ldexp(a, np.clip(exponent, -_INT32_MAX, _INT32_MAX).astype(np.int32))
+
+
+def ufunc(*operands: Lanes, loop: str, ufunc: str) -> Lanes:
+    """A compiled function of another package (`pyflat.ir.foreign`), by the loop that a scalar call takes."""
+    return foreign.call(*operands, loop=loop, ufunc=ufunc)
 
 
 def exponent(a: Lanes) -> Lanes:

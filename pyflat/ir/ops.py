@@ -19,6 +19,7 @@ Adding a primitive is one row here and one spelling per target.
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable
@@ -29,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from pyflat.ir import foreign
 from pyflat.ir.types import BOOL, FLOAT, INT, PACK, VOID, Kind
 
 
@@ -168,6 +170,8 @@ _row("fmod", ((_FF, FLOAT),), math.fmod, faults="fmod", cost=40)
 _row("remainder", ((_FF, FLOAT),), math.remainder, faults="fmod", cost=40)
 _row("nextafter", ((_FF, FLOAT),), math.nextafter, cost=10)
 _row("ldexp", (((FLOAT, INT), FLOAT),), math.ldexp, faults="nonfinite_of_first", cost=10)
+_row("exponent", ((_F, INT),), lambda x: math.frexp(x)[1])
+"""frexp's exponent of a finite number that is not zero; of others any number."""
 _row("round_digits", (((FLOAT, INT), FLOAT),), round, faults="nonfinite_of_first", accuracy=Accuracy.CALL, cost=200)
 
 # --- the C library
@@ -210,6 +214,10 @@ _row("np_powers", ((_FF, FLOAT),), _quiet(lambda x, y: np.power(np.array([x]), n
      accuracy=Accuracy.NUMPY, cost=40)
 """np.power with an array of exponents, which NumPy computes without looking for 0.5 or 2."""
 _row("np_sqrt", ((_F, FLOAT),), _quiet(np.sqrt), cost=8)
+
+_row("ufunc", tuple((kinds, FLOAT) for count in range(1, foreign.MOST_OPERANDS + 1)
+                    for kinds in itertools.product((FLOAT, INT), repeat=count)), foreign.call, cost=100)
+"""A compiled function of another package (`ir.foreign`); attrs `loop` and `ufunc`."""
 
 # --- tables and faults
 _row("gather", ((_I, BOOL), (_I, INT), (_I, FLOAT)), lambda i, table: table[i], faults="index", cost=4)

@@ -150,6 +150,8 @@ def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.
         return handled
     function = see_through(function)
     match function:
+        case types.FunctionType() if hasattr(function, "dispatch") and hasattr(function, "registry"):
+            return _dispatched(s, function, arguments, node)
         case types.FunctionType():
             return inline(s, function, arguments, node)
         case types.MethodType():
@@ -164,6 +166,8 @@ def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.
             return _call_class(s, function, arguments, node)
     if isinstance(getattr(function, "original", None), types.FunctionType) and type(function).__name__ == "Twin":
         return inline(s, function.original, arguments, node)
+    if isinstance(function, np.ufunc) and not arguments.all_static():
+        return known.ufuncs.call(s, function, arguments, node)
     special = inspect.getattr_static(type(function), "__call__", None)
     if isinstance(special, types.FunctionType):
         return _with_self(s, special, Static(function), arguments, node)
@@ -174,6 +178,20 @@ def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.
     module = getattr(function, "__module__", None)
     title = f"{module}.{name}" if module else name
     raise s.refuse("flatten/unknown-call", f"the call of {title} cannot be flattened", node)
+
+
+def _dispatched(s: Specialiser, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """A functools.singledispatch function: the class of the first argument chooses the implementation."""
+    if not arguments.positional:
+        raise s.raised(TypeError, node)
+    first, *rest = arguments.positional
+    if isinstance(first, Choice):
+        return s.split(first, lambda one: _dispatched(s, function, Arguments([one, *rest], arguments.named), node))
+    cls = objects.class_of(first)
+    if cls is None:
+        raise s.refuse("flatten/unsupported-expression", f"the class of {describe(first)} is not known", node)
+    s.guards.contents(inspect.getclosurevars(function.dispatch).nonlocals.get("registry"))
+    return call(s, Static(function.dispatch(cls)), arguments, node)
 
 
 def _call_class(s: Specialiser, cls: type, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -18,6 +18,7 @@ from pyflat.errors import FlattenError
 from pyflat.specialise import containers, expressions, rolled, scopes, statements
 from pyflat.specialise.frames import ControlLeft, LoopScope, Nest, Scope, Specialiser
 from pyflat.specialise.values import (
+    NONE,
     Abstract,
     Choice,
     Ranges,
@@ -67,8 +68,7 @@ def _for_over(s: Specialiser, node: cst.For, source: Abstract) -> None:
         assert isinstance(source, Static)
         if _rolled_if_possible(s, node, source.value):
             return
-    items = containers.iterate(s, source, node.iter)
-    _unroll(s, node, items, length)
+    _unroll(s, node, containers.gaps_of(s, source, node.iter), length)
 
 
 def _rolled_if_possible(s: Specialiser, node: cst.For, known: range) -> bool:
@@ -105,12 +105,16 @@ def _unroll(s: Specialiser, node: cst.For, items: Iterator[Abstract], length: in
     found = scopes.jumps(node.body)
     scope = LoopScope(Scope(s.fresh("loop")) if "break" in found else None, None)
 
+    def one(item: Abstract) -> Abstract:
+        statements.assign(s, node.target, item)
+        _iteration(s, scope, node.body, "continue" in found)
+        return NONE
+
     def run() -> None:
         with _nested(s, length) as nest:
             for item in items:
                 _count(s, nest, node, length)
-                statements.assign(s, node.target, item)
-                _iteration(s, scope, node.body, "continue" in found)
+                containers.where_present(s, item, one, lambda: NONE)
         if node.orelse is not None:
             statements.execute_suite(s, node.orelse.body)
 

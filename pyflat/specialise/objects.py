@@ -70,6 +70,8 @@ def attribute(s: Specialiser, owner: Abstract, name: str, node: cst.CSTNode) -> 
     match owner:
         case Choice():
             return s.split(owner, lambda v: attribute(s, v, name, node))
+        case Value() | Seq() | ObjRef() | ListRef() | DictRef() if name == "__class__":
+            return Static(class_of(owner))
         case Static():
             return _static_attribute(s, owner, name, node)
         case Seq() if owner.cls is np.ndarray and name in ("size", "shape", "ndim", "T"):
@@ -127,7 +129,7 @@ def _number_attribute(s: Specialiser, owner: Value, name: str, node: cst.CSTNode
         return num.unary(s, "pos", owner)
     if name == "imag":
         return Static(0.0) if owner.kind is FLOAT else Static(0)
-    if name in ("is_integer", "conjugate", "item", "bit_length"):
+    if name in ("is_integer", "conjugate", "item", "bit_length", "bit_count"):
         return Bound(owner, name)
     raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a lane number", node)
 

@@ -196,8 +196,9 @@ class Emitter:
             run = nullcontext() if chosen is None else builder.if_then(
                 builder.trunc(builder.load(element_at(builder, chosen, k, I8), typ=I8), I1))
             with run:
+                types = [_scalar(arg.type) for arg in args]
                 scalars = [builder.load(element_at(builder, place, k, t), typ=t)
-                           for place, t in ((place, _scalar(arg.type)) for place, arg in zip(operands, args, strict=True))]
+                           for place, t in zip(operands, types, strict=True)]
                 builder.store(call(*scalars), element_at(builder, results, k, result))
         return builder.load(results, typ=self.widened(result))
 
@@ -408,8 +409,8 @@ def _ipow(e: Emitter, base: Lane, exponent: Lane) -> Lane:
 
 
 @_emitter
-def _ufunc(e: Emitter, *operands: Lane, loop: str, name: str) -> Lane:
-    return Lane(e, FLOAT, call_ufunc(e, name, loop, *[x.value for x in operands]))
+def _ufunc(e: Emitter, *operands: Lane, loop: str, ufunc: str) -> Lane:
+    return Lane(e, FLOAT, call_ufunc(e, ufunc, loop, *[x.value for x in operands]))
 
 
 @_emitter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import builtins
 import functools
 import math
@@ -18,9 +19,9 @@ import numpy as np
 from pyflat.ir.nodes import Fault
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from pyflat.ir.types import BOOL
-from pyflat.specialise import calls, complex_numbers, containers, library, objects, vectors
+from pyflat.specialise import calls, complex_numbers, containers, library, objects, stdlib, vectors
 from pyflat.specialise.frames import Specialiser
-from pyflat.specialise.known import arithmetic, complex_functions, iterators, sequences
+from pyflat.specialise.known import arithmetic, complex_functions, iterators, records, sequences, ufuncs
 from pyflat.specialise.known.methods import method
 from pyflat.specialise.known.support import (
     Handler,
@@ -148,7 +149,7 @@ _HANDLERS: dict[Any, Handler] = {
     tuple: sequences.sequence(lambda s, items: containers.make_tuple(items)),
     list: sequences.sequence(containers.new_list),
     set: sequences.set_, frozenset: sequences.set_,
-    **iterators.HANDLERS, functools.reduce: sequences.reduce_,
+    **iterators.HANDLERS, **records.HANDLERS, functools.reduce: sequences.reduce_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
     str: sequences.text, repr: sequences.text,
@@ -161,7 +162,11 @@ _HANDLERS: dict[Any, Handler] = {
     math.pow: float_operation("pow", 2), math.hypot: arithmetic.hypot, math.ldexp: arithmetic.ldexp,
     math.prod: sequences.product, math.isclose: inlined(library.isclose), math.modf: inlined(library.modf),
     math.isqrt: inlined(library.isqrt), math.factorial: inlined(library.factorial),
-    math.gcd: inlined(library.gcd),
+    math.gcd: inlined(library.gcd), math.lcm: inlined(stdlib.lcm), math.comb: inlined(stdlib.comb),
+    math.perm: inlined(stdlib.perm), math.frexp: inlined(stdlib.frexp), math.ulp: inlined(stdlib.ulp),
+    math.fsum: arithmetic.fsum, math.dist: arithmetic.dist, stdlib.exponent: float_operation("exponent"),
+    bisect.bisect_left: inlined(stdlib.bisect_left), bisect.bisect_right: inlined(stdlib.bisect_right),
+    int.bit_count: inlined(stdlib.bit_count), int.bit_length: inlined(library.bit_length),
     library._floor: float_operation("floor"),
     # NumPy on scalars
     np.where: arithmetic.where, np.power: arithmetic.np_power, np.abs: arithmetic.abs_,
@@ -203,8 +208,8 @@ _HANDLERS.update({fn: unary_operation(opcode) for opcode, fns in {
 _WHOLE = {len, range, tuple, list, sum, any, all, sorted, set, frozenset, dict, *iterators.HANDLERS}
 """The ones of `_ALWAYS` that are split when an argument is one of several things."""
 
-_ALWAYS = {list, dict, sorted, *iterators.HANDLERS, functools.reduce, len, isinstance, type, getattr,
+_ALWAYS = {list, dict, sorted, *iterators.HANDLERS, *records.HANDLERS, functools.reduce, len, isinstance, type, getattr,
            hasattr, callable, range, min, max, sum, any, all, tuple, set, frozenset}
 """Handled even when everything is static, because they make local objects, or take objects whole."""
 
-__all__ = ["function", "is_pure", "method", "mutates"]
+__all__ = ["function", "is_pure", "method", "mutates", "ufuncs"]

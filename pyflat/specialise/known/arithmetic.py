@@ -8,9 +8,10 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
+from pyflat import lanes
 from pyflat.ir.build import const
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.specialise import calls, containers, library, objects, vectors
+from pyflat.specialise import calls, containers, library, objects, stdlib, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known.support import (
@@ -117,9 +118,25 @@ def hypot(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abst
     values = [as_float(s, v) for v in arguments.positional]
     if len(values) == 1:
         return s.build.op("abs", values[0])
-    if len(values) != 2:
-        raise s.refuse("flatten/not-yet", "hypot of more than two numbers", node, help="write sqrt(x*x + y*y + z*z)")
-    return s.build.op("hypot", *values)
+    if len(values) == 2:
+        return s.build.op("hypot", *values)
+    return _norm(s, stdlib.norm, calls.Arguments([*values], {}), node)
+
+
+def dist(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    return _norm(s, stdlib.dist, arguments, node)
+
+
+def _norm(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    if not lanes.hypot_is_known():
+        raise s.refuse("flatten/not-yet", "the norm of several numbers in this version of Python", node,
+                       help="write sqrt(x*x + y*y + z*z)")
+    return calls.inline(s, fn, arguments, node)
+
+
+def fsum(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    items = containers.items_now(s, *only(s, arguments, node, 1, 1), node)
+    return calls.inline(s, stdlib.fsum, calls.Arguments([containers.make_tuple(items)], {}), node)
 
 
 def ldexp(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
-from pyflat.specialise import calls, complex_numbers, containers, library, objects, vectors
+from pyflat.specialise import calls, complex_numbers, containers, library, objects, stdlib, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known.sequences import sort_lanes
@@ -55,6 +55,8 @@ def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.C
             return calls.call(s, Static(library.is_integer), calls.Arguments([receiver], {}), node)
         case Value() if name == "bit_length" and receiver.kind is not FLOAT:
             return calls.call(s, Static(library.bit_length), calls.Arguments([receiver], {}), node)
+        case Value() if name == "bit_count" and receiver.kind is not FLOAT:
+            return calls.call(s, Static(stdlib.bit_count), calls.Arguments([receiver], {}), node)
         case Value() if name in ("conjugate", "item"):
             return num.unary(s, "pos", receiver)
         case Complex() if name == "conjugate" and not arguments.positional and not arguments.named:
@@ -63,6 +65,8 @@ def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.C
             cls = receiver.cls  # type: ignore[union-attr]
             items = dict(zip(cls._fields, receiver.items, strict=True))  # type: ignore[union-attr]
             return calls.call(s, Static(cls), calls.Arguments([], {**items, **arguments.named}), node)
+        case Seq() if name == "_asdict" and hasattr(receiver.cls, "_fields"):
+            return containers.new_dict(s, dict(zip(receiver.cls._fields, receiver.items, strict=True)))
     return None
 
 
@@ -162,10 +166,21 @@ def _dict_method(s: Specialiser, entries: dict[Any, Abstract], ref: DictRef | No
             return Static(None)
         case "copy" if ref is not None:
             return containers.new_dict(s, entries)
-        case "pop" if ref is not None and values and isinstance(values[0], Static) and values[0].value in entries:
+        case "pop" if ref is not None and values and isinstance(values[0], Static):
+            if values[0].value not in entries:
+                if len(values) == 1:
+                    raise s.raised(KeyError, node)
+                return values[1]
             taken = entries.pop(values[0].value)
             s.state.heap[ref] = tuple(entries.items())
             return taken
+        case "setdefault" if ref is not None and values and isinstance(values[0], Static):
+            kept = entries.setdefault(values[0].value, values[1] if len(values) > 1 else Static(None))
+            s.state.heap[ref] = tuple(entries.items())
+            return kept
+        case "clear" if ref is not None:
+            s.state.heap[ref] = ()
+            return Static(None)
     return None
 
 

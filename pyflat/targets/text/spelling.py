@@ -40,6 +40,8 @@ _NUMBA = {"pow": "**", "ipow": "**", "floordiv": "//", "mod": "%", "shl": "<<", 
 def _sign(opcode: str, target: Target) -> str:
     """The operator that spells `opcode`, "" when a function does."""
     row = PRIMITIVES[opcode]
+    if opcode == "ufunc":
+        return ""
     if target == "numpy":
         text = numpy_target.spelling(Op(opcode, (), row.signatures[0][1]))
         return "" if "(" in text else row.operator
@@ -70,6 +72,11 @@ def spell(op: Op, target: Target, *, single_use: frozenset[Value] | set[Value]) 
             return _negation(op, target, single_use)
         case "gather":
             return _gather(op, args[0], target)
+        case "ufunc" if target == "numpy":
+            parts = [*args, Word(repr(op.attr("loop"))), Word(repr(op.attr("ufunc")))]
+            return Call("lanes.ufunc", parts, [*([""] * len(args)), "loop", "ufunc"])
+        case "ufunc":
+            return Call(str(op.attr("ufunc")), args)
         case "library_hypot" if target != "numpy":
             return Call("abs", [Call("complex", args)])
         case "shr" if target == "numba" and not _small_count(op.args[1]):

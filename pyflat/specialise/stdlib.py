@@ -1,0 +1,197 @@
+"""Functions of `math` and `bisect` on several numbers, as plain Python that is inlined (see `library`).
+
+What is rare and long, overflow in a sum, a norm of tiny numbers, raises here: the lane is replayed through the original,
+which gives its value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+def exponent(x: float) -> int:
+    raise AssertionError("replaced by the operation exponent")
+
+
+def frexp(x: float) -> tuple[float, int]:
+    if x == 0.0 or not math.isfinite(x):
+        return x, 0
+    power = exponent(x)
+    return math.ldexp(x, -power), power
+
+
+def ulp(x: float) -> float:
+    x = abs(x)
+    if not x < math.inf:
+        return x
+    return math.ldexp(1.0, max(exponent(x) - 53, -1074)) if x > 0.0 else 5e-324
+
+
+def fsum(items: Sequence[float]) -> float:
+    """The correctly rounded sum (J. R. Shewchuk, 1997): exact partial sums, then one rounding, half to even."""
+    partials: list[float] = []
+    for x in items:
+        x = float(x)
+        for k in range(len(partials)):
+            high = x + partials[k]
+            part = high - x
+            partials[k] = (x - (high - part)) + (partials[k] - part)
+            x = high
+        partials.append(x)
+    if not partials:
+        return 0.0
+    total, rest, settled = partials[-1], 0.0, False
+    for part in partials[-2::-1]:
+        if settled:
+            if rest != 0.0 and part != 0.0 and below == 0.0:
+                below = part
+        else:
+            high = total + part
+            rest = part - (high - total)
+            total, below, settled = high, 0.0, rest != 0.0
+    if not math.isfinite(total):
+        raise OverflowError("the original decides between inf, nan and an error")
+    if rest != 0.0 and below != 0.0 and (rest < 0.0) == (below < 0.0):
+        twice = rest * 2.0
+        nearest = total + twice
+        if nearest - total == twice:
+            total = nearest
+    return total + 0.0
+
+
+_HALF = 134217729.0
+
+
+def norm(*numbers: float) -> float:
+    """The Euclidean norm as `vector_norm` of CPython 3.10 and 3.11 computes it (Modules/mathmodule.c): scaled by a power
+    of two, squared exactly, summed with compensation, and the root corrected once."""
+    sizes = [abs(float(x)) for x in numbers]
+    for x in sizes:
+        if x == math.inf:
+            return x
+    largest = 0.0
+    for x in sizes:
+        if x != x:
+            return x
+        if x > largest:
+            largest = x
+    if largest == 0.0:
+        return 0.0
+    power = exponent(largest)
+    if power < -1023:
+        raise OverflowError("tiny numbers are left to the original")
+    scale = math.ldexp(1.0, -power)
+    total, first, second, third = 1.0, 0.0, 0.0, 0.0
+    for x in sizes:
+        x = x * scale
+        high, low = _halves(x)
+        total, first = _longer(total, first, high * high)
+        total, second = _longer(total, second, 2.0 * high * low)
+        third += low * low
+    root = math.sqrt(total - 1.0 + (first + second + third))
+    high, low = _halves(root)
+    total, first = _longer(total, first, -high * high)
+    total, second = _longer(total, second, -2.0 * high * low)
+    total, third = _longer(total, third, -low * low)
+    rest = total - 1.0 + (first + second + third)
+    return (root + rest / (2.0 * root)) / scale
+
+
+def _halves(x: float) -> tuple[float, float]:
+    scaled = x * _HALF
+    high = scaled - (scaled - x)
+    return high, x - high
+
+
+def _longer(total: float, lost: float, term: float) -> tuple[float, float]:
+    longer = total + term
+    return longer, lost + ((total - longer) + term)
+
+
+def dist(p: Sequence[float], q: Sequence[float]) -> float:
+    if len(p) != len(q):
+        raise ValueError("both points must have the same number of dimensions")
+    return norm(*[a - b for a, b in zip(p, q, strict=True)])
+
+
+def comb(n: int, k: int) -> int:
+    if n < 0 or k < 0:
+        raise ValueError("must be a non-negative integer")
+    if k > n:
+        return 0
+    count = min(k, n - k)
+    ways = 1
+    for i in range(count):
+        ways = ways * (n - i) // (i + 1)
+    return ways
+
+
+def perm(n: int, k: int | None = None) -> int:
+    if k is None:
+        k = n
+    if n < 0 or k < 0:
+        raise ValueError("must be a non-negative integer")
+    if k > n:
+        return 0
+    ways = 1
+    for i in range(k):
+        ways = ways * (n - i)
+    return ways
+
+
+def lcm(*numbers: int) -> int:
+    least = 1
+    for n in numbers:
+        if n == 0:
+            return 0
+        least = least // math.gcd(least, n) * abs(n)
+    return least
+
+
+def bit_count(n: int) -> int:
+    """The ones among the bits of |n|, added in parallel."""
+    n = abs(n)
+    n = n - ((n >> 1) & 0x5555555555555555)
+    n = (n & 0x3333333333333333) + ((n >> 2) & 0x3333333333333333)
+    n = (n + (n >> 4)) & 0x0F0F0F0F0F0F0F0F
+    n = n + (n >> 8)
+    n = n + (n >> 16)
+    return (n + (n >> 32)) & 0x7F
+
+
+def bisect_left(a: Sequence[Any], x: Any, lo: int = 0, hi: int | None = None, *, key: Callable[[Any], Any] | None = None
+                ) -> int:
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    if hi is None:
+        hi = len(a)
+    for _ in range(len(a).bit_length()):
+        if lo < hi:
+            middle = (lo + hi) // 2
+            if (a[middle] if key is None else key(a[middle])) < x:
+                lo = middle + 1
+            else:
+                hi = middle
+    if lo < hi:
+        raise IndexError("list index out of range")
+    return lo
+
+
+def bisect_right(a: Sequence[Any], x: Any, lo: int = 0, hi: int | None = None, *,
+                 key: Callable[[Any], Any] | None = None) -> int:
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    if hi is None:
+        hi = len(a)
+    for _ in range(len(a).bit_length()):
+        if lo < hi:
+            middle = (lo + hi) // 2
+            if x < (a[middle] if key is None else key(a[middle])):
+                hi = middle
+            else:
+                lo = middle + 1
+    if lo < hi:
+        raise IndexError("list index out of range")
+    return lo
