@@ -107,7 +107,7 @@ def _apart(s: Specialiser) -> Iterator[cst.CSTNode | None]:
 def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """`a <op> b` of two numbers that `meet`."""
     if opcode not in ("add", "sub", "mul", "truediv", "pow"):
-        raise s.raised(TypeError)
+        raise s.raised(TypeError, message=f"complex numbers have no `{opcode}`")
     with _apart(s) as node:
         return _binary(s, opcode, promoted(s, a), promoted(s, b), node)
 
@@ -134,13 +134,13 @@ def unary(s: Specialiser, opcode: str, z: Complex) -> Abstract:
                 return Complex(num.unary(s, opcode, z.real), num.unary(s, opcode, z.imag))
             case "abs":
                 return s.build.op("library_hypot", lane(z.real), lane(z.imag))
-    raise s.raised(TypeError)
+    raise s.raised(TypeError, message=f"complex numbers have no `{opcode}`")
 
 
 def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """== and != of two numbers that `meet`: the real parts exactly, also when one of them is an int."""
     if opcode not in ("eq", "ne"):
-        raise s.raised(TypeError)
+        raise s.raised(TypeError, message="complex numbers have no order")
     for value, other in ((a, b), (b, a)):
         if isinstance(value, Choice):
             return s.split(value, lambda v, other=other: compare(s, opcode, v, other))  # type: ignore[misc]

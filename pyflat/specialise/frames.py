@@ -186,7 +186,7 @@ class Specialiser:
         self.build.end(Exit(FAULT, fault=fault))
         return ControlLeft()
 
-    def raised(self, cls: type[BaseException], node: cst.CSTNode | None = None) -> ControlLeft:
+    def raised(self, cls: type[BaseException], node: cst.CSTNode | None = None, message: str = "") -> ControlLeft:
         """A certain exception: goes to the innermost `try` that catches it, otherwise the lane is a fault."""
         for scope in reversed(self.tries):
             if issubclass(cls, scope.catches):
@@ -197,7 +197,7 @@ class Specialiser:
                 end = self.build.end(Exit(scope.raised.label))
                 scope.raised.ways.append(Way(self.build.block, end, state, Static(cls)))
                 return ControlLeft()
-        return self.fault(cls.__name__, "", node)
+        return self.fault(cls.__name__, message, node)
 
     # --- splitting and joining
     def _arm(self, run: Callable[[], Abstract | None], before: State) -> tuple[list[Item], list[Way]]:

@@ -109,8 +109,10 @@ def as_float(s: Specialiser, value: Abstract) -> Value:
 
 def type_fault(s: Specialiser, value: Abstract) -> Exception:
     """A number is needed and this is none: Python raises TypeError on this path, or the construct is unknown."""
+    if complex_parts(value) is not None:
+        return s.raised(TypeError, message="a real number is needed here, not a complex one")
     genuine = isinstance(value, Static) and isinstance(value.value, str | tuple | list | dict | type(None))
-    if genuine or isinstance(value, Seq) or value is UNBOUND or complex_parts(value) is not None:
+    if genuine or isinstance(value, Seq) or value is UNBOUND:
         return s.fault("TypeError", f"{describe(value)} is not a number")
     return s.refuse("flatten/unsupported-expression", f"a number is needed here, not {describe(value)}")
 

@@ -148,7 +148,7 @@ def check(s: Specialiser, fn: Any, node: cst.CSTNode) -> None:
     if (isinstance(fn, np.ufunc) or module.startswith("numpy")) and fn not in _NUMPY:
         raise s.refuse("flatten/not-yet", f"np.{getattr(fn, '__name__', fn)} of a complex lane", node,
                        why="complex numbers of NumPy divide, multiply and fail in ways of their own",
-                       help="use cmath, z.conjugate(), or Python's operators")
+                       help="use cmath, abs(z), z.conjugate(), or Python's operators")
 
 
 _CMATH_1 = ("sqrt", "exp", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh",
@@ -161,5 +161,5 @@ HANDLERS: dict[Any, Handler] = {
     np.real: _part("real"), np.imag: _part("imag"), np.angle: _angle,
     np.isnan: of_parts("isnan"), np.isinf: of_parts("isinf"), np.isfinite: of_parts("isfinite"),
 }
-_NUMPY = {np.abs, np.real, np.imag, np.angle, np.isnan, np.isinf, np.isfinite}
+_NUMPY = {np.real, np.imag, np.angle, np.isnan, np.isinf, np.isfinite}
 
