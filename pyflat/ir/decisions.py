@@ -1,0 +1,202 @@
+"""Where an inexact value decides: the lanes in which CPython's value may lie on the other side of the threshold.
+
+A *decision* is an operation whose result jumps while its operands move a little: a comparison, a rounding, a
+floor division, a sign. `nearness` gives the condition that a decision of inexact operands is near its threshold, with
+the operands' error bounds (`ir.error_bounds`). Where it does not hold the result is CPython's, bit for bit. It holds
+for nan, and where the bound is infinite.
+
+    x < t          |x - t| <= E, and where E is relative and t a constant, a constant
+    floor, int     |x - rint(x)| <= E
+    round          1/2 - |x - rint(x)| <= E
+    a // b         |a/b - rint(a/b)| <= E / |b|
+    a % b          |r| <= E or |b| - |r| <= E, for the remainder r
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from pyflat.ir.build import const
+from pyflat.ir.error_bounds import SUBNORMAL, ULP, Bound, Case, up
+from pyflat.ir.nodes import FALSE, TRUE, Const, Op, Value
+from pyflat.ir.ops import COMPARISONS
+from pyflat.ir.types import FLOAT
+
+LARGEST = 1.7976931348623157e308 * (1 - 2.0**-30)
+"""An inexact value above it may be infinite in CPython."""
+
+Nearness = Callable[[Case], Value | None]
+
+
+def nearness(case: Case) -> Value | None:
+    """The condition under which the decision of `case` may not be CPython's; None where it always is.
+
+    The bounds of all operands are known. Raises KeyError for an operation that is no decision (`is_decision`)."""
+    return _RULES[case.op.opcode](case)
+
+
+def is_decision(op: Op) -> bool:
+    """Whether the result of `op` jumps when its operands move."""
+    if op.opcode in COMPARISONS:
+        return op.args[0].kind is FLOAT and op.args[0] is not op.args[1]
+    return op.opcode in _RULES
+
+
+def is_finiteness_test(op: Op) -> bool:
+    """`x - x != 0.0`, as the fault rules write it."""
+    x, y = op.args[0], op.args[-1]
+    if op.opcode != "ne" or not isinstance(x, Op) or x.opcode != "sub" or x.args[0] is not x.args[1]:
+        return False
+    return isinstance(y, Const) and y.value == 0.0
+
+
+def beyond_range(case: Case, value: Value) -> Value:
+    """CPython's number may be infinite (or is nan)."""
+    return case.terms.op("not", case.terms.op("lt", case.terms.op("abs", value), const(LARGEST)))
+
+
+def _within(case: Case, distance: Value, absolute: float, term: Value | None) -> Value:
+    """distance <= absolute + term, or one of them is nan."""
+    return case.terms.op("not", case.terms.op("gt", distance, case.terms.total(absolute, term)))
+
+
+def shifted_threshold(case: Case) -> tuple[int, float] | None:
+    """For an ordering of an inexact operand and a literal, where the error near it is a constant: the number of the
+    literal operand, and that error."""
+    literals = [k for k, arg in enumerate(case.args) if isinstance(arg, Const)]
+    if len(literals) != 1 or any(bound.term is not None for bound in case.bounds):
+        return None
+    literal = case.args[literals[0]]
+    assert isinstance(literal, Const)
+    error = margin(case.bounds, float(literal.value or 0.0))
+    return (literals[0], error) if math.isfinite(error) else None
+
+
+def margin(bounds: Sequence[Bound], threshold: float) -> float:
+    """The error of operands that are about `threshold`, as far as it is constant."""
+    return up(sum(b.relative for b in bounds) * abs(threshold) * 1.01) + sum(b.absolute for b in bounds) * 1.01
+
+
+def _comparison(case: Case) -> Value | None:
+    """Near the threshold both operands are about equal, and the relative errors are those of either."""
+    a, b = case.bounds
+    terms, relative = case.terms, a.relative + b.relative
+    term = terms.plus(a.term, b.term)
+    literal = next((arg for arg in case.args if isinstance(arg, Const)), None)
+    if literal is not None:
+        threshold = float(literal.value or 0.0)
+        if math.isnan(threshold):
+            return None
+        if math.isinf(threshold):
+            return beyond_range(case, case.args[1] if literal is case.args[0] else case.args[0])
+        absolute = margin([a, b], threshold)
+        if not absolute and term is None:
+            return None
+        number = case.args[1] if literal is case.args[0] else case.args[0]
+        distance = terms.op("abs", terms.op("sub", number, literal) if threshold else number)
+        return _within(case, distance, absolute, terms.times(term, 1.01))
+    distance = terms.op("abs", terms.op("sub", *case.args))
+    absolute = (a.absolute + b.absolute) * 1.01
+    k = 0 if a.exact or (case.intervals[0].low >= 0 and not b.exact) else 1
+    if relative:
+        if case.largest(k) <= 1.0:
+            absolute += up(relative * 1.01)
+        else:
+            term = terms.plus(terms.times(case.size(k), up(relative)), term)
+    return _within(case, distance, absolute, terms.times(term, 1.01))
+
+
+def _whole(case: Case) -> Value | None:
+    """Thresholds at the whole numbers; zero is none where the sign is CPython's."""
+    if case.bounds[0].pure:
+        return _truncation(case)
+    x, terms = case.args[0], case.terms
+    distance = terms.op("abs", terms.op("sub", x, terms.op("rint", x)))
+    return _within(case, distance, *case.error(0))
+
+
+def _truncation(case: Case) -> Value | None:
+    """Thresholds at the whole numbers except zero."""
+    x, terms = case.args[0], case.terms
+    nearest = terms.op("rint", x)
+    near = _within(case, terms.op("abs", terms.op("sub", x, nearest)), *case.error(0))
+    return terms.op("and", near, terms.op("ne", nearest, const(0.0)))
+
+
+def _halves(case: Case) -> Value | None:
+    """Thresholds at the halves."""
+    return _near_half(case, case.args[0], *case.error(0))
+
+
+def _near_half(case: Case, x: Value, absolute: float, term: Value | None) -> Value:
+    terms = case.terms
+    distance = terms.op("sub", const(0.5), terms.op("abs", terms.op("sub", x, terms.op("rint", x))))
+    return _within(case, distance, absolute, term)
+
+
+def _decimals(case: Case) -> Value | None:
+    """round(x, n) with a literal n: thresholds at the halves of x * 10**n."""
+    digits = case.args[1]
+    if not isinstance(digits, Const) or not isinstance(digits.value, int) or abs(digits.value) > 22:
+        return TRUE
+    terms, ten = case.terms, 10.0**digits.value
+    shifted = terms.op("mul", case.args[0], const(ten))
+    absolute, term = case.error(0)
+    rounding = terms.times(terms.op("abs", shifted), 4 * ULP)
+    return _near_half(case, shifted, absolute * up(ten), terms.plus(terms.times(term, up(ten)), rounding))
+
+
+def _floor_quotient(case: Case) -> Value | None:
+    if not case.bounds[1].exact:
+        return TRUE
+    terms = case.terms
+    quotient = terms.op("truediv", *case.args)
+    error = terms.op("truediv", terms.total(*case.error(0)), case.size(1))
+    rounding = terms.times(terms.op("abs", quotient), 4 * ULP)
+    distance = terms.op("abs", terms.op("sub", quotient, terms.op("rint", quotient)))
+    return _within(case, distance, SUBNORMAL, terms.plus(error, rounding))
+
+
+def _remainder(case: Case) -> Value | None:
+    """A remainder of 0 or of the whole divisor is as far from the next as can be."""
+    if not case.bounds[1].exact:
+        return TRUE
+    terms, size = case.terms, case.terms.op("abs", case.value)
+    absolute, term = case.error(0)
+    rest = terms.op("sub", case.size(1), size)
+    room = terms.times(case.size(1), 4 * ULP)
+    bound = terms.plus(term, room)
+    low = _within(case, size, absolute, bound)
+    return terms.op("or", low, _within(case, rest, absolute, bound))
+
+
+def _signed(case: Case) -> Value | None:
+    """The sign of the second operand."""
+    sign = case.bounds[1]
+    if sign.pure:
+        return None
+    return _within(case, case.size(1), sign.absolute * 1.01, case.terms.times(sign.term, 1.01))
+
+
+def _finite(case: Case) -> Value | None:
+    return beyond_range(case, case.args[0])
+
+
+_RULES: dict[str, Nearness] = {
+    **dict.fromkeys(COMPARISONS, _comparison),
+    "floor": _whole, "ceil": _whole, "trunc": _whole, "floor_int": _whole, "ceil_int": _whole, "to_int": _truncation,
+    "rint": _halves, "round_int": _halves, "round_digits": _decimals, "floordiv": _floor_quotient,
+    "mod": _remainder, "fmod": _remainder, "copysign": _signed, "isinf": _finite, "isfinite": _finite,
+}
+
+CONTINUED = frozenset({"mod", "fmod", "copysign"})
+"""Decisions whose result is inexact all the same."""
+
+
+def always(value: Value | None) -> bool:
+    return value is TRUE
+
+
+def never(value: Value | None) -> bool:
+    return value is None or value is FALSE

@@ -1,0 +1,103 @@
+"""In which lanes a value of a flat or masked function is needed: the conditions under which some result depends on it.
+
+Both arms of a select are computed, and one is dropped. Read lazily, as Python would, a select needs its condition, and
+then one arm; `and` and `or` need their first operand, and the second one where the first does not settle it. So
+
+    d = x < t                 needed under p, and only there
+    y = select(d, a, b)       needed under p
+    r = select(p, y, 0.0)     needed
+
+`Demand.of(value)` is a disjunction of conjunctions of (bool value, whether it is true): `[frozenset()]` is always, `[]`
+never. It may say more than is true, never less. The order of the operands of an `and` is free, and chosen so that
+those in `doubtful` come last.
+
+For which lanes this is enough: let some bools be wrong, and `near` be true wherever one is. If every such bool b comes
+with the alarm `near(b) and of(b)`, a lane in which a result is wrong has an alarm. Proof: evaluate the results lazily
+with the right values; before the first wrong bool that this comes to, all conditions on the way were right, so that
+the wrong values give the same conditions, and `of(b)` holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from pyflat.ir.loops import end_of, take_apart
+from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Op, Value
+from pyflat.ir.types import BOOL
+
+Condition = tuple[Value, bool]
+Conjunction = frozenset[Condition]
+ALWAYS: list[Conjunction] = [frozenset()]
+MAX_DISJUNCTS = 3
+MAX_CONDITIONS = 6
+
+
+class Demand:
+    """The demand of every value of `fn`; computed once, from the end to the start."""
+
+    def __init__(self, fn: Function, doubtful: Collection[Value]):
+        self._doubtful = doubtful
+        self._needs: dict[Value, list[Conjunction]] = {}
+        self._list(fn.body, end_of(fn.body).values)
+
+    def of(self, value: Value) -> list[Conjunction]:
+        return self._needs.get(value, [])
+
+    def _list(self, items: Sequence[Item], roots: Sequence[Value]) -> None:
+        """`roots` are needed always: what a list gives is used somewhere else."""
+        for root in roots:
+            self._need(root, ALWAYS)
+        for item in reversed(items):
+            match item:
+                case Block():
+                    for op in reversed(item.ops):
+                        self._op(op)
+                case Loop():
+                    parts = take_apart(item)
+                    self._list(parts.rest, parts.next)
+                    self._list(parts.header, [parts.go, *parts.leave])
+                    for init in item.inits:
+                        self._need(init, ALWAYS)
+
+    def _op(self, op: Op) -> None:
+        if op.opcode == "fault":
+            self._need(op.args[0], ALWAYS)
+            return
+        needed = self.of(op)
+        if not needed:
+            return
+        if op.opcode == "select":
+            cond, then, orelse = op.args
+            self._need(cond, needed)
+            self._need(then, _under(needed, (cond, True)))
+            self._need(orelse, _under(needed, (cond, False)))
+        elif op.opcode in ("and", "or") and op.kind is BOOL:
+            first, second = sorted(op.args, key=lambda arg: arg in self._doubtful)
+            self._need(first, needed)
+            self._need(second, _under(needed, (first, op.opcode == "and")))
+        else:
+            for arg in op.args:
+                self._need(arg, needed)
+
+    def _need(self, value: Value, conjunctions: Sequence[Conjunction]) -> None:
+        if isinstance(value, Const):
+            return
+        known = self._needs.get(value, [])
+        for each in conjunctions:
+            if not any(other <= each for other in known):
+                known = [other for other in known if not each <= other] + [each]
+        if len(known) > MAX_DISJUNCTS:
+            known = [frozenset.intersection(*known)]
+        self._needs[value] = known
+
+
+def _under(needed: Sequence[Conjunction], condition: Condition) -> list[Conjunction]:
+    """`needed` and one more condition; none where it contradicts, the same where there are enough."""
+    cond, outcome = condition
+    if isinstance(cond, Const):
+        return list(needed) if bool(cond.value) is outcome else []
+    found = []
+    for each in needed:
+        if (cond, not outcome) not in each:
+            found.append(each | {condition} if len(each) < MAX_CONDITIONS else each)
+    return found

@@ -1,0 +1,326 @@
+"""How far an inexact value may be from CPython's: forward error bounds, as constants and as operations of the IR.
+
+A twin with fast elementary functions computes some value v where CPython computes c. A `Bound` says
+
+    |v - c| <= relative * |v| + absolute + term
+
+with two constants and, where constants cannot say it, a value `term` that is computed beside v, lane by lane. Products,
+quotients and roots keep the relative part, at no cost in the twin; a sum of operands that may cancel turns it into an
+absolute one: a constant where the operand's interval is known (`ir.intervals`), else `relative * |operand|` in `term`.
+
+The claim holds in a lane where all decisions so far were CPython's and where neither v nor c is infinite or nan. A
+term is never too small: constants are inflated by 2**-20, which covers the rounding of millions of operations on
+terms; where no number bounds the error it is infinite or nan. Both values come from the same correctly rounded
+operations, so an operation adds at most one rounding of each, 2**-52 of the value, to what its operands bring.
+
+`EXACT` bounds values that are CPython's bit for bit; `unknown` is no bound at all. `origins` are the elementary
+operations that a value is inexact by, `hazards` the operations behind it that may be infinite in CPython alone.
+
+Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms (2002), chapters 1 to 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyflat.errors import InternalError
+from pyflat.ir.build import const
+from pyflat.ir.intervals import Interval
+from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.ops import OPERATIONS
+from pyflat.ir.uses import Key, Keys
+
+ULP = 2.0**-52
+"""One unit in the last place, relative to the value, at most."""
+SUBNORMAL = 2.0**-1070
+"""More than any rounding near zero, where an ulp is not relative."""
+MAX_RELATIVE = 2.0**-36
+"""A larger relative bound is worth nothing: decisions would mostly be near their thresholds."""
+CHEAP = 4096.0
+"""Where a value is known to be smaller than this, its relative error is taken at this bound, which costs nothing."""
+FAINT = 2.0**-400
+"""An absolute error that no ordinary number feels."""
+
+INF = const(math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    relative: float = 0.0
+    absolute: float = 0.0
+    term: Value | None = None
+    origins: frozenset[Op] = frozenset()
+    hazards: frozenset[Op] = frozenset()
+    known: bool = True
+
+    @property
+    def exact(self) -> bool:
+        return self.known and not self.relative and not self.absolute and self.term is None
+
+    @property
+    def pure(self) -> bool:
+        """Relative only: zero is zero, and the sign is CPython's."""
+        return self.known and not self.absolute and self.term is None
+
+
+EXACT = Bound()
+
+
+def unknown(origins: frozenset[Op], hazards: frozenset[Op] = frozenset()) -> Bound:
+    return Bound(origins=origins, hazards=hazards, known=False)
+
+
+def up(number: float) -> float:
+    """A little more: against all rounding of terms, and for what |v| and |c| differ by."""
+    return number * (1 + 2.0**-20)
+
+
+class Terms:
+    """Appends operations on bounds, with the algebra of numbers that are not negative."""
+
+    def __init__(self) -> None:
+        self.ops: list[Op] = []
+        self.made: dict[Key, Op] = {}
+        self._keys = Keys()
+
+    def op(self, opcode: str, *args: Value) -> Value:
+        kind = OPERATIONS[opcode].result_kind(tuple(a.kind for a in args))
+        if kind is None:
+            raise InternalError(f"a bound cannot {opcode} {args}")
+        if all(isinstance(arg, Const) for arg in args):
+            return const(OPERATIONS[opcode].python(*[arg.value for arg in args if isinstance(arg, Const)]))
+        op = Op(opcode, args, kind)
+        key = self._keys.key(op)
+        if key not in self.made:
+            self.made[key] = op
+            self.ops.append(op)
+        return self.made[key]
+
+    def plus(self, a: Value | None, b: Value | float | None) -> Value | None:
+        """The sum; None is zero."""
+        if isinstance(b, float):
+            b = const(b) if b else None
+        if a is None or b is None:
+            return a if b is None else b
+        return self.op("add", a, b)
+
+    def times(self, a: Value | None, b: Value | float) -> Value | None:
+        if a is None or (isinstance(b, float) and not b):
+            return None
+        if isinstance(b, float):
+            return a if b == 1.0 else self.op("mul", a, const(b))
+        return self.op("mul", a, b)
+
+    def total(self, constant: float, term: Value | None) -> Value:
+        """The sum as a value."""
+        return const(constant) if term is None else self.plus(term, constant) or const(0.0)
+
+    def magnitude(self, value: Value, interval: Interval) -> Value:
+        """|value|; where it cannot be negative, itself."""
+        if isinstance(value, Const):
+            return const(abs(float(value.value or 0.0)))
+        return value if interval.low >= 0 else self.op("abs", value)
+
+    def small(self, ratio: Value, most: float, factor: float) -> Value:
+        """ratio * factor where ratio <= most, else infinite; infinite for nan too."""
+        return self.op("select", self.op("le", ratio, const(most)), self.op("mul", ratio, const(factor)), INF)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One operation whose bound is asked: the operation, what stands for its operands and itself in the twin, the
+    operands' bounds, and in which intervals CPython's values of the operands lie."""
+
+    op: Op
+    args: Sequence[Value]
+    value: Value
+    bounds: Sequence[Bound]
+    intervals: Sequence[Interval]
+    result: Interval
+    terms: Terms
+
+    @property
+    def origins(self) -> frozenset[Op]:
+        return frozenset[Op]().union(*[b.origins for b in self.bounds])
+
+    @property
+    def hazards(self) -> frozenset[Op]:
+        return frozenset[Op]().union(*[b.hazards for b in self.bounds])
+
+    def bound(self, relative: float, absolute: float = 0.0, term: Value | None = None) -> Bound:
+        if not relative <= MAX_RELATIVE or not math.isfinite(absolute):
+            return self.unknown
+        return Bound(up(relative), up(absolute), term, self.origins, self.hazards)
+
+    @property
+    def unknown(self) -> Bound:
+        return unknown(self.origins, self.hazards)
+
+    def size(self, k: int) -> Value:
+        """|operand k| in the twin."""
+        return self.terms.magnitude(self.args[k], self.intervals[k])
+
+    def own_size(self) -> Value:
+        return self.terms.magnitude(self.value, self.result)
+
+    def largest(self, k: int) -> float:
+        """|operand k| is no more than this, in CPython and (nearly) in the twin."""
+        return up(largest(self.intervals[k]))
+
+    def smallest(self, k: int) -> float:
+        """|operand k| is no less than this."""
+        return smallest(self.intervals[k]) * (1 - 2.0**-10)
+
+    def error(self, k: int) -> tuple[float, Value | None]:
+        """The error of operand k as an absolute one: a constant and a term."""
+        bound = self.bounds[k]
+        if not bound.relative:
+            return bound.absolute, bound.term
+        if (most := self.largest(k)) <= CHEAP:
+            return up(bound.relative * most) + bound.absolute, bound.term
+        return bound.absolute, self.terms.plus(bound.term, self.terms.times(self.size(k), bound.relative))
+
+    def scaled(self, k: int, absolute: float, term: Value | None) -> tuple[float, Value | None]:
+        """|operand k| * (absolute + term)."""
+        most = self.largest(k)
+        if isinstance(self.args[k], Const) or most <= CHEAP:
+            return up(absolute * most), self.terms.times(term, up(most)) if term is not None else None
+        if absolute * most <= FAINT:
+            return up(absolute * most), self.terms.times(term, self.size(k)) if term is not None else None
+        if not absolute and term is None:
+            return 0.0, None
+        return 0.0, self.terms.times(self.terms.total(absolute, term), self.size(k))
+
+
+def largest(interval: Interval) -> float:
+    return max(abs(float(interval.low)), abs(float(interval.high)))
+
+
+def smallest(interval: Interval) -> float:
+    return 0.0 if interval.has(0.0) else min(abs(float(interval.low)), abs(float(interval.high)))
+
+
+# --- arithmetic
+
+
+def _same(case: Case) -> Bound:
+    return case.bounds[0]
+
+
+def _sum(case: Case) -> Bound:
+    """Operands that cannot cancel keep their relative errors."""
+    a, b = case.bounds
+    if case.op.opcode == "sub" and case.op.args[0] is case.op.args[1]:
+        return EXACT  # zero or nan
+    x, y = case.intervals
+    signs = (x.low >= 0 and y.low >= 0) or (x.high <= 0 and y.high <= 0)
+    if case.op.opcode == "sub":
+        signs = (x.low >= 0 and y.high <= 0) or (x.high <= 0 and y.low >= 0)
+    if signs and max(a.relative, b.relative) <= 2.0**-40:
+        return case.bound(max(a.relative, b.relative) + ULP, a.absolute + b.absolute, case.terms.plus(a.term, b.term))
+    (first, one), (second, two) = case.error(0), case.error(1)
+    return case.bound(ULP, first + second, case.terms.plus(one, two))
+
+
+def _product(case: Case) -> Bound:
+    """|ab - a'b'| <= |b| Ea + (|a| + Ea) Eb, the relative parts apart."""
+    a, b = case.bounds
+    relative = a.relative + b.relative + a.relative * b.relative + ULP
+    first, one = case.scaled(1, a.absolute * 1.01, case.terms.times(a.term, 1.01))
+    second, two = case.scaled(0, b.absolute * 1.01, case.terms.times(b.term, 1.01))
+    term = case.terms.plus(one, two)
+    if a.term is None and b.term is None:
+        return case.bound(relative, first + second + a.absolute * b.absolute + SUBNORMAL, term)
+    if not a.pure and not b.pure:
+        errors = [case.terms.total(each.absolute, each.term) for each in (a, b)]
+        term = case.terms.plus(term, case.terms.op("mul", *errors))
+    return case.bound(relative, first + second + SUBNORMAL, term)
+
+
+def _quotient(case: Case) -> Bound:
+    """|a/b - a'/b'| <= (Ea + |a/b| Eb) / (|b| - Eb), which an error of b near |b| makes infinite."""
+    a, b = case.bounds
+    relative, least = a.relative + b.relative, case.smallest(1)
+    loose: Value | None = None
+    if not b.pure:
+        if least > 0 and b.term is None and b.absolute <= least * MAX_RELATIVE:
+            relative += up(b.absolute / least)
+        else:
+            ratio = case.terms.op("truediv", case.terms.total(b.absolute, b.term), case.size(1))
+            loose = case.terms.small(ratio, 0.25, 1.5)
+    looseness = 1.01 if loose is None else 1.5
+    relative, absolute, term = relative * looseness + ULP, a.absolute * looseness, case.terms.times(a.term, looseness)
+    if least > 0 and not isinstance(term, Value):
+        absolute, term = up(absolute / least), None
+    elif absolute or term is not None:
+        absolute, term = 0.0, case.terms.op("truediv", case.terms.total(absolute, term), case.size(1))
+    if loose is not None:
+        term = case.terms.plus(term, case.terms.op("mul", case.own_size(), loose))
+    return case.bound(relative, absolute + SUBNORMAL, term)
+
+
+def _root(case: Case) -> Bound:
+    """|sqrt a - sqrt b| <= |a - b| / sqrt a, and <= sqrt |a - b|."""
+    (a,) = case.bounds
+    relative = a.relative * 1.01 + ULP
+    if a.term is None and a.absolute <= FAINT:
+        return case.bound(relative, up(math.sqrt(a.absolute)))
+    if a.term is None and case.smallest(0) > 0:
+        return case.bound(relative, up(a.absolute / math.sqrt(case.smallest(0))))
+    error = case.terms.total(a.absolute * 1.01, case.terms.times(a.term, 1.01))
+    return case.bound(relative, 0.0, case.terms.op("truediv", error, case.value))
+
+
+def _choice(case: Case) -> Bound:
+    _, a, b = case.bounds
+    term: Value | None = None
+    if a.term is not None or b.term is not None:
+        zero = const(0.0)
+        term = a.term if a.term is b.term else case.terms.op("select", case.args[0], a.term or zero, b.term or zero)
+    return case.bound(max(a.relative, b.relative), max(a.absolute, b.absolute), term)
+
+
+def _continuous_choice(case: Case) -> Bound:
+    """A minimum, a maximum: where the twin takes the other operand, both are as near as their errors."""
+    _, a, b = case.bounds
+    term = a.term if a.term is b.term else case.terms.plus(a.term, b.term)
+    return case.bound(max(a.relative, b.relative) * 1.01, max(a.absolute, b.absolute) * 1.01,
+                      case.terms.times(term, 1.01) if term is not None else None)
+
+
+def _scaled_by_power(case: Case) -> Bound:
+    """ldexp with an int that is the same in both."""
+    (a, _), n = case.bounds, case.args[1]
+    if a.pure:
+        return case.bound(a.relative + ULP, SUBNORMAL)
+    error = case.terms.total(a.absolute, a.term)
+    return case.bound(a.relative + ULP, SUBNORMAL, case.terms.op("ldexp", error, n))
+
+
+def _remainder(case: Case) -> Bound:
+    """a % b where both take the same quotient, and b is exact."""
+    a, b = case.bounds
+    if not b.exact:
+        return case.unknown
+    absolute, term = case.error(0)
+    if (most := case.largest(1)) <= CHEAP or isinstance(case.args[1], Const):
+        return case.bound(0.0, absolute + most * ULP, term)
+    return case.bound(0.0, absolute, case.terms.plus(term, case.terms.times(case.size(1), ULP)))
+
+
+def _norm(case: Case) -> Bound:
+    """CPython's hypot, within an ulp in both: | |p| - |q| | <= |p - q|."""
+    a, b = case.bounds
+    term = case.terms.plus(a.term, b.term)
+    return case.bound(max(a.relative, b.relative) * 1.5 + 4 * ULP, a.absolute + b.absolute + SUBNORMAL, term)
+
+
+Rule = Callable[[Case], Bound]
+ARITHMETIC: dict[str, Rule] = {
+    "neg": _same, "abs": _same, "add": _sum, "sub": _sum, "mul": _product, "truediv": _quotient, "sqrt": _root,
+    "np_sqrt": _root, "select": _choice, "ldexp": _scaled_by_power, "mod": _remainder, "fmod": _remainder,
+    "copysign": _same, "hypot": _norm, "continuous": _continuous_choice,
+}
+"""Opcode -> the bound of its result; "continuous" is a select that is a minimum, a maximum or an absolute value."""

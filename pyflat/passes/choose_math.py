@@ -1,0 +1,426 @@
+"""Vector math with CPython's decisions: fast elementary functions where their last digits cannot change the outcome.
+
+Before:                                   After (exp within 3 ulp of CPython's):
+    %e = exp %x : f8                          %e = vec_exp %x : f8
+    %c = gt %e, 2.5 : b                       %c = gt %e, 2.5 : b
+    %r = select %c, %e, 0.0 : f8              %d = sub %e, 2.5 : f8
+    yield %r                                  %a = abs %d : f8
+                                              %g = gt %a, 1.7e-15 : b
+                                              %n = not %g : b
+                                              fault %n InexactDecision()
+                                              %r = select %c, %e, 0.0 : f8
+                                              yield %r
+
+Each elementary function that the target computes faster becomes the fast one. Error bounds go along with the values
+(`ir.error_bounds`, `ir.error_functions`). Where an inexact value decides something, the lanes near the threshold are
+marked by a fault: they are run again exactly. So decisions are CPython's, and digits of results may differ. In detail:
+
+- a comparison that only chooses between its own operands (min, max, abs) is continuous and decides nothing;
+- a comparison that only leads to faults becomes a wider one, which needs no mark: `log(y)` fails where y <= error;
+- a mark counts where its decision is needed (`ir.demand`), not in the lanes of an arm not taken;
+- where no bound is known, or a decision follows on many others (a search that closes in on its own threshold), the
+  functions behind it stay the C library's. So do those behind values that a loop changes and decides by;
+- a product, quotient or sum behind a decision that may overflow in CPython alone is marked too.
+
+The flat and the masked form; the loops of the latter must be canonical.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pyflat.ir.build import const
+from pyflat.ir.decisions import (
+    CONTINUED,
+    LARGEST,
+    always,
+    beyond_range,
+    is_decision,
+    is_finiteness_test,
+    nearness,
+    shifted_threshold,
+)
+from pyflat.ir.demand import Conjunction, Demand
+from pyflat.ir.error_bounds import ARITHMETIC, EXACT, Bound, Case, Terms, largest, smallest, unknown
+from pyflat.ir.error_functions import elementary_bound
+from pyflat.ir.fast_math import LIBRARY_ULPS, NUMPY_FUNCTIONS, NUMPY_ULPS, UNDERFLOWS, FastMath
+from pyflat.ir.intervals import Intervals
+from pyflat.ir.liveness import sliced
+from pyflat.ir.loops import LoopParts, all_ops, join_parts, take_apart
+from pyflat.ir.nodes import FALSE, INEXACT, TRUE, Block, Const, Function, Item, Loop, Op, Region, Value, Yield
+from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.roles import Roles
+from pyflat.ir.types import BOOL, FLOAT, VOID
+from pyflat.ir.uses import results_of, with_args, with_body
+from pyflat.passes.record import Pass
+
+MAX_DEPTH = 4
+"""A decision may depend on so many others with inexact operands, one after the other."""
+ROUNDS = 12
+"""So often is it tried again with more functions kept, before all are kept."""
+UNFELT = 1e290
+"""The largest float and this are the largest float."""
+
+
+def choose_math(fn: Function, math: FastMath | None = None, *, decide: bool = True) -> Function:
+    """`fn` in flat or masked form with the functions of `math`, and faults where their digits may decide; `fn` itself
+    where there is nothing to gain. `decide=False` takes every function and marks nothing: for measurements."""
+    if not math or not any(op.opcode in math for op in all_ops(fn.body)):
+        return fn
+    if any(op.opcode == "call" for op in all_ops(fn.body)):
+        return fn  # what a kept call does with its arguments is not known
+    roles, pinned, guarded = Roles(fn), set[Op](), set[Op]()
+    for _ in range(ROUNDS):
+        draft = _Draft(fn, math, roles, frozenset(pinned), frozenset(guarded))
+        if not decide:
+            return with_body(fn, sliced(draft.items, list(map(draft.read, results_of(fn)))))
+        if draft.pins <= pinned and draft.wanted <= guarded:
+            return draft.finished()
+        pinned |= draft.pins
+        guarded |= draft.wanted
+    return fn
+
+
+PASS = Pass(choose_math, needs_gone=frozenset({Region}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Alarm:
+    """In lanes in which `near` holds and `op` (of the input) is needed, something may be wrong."""
+
+    op: Op
+    near: Value
+
+
+@dataclass(slots=True)
+class _Written:
+    """A block of the output: its alarms, and what stands for the values of the input that are visible at its end."""
+
+    block: Block
+    alarms: list[_Alarm]
+    visible: dict[Value, Value] = field(default_factory=dict)
+
+
+class _Draft:
+    """One attempt: the output without its alarms, and which functions have to be kept (`pins`) or which operations
+    guarded against overflow (`wanted`) beyond those given."""
+
+    def __init__(self, fn: Function, math: FastMath, roles: Roles, pinned: frozenset[Op], guarded: frozenset[Op]):
+        self.fn = fn
+        self.math = math
+        self.roles = roles
+        self.pinned = pinned
+        self.guarded = guarded
+        self.pins: set[Op] = set()
+        self.wanted: set[Op] = set()
+        self.terms = Terms()
+        self.intervals = Intervals()
+        self.new: dict[Value, Value] = {}
+        self.bounds: dict[Value, Bound] = {}
+        self.depths: dict[Value, int] = {}
+        self.alarms: list[_Alarm] = []
+        self.blocks: list[_Written] = []
+        self.new.update((param, param) for param in fn.params)
+        self.items = self.write_list(fn.body)
+
+    def read(self, value: Value) -> Value:
+        return self.new.get(value, value)
+
+    def bound(self, value: Value) -> Bound:
+        return self.bounds.get(value, EXACT)
+
+    def depth(self, value: Value) -> int:
+        return self.depths.get(value, 0)
+
+    # --- lists and loops
+
+    def write_list(self, items: Sequence[Item]) -> list[Item]:
+        done: list[Item] = []
+        for item in items:
+            match item:
+                case Block():
+                    done.append(self.write_block(item))
+                case Loop():
+                    done.append(self.write_loop(item))
+        return done
+
+    def write_block(self, block: Block) -> Block:
+        self.terms.ops, self.alarms = [], []
+        for op in block.ops:
+            self.visit(op)
+        end = Yield(list(map(self.read, block.end.values))) if block.end else None
+        written = _Written(Block(self.terms.ops, end), self.alarms, dict(self.new))
+        self.blocks.append(written)
+        return written.block
+
+    def write_loop(self, loop: Loop) -> Loop:
+        """Until the bounds of the parameters hold for every trip; what changes from trip to trip has none."""
+        parts, inits = take_apart(loop), list(map(self.read, loop.inits))
+        for param, init in zip(loop.params, loop.inits, strict=True):
+            self.new[param] = param
+            self.bounds[param], self.depths[param] = self.bound(init), self.depth(init)
+        written, made = len(self.blocks), dict(self.terms.made)
+        for trip in itertools.count():
+            del self.blocks[written:]
+            header = self.write_list(parts.header)
+            go, leave = self.read(parts.go), list(map(self.read, parts.leave))
+            left = [(self.carried_out(value), self.depth(value)) for value in parts.leave]
+            rest = self.write_list(parts.rest)
+            self.terms.made = dict(made)
+            carried = zip(loop.params, parts.next, strict=True)
+            if not any([self.widened(param, after, trip) for param, after in carried]):
+                break
+        for result, (bound, depth) in zip(loop.results, left, strict=True):
+            self.new[result] = result
+            self.bounds[result], self.depths[result] = bound, depth
+        return join_parts(loop, loop.params, inits, LoopParts(header, go, rest, leave), loop.results)
+
+    def widened(self, param: Value, after: Value, trip: int) -> bool:
+        """Make what is known of a loop parameter hold for what comes `after` too; whether that changed it."""
+        bound, new = self.bound(param), self.bound(after)
+        deeper = self.depth(after) > self.depth(param)
+        if deeper:
+            self.depths[param] = self.depth(after) if trip == 0 else MAX_DEPTH + 1
+        if _covers(bound, new):
+            return deeper
+        self.bounds[param] = unknown(bound.origins | new.origins, bound.hazards | new.hazards)
+        return True
+
+    def carried_out(self, value: Value) -> Bound:
+        """The bound of a value outside of the loop that makes it: terms stay inside."""
+        bound = self.bound(value)
+        return bound if bound.term is None else unknown(bound.origins, bound.hazards)
+
+    # --- operations
+
+    def visit(self, op: Op) -> None:
+        args = list(map(self.read, op.args))
+        self.intervals.note(op)
+        self.depths[op] = max(map(self.depth, op.args), default=0)
+        fast = None if op in self.pinned else self.math.get(op.opcode)
+        if fast is not None:
+            self.fast(op, args)
+            return
+        if op.opcode == "fault" or not self.inexact(op):
+            self.put(op, with_args(op, args))
+        elif is_finiteness_test(op) or is_decision(op):
+            self.decide(op, args)
+        else:
+            new = self.put(op, with_args(op, args))
+            self.bounds[op] = self.carried(op, self.case(op, args, new))
+            self.guard(op, new)
+
+    def inexact(self, op: Op) -> bool:
+        if is_finiteness_test(op):
+            tested = op.args[0]
+            assert isinstance(tested, Op)
+            return not self.bound(tested.args[0]).exact
+        return any(not self.bound(arg).exact for arg in op.args)
+
+    def put(self, op: Op, new: Op) -> Op:
+        """`new` stands for `op` from now on."""
+        self.terms.ops.append(new)
+        self.new[op] = new
+        return new
+
+    def case(self, op: Op, args: Sequence[Value], value: Value) -> Case:
+        return Case(op, args, value, [self.bound(arg) for arg in op.args], [self.intervals.of(arg) for arg in op.args],
+                    self.intervals.of(op), self.terms)
+
+    def fast(self, op: Op, args: Sequence[Value]) -> None:
+        row = self.math[op.opcode]
+        ulps = row.ulps
+        power = _small_power(*args) if op.opcode == "pow" else None
+        if power is None:
+            new = Op(row.opcode, args, FLOAT, name=op.name, origin=op.origin)
+        else:
+            new, ulps = self.power(op, args[0], power)
+        new.statement = op.statement
+        self.put(op, new)
+        if row.limit is not None and power is None and largest(self.intervals.of(op.args[0])) > row.limit:
+            beyond = self.terms.op("gt", self.terms.op("abs", args[0]), const(row.limit))
+            self.alarms.append(_Alarm(op, beyond))
+        bound = elementary_bound(self.case(op, args, new), op.opcode, ulps, op.opcode in UNDERFLOWS)
+        self.bounds[op] = Bound(bound.relative, bound.absolute, bound.term, bound.origins | {op}, bound.hazards,
+                                bound.known)
+
+    def power(self, op: Op, base: Value, exponent: float) -> tuple[Op, int]:
+        """A power with a small literal exponent as products, and its distance from CPython's in ulp."""
+        emit = self.terms.op
+        value, ulps = base, 3
+        if abs(exponent) in (2.0, 4.0):
+            value = emit("mul", base, base)
+        if abs(exponent) == 4.0:
+            value, ulps = emit("mul", value, value), 4
+        elif exponent == 3.0:
+            value = emit("mul", emit("mul", base, base), base)
+        elif exponent == 0.5:
+            value = emit("add", emit("sqrt", base), const(0.0))  # the root of -0.0 is 0.0
+        if exponent < 0:
+            value = emit("truediv", const(1.0), value)
+        assert isinstance(value, Op)
+        new = Op(value.opcode, value.args, FLOAT, name=op.name, origin=op.origin)
+        return new, ulps
+
+    def carried(self, op: Op, case: Case) -> Bound:
+        """The bound of an operation that decides nothing."""
+        if op.opcode == "select" and op.args[0] in self.roles.continuous:
+            rule = ARITHMETIC["continuous"]
+        elif op.kind is not FLOAT:
+            if not all(bound.known for bound in case.bounds):
+                self.pins |= case.origins
+            return EXACT
+        elif (function := _function(op)) is not None:
+            ulps = 2 * (NUMPY_ULPS if op.opcode.startswith("np_") else LIBRARY_ULPS[function])
+            return elementary_bound(case, function, ulps, function in UNDERFLOWS)
+        elif op.opcode in ARITHMETIC and all(bound.known for bound in case.bounds):
+            rule = ARITHMETIC[op.opcode]
+        else:
+            return case.unknown
+        return rule(case) if all(bound.known for bound in case.bounds) else case.unknown
+
+    # --- decisions
+
+    def decide(self, op: Op, args: Sequence[Value]) -> None:
+        new = self.put(op, with_args(op, args))
+        case = self.case(op, args, new)
+        if op in self.roles.continuous:
+            return
+        tested = op.args[0].args[0] if is_finiteness_test(op) and isinstance(op.args[0], Op) else None
+        bounds = case.bounds if tested is None else [self.bound(tested)]
+        known = all(bound.known for bound in bounds)
+        if op.opcode in CONTINUED:
+            self.bounds[op] = ARITHMETIC[op.opcode](case) if known else case.unknown
+        if not known:
+            self.pins |= frozenset[Op]().union(*[bound.origins for bound in bounds])
+            return
+        near = nearness(case) if tested is None else beyond_range(case, self.read(tested))
+        if always(near):
+            self.pins |= case.origins
+        elif near is not None:
+            self.wanted |= frozenset[Op]().union(*[bound.hazards for bound in bounds]) - {*op.args, tested}
+            self.mark(op, case, near, tested is not None)
+
+    def mark(self, op: Op, case: Case, near: Value, finiteness: bool) -> None:
+        """Say that `op` may not be CPython's where `near`."""
+        only = self.roles.only_faults(op)
+        if only is not None:
+            self.new[op] = self.widen(op, case, near, only, finiteness)
+            return
+        self.depths[op] = min(self.depths[op] + 1, MAX_DEPTH + 1)
+        if self.depths[op] > MAX_DEPTH:
+            self.pins |= case.origins
+        self.alarms.append(_Alarm(op, near))
+
+    def widen(self, op: Op, case: Case, near: Value, positive: bool, finiteness: bool) -> Value:
+        """A condition that only leads to faults, wider (or, where it is negated, narrower) by the error."""
+        if finiteness and positive:
+            return near
+        shift = shifted_threshold(case) if op.opcode in ("lt", "le", "gt", "ge") and not finiteness else None
+        if shift is not None:
+            k, error = shift
+            literal = case.args[k]
+            assert isinstance(literal, Const)
+            turns = [op.opcode in ("gt", "ge"), k == 0, not positive].count(True)
+            end = math.inf if turns % 2 == 0 else -math.inf
+            moved = math.nextafter(float(literal.value or 0.0) + math.copysign(error, end), end)
+            args = list(case.args)
+            args[k] = const(moved)
+            return self.terms.op(op.opcode, *args)
+        if positive:
+            return self.terms.op("or", case.value, near)
+        return self.terms.op("and", case.value, self.terms.op("not", near))
+
+    # --- overflow of inexact arithmetic
+
+    def guard(self, op: Op, new: Op) -> None:
+        """Note that CPython's value may be infinite where the twin's is not; an alarm, where a decision follows."""
+        bound = self.bounds[op]
+        if bound.exact or not self.may_overflow(op):
+            return
+        self.bounds[op] = Bound(bound.relative, bound.absolute, bound.term, bound.origins, bound.hazards | {op},
+                                bound.known)
+        if op in self.guarded:
+            size = self.terms.magnitude(new, self.intervals.of(op))
+            self.alarms.append(_Alarm(op, self.terms.op("not", self.terms.op("lt", size, const(LARGEST)))))
+
+    def may_overflow(self, op: Op) -> bool:
+        """Inexact operands are guarded themselves: they are no larger than LARGEST."""
+        if op.opcode not in ("add", "sub", "mul", "truediv", "ldexp", "hypot"):
+            return False
+        if largest(self.intervals.of(op)) <= LARGEST:
+            return False
+        a, b = (self.intervals.of(arg) for arg in op.args)
+        match op.opcode:
+            case "add" | "sub":
+                return min(largest(a), largest(b)) > UNFELT
+            case "mul":
+                return min(largest(a), largest(b)) > 1.0
+            case "truediv":
+                return smallest(b) < 1.0
+        return True
+
+    # --- alarms
+
+    def finished(self) -> Function:
+        """The function with a fault for each alarm, in the lanes that need its operation."""
+        doubtful = _depending(self.fn, {alarm.op for written in self.blocks for alarm in written.alarms})
+        demand = Demand(self.fn, doubtful)
+        for written in self.blocks:
+            self.terms.ops, self.terms.made = written.block.ops, {}
+            for alarm in written.alarms:
+                needed = self.needed(demand.of(alarm.op), written.visible)
+                if needed is not FALSE:
+                    cond = alarm.near if needed is TRUE else self.terms.op("and", needed, alarm.near)
+                    fault = Op("fault", (cond,), VOID, attrs=(("fault", INEXACT),), origin=alarm.op.origin)
+                    written.block.ops.append(fault)
+        results = list(map(self.read, results_of(self.fn)))
+        return with_body(self.fn, sliced(self.items, results))
+
+    def needed(self, conjunctions: Sequence[Conjunction], visible: dict[Value, Value]) -> Value:
+        """The disjunction of what is visible of each conjunction, as a value."""
+        total: Value = FALSE
+        for conjunction in conjunctions:
+            part: Value = TRUE
+            known = [(visible[value], outcome) for value, outcome in conjunction
+                     if value in visible]
+            for value, outcome in known:
+                condition = value if outcome else self.terms.op("not", value)
+                part = condition if part is TRUE else self.terms.op("and", part, condition)
+            if part is TRUE:
+                return TRUE
+            total = part if total is FALSE else self.terms.op("or", total, part)
+        return total
+
+
+def _covers(bound: Bound, new: Bound) -> bool:
+    """What `bound` says holds for values of which `new` says it."""
+    if not bound.known:
+        return new.origins <= bound.origins and new.hazards <= bound.hazards
+    if not new.known or new.relative > bound.relative or new.absolute > bound.absolute:
+        return False
+    return (new.term is None or new.term is bound.term) and new.origins <= bound.origins
+
+
+def _function(op: Op) -> str | None:
+    """The elementary function that an operation computes."""
+    if op.opcode in LIBRARY_ULPS:
+        return op.opcode
+    return NUMPY_FUNCTIONS.get(op.opcode)
+
+
+def _small_power(base: Value, exponent: Value) -> float | None:
+    known = exponent.value if isinstance(exponent, Const) and not isinstance(base, Const) else None
+    return float(known) if known in (2.0, 3.0, 4.0, 0.5, -1.0, -2.0) else None
+
+
+def _depending(fn: Function, decisions: set[Op]) -> set[Value]:
+    """Bools that depend on one of `decisions` by boolean algebra alone."""
+    found: set[Value] = set(decisions)
+    for op in all_ops(fn.body):
+        if op.kind is BOOL and op.opcode in PRIMITIVES and any(arg in found for arg in op.args):
+            found.add(op)
+    return found
