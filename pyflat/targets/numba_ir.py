@@ -8,7 +8,8 @@ from typing import Any
 
 from llvmlite import ir
 
-I1, I8, I32, I64, F32, F64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType(), ir.DoubleType()
+I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
+F32, F64 = ir.FloatType(), ir.DoubleType()
 POINTER = ir.PointerType()
 ALIGNMENT = 64
 """Bytes: the widest register and the cache line."""

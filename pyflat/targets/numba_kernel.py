@@ -125,7 +125,8 @@ class _Lanes:
     def __init__(self, module: ir.Module, symbols: dict[str, int], kernel: Kernel, shape: Shape, shared: list[Value],
                  varying: list[Param]):
         self.kernel, self.shape, self.shared, self.varying = kernel, shape, shared, varying
-        operands = [I64, POINTER, *[TYPES[value.kind] for value in shared], *[POINTER] * (len(varying) + len(kernel.roots))]
+        pointers = [POINTER] * (len(varying) + len(kernel.roots))
+        operands = [I64, POINTER, *[TYPES[value.kind] for value in shared], *pointers]
         self.function = ir.Function(module, ir.FunctionType(I8, operands), "lanes")
         self.function.linkage = "internal"
         self.function.attributes.add("noinline")

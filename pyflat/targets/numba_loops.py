@@ -31,7 +31,7 @@ from llvmlite import ir
 
 from pyflat.ir.loops import take_apart
 from pyflat.ir.nodes import Block, Const, Item, Loop, Value
-from pyflat.targets.numba_ir import I8, I32, I64, element_at, i64, stack
+from pyflat.targets.numba_ir import I8, I32, I64, POINTER, element_at, i64, stack
 from pyflat.targets.numba_ops import Emitter, Lane, emit
 
 PATIENCE = 2**16
@@ -92,6 +92,7 @@ class Interrupts:
             self._look()
 
     def _look(self) -> None:
+        """NumPy keeps the GIL for a few hundred lanes: other threads, which may want to send the signal, get it here."""
         builder = self.emitter.builder
         held = self._python("PyGILState_Ensure", I32)
         raised = builder.icmp_signed("!=", self._python("PyErr_CheckSignals", I32), ir.Constant(I32, 0))
@@ -99,6 +100,7 @@ class Interrupts:
             self._python("PyErr_Fetch", ir.VoidType(), *[self._slot(FETCHED + k) for k in range(3)])
             builder.store(i64(1), self._slot(INTERRUPTED))
             builder.store(ir.Constant(I8, LEFT_EARLY), self.left_early)
+        self._python("PyEval_RestoreThread", ir.VoidType(), self._python("PyEval_SaveThread", POINTER))
         self._python("PyGILState_Release", ir.VoidType(), held)
         with builder.if_then(raised, likely=False):
             builder.branch(self.leave)
