@@ -3,8 +3,8 @@
     python examples/gallery_accuracy.py
 
 A GPU computes in 32 bits. The error of a lane is its distance from the original, which computes in 64, relative to the
-original's value or to the root mean square of all of them, whichever is larger. A lane is *on an edge* when the original
-itself gives something else for arguments moved by one part in 2**19 or less: where a comparison or a floor decides the
+original's value or to the root mean square of all of them, whichever is larger. A lane is *on an edge* when the
+original itself gives something else for arguments moved by one part in 2**19: where a comparison or a floor decides the
 value, 32 bits may decide it the other way. Those lanes are counted; the worst error is that of the others, and whole
 numbers must be equal there. Lanes in which the original raises are left out.
 """
@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from gallery_functions import FUNCTIONS
-from gallery_shaders import SHADERS
 
 import pyflat
+from gallery_functions import FUNCTIONS
+from gallery_shaders import SHADERS
 from pyflat.vec import vec2
 
 LANES = 20_000
@@ -46,10 +46,8 @@ def measure(fn: Callable[..., Any], arguments: Sequence[Any], seed: int = 0) -> 
     exact = pyflat.twin(fn, errors="mask")
     wanted, fine = _masked(exact, arguments)
     rng = np.random.default_rng(seed)
-    moved = [_masked(exact, [_nudged(a, rng.choice((-1.0, 1.0), _size(arguments))) for a in arguments])
-             for _ in range(6)]
-    for sign in (-1.0, 1.0):
-        moved.append(_masked(exact, [_nudged(a, sign) for a in arguments]))
+    signs = [np.float64(-1.0), np.float64(1.0), *[rng.choice((-1.0, 1.0), _size(arguments)) for _ in range(6)]]
+    moved = [_masked(exact, [_nudged(a, sign) for a in arguments]) for sign in signs]
     error = np.zeros(fine.shape)
     edge = np.zeros(fine.shape, bool)
     for k, want in enumerate(wanted):

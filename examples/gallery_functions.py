@@ -80,7 +80,7 @@ def loan_payment(principal: float, yearly_rate: float, years: int) -> float:
     rate = yearly_rate / 12.0
     if rate < 1e-6:
         return principal / months
-    return principal * rate / (1.0 - (1.0 + rate) ** -months)
+    return principal * rate / -math.expm1(-months * math.log1p(rate))
 
 
 def bond_price(face: float, coupon: float, market: float) -> float:
@@ -103,12 +103,14 @@ def eccentric_anomaly(mean: float, eccentricity: float) -> float:
     return e
 
 
-def haversine(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
-    """Kilometres on the sphere."""
+def great_circle(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
+    """Kilometres on the sphere, in Vincenty's form: good for neighbours and antipodes alike."""
     p, q = math.radians(latitude), math.radians(other_latitude)
-    h = (math.sin((q - p) / 2.0) ** 2
-         + math.cos(p) * math.cos(q) * math.sin(math.radians(other_longitude - longitude) / 2.0) ** 2)
-    return 2.0 * 6371.0 * math.asin(min(1.0, math.sqrt(h)))
+    turn = math.radians(other_longitude - longitude)
+    across = math.hypot(math.cos(q) * math.sin(turn),
+                        math.cos(p) * math.sin(q) - math.sin(p) * math.cos(q) * math.cos(turn))
+    along = math.sin(p) * math.sin(q) + math.cos(p) * math.cos(q) * math.cos(turn)
+    return 6371.0 * math.atan2(across, along)
 
 
 def air_density(metres: float) -> float:
@@ -247,7 +249,7 @@ FUNCTIONS: tuple[tuple[Callable[..., Any], Columns], ...] = (
     (loan_payment, then(floats((1_000.0, 900_000.0), (0.0, 0.15)), ints((1, 40)))),
     (bond_price, floats((100.0, 1_000.0), (0.0, 0.12), (0.0, 0.15))),
     (eccentric_anomaly, floats((0.0, 6.28), (0.0, 0.95))),
-    (haversine, floats((-90.0, 90.0), (-180.0, 180.0), (-90.0, 90.0), (-180.0, 180.0))),
+    (great_circle, floats((-90.0, 90.0), (-180.0, 180.0), (-90.0, 90.0), (-180.0, 180.0))),
     (air_density, floats((0.0, 20_000.0))),
     (greatest_divisor, ints((0, 100_000), (0, 100_000))),
     (weekday, ints((1583, 2400), (1, 12), (1, 28))),

@@ -40,14 +40,10 @@ class Matrix:
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, Matrix):
-            return type(other)(*[self * column for column in other])
-        if not isinstance(other, Vector):
-            return type(self)(*[column * other for column in self])
-        columns = [column * item for column, item in zip(self, other, strict=True)]
-        total = columns[0]
-        for column in columns[1:]:
-            total = total + column
-        return total
+            return type(other)(*[_applied(self, column) for column in other])
+        if isinstance(other, Vector):
+            return _applied(self, other)
+        return type(self)(*[column * other for column in self])
 
     def __rmul__(self, other: Any) -> Any:
         if isinstance(other, Vector):
@@ -56,6 +52,15 @@ class Matrix:
 
     def __truediv__(self, other: float) -> Self:
         return type(self)(*[column / other for column in self])
+
+
+def _applied(m: Matrix, v: Any) -> Any:
+    """Matrix times vector: the columns, weighted."""
+    columns = [column * item for column, item in zip(m, v, strict=True)]
+    total = columns[0]
+    for column in columns[1:]:
+        total = total + column
+    return total
 
 
 class _Columns2(NamedTuple):

@@ -89,7 +89,8 @@ HELPERS = {
     return above == 1.0 ? x : log(above) * (x / (above - 1.0));
 }""",
     "expm1": """float expm1(float x) {
-    float series = x * (1.0 + x * (0.5 + x * (0.16666667 + x * (0.041666668 + x * 0.008333334))));
+    float tail = 0.041666668 + x * (0.008333334 + x * 0.0013888889);
+    float series = x * (1.0 + x * (0.5 + x * (0.16666667 + x * tail)));
     return abs(x) < 0.3 ? series : exp(x) - 1.0;
 }""",
     "cbrt": """float cbrt(float x) {

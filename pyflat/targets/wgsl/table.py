@@ -105,7 +105,8 @@ HELPERS = {
     return select(log(above) * (x / (above - 1.0f)), x, above == 1.0f);
 }""",
     "expm1": """fn expm1(x: f32) -> f32 {
-    let series = x * (1.0f + x * (0.5f + x * (0.16666667f + x * (0.041666668f + x * 0.008333334f))));
+    let tail = 0.041666668f + x * (0.008333334f + x * 0.0013888889f);
+    let series = x * (1.0f + x * (0.5f + x * (0.16666667f + x * tail)));
     return select(exp(x) - 1.0f, series, abs(x) < 0.3f);
 }""",
     "cbrt": """fn cbrt(x: f32) -> f32 {
