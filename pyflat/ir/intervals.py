@@ -337,6 +337,9 @@ def _sqrt(_: Op, a: Interval, __: Interval) -> Interval | None:
 
 def _pow(_: Op, a: Interval, b: Interval) -> Interval | None:
     """A few ulp more than the bound cover every C library."""
+    if b.low == b.high and b.low in (2, 4, 6, 8):
+        most = max(abs(a.low), abs(a.high))
+        return Interval(0.0, max(1.0, most**b.low) * (1 + 1e-12) if most < 1e30 else math.inf, nan=True)
     if a.low < 0 or b.low < 0 or not (a.finite and b.finite):
         return None
     try:
@@ -347,6 +350,11 @@ def _pow(_: Op, a: Interval, b: Interval) -> Interval | None:
 
 def _not_negative(_: Op, __: Interval, ___: Interval) -> Interval:
     return Interval(0.0, math.inf, nan=True)
+
+
+def _between(low: float, high: float) -> Transfer:
+    """All that a function gives where it does not fault: its range, rounded."""
+    return lambda _, __, ___: Interval(low, high, nan=True)
 
 
 _FLOAT: dict[str, Transfer] = {
@@ -371,4 +379,9 @@ _FLOAT: dict[str, Transfer] = {
     "cosh": _not_negative,
     "hypot": _not_negative,
     "library_hypot": _not_negative,
+    **dict.fromkeys(("sin", "cos", "tanh", "erf"), _between(-1.0, 1.0)),
+    **dict.fromkeys(("asin", "atan"), _between(-math.pi / 2, math.pi / 2)),
+    "acos": _between(0.0, math.pi),
+    "atan2": _between(-math.pi, math.pi),
+    "erfc": _between(0.0, 2.0),
 }
