@@ -19,8 +19,10 @@ FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 0.75, 1.5, 2.0, 2.5, -2.5, 3.0, 4.0, 
           math.inf, -math.inf, math.nan)
 INTS = (0, 1, -1, 2, 3, -3, 4, 5, 7, 10, -10, 100, 2**31, 2**53 + 1, 2**63 - 1, -(2**63))
 BOOLS = (False, True)
-GRIDS: dict[str, tuple[Any, ...]] = {"f": FLOATS, "i": INTS, "b": BOOLS}
-DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
+PARTS = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 5e-324, 1e-160, 1e200, 710.0, math.inf, -math.inf, math.nan)
+COMPLEX = tuple(complex(x, y) for x in PARTS for y in PARTS)
+GRIDS: dict[str, tuple[Any, ...]] = {"f": FLOATS, "i": INTS, "b": BOOLS, "c": COMPLEX}
+DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_, "c": np.complex128}
 MOST = 600
 
 
@@ -58,7 +60,7 @@ def agree(
 ) -> Any:
     """Assert that the twin of `fn` does in every lane what `fn` does; returns the twin.
 
-    kinds: one letter for each argument (f, i, b). Lanes in which the original raises are asked one by one; so are
+    kinds: one letter for each argument (f, i, b, c). Lanes in which the original raises are asked one by one; so are
     those in which it returns an int that no lane holds, which must raise LaneError.
     """
     twin = pyflat.twin(fn, target=target, **options)
