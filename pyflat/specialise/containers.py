@@ -17,14 +17,15 @@ import numpy as np
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
+from pyflat.specialise import array_items, arrays, objects
 from pyflat.specialise import numbers as num
-from pyflat.specialise import objects, vectors
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import CONFLICT, lane
 from pyflat.specialise.numbers import describe, now, static
 from pyflat.specialise.values import (
     UNBOUND,
     Abstract,
+    Array,
     Choice,
     DictRef,
     IterRef,
@@ -50,6 +51,13 @@ class Slice:
     value: slice
     start: Value | None = None
     width: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """A subscript of several parts with a slice among them."""
+
+    parts: tuple[Abstract | Slice, ...]
 
 
 # --- building
@@ -152,6 +160,8 @@ def iterate(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) ->
     match value:
         case Seq():
             return iter(value.items)
+        case Array() | Choice() if arrays.is_array(value):
+            return (arrays.row(s, value, i, node) for i in range(arrays.shape_of(value)[0]))
         case IterRef():
             return _used_up(s, value, node)
         case ListRef():
@@ -211,6 +221,8 @@ def sequence_items(s: Specialiser, value: Abstract, node: cst.CSTNode | None = N
             return None
         case Seq():
             return value.items
+        case Array():
+            return tuple(arrays.row(s, value, i, node) for i in range(len(value.places)))
         case ListRef():
             return contents(s, value, node)
         case Static() if isinstance(value.value, tuple | list | range | np.ndarray | str):
@@ -219,10 +231,14 @@ def sequence_items(s: Specialiser, value: Abstract, node: cst.CSTNode | None = N
 
 
 # --- indexing
-def index(s: Specialiser, owner: Abstract, key: Abstract | Slice, node: cst.CSTNode) -> Abstract:
+def index(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, node: cst.CSTNode) -> Abstract:
     """`owner[key]`."""
+    if arrays.is_array(owner):
+        return array_items.index(s, owner, key, node)
     if isinstance(owner, Choice):
         return s.split(owner, lambda v: index(s, v, key, node))
+    if isinstance(key, Axes):
+        raise s.refuse("flatten/unsupported-expression", f"slices of several axes of {describe(owner)}", node)
     if isinstance(key, Slice):
         return _window(s, owner, key, node) if key.start is not None else _slice(s, owner, key.value, node)
     if isinstance(key, Choice):
@@ -288,7 +304,7 @@ def _window(s: Specialiser, owner: Abstract, part: Slice, node: cst.CSTNode) -> 
     cls = objects.class_of(owner)
     if cls is tuple:
         return make_tuple(window)
-    if cls is not list and cls is not np.ndarray:
+    if cls is not list:
         raise s.refuse("flatten/unsupported-expression", f"a slice of {describe(owner)} at a lane index", node)
     return new_list(s, window) if isinstance(owner, ListRef) else Seq(cls, tuple(window))
 
@@ -413,8 +429,14 @@ def dict_lookup(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, nod
 
 
 # --- writing
-def store_item(s: Specialiser, owner: Abstract, key: Abstract | Slice, value: Abstract, node: cst.CSTNode) -> None:
-    """`owner[key] = value` on a local list or dict."""
+def store_item(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, value: Abstract, node: cst.CSTNode
+               ) -> None:
+    """`owner[key] = value` on a local list, dict or array."""
+    if arrays.is_array(owner):
+        array_items.store(s, owner, key, value, node)
+        return
+    if isinstance(key, Axes):
+        raise s.refuse("flatten/unsupported-expression", f"slices of several axes of {describe(owner)}", node)
     match owner:
         case Choice():
             s.split(owner, lambda v: _stored(s, v, key, value, node))
@@ -430,12 +452,37 @@ def store_item(s: Specialiser, owner: Abstract, key: Abstract | Slice, value: Ab
             s.state.heap[owner] = tuple(entries.items())
         case Static() if not isinstance(owner.value, bool | int | float | str | tuple | type(None)):
             raise s.refuse("flatten/effect", "the flattened function writes to a captured object", node)
-        case Seq() if issubclass(owner.cls, list | np.ndarray):
+        case Seq() if issubclass(owner.cls, list):
             raise s.refuse("flatten/effect", f"an item of {describe(owner)} is written", node, help="use a local list")
         case Static() | Seq() | Value():
             raise s.raised(TypeError, node)
         case _:
             raise s.refuse("flatten/unsupported-statement", f"cannot assign to an item of {describe(owner)}", node)
+
+
+def delete_item(s: Specialiser, owner: Abstract, key: Abstract | Slice, node: cst.CSTNode) -> None:
+    """`del owner[key]` on a local list or dict."""
+    if isinstance(key, Slice) and key.start is None:
+        position: Any = key.value
+    elif isinstance(key, Static):
+        position = key.value
+    else:
+        raise s.refuse("flatten/list-mutation", "which item is deleted differs from lane to lane", node)
+    if isinstance(owner, ListRef) and not isinstance(owner, IterRef):
+        items = list(contents(s, owner, node))
+        try:
+            del items[position]
+        except IndexError:
+            raise s.raised(IndexError, node) from None
+        s.state.heap[owner] = tuple(items)
+    elif isinstance(owner, DictRef):
+        entries = dict(contents(s, owner, node))
+        if position not in entries:
+            raise s.raised(KeyError, node)
+        del entries[position]
+        s.state.heap[owner] = tuple(entries.items())
+    else:
+        raise s.refuse("flatten/effect", f"an item of {describe(owner)} is deleted", node, help="use a local list")
 
 
 def _stored(s: Specialiser, owner: Abstract, key: Abstract | Slice, value: Abstract, node: cst.CSTNode) -> None:
@@ -479,7 +526,7 @@ def contains(s: Specialiser, container: Abstract, item: Abstract, node: cst.CSTN
         members = items_now(s, container, node)
     found: Abstract = Static(False)
     for member in members:
-        same = (num.compare(s, "eq", member, item) if vectors.is_vector(container)
+        same = (num.compare(s, "eq", member, item) if arrays.is_array(container)
                 else objects.same_element(s, member, item, node))
         if isinstance(same, Static):
             if same.value:

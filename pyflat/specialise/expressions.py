@@ -11,7 +11,7 @@ import libcst as cst
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import BOOL, INT
-from pyflat.specialise import calls, complex_numbers, comprehensions, containers, objects
+from pyflat.specialise import arrays, calls, complex_numbers, comprehensions, containers, objects, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Frame, Specialiser
 from pyflat.specialise.numbers import BINARY, COMPARE, describe, now
@@ -200,6 +200,8 @@ def _binary(s: Specialiser, node: cst.BinaryOperation) -> Abstract:
 def operate(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """`a <operator> b` for numbers, sequences, strings and objects."""
     opcode, python, dunder = BINARY[type(operator)]
+    if arrays.is_array(a) or arrays.is_array(b):
+        return vectors.operate(s, opcode, a, b, node)
     if not (isinstance(a, Static) and isinstance(b, Static)):
         a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
     if complex_numbers.meet(a, b):
@@ -348,12 +350,12 @@ def _subscript(s: Specialiser, node: cst.Subscript) -> Abstract:
     return containers.index(s, owner, subscript_key(s, node), node)
 
 
-def subscript_key(s: Specialiser, node: cst.Subscript) -> Abstract | containers.Slice:
+def subscript_key(s: Specialiser, node: cst.Subscript) -> Abstract | containers.Slice | containers.Axes:
     parts = [_one_index(s, element.slice) for element in node.slice]
     if len(parts) == 1:
         return parts[0]
     if any(isinstance(p, containers.Slice) for p in parts):
-        raise s.refuse("flatten/unsupported-expression", "slices of several axes cannot be flattened", node)
+        return containers.Axes(tuple(parts))
     return containers.make_tuple([p for p in parts if not isinstance(p, containers.Slice)])
 
 

@@ -20,6 +20,7 @@ from pyflat.specialise.guards import same
 from pyflat.specialise.values import (
     UNBOUND,
     Abstract,
+    Array,
     Choice,
     Complex,
     Contents,
@@ -114,7 +115,7 @@ class Joiner:
         """The one abstract value that stands for `values`, one for each way (None: this way never reads it)."""
         present = [v for v in values if v is not None]
         first = present[0]
-        if all(same_static(v, first) for v in present):
+        if all(same_static(v, first) for v in present) or isinstance(first, Array) and all(map(first.is_same, present)):
             return first
         values = [None if v is None else opened(v) for v in values]
         present = [v for v in values if v is not None]
@@ -165,7 +166,7 @@ class Joiner:
         return predicates, self.join(payloads, name)
 
     def _select(self, way: Way, cond: Value, a: Abstract, b: Abstract) -> Abstract:
-        if a is b or same_static(a, b):
+        if a is b or same_static(a, b) or isinstance(a, Array) and a.is_same(b):
             return a
         x, y = complex_parts(a), complex_parts(b)
         if x is not None and y is not None:
@@ -223,6 +224,8 @@ def _signature(value: Abstract) -> Hashable:
             return Seq, value.cls, len(value.items)
         case Static():
             return Static, type(value.value), _hashable(value.value)
+        case Array():
+            return Array, id(value.store), value.places.shape, value.places.tobytes()
         case Text():
             return Text
         case _:

@@ -24,6 +24,7 @@ from pyflat.specialise.merge import lane
 from pyflat.specialise.values import (
     UNBOUND,
     Abstract,
+    Array,
     Bound,
     Caught,
     Choice,
@@ -129,6 +130,8 @@ def describe(value: Abstract) -> str:
             return "a tuple"
         case ListRef():
             return "a list"
+        case Array():
+            return "an array"
         case DictRef():
             return "a dict"
         case ObjRef():
@@ -374,9 +377,9 @@ def truth(s: Specialiser, value: Abstract) -> Static | Value:
             return known
         case Complex():
             return complex_numbers.truth(s, value)
-        case Seq() if value.cls is np.ndarray:
-            if len(value.items) == 1:
-                return truth(s, value.items[0])
+        case Array():
+            if value.places.size == 1:
+                return truth(s, s.state.heap[value.store][value.places.flat[0]])
             raise s.raised(ValueError)
         case Seq():
             return Static(bool(value.items))
@@ -419,8 +422,6 @@ def unary(s: Specialiser, opcode: str, value: Abstract) -> Abstract:
     if isinstance(value, Complex):
         return complex_numbers.unary(s, opcode, value)
     kind = numeric_kind(value)
-    if isinstance(value, Seq) and value.cls is np.ndarray:
-        return Seq(np.ndarray, tuple(unary(s, opcode, item) for item in value.items))
     if kind is None:
         raise type_fault(s, value)
     number = to_kind(s, lane(value), INT) if kind is BOOL else lane(value)

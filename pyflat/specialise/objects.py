@@ -16,7 +16,7 @@ import numpy as np
 
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
-from pyflat.specialise import calls, complex_numbers, containers, vectors
+from pyflat.specialise import arrays, calls, complex_numbers, containers, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane
@@ -24,6 +24,7 @@ from pyflat.specialise.numbers import describe, now, static
 from pyflat.specialise.values import (
     UNBOUND,
     Abstract,
+    Array,
     Bound,
     Caught,
     Choice,
@@ -61,6 +62,8 @@ def wrap(s: Specialiser, value: Any) -> Abstract:
         raise s.refuse("flatten/unsupported-expression", f"a captured {type(value).__name__} may change unseen",
                        help="capture a tuple or a list")
     s.guards.contents(value)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return arrays.local(s, static(value))
     return static(value)
 
 
@@ -68,16 +71,17 @@ def wrap(s: Specialiser, value: Any) -> Abstract:
 def attribute(s: Specialiser, owner: Abstract, name: str, node: cst.CSTNode) -> Abstract:
     """`owner.name`."""
     match owner:
+        case Choice() if arrays.is_array(owner):
+            return Bound(owner, name) if callable(getattr(np.ndarray, name, None)) else s.split(
+                owner, lambda v: attribute(s, v, name, node))
         case Choice():
             return s.split(owner, lambda v: attribute(s, v, name, node))
         case Value() | Seq() | ObjRef() | ListRef() | DictRef() if name == "__class__":
             return Static(class_of(owner))
+        case Array():
+            return arrays.attribute(owner, name)
         case Static():
             return _static_attribute(s, owner, name, node)
-        case Seq() if owner.cls is np.ndarray and name in ("size", "shape", "ndim", "T"):
-            size = len(owner.items)
-            known: dict[str, Abstract] = {"size": Static(size), "shape": Static((size,)), "ndim": Static(1), "T": owner}
-            return known[name]
         case Seq() if name in getattr(owner.cls, "_fields", ()):
             return owner.items[owner.cls._fields.index(name)]  # type: ignore[attr-defined]
         case ObjRef():
@@ -129,6 +133,8 @@ def _number_attribute(s: Specialiser, owner: Value, name: str, node: cst.CSTNode
         return num.unary(s, "pos", owner)
     if name == "imag":
         return Static(0.0) if owner.kind is FLOAT else Static(0)
+    if name in ("ndim", "shape", "size") and s.may_be_numpy(owner):
+        return Static({"ndim": 0, "shape": (), "size": 1}[name])
     if name in ("is_integer", "conjugate", "item", "bit_length", "bit_count"):
         return Bound(owner, name)
     raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a lane number", node)
@@ -231,7 +237,7 @@ def operate(s: Specialiser, opcode: str, dunder: str, a: Abstract, b: Abstract) 
     """Operators on arrays, sequences, strings and objects; None when the operands are for arithmetic."""
     node = s.build.origin.node if s.build.origin is not None else None
     both_known = isinstance(a, Static) and isinstance(b, Static)
-    if not both_known and (vectors.is_vector(a) or vectors.is_vector(b)) and node is not None:
+    if (arrays.is_array(a) or arrays.is_array(b)) and node is not None:
         return vectors.operate(s, opcode, a, b, node)
     done = _by_method(s, dunder, "__r" + dunder[2:], a, b, node)
     if done is not None:
@@ -253,6 +259,8 @@ def operate(s: Specialiser, opcode: str, dunder: str, a: Abstract, b: Abstract) 
 
 def unary(s: Specialiser, opcode: str, value: Abstract, node: cst.CSTNode) -> Abstract:
     """`-x`, `+x`, `~x` of numbers and of objects that define them."""
+    if arrays.is_array(value):
+        return vectors.unary(s, opcode, value, node)
     found = method_of(value, f"__{opcode}__")
     return num.unary(s, opcode, value) if found is None else call_function(s, found, [value], node)
 
@@ -305,8 +313,8 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CST
     if complex_numbers.meet(a, b):
         return complex_numbers.compare(s, opcode, a, b)
     both_known = isinstance(a, Static) and isinstance(b, Static)
-    if not both_known and (vectors.is_vector(a) or vectors.is_vector(b)):
-        return vectors.zip_elements(s, lambda x, y: num.compare(s, opcode, x, y), [a, b], node)
+    if arrays.is_array(a) or arrays.is_array(b):
+        return vectors.compare(s, opcode, a, b, node)
     if isinstance(a, Choice) and not num.is_number_choice(a):
         return s.split(a, lambda v: compare(s, opcode, v, b, node))
     if isinstance(b, Choice) and not num.is_number_choice(b):
@@ -501,6 +509,8 @@ def class_of(value: Abstract) -> type | None:
             return value.cls
         case ListRef():
             return list
+        case Array():
+            return np.ndarray
         case DictRef():
             return dict
         case Text():

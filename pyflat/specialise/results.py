@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from pyflat.errors import refuse
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, Op, Value
@@ -65,7 +63,7 @@ def _options(value: Abstract) -> list[Abstract]:
 
 def _parts(value: Abstract, state: State) -> _Parts | None:
     match value:
-        case Seq() if value.cls is not np.ndarray:
+        case Seq():
             return _Parts(value.cls, tuple(getattr(value.cls, "_fields", ())), value.items)
         case ListRef():
             return _Parts(list, (), state.heap[value])

@@ -10,7 +10,7 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.specialise import calls, containers, expressions, handlers, loops, objects, patterns, vectors
+from pyflat.specialise import arrays, calls, containers, expressions, handlers, loops, objects, patterns, vectors
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.numbers import BINARY, describe, is_number_choice
 from pyflat.specialise.values import UNBOUND, Abstract, Caught, Choice, ListRef, Static, numeric_kind
@@ -147,14 +147,13 @@ def _augmented(s: Specialiser, node: cst.AugAssign) -> None:
 
 
 def _combine(s: Specialiser, operator: cst.BaseBinaryOp, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
+    if arrays.is_array(old):
+        return vectors.in_place(s, BINARY[type(operator)][0], old, value, node)
     if isinstance(old, Choice) and not is_number_choice(old):
         return s.split(old, lambda part: _combine(s, operator, part, value, node))
     in_place = objects.method_of(old, "__i" + BINARY[type(operator)][2][2:])
     if in_place is not None:
         return objects.call_function(s, in_place, [old, value], node)
-    if vectors.is_vector(old):
-        raise s.refuse("flatten/not-yet", "an augmented assignment changes an array in place", node,
-                       help="write x = x + y")
     if isinstance(old, ListRef):
         if isinstance(operator, cst.Add):
             s.state.heap[old] = (*containers.contents(s, old, node), *containers.items_now(s, value, node))
@@ -274,13 +273,17 @@ def _assert(s: Specialiser, node: cst.Assert) -> None:
 
 
 def _delete(s: Specialiser, node: cst.Del) -> None:
+    if isinstance(node.target, cst.Subscript):
+        owner = expressions.evaluate(s, node.target.value)
+        containers.delete_item(s, owner, expressions.subscript_key(s, node.target), node)
+        return
     for name in target_names(node.target):
         expressions.load(s, s.frame, name, node)
         if name not in s.frame.local_names:
             raise s.refuse("flatten/effect", f"the captured name {name!r} is deleted", node)
         s.state.locals[name] = UNBOUND
     if not target_names(node.target):
-        raise s.refuse("flatten/unsupported-statement", "only local names can be deleted", node)
+        raise s.refuse("flatten/unsupported-statement", "only local names and items of local lists can be deleted", node)
 
 
 # --- definitions and imports

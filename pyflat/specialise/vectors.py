@@ -1,99 +1,61 @@
-"""Small NumPy arrays of lane values: one dimension, a known length, operated on element by element.
-
-`Seq(np.ndarray, items)` is immutable. Arithmetic has NumPy's meaning: power is NumPy's own, sums are added in NumPy's
-pairwise order, so that a sum has NumPy's bits.
-"""
+"""Operators on NumPy arrays, element by element, with NumPy's meaning: power is NumPy's own, `+=` writes in place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import libcst as cst
-import numpy as np
 
 from pyflat.ir.build import const
-from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.specialise import containers
+from pyflat.ir.types import BOOL, FLOAT
+from pyflat.specialise import array_items, arrays, products
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
-from pyflat.specialise.merge import lane
-from pyflat.specialise.values import Abstract, Seq, Static, numeric_kind
+from pyflat.specialise.numbers import BINARY, COMPARE
+from pyflat.specialise.values import Abstract, Array, Choice, ListRef, Seq, Static, numeric_kind
 
-MAX_LENGTH = 256
-_BLOCK = 128
-"""NumPy's pairwise summation splits longer arrays; up to here it adds eight interleaved sums."""
-
-
-def is_vector(value: Abstract) -> bool:
-    """An array with lanes in it, or a captured array of one dimension."""
-    if isinstance(value, Seq):
-        return value.cls is np.ndarray
-    return isinstance(value, Static) and isinstance(value.value, np.ndarray) and value.value.ndim == 1
-
-
-def make(s: Specialiser, items: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
-    """np.array([...]) of numbers."""
-    s.saw_numpy = True
-    kinds = {numeric_kind(v) for v in items}
-    if None in kinds:
-        raise s.refuse("flatten/not-yet", "an array of something else than numbers", node,
-                       help="use nested lists or tuples")
-    if len(items) > MAX_LENGTH:
-        raise s.refuse("flatten/too-large", f"an array of {len(items)} lane values", node)
-    if FLOAT in kinds:
-        whole: list[Abstract] = [num.as_float(s, v) for v in items]
-    elif kinds == {BOOL}:
-        whole = list(items)
-    else:
-        whole = [num.unary(s, "pos", v) for v in items]
-    return Seq(np.ndarray, tuple(s.mark_numpy(v) for v in whole))
-
-
-def elements(s: Specialiser, value: Abstract, node: cst.CSTNode) -> tuple[Abstract, ...]:
-    found = containers.sequence_items(s, value, node)
-    if found is None or len(found) > MAX_LENGTH:
-        raise s.refuse("flatten/not-yet", "this array cannot be taken apart into lanes", node)
-    return found
-
-
-def zip_elements(
-    s: Specialiser, use: Callable[..., Abstract], operands: Sequence[Abstract], node: cst.CSTNode
-) -> Abstract:
-    """`use` on corresponding elements; numbers are broadcast."""
-    s.saw_numpy = True
-    columns = [elements(s, v, node) if is_vector(v) else None for v in operands]
-    sizes = {len(c) for c in columns if c is not None}
-    size = max(sizes)
-    if sizes - {1, size}:
-        raise s.fault("ValueError", "operands could not be broadcast together", node)
-    rows = [[v if c is None else c[i if len(c) > 1 else 0] for v, c in zip(operands, columns, strict=True)]
-            for i in range(size)]
-    return Seq(np.ndarray, tuple(s.mark_numpy(use(*row)) for row in rows))
+_PYTHON = {opcode: python for opcode, python, _ in BINARY.values()}
+_COMPARE = {opcode: python for opcode, python in COMPARE.values()}
 
 
 def operate(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """`a <op> b` where at least one is an array."""
+    values = [arrays.known(s, v) for v in (a, b)]
+    if values[0] is not None and values[1] is not None:
+        return arrays.local(s, num.now(s, lambda: _PYTHON[opcode](*values)))
+    a, b = (arrays.array(s, v, node) if isinstance(v, ListRef | Seq) else v for v in (a, b))
     if opcode == "matmul":
-        return dot(s, a, b, node)
-    if opcode != "pow":
-        return zip_elements(s, lambda x, y: num.binary(s, opcode, x, y), [a, b], node)
-    if not is_vector(b) and not isinstance(b, Static):
-        raise s.refuse("flatten/unsupported-expression", "an array to a power that differs from lane to lane", node)
-    fixed = b.value if isinstance(b, Static) and isinstance(b.value, int | float) else None
-    return zip_elements(s, lambda x, y: _power(s, x, y, fixed), [a, b], node)
+        return products.matmul(s, a, b, node)
+    if isinstance(b, Choice) and opcode == "pow":
+        return s.split(b, lambda v: operate(s, opcode, a, v, node))
+    if opcode == "pow":
+        fixed = b.value if isinstance(b, Static) and isinstance(b.value, int | float) else None
+        if fixed is None and not arrays.is_array(b):
+            raise s.refuse("flatten/unsupported-expression", "an array to a power that differs from lane to lane", node,
+                           help="take the power of each element in a loop")
+        return arrays.apply(s, lambda x, y: power(s, x, y, fixed), [a, b], node)
+    return arrays.apply(s, lambda x, y: _element(s, opcode, x, y), [a, b], node)
 
 
-def dot(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
-    """The products of ints; the order in which BLAS adds floats is not known."""
-    kinds = {numeric_kind(v) for side in (a, b) if is_vector(side) for v in elements(s, side, node)}
-    if FLOAT in kinds or not (is_vector(a) and is_vector(b)):
-        raise s.refuse("flatten/unsupported-expression", "a dot product of floats depends on the BLAS library", node,
-                       help="write sum(x * y for x, y in zip(a, b)), or (a * b).sum()")
-    return total(s, zip_elements(s, lambda x, y: num.binary(s, "mul", x, y), [a, b], node), node)
+def _element(s: Specialiser, opcode: str, x: Abstract, y: Abstract) -> Abstract:
+    if numeric_kind(x) is BOOL and numeric_kind(y) is BOOL and opcode in ("add", "mul"):
+        return num.binary(s, "or" if opcode == "add" else "and", x, y)
+    return num.binary(s, opcode, x, y)
 
 
-def _power(s: Specialiser, x: Abstract, y: Abstract, fixed: Any) -> Abstract:
+def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    values = [arrays.known(s, v) for v in (a, b)]
+    if values[0] is not None and values[1] is not None:
+        return arrays.local(s, num.now(s, lambda: _COMPARE[opcode](*values)))
+    a, b = (arrays.array(s, v, node) if isinstance(v, ListRef | Seq) else v for v in (a, b))
+    return arrays.apply(s, lambda x, y: num.compare(s, opcode, x, y), [a, b], node, BOOL)
+
+
+def unary(s: Specialiser, opcode: str, value: Abstract, node: cst.CSTNode) -> Abstract:
+    return arrays.apply(s, lambda x: num.unary(s, opcode, x), [value], node)
+
+
+def power(s: Specialiser, x: Abstract, y: Abstract, fixed: Any) -> Abstract:
     """NumPy takes shortcuts for one exponent for the whole array."""
     if numeric_kind(x) is not FLOAT and numeric_kind(y) is not FLOAT:
         return num.binary(s, "pow", x, y)
@@ -112,36 +74,15 @@ def _power(s: Specialiser, x: Abstract, y: Abstract, fixed: Any) -> Abstract:
     return s.build.op("np_power" if fixed is not None else "np_powers", base, num.as_float(s, y))
 
 
-def total(s: Specialiser, vector: Abstract, node: cst.CSTNode) -> Abstract:
-    """np.sum in NumPy's order of additions."""
-    items = elements(s, vector, node)
-    if not items:
-        return Static(0.0)
-    if all(numeric_kind(v) is not FLOAT for v in items):
-        whole = [num.to_kind(s, lane(v), INT) if numeric_kind(v) is BOOL else v for v in items]
-        return s.mark_numpy(_chain(s, whole))
-    return s.mark_numpy(num.binary(s, "add", Static(0.0), _pairwise(s, items)))
-
-
-def _chain(s: Specialiser, items: Sequence[Abstract]) -> Abstract:
-    result = items[0]
-    for item in items[1:]:
-        result = num.binary(s, "add", result, item)
-    return result
-
-
-def _pairwise(s: Specialiser, items: Sequence[Abstract]) -> Abstract:
-    """The blocked pairwise summation of NumPy's `pairwise_sum` (numpy/core/src/umath/loops_utils)."""
-    if len(items) < 8:
-        return _chain(s, items)
-    if len(items) > _BLOCK:
-        half = len(items) // 2
-        half -= half % 8
-        return num.binary(s, "add", _pairwise(s, items[:half]), _pairwise(s, items[half:]))
-    sums = list(items[:8])
-    whole = len(items) - len(items) % 8
-    for start in range(8, whole, 8):
-        sums = [num.binary(s, "add", a, b) for a, b in zip(sums, items[start:start + 8], strict=True)]
-    while len(sums) > 1:
-        sums = [num.binary(s, "add", sums[i], sums[i + 1]) for i in range(0, len(sums), 2)]
-    return _chain(s, [sums[0], *items[whole:]])
+def in_place(s: Specialiser, opcode: str, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
+    """`old <op>= value`: the array's own memory is written."""
+    if isinstance(old, Choice):
+        return s.split(old, lambda v: in_place(s, opcode, v, value, node))
+    if not isinstance(old, Array):
+        raise s.refuse("flatten/effect", "an augmented assignment changes a captured array in place", node,
+                       help="write x = x + y, or make a copy first")
+    if opcode == "matmul":
+        raise s.refuse("flatten/not-yet", "@= on an array", node, help="write x = x @ y")
+    result = operate(s, opcode, old, value, node)
+    array_items.update(s, old, result, node)
+    return old

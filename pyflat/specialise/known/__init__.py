@@ -19,9 +19,17 @@ import numpy as np
 from pyflat.ir.nodes import Fault
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from pyflat.ir.types import BOOL
-from pyflat.specialise import calls, complex_numbers, containers, library, objects, stdlib, vectors
+from pyflat.specialise import calls, complex_numbers, containers, library, objects, stdlib
 from pyflat.specialise.frames import Specialiser
-from pyflat.specialise.known import arithmetic, complex_functions, iterators, records, sequences, ufuncs
+from pyflat.specialise.known import (
+    arithmetic,
+    complex_functions,
+    iterators,
+    numpy_functions,
+    records,
+    sequences,
+    ufuncs,
+)
 from pyflat.specialise.known.methods import method
 from pyflat.specialise.known.support import (
     Handler,
@@ -93,6 +101,9 @@ def mutates(method: Bound) -> bool:
 
 def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a call of a known callable, None when it is not in the tables."""
+    done = numpy_functions.call(s, fn, arguments, node, is_pure)
+    if done is not None:
+        return done
     try:
         handler = _HANDLERS.get(fn)
     except TypeError:
@@ -107,9 +118,6 @@ def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTN
             return now(s, lambda: fn(*args, **named))
     if isinstance(fn, np.ufunc) and (arguments.named or len(arguments.positional) != fn.nin):
         raise s.refuse("flatten/unsupported-expression", f"options of np.{fn.__name__}", node)
-    if isinstance(fn, np.ufunc) and any(vectors.is_vector(v) for v in arguments.positional):
-        return vectors.zip_elements(
-            s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), {}), node), arguments.positional, node)
     if any(complex_numbers.holds_complex(v) for v in [*arguments.positional, *arguments.named.values()]):
         complex_functions.check(s, fn, node)
     for position, value in enumerate(arguments.positional):
@@ -169,20 +177,19 @@ _HANDLERS: dict[Any, Handler] = {
     int.bit_count: inlined(stdlib.bit_count), int.bit_length: inlined(library.bit_length),
     library._floor: float_operation("floor"),
     # NumPy on scalars
-    np.where: arithmetic.where, np.power: arithmetic.np_power, np.abs: arithmetic.abs_,
+    np.power: arithmetic.np_power, np.abs: arithmetic.abs_,
     np.fabs: float_operation("abs"),
     np.sqrt: float_operation("np_sqrt"), np.floor: float_operation("floor"), np.ceil: float_operation("ceil"),
-    np.trunc: float_operation("trunc"), np.rint: float_operation("rint"), np.round: arithmetic.np_round,
+    np.trunc: float_operation("trunc"), np.rint: float_operation("rint"),
     np.radians: arithmetic.scale(math.pi / 180.0), np.deg2rad: arithmetic.scale(math.pi / 180.0),
     np.degrees: arithmetic.scale(180.0 / math.pi), np.rad2deg: arithmetic.scale(180.0 / math.pi),
     np.copysign: float_operation("copysign", 2),
     np.minimum: arithmetic.extremum(library.minimum),
-    np.maximum: arithmetic.extremum(library.maximum), np.clip: inlined(library.clip), np.sign: arithmetic.np_sign,
+    np.maximum: arithmetic.extremum(library.maximum), np.sign: arithmetic.np_sign,
     np.heaviside: inlined(library.heaviside), np.logical_and: arithmetic.logical("and"),
     np.logical_or: arithmetic.logical("or"), np.logical_xor: arithmetic.logical("xor"),
     np.logical_not: arithmetic.logical_not, np.float64: arithmetic.float_, np.int64: arithmetic.int_,
-    np.bool_: arithmetic.bool_, np.asarray: arithmetic.array, np.array: arithmetic.array,
-    np.sum: arithmetic.np_sum, np.dot: arithmetic.np_dot,
+    np.bool_: arithmetic.bool_,
 }
 _HANDLERS.update(complex_functions.HANDLERS)
 _MATH_1 = ("sqrt", "exp", "expm1", "exp2", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",

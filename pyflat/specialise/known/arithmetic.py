@@ -6,12 +6,11 @@ import math
 from typing import Any
 
 import libcst as cst
-import numpy as np
 
 from pyflat import lanes
 from pyflat.ir.build import const
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.specialise import calls, containers, library, objects, stdlib, vectors
+from pyflat.specialise import calls, containers, library, objects, stdlib
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known.support import (
@@ -147,14 +146,6 @@ def ldexp(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abst
 
 
 # --- NumPy on scalars
-def where(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    test, a, b = only(s, arguments, node, 3, 3)
-    cond = num.truth(s, test)
-    if isinstance(cond, Static):
-        return a if cond.value else b
-    return num.choose(s, cond, a, b)
-
-
 def np_power(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     a, b = only(s, arguments, node, 2, 2)
     if numeric_kind(a) is FLOAT or numeric_kind(b) is FLOAT:
@@ -172,26 +163,6 @@ def logical(opcode: str) -> Handler:
 
 def logical_not(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     return num.negate(s, *only(s, arguments, node, 1, 1))
-
-
-def np_round(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    if len(arguments.positional) != 1 or arguments.named:
-        raise s.refuse("flatten/not-yet", "np.round with decimals", node, help="use round(x, n)")
-    return s.build.op("rint", as_float(s, arguments.positional[0]))
-
-
-def array(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    """np.array and np.asarray of a number or of a flat sequence of numbers."""
-    (value,) = arguments.positional[:1]
-    if arguments.named.keys() - {"dtype", "copy"} or not _is_float64(arguments.named.get("dtype")):
-        raise s.refuse("flatten/not-yet", "these options of np.array", node)
-    if numeric_kind(value) is not None or vectors.is_vector(value):
-        return value
-    return vectors.make(s, containers.items_now(s, value, node), node)
-
-
-def _is_float64(dtype: Abstract | None) -> bool:
-    return dtype is None or isinstance(dtype, Static) and dtype.value in (None, float, np.float64, "float64")
 
 
 def np_sign(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
@@ -216,20 +187,3 @@ def extremum(chosen: Any) -> Handler:
         return calls.call(s, Static(chosen), arguments, node)
 
     return handler
-
-
-def np_sum(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    (value,) = only(s, arguments, node, 1, 1)
-    if numeric_kind(value) is not None:
-        return value
-    return vectors.total(s, value if vectors.is_vector(value) else array(s, arguments, node), node)
-
-
-def np_dot(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    a, b = only(s, arguments, node, 2, 2)
-    if not (vectors.is_vector(a) or vectors.is_vector(b)):
-        return num.binary(s, "mul", a, b)
-    return vectors.operate(s, "matmul", a, b, node)
-
-
-

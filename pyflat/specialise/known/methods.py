@@ -6,13 +6,13 @@ import functools
 from typing import Any
 
 import libcst as cst
-import numpy as np
 
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
-from pyflat.specialise import calls, complex_numbers, containers, library, objects, stdlib, vectors
+from pyflat.specialise import arrays, calls, complex_numbers, containers, library, objects, stdlib
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
+from pyflat.specialise.known import array_methods
 from pyflat.specialise.known.sequences import sort_lanes
 from pyflat.specialise.known.support import (
     only,
@@ -20,7 +20,9 @@ from pyflat.specialise.known.support import (
 from pyflat.specialise.merge import lane
 from pyflat.specialise.values import (
     Abstract,
+    Array,
     Bound,
+    Choice,
     Complex,
     DictRef,
     Lazy,
@@ -47,10 +49,11 @@ def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.C
             return _find(s, containers.items_now(s, receiver, node), name, arguments, node)
         case Text():
             return Text()
-        case Seq() if name in ("index", "count") and receiver.cls is not np.ndarray:
+        case Seq() if name in ("index", "count"):
             return _find(s, list(receiver.items), name, arguments, node)
-        case Seq() if receiver.cls is np.ndarray:
-            return _vector_method(s, receiver, name, arguments, node)
+        case Array() | Choice() | Static() if arrays.is_array(receiver) and not (
+                isinstance(receiver, Static) and arguments.all_static()):
+            return array_methods.method(s, receiver, name, arguments, node)
         case Value() if name == "is_integer" and receiver.kind is FLOAT:
             return calls.call(s, Static(library.is_integer), calls.Arguments([receiver], {}), node)
         case Value() if name == "bit_length" and receiver.kind is not FLOAT:
@@ -67,20 +70,6 @@ def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.C
             return calls.call(s, Static(cls), calls.Arguments([], {**items, **arguments.named}), node)
         case Seq() if name == "_asdict" and hasattr(receiver.cls, "_fields"):
             return containers.new_dict(s, dict(zip(receiver.cls._fields, receiver.items, strict=True)))
-    return None
-
-
-def _vector_method(s: Specialiser, vector: Seq, name: str, arguments: calls.Arguments, node: cst.CSTNode
-                   ) -> Abstract | None:
-    if arguments.positional or arguments.named:
-        return None
-    match name:
-        case "sum":
-            return vectors.total(s, vector, node)
-        case "copy":
-            return vector
-        case "tolist":
-            return containers.new_list(s, vector.items)
     return None
 
 

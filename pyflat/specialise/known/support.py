@@ -3,19 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import libcst as cst
+import numpy as np
 
 from pyflat.specialise import calls, objects
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
-from pyflat.specialise.numbers import as_float
-from pyflat.specialise.values import (
-    Abstract,
-)
+from pyflat.specialise.numbers import as_float, describe
+from pyflat.specialise.values import Abstract, Static
 
 Handler = Callable[[Specialiser, "calls.Arguments", cst.CSTNode], Abstract]
+
+
+@dataclass(slots=True)
+class Given:
+    """The arguments of a NumPy function by name."""
+
+    s: Specialiser
+    title: str
+    named: dict[str, Abstract]
+    node: cst.CSTNode
+
+    def value(self, name: str, default: Abstract | None = None) -> Abstract:
+        found = self.named.get(name, default)
+        if found is None:
+            raise self.s.raised(TypeError, self.node)
+        return found
+
+    def static(self, name: str, default: Any) -> Any:
+        """An argument that decides what is computed: known while flattening."""
+        if name not in self.named:
+            return default
+        found = self.named[name]
+        if not isinstance(found, Static):
+            raise self.s.refuse("flatten/lane-to-object", f"{name}= of {self.title} is {describe(found)}", self.node,
+                                why="it decides what is computed, so it has to be known while flattening")
+        return found.value
+
+
+def bind_names(s: Specialiser, title: str, parameters: str, arguments: calls.Arguments, node: cst.CSTNode) -> Given:
+    """The arguments by name; `parameters` in NumPy's order, those marked ! may only have their default."""
+    names = parameters.split()
+    if len(arguments.positional) > len(names):
+        raise s.raised(TypeError, node)
+    given = dict(zip((n.lstrip("!*") for n in names), arguments.positional, strict=False))
+    for name, value in arguments.named.items():
+        if name in given or name not in [n.lstrip("!*") for n in names]:
+            raise s.raised(TypeError, node)
+        given[name] = value
+    for name in names:
+        value = given.get(name[1:], Static(None)) if name.startswith("!") else Static(None)
+        if not (isinstance(value, Static) and (value.value is None or value.value is np._NoValue)):  # type: ignore[attr-defined]
+            raise s.refuse("flatten/unsupported-expression", f"the option {name[1:]}= of {title}", node,
+                           help="leave it out")
+    return Given(s, title, {k: v for k, v in given.items()
+                            if not (isinstance(v, Static) and v.value is np._NoValue)}, node)  # type: ignore[attr-defined]
 
 
 def only(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode, least: int, most: int) -> list[Abstract]:

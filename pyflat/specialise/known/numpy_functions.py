@@ -1,0 +1,246 @@
+"""NumPy's functions on numbers and small arrays: the table, and how a call of one is taken apart.
+
+A call on known values is made now. A function of numbers (a ufunc, np.where, np.clip) is applied element by element.
+Functions that only move elements (np.concatenate, np.reshape, np.flip) are applied by NumPy itself to grids.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+import numpy as np
+
+from pyflat.specialise import arrays, calls, numpy_library
+from pyflat.specialise import numbers as num
+from pyflat.specialise.frames import Specialiser
+from pyflat.specialise.known import formulas, making, products, reductions, tables
+from pyflat.specialise.known.support import Given, bind_names
+from pyflat.specialise.numbers import describe, is_number_choice, now
+from pyflat.specialise.values import Abstract, Choice, Complex, ListRef, Seq, Static, numeric_kind
+
+NumpyHandler = Callable[[Specialiser, Given, cst.CSTNode], Abstract]
+_REDUCED = "a axis !dtype !out keepdims !initial !where"
+_EXTREME = "a axis !out keepdims !initial !where"
+_BOOLS = "a axis !out keepdims !where"
+
+
+def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode, is_pure: Callable[[Any], bool]
+         ) -> Abstract | None:
+    """The value of a call of a NumPy function; None when it is for the other tables."""
+    if isinstance(fn, np.poly1d):
+        return formulas.poly1d(s, fn, arguments, node)
+    if fn is np.poly1d or fn is np.dtype or fn is np.finfo or fn is np.iinfo:
+        return _now(s, fn, arguments, lambda _: True)
+    if not is_numpy(fn):
+        return None
+    s.saw_numpy = True
+    done = _now(s, fn, arguments, is_pure)
+    if done is not None:
+        return done
+    if fn is not np.where and any(isinstance(v, Complex) for v in [*arguments.positional, *arguments.named.values()]):
+        return None
+    row = _TABLE.get(fn)
+    if row is not None:
+        handler, parameters = row
+        title = f"np.{fn.__name__}"
+        return handler(s, bind_names(s, title, parameters, arguments, node), node)
+    if not any(_has_elements(v) for v in arguments.positional):
+        return None
+    if not (isinstance(fn, np.ufunc) or fn in BY_ELEMENT):
+        raise s.refuse("flatten/unknown-call", f"np.{fn.__name__} of an array of lanes", node,
+                       why="it has no form that is the same in every lane" if fn.__name__ in _SHAPELESS else "",
+                       help="write it out with loops over the elements")
+    if isinstance(fn, np.ufunc) and (arguments.named or len(arguments.positional) != fn.nin):
+        raise s.refuse("flatten/unsupported-expression", f"the options of np.{fn.__name__}", node,
+                       help="use np.where for where=, and assign the result instead of out=")
+    operands = [arrays.array(s, v, node) if _has_elements(v) else v for v in arguments.positional]
+    return arrays.apply(
+        s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), arguments.named), node), operands, node)
+
+
+_SHAPELESS = {"unique", "nonzero", "flatnonzero", "argwhere", "extract", "compress"}
+
+
+def is_numpy(fn: Any) -> bool:
+    if isinstance(fn, np.ufunc):
+        return True
+    try:
+        if fn in _TABLE or fn in BY_ELEMENT:
+            return True
+    except TypeError:
+        return False
+    return not isinstance(fn, type | types.FunctionType) and callable(fn) \
+        and str(getattr(fn, "__module__", "")).split(".")[0] == "numpy" and hasattr(fn, "__name__")
+
+
+def _has_elements(value: Abstract) -> bool:
+    return arrays.is_array(value) or isinstance(value, ListRef) or isinstance(value, Seq) and value.cls in (tuple, list) \
+        or isinstance(value, Static) and isinstance(value.value, list | tuple)
+
+
+def _now(s: Specialiser, fn: Any, arguments: calls.Arguments, is_pure: Callable[[Any], bool]) -> Abstract | None:
+    """The call on known values."""
+    every = [*arguments.positional, *arguments.named.values()]
+    if not all(isinstance(v, Static) or _has_elements(v) for v in every) or not is_pure(fn) or "out" in arguments.named:
+        return None
+    found = [v.value if isinstance(v, Static) else arrays.known(s, v) for v in every]
+    if any(f is None and not isinstance(v, Static) or isinstance(f, types.FunctionType)
+           for f, v in zip(found, every, strict=True)):
+        return None
+    count = len(arguments.positional)
+    if isinstance(fn, np.ufunc) and count > fn.nin:
+        return None
+    named = dict(zip(arguments.named, found[count:], strict=True))
+    result = now(s, lambda: fn(*found[:count], **named))
+    return arrays.local(s, result, found)
+
+
+# --- one number after the other
+def where(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    """np.where: both values have one kind, whichever is taken."""
+    if "x" not in given.named or "y" not in given.named:
+        raise s.refuse("flatten/lane-to-object", "np.where with a condition only", node,
+                       why="the number of indices would differ from lane to lane",
+                       help="np.where(condition, a, b) chooses values")
+    if any(isinstance(given.named[name], Complex) for name in ("x", "y")):
+        return _where_complex(s, given, node)
+    condition, *values = (arrays.array(s, given.named[name], node) for name in ("condition", "x", "y"))
+    kind = arrays.joined_kind(s, [arrays.grid(s, v, node) for v in values], node)
+
+    def one(test: Abstract, a: Abstract, b: Abstract) -> Abstract:
+        cond = num.truth(s, test)
+        a, b = arrays.cast(s, a, kind, node), arrays.cast(s, b, kind, node)
+        if isinstance(cond, Static):
+            return a if cond.value else b
+        return num.choose(s, cond, a, b)
+
+    return arrays.apply(s, one, [condition, *values], node, kind)
+
+
+def _where_complex(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    cond = num.truth(s, given.named["condition"])
+    a, b = given.named["x"], given.named["y"]
+    if isinstance(cond, Static):
+        return a if cond.value else b
+    return num.choose(s, cond, a, b)
+
+
+def by_element(fn: Any, *names: str) -> NumpyHandler:
+    """A function of numbers, written in Python: inlined for each element."""
+
+    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+        operands = [arrays.array(s, given.value(name), node) for name in names]
+        for name, value in zip(names, operands, strict=True):
+            if arrays.kind_of(value) is None and not (isinstance(value, Choice) and is_number_choice(value)):
+                raise s.refuse("flatten/unsupported-expression", f"{name} of {given.title} is {describe(value)}", node)
+        rest = {k: v for k, v in given.named.items() if k not in names}
+        return arrays.apply(
+            s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), rest), node), operands, node)
+
+    return handler
+
+
+# --- shapes
+def about(read: Callable[[tuple[int, ...]], Any]) -> NumpyHandler:
+    """np.shape, np.ndim, np.size."""
+
+    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+        value = given.value("a")
+        shape = arrays.shape_of(value) if arrays.is_array(value) else arrays.as_grid(s, value, node).shape
+        return Static(read(shape))
+
+    return handler
+
+
+def isscalar(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    value = given.value("element")
+    if numeric_kind(value) is not None and s.may_be_numpy(value):
+        raise s.refuse("flatten/unsupported-expression", "np.isscalar of what NumPy has made", node,
+                       why="it is false for arrays without axes, which pyflat does not tell from numbers",
+                       help="use np.ndim(x) == 0")
+    return Static(numeric_kind(value) is not None)
+
+
+_TABLE: dict[Any, tuple[NumpyHandler, str]] = {
+    # making
+    **dict.fromkeys((np.array,), (making.array, "a dtype copy !order !subok !ndmin")),
+    **dict.fromkeys((np.asarray, np.asanyarray, np.ascontiguousarray), (making.array, "a dtype !order copy")),
+    np.asarray_chkfinite: (making.array, "a dtype !order"),
+    np.copy: (making.copy, "a !order !subok"),
+    np.full: (making.full, "shape fill_value dtype !order"),
+    np.zeros_like: (making.like(0), "a dtype !order !subok !shape"),
+    np.ones_like: (making.like(1), "a dtype !order !subok !shape"),
+    np.empty_like: (making.like(0), "a dtype !order !subok !shape"),
+    np.full_like: (making.full_like, "a fill_value dtype !order !subok !shape"),
+    np.linspace: (making.linspace, "start stop num endpoint !retstep !dtype !axis"),
+    np.diag: (making.diag, "v k"),
+    **{fn: (making.joined(fn), parameters) for fn, parameters in (
+        (np.concatenate, "arrays axis !out !dtype !casting"), (np.stack, "arrays axis !out !dtype !casting"),
+        (np.hstack, "arrays !dtype !casting"), (np.vstack, "arrays !dtype !casting"), (np.column_stack, "arrays"),
+        (np.dstack, "arrays"))},
+    np.append: (making.append, "arr values axis"),
+    **{fn: (making.moved(fn), parameters) for fn, parameters in (
+        (np.ravel, "a !order"), (np.reshape, "a shape !order"), (np.transpose, "a axes"), (np.squeeze, "a axis"),
+        (np.atleast_1d, "a"), (np.atleast_2d, "a"), (np.expand_dims, "a axis"), (np.flip, "a axis"), (np.fliplr, "a"),
+        (np.flipud, "a"), (np.swapaxes, "a axis1 axis2"), (np.moveaxis, "a source destination"),
+        (np.roll, "a shift axis"), (np.tile, "a reps"), (np.repeat, "a repeats axis"),
+        (np.broadcast_to, "a shape"), (np.rot90, "a k axes"))},
+    # reductions
+    np.sum: (reductions.reduction(reductions.total, ordered=True), _REDUCED),
+    np.prod: (reductions.reduction(reductions.product), _REDUCED),
+    np.mean: (reductions.reduction(reductions.mean, ordered=True), "a axis !dtype !out keepdims !where"),
+    np.var: (reductions.var(root=False), "a axis !dtype !out ddof keepdims !where !mean !correction"),
+    np.std: (reductions.var(root=True), "a axis !dtype !out ddof keepdims !where !mean !correction"),
+    np.median: (reductions.reduction(reductions.median), "a axis !out !overwrite_input keepdims"),
+    **{fn: (reductions.reduction(reductions.extreme("ge")), _EXTREME) for fn in (np.max, np.amax)},
+    **{fn: (reductions.reduction(reductions.extreme("le")), _EXTREME) for fn in (np.min, np.amin)},
+    np.nanmax: (reductions.reduction(reductions.extreme("ge", skip_nan=True)), _EXTREME),
+    np.nanmin: (reductions.reduction(reductions.extreme("le", skip_nan=True)), _EXTREME),
+    np.nansum: (formulas.nansum, _REDUCED),
+    np.ptp: (reductions.reduction(reductions.spread), "a axis !out keepdims"),
+    np.any: (reductions.reduction(reductions.some("or")), _BOOLS),
+    np.all: (reductions.reduction(reductions.some("and")), _BOOLS),
+    np.argmax: (reductions.reduction(reductions.where_extreme("ge")), "a axis !out keepdims"),
+    np.argmin: (reductions.reduction(reductions.where_extreme("le")), "a axis !out keepdims"),
+    np.count_nonzero: (reductions.reduction(reductions.count_nonzero), "a axis keepdims"),
+    np.cumsum: (reductions.running("add"), "a axis !dtype !out"),
+    np.cumprod: (reductions.running("mul"), "a axis !dtype !out"),
+    np.sort: (formulas.sort, "a axis !kind !order !stable"),
+    np.average: (formulas.average, "a axis weights !returned keepdims"),
+    np.diff: (formulas.diff, "a n axis !prepend !append"),
+    np.trapezoid: (formulas.trapezoid, "y x dx !axis"),
+    np.trace: (formulas.trace, "a !offset !axis1 !axis2 !dtype !out"),
+    # products
+    np.dot: (products.np_dot, "a b !out"), np.vdot: (products.vdot, "a b"), np.inner: (products.inner, "a b"),
+    np.matmul: (products.np_matmul, "a b !out"), np.outer: (products.outer, "a b !out"),
+    np.cross: (products.cross, "a b !axisa !axisb !axisc !axis"), np.linalg.norm: (products.norm, "a ord axis !keepdims"),
+    # tables
+    np.interp: (tables.interp, "x xp fp left right !period"),
+    np.searchsorted: (tables.searchsorted, "a v side !sorter"),
+    np.digitize: (tables.digitize, "x bins right"),
+    # one number after the other
+    np.where: (where, "condition x y"),
+    np.select: (formulas.select, "condlist choicelist default"),
+    np.piecewise: (formulas.piecewise, "x condlist funclist"),
+    np.polyval: (formulas.polyval, "p x"),
+    np.square: (by_element(numpy_library.square, "x"), "x !out"),
+    np.reciprocal: (formulas.reciprocal, "x !out"),
+    np.sinc: (by_element(numpy_library.sinc, "x"), "x"),
+    np.logaddexp: (by_element(numpy_library.logaddexp, "x1", "x2"), "x1 x2 !out"),
+    np.isclose: (by_element(numpy_library.isclose, "a", "b"), "a b rtol atol equal_nan"),
+    np.allclose: (formulas.allclose, "a b rtol atol equal_nan"),
+    np.nan_to_num: (formulas.nan_to_num, "x copy nan posinf neginf"),
+    **dict.fromkeys((np.round, np.around), (formulas.rounded, "a decimals !out")),
+    np.clip: (formulas.clip, "a a_min a_max !out min max"),
+    np.fmax: (formulas.skipping("ge"), "x1 x2 !out"), np.fmin: (formulas.skipping("le"), "x1 x2 !out"),
+    np.float_power: (formulas.float_power, "x1 x2 !out"),
+    np.fix: (formulas.fix, "x !out"),
+    np.shape: (about(lambda shape: shape), "a"), np.ndim: (about(len), "a"),
+    np.size: (about(lambda shape: int(np.prod(shape))), "a !axis"), np.isscalar: (isscalar, "element"),
+}
+
+BY_ELEMENT = {np.sign, np.abs, np.real, np.imag, np.conj, np.isreal, np.iscomplex, np.angle, np.i0}
+"""Functions of numbers that are no ufuncs, or have a handler of their own."""

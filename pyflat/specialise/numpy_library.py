@@ -1,0 +1,50 @@
+"""NumPy's functions of one number that have no operation of their own, as plain Python; inlined like a user's helpers.
+
+Each follows the C or Python source of NumPy step by step, so that it has the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+_LOG_2 = 0.693147180559945309417232121458176568
+
+
+def square(x: Any) -> Any:
+    return x * x
+
+
+def sinc(x: float) -> Any:
+    y = math.pi * x
+    y = y if y != 0.0 else 2.220446049250313e-16
+    return np.sin(y) / y
+
+
+def logaddexp(x: float, y: float) -> float:
+    if x == y:
+        return x + _LOG_2
+    gap = x - y
+    if gap > 0:
+        return x + math.log1p(math.exp(-gap))
+    if gap <= 0:
+        return y + math.log1p(math.exp(gap))
+    return gap
+
+
+def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    x, y = float(a), float(b)
+    close = (abs(x - y) <= atol + rtol * abs(y)) & math.isfinite(y) | (x == y)
+    if equal_nan:
+        close = close | ((x != x) & (y != y))
+    return close
+
+
+def nan_to_num(x: float, nan: float, largest: float, smallest: float) -> float:
+    if x != x:
+        return nan
+    if x == math.inf:
+        return largest
+    return smallest if x == -math.inf else x
