@@ -80,6 +80,9 @@ FOUND: dict[str, Program] = {
     "the sign of a nan that arithmetic made": Program(
         "import math\ndef main(x):\n    return math.copysign(2.0, -x + 0.0)\n", ("f",)),
     "the smallest int as a result": Program("def main(x):\n    return -9223372036854775808\n", ("f",)),
+    "a handler of another kind behind fmod": Program(
+        "import math\ndef main(u):\n    try:\n        u = math.fmod(u, 3.0)\n        return True\n    except ValueError:\n"
+        "        return 7\n", ("f",)),
     "a constant beyond 2**53 where other lanes return floats": Program(
         "def main(x):\n    if x >= 0.1:\n        return x\n    return 9007199254740993\n", ("f",)),
     "a path that returns nothing": Program("def main(x):\n    if x >= 0.1:\n        return x\n", ("f",)),

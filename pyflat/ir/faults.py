@@ -246,14 +246,15 @@ RULES["nonfinite_of_first"] = _nonfinite
 
 @_rule
 def _fmod(b: Builder, op: Op) -> Value | None:
-    """fmod and remainder: y == 0 or x infinite, unless an operand is nan."""
+    """fmod and remainder: y == 0 or x infinite, unless the other operand is nan."""
     x, y = op.args
-    return b.op("or", b.op("eq", y, const(0.0)), b.op("isinf", x))
+    by_zero = b.op("and", b.op("eq", y, const(0.0)), b.op("eq", x, x))
+    return b.op("or", by_zero, b.op("and", b.op("isinf", x), b.op("eq", y, y)))
 
 
 @_rule
 def _nan_sign(b: Builder, op: Op) -> Value | None:
-    """The sign of a nan that arithmetic made is the processor's in Python; LLVM leaves it open (-x + 0.0 is 0.0 - x)."""
+    """A nan that arithmetic made has the processor's sign in Python; LLVM leaves it open: -x + 0.0 is 0.0 - x."""
     sign = op.args[1]
     return b.op("ne", sign, sign) if literal(sign) is None else None
 

@@ -20,7 +20,8 @@ from pyflat.specialise.values import UNBOUND, Abstract, Caught, Choice, Static
 EXACT: dict[str, type[BaseException]] = {
     "zero_divisor": ZeroDivisionError, "floordiv": ZeroDivisionError, "negative": ValueError,
     "not_positive": ValueError, "not_above_minus_one": ValueError, "beyond_one": ValueError,
-    "not_inside_one": ValueError, "below_one": ValueError, "infinite": ValueError, "index": IndexError,
+    "not_inside_one": ValueError, "below_one": ValueError, "infinite": ValueError, "fmod": ValueError,
+    "index": IndexError,
 }
 """Fault rules that read only the operands and hold in exactly the lanes where Python raises this class."""
 

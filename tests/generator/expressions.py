@@ -119,7 +119,7 @@ class Expressions:
             choices.append((3, lambda: f"math.{self.rng.choice(LIBM if self.chance(self.wild) else TAME)}({sub(d)})"))
             choices.append((1, lambda: f"math.{self.rng.choice(('atan2', 'hypot', 'pow') if self.chance(self.wild) else ('atan2', 'hypot'))}({sub(d)}, {sub(d)})"))
             choices.append((1, lambda: f"({sub(d) if self.chance(self.wild) else f'abs({sub(d)})'} ** {self.rng.choice(('0.5', '-1.5', '3.5', sub(0)))})"))
-        return self.weighted(choices + self.calls((FLOAT,), d))
+        return self.weighted(choices + self.more_reals(d) + self.calls((FLOAT,), d))
 
     def near_twins(self, depth: int) -> str:
         """Two expressions that differ in one literal or sign, so that sharing them would be wrong."""
@@ -214,7 +214,7 @@ class Expressions:
             (0.5, lambda: f"sum([{sub(d)}, {sub(d)}])"),
             (0.3, lambda: "len(FTAB)"),
         ]
-        return self.weighted(choices + self.calls((INT,), d))
+        return self.weighted(choices + self.more_integers(d) + self.calls((INT,), d))
 
     def product(self, text: str) -> str:
         if not self.confined and self.times == 1:
@@ -252,7 +252,7 @@ class Expressions:
                 (0.5, lambda: f"{self.rng.choice(('any', 'all'))}(({sub(d)}, {sub(d)}))"),
                 (0.5, lambda: f"({sub(d)} if {sub(d)} else {sub(d)})"),
             ]
-            choices += self.calls((BOOL,), d)
+            choices += self.more_truths(d) + self.calls((BOOL,), d)
         return self.weighted(choices)
 
     def comparison(self) -> str:
@@ -262,6 +262,17 @@ class Expressions:
         """What an `if` tests: mostly a bool, sometimes a number."""
         kind = self.rng.choices((BOOL, FLOAT, INT), (10, 1, 1))[0]
         return self.of(kind, depth)
+
+    # --- hooks of `wide.Wide`
+
+    def more_reals(self, depth: int) -> list[tuple[float, Thunk]]:
+        return []
+
+    def more_integers(self, depth: int) -> list[tuple[float, Thunk]]:
+        return []
+
+    def more_truths(self, depth: int) -> list[tuple[float, Thunk]]:
+        return []
 
     # --- calls
 

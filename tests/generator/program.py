@@ -8,7 +8,8 @@ from random import Random
 
 from tests.generator.expressions import MODULE_TABLES
 from tests.generator.scope import BOOL, FLOAT, FUNCTION, INT, NAMES, Helper, Parameter
-from tests.generator.statements import Lines, Statements
+from tests.generator.statements import Lines
+from tests.generator.wide import PRELUDE, Wide
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,14 @@ class Program:
 
 @dataclass(frozen=True)
 class Manner:
-    """What all functions of a program share: elementary functions or none, and how often operations fault."""
+    """What all functions of a program share: elementary functions or none, how often operations fault, what else than
+    plain numbers they use."""
 
     libm: bool
     wild: float
+    wide: bool = False
+    ints: bool = False
+    numpy: bool = False
 
 
 def generate(seed: int) -> Program:
@@ -37,19 +42,23 @@ def generate(seed: int) -> Program:
 def generate_with(rng: Random) -> Program:
     helpers: list[Helper] = []
     lines: Lines = []
-    manner = Manner(libm=rng.random() < 0.15, wild=rng.choice((0.0, 0.02, 0.1, 0.5)))
+    wide = rng.random() < 0.5
+    manner = Manner(libm=rng.random() < 0.15, wild=rng.choice((0.0, 0.02, 0.1, 0.5)), wide=wide,
+                    ints=wide and rng.random() < 0.3, numpy=wide and rng.random() < 0.1)
     for number in range(rng.choices((0, 1, 2, 3), (3, 4, 3, 2))[0]):
         helper, text = _helper(rng, number, helpers, manner)
         helpers.append(helper)
         lines += ["", "", *text]
-    kinds = tuple(rng.choices((FLOAT, INT, BOOL), (8, 4, 1))[0] for _ in range(rng.randint(1, 4)))
+    weights = (2, 10, 1) if manner.ints else (8, 4, 1)
+    kinds = tuple(rng.choices((FLOAT, INT, BOOL), weights)[0] for _ in range(rng.randint(1, 4)))
     names = rng.sample(NAMES, len(kinds))
     parameters = tuple(Parameter(n, k) for n, k in zip(names, kinds, strict=True))
-    writer = _writer(rng, parameters, _results(rng), helpers, manner)
+    writer = _writer(rng, parameters, _results(rng, manner), helpers, manner)
     writer.budget = rng.choice((60, 120, 400))
     writer.unbound = 0.3 if rng.random() < 0.15 else 0.01
     lines += ["", "", *writer.function("main", parameters, rng.choice((1, 2, 2, 3, 3, 4, 5, 6)))]
-    source = "import math\n\n" + MODULE_TABLES + "\n".join(lines) + "\n"
+    prelude = PRELUDE + "\n\n" if manner.wide else "\n"
+    source = "import math\n" + prelude + MODULE_TABLES + "\n".join(lines) + "\n"
     if rng.random() < 0.5:
         source = ast.unparse(ast.parse(source)) + "\n"
     return Program(source, kinds)
@@ -57,8 +66,10 @@ def generate_with(rng: Random) -> Program:
 
 def _writer(
     rng: Random, parameters: tuple[Parameter, ...], results: tuple[str, ...], helpers: list[Helper], manner: Manner
-) -> Statements:
-    writer = Statements(rng, results)
+) -> Wide:
+    writer = Wide(rng, results)
+    writer.open_names()
+    writer.wide, writer.ints, writer.numpy = manner.wide, manner.ints, manner.numpy
     writer.helpers = list(helpers)
     writer.libm, writer.wild = manner.libm, manner.wild
     for parameter in parameters:
@@ -70,9 +81,9 @@ def _writer(
     return writer
 
 
-def _results(rng: Random) -> tuple[str, ...]:
+def _results(rng: Random, manner: Manner) -> tuple[str, ...]:
     count = rng.choices((1, 2, 3), (8, 2, 1))[0]
-    return tuple(rng.choices((FLOAT, INT, BOOL), (6, 3, 1))[0] for _ in range(count))
+    return tuple(rng.choices((FLOAT, INT, BOOL), (2, 8, 1) if manner.ints else (6, 3, 1))[0] for _ in range(count))
 
 
 def _helper(rng: Random, number: int, helpers: list[Helper], manner: Manner) -> tuple[Helper, Lines]:
@@ -100,7 +111,7 @@ def _plain(rng: Random, name: str, kinds: list[str], helpers: list[Helper], mann
         default = {FLOAT: "0.75", INT: "3", BOOL: "True"}.get(kind, "") if defaults else ""
         keyword_only = bool(parameters and parameters[-1].keyword_only) or (bool(default) and rng.random() < 0.3)
         parameters.append(Parameter(word, kind, default, keyword_only))
-    writer = _writer(rng, tuple(parameters), _results(rng), helpers, manner)
+    writer = _writer(rng, tuple(parameters), _results(rng, manner), helpers, manner)
     writer.confined = True
     writer.budget = start = 60
     text = writer.function(name, tuple(parameters), rng.randint(1, 3))

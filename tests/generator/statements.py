@@ -294,7 +294,7 @@ class Statements(Expressions):
 
     def over_range(self) -> tuple[str, int, Lines, Lines]:
         text, trips = self.rng.choice((("3", 3), ("2", 2), ("1, 4", 3), ("4, 0, -1", 4), ("5, -1, -2", 3), ("0", 0), ("2, 2", 0),
-                                       ("-1, 2", 3), ("len(ITAB)", 4), ("1", 1)))
+                                       ("-1, 2", 3), ("len(ITAB)", 4), ("1", 1), ("6", 6), ("9, 2, -1", 7)))
         return f"for {self.loop_name(INT)} in range({text}):", trips, [], []
 
     def over_lanes(self) -> tuple[str, int, Lines, Lines]:
@@ -362,8 +362,13 @@ class Statements(Expressions):
             (0.8, self.new_list), (0.4, self.nothing), (0.2, self.check), (0.3, self.walrus), (0.7, self.local_function)]
         if self.depth < 3 and self.budget > 10 * self.times:
             writers += [(7, self.branch), (4, self.loop), (1.2, self.attempt), (0.8, self.match)]
+        writers += self.more_statements()
         (writer,) = self.rng.choices([w for _, w in writers], [p for p, _ in writers])
         return writer()
+
+    def more_statements(self) -> list[tuple[float, Writer]]:
+        """A hook of `wide.Wide`."""
+        return []
 
     def body(self, size: int, leave: float) -> tuple[Lines, bool]:
         """A nested block; with probability `leave` it ends by leaving."""
