@@ -1,6 +1,6 @@
 """Applies each mutant of `tests/mutants.py` to a copy of pyflat and sees who notices.
 
-    python -m benchmarks.mutants [--only TEXT] [--programs 400] [--write]
+    python -m benchmarks.mutants [--only TEXT] [--programs 200] [--missing] [--write]
 
 Two hunt each mutant, each on its own: the quick tests of the part that is changed, and random programs against their
 originals. A table says which test failed first, and how many programs it took; `--write` puts it into docs/mutants.md.
@@ -32,6 +32,7 @@ TEST_SECONDS = 240
 FUZZ_SECONDS = 3600
 MEMORY = 6 << 30
 NOBODY = "-"
+ALIVE = f"| {NOBODY} | {NOBODY} |"
 HEAD = """# Mutants
 
 Small wrong changes to pyflat, at least three in each pass, and who notices: the first of the quick tests of that part
@@ -51,7 +52,7 @@ class Verdict:
 
     @property
     def killed(self) -> bool:
-        return NOBODY not in (self.test, self.programs) or self.test != self.programs
+        return (self.test, self.programs) != (NOBODY, NOBODY)
 
     def row(self) -> str:
         programs = NOBODY if self.programs == NOBODY else f"after {self.programs}"
@@ -129,7 +130,7 @@ def write_page(verdicts: dict[str, str]) -> None:
     """The page with the rows of this run, and those of earlier ones for what was not run."""
     rows = known_rows() | verdicts
     lines = [rows[key(m)] for m in MUTANTS if key(m) in rows]
-    dead = sum(not line.endswith(f"| {NOBODY} | {NOBODY} |") for line in lines)
+    dead = sum(not line.endswith(ALIVE) for line in lines)
     table = ["| part | mutant | test | random programs |", "|---|---|---|---|", *lines]
     PAGE.write_text("\n".join([f"{HEAD}{dead} of {len(MUTANTS)} mutants are noticed.", "", *table, ""]))
 
@@ -144,13 +145,13 @@ def known_rows() -> dict[str, str]:
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", type=int, default=400)
+    parser.add_argument("--programs", type=int, default=200)
     parser.add_argument("--only", default="", help="only mutants whose part or text contains this")
     parser.add_argument("--missing", action="store_true", help="only mutants that are not in the table or live there")
     parser.add_argument("--write", action="store_true", help="write docs/mutants.md")
     options = parser.parse_args(argv)
     known = known_rows() if options.missing else {}
-    chosen = [m for m in MUTANTS if options.only in key(m) and known.get(key(m), f"{NOBODY} |").endswith(f"{NOBODY} |")]
+    chosen = [m for m in MUTANTS if options.only in key(m) and known.get(key(m), ALIVE).endswith(ALIVE)]
     killed, rows = 0, {}
     for mutant in chosen:
         verdict = hunt(mutant, options.programs)
