@@ -4,9 +4,9 @@ reference and what the speed table times."""
 from __future__ import annotations
 
 import ctypes
+import ctypes.util
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
 
 import numpy as np
 from llvmlite import binding as llvm
@@ -21,7 +21,7 @@ DTYPES = {"f8": np.float64, "f4": np.float32}
 Kernel = Callable[..., np.ndarray]
 
 
-def _emit_loop(module: ir.Module, name: str, width: str) -> None:
+def _emit_loop(module: ir.Module, name: str, width: str, from_library: bool) -> None:
     """void name.width(i64 n, out, inputs...): for each lane out = name(inputs)."""
     operands = vmath.TABLE[name].operands
     prototype = ir.FunctionType(ir.VoidType(), [_I64] + [_POINTER] * (operands + 1))
@@ -36,36 +36,31 @@ def _emit_loop(module: ir.Module, name: str, width: str) -> None:
     index.add_incoming(_I64(0), entry)
     real = REALS[width]
     inputs = [builder.load(builder.gep(p, [index], source_etype=real), typ=real) for p in function.args[2:]]
-    result = emit_vector(builder, name, *inputs)
+    if from_library:
+        called = ir.Function(module, ir.FunctionType(real, [real] * operands), f"c_{name}_{width}")
+        result = builder.call(called, inputs)
+    else:
+        result = emit_vector(builder, name, *inputs)
     builder.store(result, builder.gep(function.args[1], [index], source_etype=real))
     following = builder.add(index, _I64(1))
     index.add_incoming(following, body)
-    again = builder.cbranch(builder.icmp_signed("<", following, count), body, done)
-    if INTERLEAVE:
-        again.set_metadata("llvm.loop", _interleaved(module))
+    builder.cbranch(builder.icmp_signed("<", following, count), body, done)
     builder.position_at_end(done)
     builder.ret_void()
-
-
-INTERLEAVE = 0
-
-
-def _interleaved(module: ir.Module) -> Any:
-    hint = module.add_metadata([ir.MetaDataString(module, "llvm.loop.interleave.count"), ir.IntType(32)(INTERLEAVE)])
-    return module.add_metadata([hint, module.add_metadata([ir.MetaDataString(module, "pyflat")])])
 
 
 class Library:
     """Compiled functions of one width; `features` as LLVM writes them, this computer's by default."""
 
-    def __init__(self, names: Iterable[str], width: str, cpu: str = "", features: str = ""):
+    def __init__(self, names: Iterable[str], width: str, cpu: str = "", features: str = "",
+                 from_library: bool = False):
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self.width, self.names = width, tuple(names)
         module = ir.Module("vmath")
         module.triple = llvm.get_process_triple()
         for name in self.names:
-            _emit_loop(module, name, width)
+            _emit_loop(module, name, width, from_library)
         self.llvm = str(module)
         parsed = llvm.parse_assembly(self.llvm)
         parsed.verify()
@@ -97,6 +92,24 @@ class Library:
             return result
 
         return call
+
+
+def library_loop(name: str, width: str) -> Kernel:
+    """The same loop around the C library's scalar function (`exp`, `expf`)."""
+    return _library_loops(width).kernel(name)
+
+
+@cache
+def _library_loops(width: str) -> Library:
+    for name in vmath.TABLE:
+        symbol = {"gamma": "tgamma"}.get(name, name) + ("" if width == "f8" else "f")
+        llvm.add_symbol(f"c_{name}_{width}", ctypes.cast(getattr(_c_library(), symbol), ctypes.c_void_p).value)
+    return Library(vmath.TABLE, width, from_library=True)
+
+
+@cache
+def _c_library() -> ctypes.CDLL:
+    return ctypes.CDLL(ctypes.util.find_library("m"))
 
 
 @cache

@@ -371,7 +371,7 @@ def _int_divide(e: Emitter, a: Lane, b: Lane) -> tuple[Lane, Lane]:
 
 def _float_divide(e: Emitter, a: Lane, b: Lane) -> tuple[Lane, Lane]:
     """`_float_div_mod` of CPython (Objects/floatobject.c)."""
-    rest = e.called("fmod", a, b)
+    rest = EMITTERS["fmod"](e, a, b)
     quotient = (a - rest) / b
     is_zero = rest.compare("==", 0.0)
     other_sign = ~is_zero & (b.compare("<", 0.0) ^ rest.compare("<", 0.0))
@@ -524,6 +524,7 @@ def _vector_call(name: str) -> Emit:
 
 for _name in vmath.TABLE:
     EMITTERS["vec_" + _name] = _vector_call(_name)
+EMITTERS["fmod"] = EMITTERS["np_fmod"] = EMITTERS["vec_fmod"]  # exact
 
 
 def _numpy_power(e: Emitter, x: Lane, y: Lane) -> Lane:

@@ -17,7 +17,7 @@ def _complement(m: Machine, a: Number) -> Number:
     limit = 28.0 if m.format is F8 else 11.0
     a = m.select(a > limit, limit, a)
     square, error = exact_product(m, a, a)
-    n, (r, rest) = reduced_exponent(m, -square, -error)
+    k, (r, rest) = reduced_exponent(m, -square, -error)
     high, low = exp_pair(m, r, rest)
     # Both quotients with one division.
     shifted, (under, lost) = a + 3.0, quick_sum(m.select(a > 0.5, 2.0 * a, 1.0), m.select(a > 0.5, 1.0, 2.0 * a))
@@ -30,7 +30,7 @@ def _complement(m: Machine, a: Number) -> Number:
     inverse = shifted * both
     first = top * inverse
     left = m.fma(-first, under, top) + m.fma(-first, lost, top_rest)
-    return scale(m, m.fma(left, inverse, first), n)
+    return scale(m, m.fma(left, inverse, first), k)
 
 
 def erf(m: Machine, x: Number) -> Number:

@@ -17,21 +17,21 @@ def clamped(m: Machine, x: Number, low: float, high: float) -> Number:
 def exp(m: Machine, x: Number) -> Number:
     """e**x; overflows to infinity above log(max), rounds to 0 below the smallest subnormal."""
     x = clamped(m, x, -746.0, 710.0) if m.format is F8 else clamped(m, x, -104.0, 89.0)
-    n, _ = whole(m, x, pick(m, LOG2_E)[0])
+    n, k = whole(m, x, pick(m, LOG2_E)[0])
     first, second = pick(m, LN2)
     r = m.fma(-n, second, m.fma(-n, first, x))
-    return scale(m, 1.0 + m.fma(r * r, polynomial(m, r, pick(m, EXP)), r), n)
+    return scale(m, 1.0 + m.fma(r * r, polynomial(m, r, pick(m, EXP)), r), k)
 
 
 def exp2(m: Machine, x: Number) -> Number:
     """2**x."""
     x = clamped(m, x, -1076.0, 1025.0) if m.format is F8 else clamped(m, x, -151.0, 129.0)
-    n = m.rint(x)
+    n, k = whole(m, x, 1.0)
     t = x - n
     first, second = pick(m, LN2)
     r = t * first
     rest = m.fma(t, first, -r) + t * second
-    return scale(m, 1.0 + (r + m.fma(r * r, polynomial(m, r, pick(m, EXP)), rest)), n)
+    return scale(m, 1.0 + (r + m.fma(r * r, polynomial(m, r, pick(m, EXP)), rest)), k)
 
 
 def exp_pair(m: Machine, r: Number, rest: Number) -> Pair:

@@ -4,35 +4,31 @@ from __future__ import annotations
 
 import math
 
-from pyflat.vmath.coefficients import LN2, LOG2_E, SINH, TANH
+from pyflat.vmath.coefficients import SINH, TANH
 from pyflat.vmath.exponential import exp_pair
 from pyflat.vmath.logarithm import log1p_of_pair
 from pyflat.vmath.machine import F8, Machine, Number, pick
-from pyflat.vmath.steps import Pair, polynomial, power_of_two, quick_sum, scale, whole
-
-
-def _exponential(m: Machine, x: Number) -> tuple[Pair, Number]:
-    """e**x = (high + low) * 2**n for 0 <= x below twice the overflow's limit."""
-    n, _ = whole(m, x, pick(m, LOG2_E)[0])
-    first, second = pick(m, LN2)
-    r, rest = quick_sum(m.fma(-n, first, x), -n * second)
-    return exp_pair(m, r, rest), n
+from pyflat.vmath.steps import Pair, polynomial, power_of_two, quick_sum, reduced_exponent, scale
 
 
 def _halves(m: Machine, size: Number) -> tuple[Pair, Number, Number]:
-    """e**size * 2**-n as a pair, e**-size * 2**-n rounded, and n."""
+    """e**size * 2**-n as a pair, e**-size * 2**-n rounded, and an integer whose low bits are those of n."""
     limit = 712.0 if m.format is F8 else 91.0
-    (high, low), n = _exponential(m, m.select(size > limit, limit, size))
+    k, (r, rest) = reduced_exponent(m, m.select(size > limit, limit, size), 0.0)
+    high, low = exp_pair(m, r, rest)
+    # Beyond 2**60 the second exponential is nothing to the first.
+    n = m.floats(k) - m.format.magic
     inverse = power_of_two(m, m.select(n > 60.0, -60.0, -n))
-    return (high, low), inverse * (inverse / high), n
+    return (high, low), inverse * (inverse / high), k
 
 
 def sinh(m: Machine, x: Number) -> Number:
     """The hyperbolic sine."""
     size = m.abs(x)
-    (high, low), small, n = _halves(m, size)
+    (high, low), small, k = _halves(m, size)
     total, lost = quick_sum(high, -small)
-    large = scale(m, total + (lost + low), n - 1.0)
+    # The difference may be small: only the sum of both is between 1/4 and 4.
+    large = scale(m, m.select(size < 1.0, 1.0, total + (lost + low)), k - 1)
     z = x * x
     near_zero = m.fma(size * z, polynomial(m, z, pick(m, SINH)), size)
     return m.copysign(m.select(size < 1.0, near_zero, large), x)
@@ -40,18 +36,19 @@ def sinh(m: Machine, x: Number) -> Number:
 
 def cosh(m: Machine, x: Number) -> Number:
     """The hyperbolic cosine."""
-    (high, low), small, n = _halves(m, m.abs(x))
+    (high, low), small, k = _halves(m, m.abs(x))
     total, lost = quick_sum(high, small)
-    return scale(m, total + (lost + low), n - 1.0)
+    return scale(m, total + (lost + low), k - 1)
 
 
 def tanh(m: Machine, x: Number) -> Number:
     """The hyperbolic tangent: 1 - 2 / (e**2x + 1)."""
     size = m.abs(x)
     limit = 24.0 if m.format is F8 else 12.0
-    (high, low), n = _exponential(m, 2.0 * m.select(size > limit, limit, size))
-    two_n = power_of_two(m, n)
-    large = 1.0 - 2.0 / (m.fma(two_n, high, 1.0) + two_n * low)
+    k, (r, rest) = reduced_exponent(m, 2.0 * m.select(size > limit, limit, size), 0.0)
+    high, low = exp_pair(m, r, rest)
+    power = m.floats(m.left(k, m.format.digits) + m.format.one_bits)
+    large = 1.0 - 2.0 / (m.fma(power, high, 1.0) + power * low)
     z = x * x
     near_zero = m.fma(size * z, polynomial(m, z, pick(m, TANH)), size)
     return m.copysign(m.select(size < 0.6, near_zero, large), x)

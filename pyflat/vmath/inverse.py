@@ -1,4 +1,4 @@
-"""asin, acos, atan and atan2: polynomials on |x| <= 1/2 and on |t| <= tan(pi/8), elsewhere by an identity."""
+"""asin, acos, atan and atan2: polynomials on |x| <= 1/2, elsewhere by an identity."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def acos(m: Machine, x: Number) -> Number:
 
 def _arctangent(m: Machine, top: Number, under: Number) -> Pair:
     """atan(top / under) for 0 <= top <= under as a pair, with one division."""
-    middle = top > under * _TAN_PI_8
+    # From 1/2 on the difference is exact.
+    middle = top > 0.5 * under
     t = m.select(middle, top - under, top) / m.select(middle, top + under, under)
     z = t * t
     first, second = pick(m, HALF_PI)[:2]
@@ -50,9 +51,6 @@ def _arctangent(m: Machine, top: Number, under: Number) -> Pair:
     offset, offset_rest = m.select(middle, 0.5 * first, 0.0), m.select(middle, 0.5 * second, 0.0)
     high = offset + t
     return high, (offset - high) + t + (tail + offset_rest)
-
-
-_TAN_PI_8 = 0.41421356237309503
 
 
 def atan(m: Machine, x: Number) -> Number:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from pyflat.vmath.coefficients import CBRT, EXP, LN2, LOG2_E, LOG_TAIL, TWO_THIRDS
+from pyflat.vmath.coefficients import CBRT, EXP, LN2, LOG_TAIL, TWO_THIRDS
 from pyflat.vmath.exponential import clamped
 from pyflat.vmath.machine import F8, Machine, Number, pick
 from pyflat.vmath.steps import (
@@ -19,6 +19,7 @@ from pyflat.vmath.steps import (
     polynomial,
     power_of_two,
     quick_sum,
+    reduced_exponent,
     scale,
     whole,
 )
@@ -52,10 +53,8 @@ def log_pair(m: Machine, x: Number) -> Pair:
 
 def exp_of_pair(m: Machine, high: Number, low: Number) -> Number:
     """e**(high + low) for |high| below the overflow's and underflow's limits (see `clamped`)."""
-    n, _ = whole(m, high, pick(m, LOG2_E)[0])
-    first, second = pick(m, LN2)
-    r, rest = quick_sum(m.fma(-n, first, high), m.fma(-n, second, low))
-    return scale(m, 1.0 + (r + m.fma(r * r, polynomial(m, r, pick(m, EXP)), rest)), n)
+    k, (r, rest) = reduced_exponent(m, high, low)
+    return scale(m, 1.0 + (r + m.fma(r * r, polynomial(m, r, pick(m, EXP)), rest)), k)
 
 
 def pow(m: Machine, x: Number, y: Number) -> Number:

@@ -63,20 +63,19 @@ def near_quotient(m: Machine, top: Pair, under: Pair) -> Number:
 
 
 def power_of_two(m: Machine, n: Number) -> Number:
-    """2.0**n for a whole number n (a float) from 1 - bias to bias."""
+    """2.0**n for a whole number n, a float, from 1 - bias to bias."""
     return m.floats(m.left(m.bits(n + (m.format.magic + m.format.bias)), m.format.digits))
 
 
-def scale(m: Machine, x: Number, n: Number) -> Number:
-    """x * 2.0**n rounded once, for 1/4 <= |x| <= 4 (or any x that half of n cannot make subnormal) and a whole
-    number n with |n| < 2 * bias: in two steps, of which the first is exact."""
-    biased = m.format.magic + m.format.bias
-    half = m.fma(n, 0.5, biased)
-    rest = n - (half - biased)
-    return x * m.floats(m.left(m.bits(half), m.format.digits)) * power_of_two(m, rest)
+def scale(m: Machine, x: Number, k: Number) -> Number:
+    """x * 2.0**n rounded once, for 1/4 <= |x| <= 4, |n| < 2 * bias and an integer k whose low bits are n's (see
+    `whole`): half of n into the exponent, which is exact, and a product with the power of the rest."""
+    half = m.right(k, 1)
+    scaled = m.floats(m.bits(x) + m.left(half, m.format.digits))
+    return scaled * m.floats(m.left(k - half, m.format.digits) + m.format.one_bits)
 
 
-def whole(m: Machine, x: Number, factor: float) -> Pair:
+def whole(m: Machine, x: Number, factor: float) -> tuple[Number, Number]:
     """x * factor rounded to a whole number n, as a float, and as an integer whose low bits are n's."""
     shifted = m.fma(x, factor, m.format.magic)
     return shifted - m.format.magic, m.bits(shifted)
@@ -88,11 +87,11 @@ def flip_sign(m: Machine, x: Number, sign: Number) -> Number:
 
 
 def reduced_exponent(m: Machine, high: Number, low: Number) -> tuple[Number, Pair]:
-    """high + low = n ln 2 + r with |r| <= ln 2 / 2: n as a float, and r as a pair."""
-    n, _ = whole(m, high, pick(m, LOG2_E)[0])
+    """high + low = n ln 2 + r with |r| <= ln 2 / 2: an integer whose low bits are n's, and r as a pair."""
+    n, k = whole(m, high, pick(m, LOG2_E)[0])
     first, second = pick(m, LN2)
     r = m.fma(-n, first, high)
-    return n, quick_sum(r, m.fma(-n, second, low))
+    return k, quick_sum(r, m.fma(-n, second, low))
 
 
 def mantissa_exponent(m: Machine, x: Number) -> Pair:

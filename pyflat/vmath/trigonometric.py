@@ -37,15 +37,12 @@ def _reduced(m: Machine, x: Number) -> tuple[Number, Pair]:
 
 def _sin_tail(m: Machine, r: Number, rest: Number, z: Number) -> Number:
     """sin(r + rest) - r."""
-    return m.fma(r * z, polynomial(m, z, pick(m, SIN)), m.fma(rest * z, -0.5, rest))
+    return m.fma(r * z, polynomial(m, z, pick(m, SIN)), rest)
 
 
-def _cos_pair(m: Machine, r: Number, rest: Number, z: Number) -> Pair:
-    """cos(r + rest): 1 - r**2/2 rounded, and everything else."""
-    half = 0.5 * z
-    high = 1.0 - half
-    low = (1.0 - high) - half
-    return high, low + m.fma(z * z, polynomial(m, z, pick(m, COS)), -r * rest)
+def _cos_tail(m: Machine, r: Number, rest: Number, z: Number) -> Number:
+    """cos(r + rest) - 1 + r**2 / 2."""
+    return m.fma(z * z, polynomial(m, z, pick(m, COS)), -r * rest)
 
 
 def _odd(m: Machine, quadrant: Number) -> Number:
@@ -61,8 +58,8 @@ def sin(m: Machine, x: Number) -> Number:
     """The sine of x radians, |x| <= LIMIT."""
     quadrant, (r, rest) = _reduced(m, x)
     z = r * r
-    high, low = _cos_pair(m, r, rest, z)
-    value = m.select(_odd(m, quadrant), high + low, r + _sin_tail(m, r, rest, z))
+    sine, cosine = r + _sin_tail(m, r, rest, z), m.fma(z, -0.5, 1.0) + _cos_tail(m, r, rest, z)
+    value = m.select(_odd(m, quadrant), cosine, sine)
     return flip_sign(m, value, _sign(m, quadrant) ^ m.bits(x))
 
 
@@ -70,8 +67,8 @@ def cos(m: Machine, x: Number) -> Number:
     """The cosine of x radians, |x| <= LIMIT."""
     quadrant, (r, rest) = _reduced(m, x)
     z = r * r
-    high, low = _cos_pair(m, r, rest, z)
-    value = m.select(_odd(m, quadrant), r + _sin_tail(m, r, rest, z), high + low)
+    sine, cosine = r + _sin_tail(m, r, rest, z), m.fma(z, -0.5, 1.0) + _cos_tail(m, r, rest, z)
+    value = m.select(_odd(m, quadrant), sine, cosine)
     return flip_sign(m, value, _sign(m, quadrant + 1))
 
 
@@ -80,7 +77,8 @@ def tan(m: Machine, x: Number) -> Number:
     quadrant, (r, rest) = _reduced(m, x)
     z = r * r
     sine = quick_sum(r, _sin_tail(m, r, rest, z))
-    cosine = quick_sum(*_cos_pair(m, r, rest, z))
+    high, lost = quick_sum(1.0, -0.5 * z)
+    cosine = quick_sum(high, lost + _cos_tail(m, r, rest, z))
     odd = _odd(m, quadrant)
     top = m.select(odd, cosine[0], sine[0]), m.select(odd, cosine[1], sine[1])
     under = m.select(odd, sine[0], cosine[0]), m.select(odd, sine[1], cosine[1])
