@@ -9,9 +9,24 @@
 docs/backend.md is the whole story.
 """
 
+from pyflat.backend.fast_math import FastMath
 from pyflat.backend.flat import FlatFunction, Node
 from pyflat.backend.flatten import flatten_function
+from pyflat.backend.residuals import Residual, fold_residuals
+from pyflat.backend.steps import flatten_fold, flatten_fuse, flatten_optimize
 from pyflat.errors import FlattenError
 from pyflat.ir.kept import Call
 
-__all__ = ["Call", "FlatFunction", "FlattenError", "Node", "flatten_function"]
+__all__ = [
+    "Call",
+    "FastMath",
+    "FlatFunction",
+    "FlattenError",
+    "Node",
+    "Residual",
+    "flatten_fold",
+    "flatten_function",
+    "flatten_fuse",
+    "flatten_optimize",
+    "fold_residuals",
+]

@@ -129,14 +129,22 @@ class FlatFunction:
         return tuple(walk.nodes), walk.results
 
     def counts(self) -> dict[str, int]:
-        """Operations by opcode, most frequent first; what computes nothing (params, constants, parts) is left out."""
-        counter = Counter(node.opcode for node in self.nodes if node.opcode not in FREE)
+        """Operations by opcode, most frequent first; what computes nothing (`is_free`) is left out."""
+        counter = Counter(node.opcode for node in self.nodes if not is_free(node))
         return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
 
     @property
     def size(self) -> int:
         """The number of operations: the sum of `counts()`."""
         return sum(self.counts().values())
+
+    def vectors(self) -> list[tuple[Value, ...]]:
+        """The parameters that are vectors: all numbers of a record of floats, in order."""
+        found: list[tuple[Value, ...]] = []
+        params = iter(self.ir.params)
+        for shape in self.arguments.values():
+            _collect_vectors(shape, params, found)
+        return found
 
     def run(self, *args: Any) -> Any:
         """One lane by the interpreter: Python values in and out, as the original has them."""
@@ -151,10 +159,41 @@ class FlatFunction:
     def with_ir(self, function: Function, step: str) -> FlatFunction:
         """The function after a step of your own over the IR. Raises InternalError where that broke the IR."""
         validate(function)
-        return replace(self, function=function, steps=(*self.steps, step))
+        steps = (*self.steps, step) if step and step not in self.steps else self.steps
+        return replace(self, function=function, steps=steps)
 
     def __str__(self) -> str:
         return format_function(self.ir) if self.ok else str(self.error)
+
+
+def is_free(node: Node) -> bool:
+    """It computes nothing: a param, a constant, a part of a vector, a vector of constants or of all of a record."""
+    if node.opcode in FREE:
+        return True
+    if node.opcode != "pack":
+        return False
+    first = node.inputs[0]
+    if all(n.opcode == "const" for n in node.inputs):
+        return True
+    if first.opcode == "part":
+        return all(n.opcode == "part" and n.inputs == first.inputs and n.attrs["index"] == k
+                   for k, n in enumerate(node.inputs))
+    return all(n.opcode == "param" and n.attrs["path"] and n.attrs["argument"] == first.attrs["argument"]
+               and n.index == first.index + k for k, n in enumerate(node.inputs))
+
+
+def _collect_vectors(shape: Shape, params: Iterator[Value], found: list[tuple[Value, ...]]) -> None:
+    match shape:
+        case Leaf():
+            next(params)
+        case Record():
+            if all(isinstance(item, Leaf) and item.kind is FLOAT for item in shape.items):
+                found.append(tuple(next(params) for _ in shape.items))
+            else:
+                for item in shape.items:
+                    _collect_vectors(item, params, found)
+        case Fixed():
+            pass
 
 
 def _as_kind(value: Any, kind: Any) -> Any:

@@ -35,7 +35,7 @@ LITERALS: dict[Kind, tuple[Any, ...]] = {
 ARITHMETIC = tuple(
     name
     for name, row in PRIMITIVES.items()
-    if name not in ("select", "gather", "fault", "and", "or", "xor", "not", "gamma", "lgamma", "round_digits")
+    if name not in ("select", "gather", "fault", "and", "or", "xor", "not", "gamma", "lgamma", "round_digits", "ufunc")
     and name not in COMPARISONS
 )
 

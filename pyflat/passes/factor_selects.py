@@ -1,0 +1,63 @@
+"""A select of two equal operations becomes one operation on a select.
+
+Before:                                   After:
+    %a = mul %x, %y : f8                      %s = select %p, %y, %z : f8
+    %b = mul %x, %z : f8                      %r = mul %x, %s : f8
+    %r = select %p, %a, %b : f8               yield %r
+    yield %r
+
+Both operations must be used by this select alone, and differ in one operand (in either order where the order is free).
+Exact: in every lane the same operation is made on the same operands. A kept call is one of them when it is neither a
+barrier nor guarded: one tap instead of two.
+"""
+
+from __future__ import annotations
+
+from pyflat.ir.kept import is_barrier, is_guarded
+from pyflat.ir.logic import same
+from pyflat.ir.nodes import Function, Op, Value
+from pyflat.ir.ops import COMMUTATIVE
+from pyflat.ir.rewrite import Sweep
+from pyflat.passes.record import Pass
+
+
+def factor_selects(fn: Function) -> Function:
+    """One sweep over a flat function; `fn` itself when nothing is factored."""
+    sweep = Sweep(fn)
+    for op in fn.flat_block.ops:
+        found = _factored(sweep, op) if op.opcode == "select" else None
+        if found is None:
+            sweep.keep(op)
+        else:
+            sweep.replace(op, found)
+    return sweep.result(fn)
+
+
+def _factored(sweep: Sweep, select: Op) -> Op | None:
+    cond, a, b = select.args
+    if not (isinstance(a, Op) and isinstance(b, Op)) or a.opcode != b.opcode or a.attrs != b.attrs:
+        return None
+    if sweep.uses[a] != 1 or sweep.uses[b] != 1 or is_barrier(a) or is_guarded(a) or a.opcode == "part":
+        return None
+    aligned = _aligned(a, b)
+    if aligned is None:
+        return None
+    place, first, second = aligned
+    chosen = sweep.emit("select", *map(sweep.read, (cond, first[place], second[place])), origin=select.origin)
+    args = [chosen if k == place else sweep.read(arg) for k, arg in enumerate(first)]
+    return sweep.emit_like(a, args, origin=select.origin)
+
+
+def _aligned(a: Op, b: Op) -> tuple[int, tuple[Value, ...], tuple[Value, ...]] | None:
+    """The one operand in which they differ, and the operands in an order that shows it."""
+    orders = [b.args, b.args[::-1]] if a.opcode in COMMUTATIVE else [b.args]
+    for other in orders:
+        if len(other) != len(a.args):
+            continue
+        places = [k for k, (x, y) in enumerate(zip(a.args, other, strict=True)) if not same(x, y)]
+        if len(places) == 1 and a.args[places[0]].kind is other[places[0]].kind:
+            return places[0], a.args, other
+    return None
+
+
+PASS = Pass(factor_selects)

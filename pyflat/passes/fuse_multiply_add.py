@@ -1,0 +1,48 @@
+"""A product that is only added to something is one operation with the sum.
+
+Before:                              After:
+    %a = mul %x, %y : f8                 %b = mad %x, %y, %z : f8
+    %b = add %a, %z : f8                 yield %b
+    yield %b
+
+`mad(x, y, z)` is x*y + z with one or two roundings, as the backend has it; `fma` has one. Needs the part `contract` of
+fast math: a fused product differs from two operations in the last digit.
+"""
+# ruff: noqa: N803 - the words of the patterns
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from pyflat.ir.nodes import Function
+from pyflat.ir.patterns import Rule
+from pyflat.ir.rewrite import Rules, rewrite
+from pyflat.ir.types import FLOAT
+from pyflat.passes.record import Pass
+
+
+def _minus(A: float) -> dict[str, float]:
+    return {"R": -A}
+
+
+def rules(opcode: str) -> tuple[Rule, ...]:
+    return (
+        Rule("product and term", FLOAT, "add(mul(x, y), z)", f"{opcode}(x, y, z)", None, "contract"),
+        Rule("product less literal", FLOAT, "sub(mul(x, y), A)", f"{opcode}(x, y, R)", _minus, "contract"),
+        Rule("less a multiple", FLOAT, "sub(z, mul(x, A))", f"{opcode}(x, R, z)", _minus, "contract"),
+        Rule("less a negated product", FLOAT, "sub(z, mul(neg(x), y))", f"{opcode}(x, y, z)", None, "contract"),
+        Rule("product less negative", FLOAT, "sub(mul(x, y), neg(z))", f"{opcode}(x, y, z)", None, "contract"),
+    )
+
+
+@lru_cache(maxsize=2)
+def _fusing(opcode: str) -> Rules:
+    return Rules(rules(opcode))
+
+
+def fuse_multiply_add(fn: Function, opcode: str = "mad") -> Function:
+    """One sweep over a flat function; `fn` itself when nothing fuses. `opcode` is "mad" or "fma"."""
+    return rewrite(fn, _fusing(opcode))
+
+
+PASS = Pass(fuse_multiply_add)

@@ -1,0 +1,188 @@
+"""Sums are collected: each term once, with its coefficient, and one constant.
+
+Before:                              After:
+    %a = add %x, 1.0 : f8                %a = mul %x, 2.0 : f8
+    %b = add %a, %y : f8                 %b = add %a, %y : f8
+    %c = add %b, %x : f8                 %c = add %b, 3.0 : f8
+    %d = add %c, 2.0 : f8                yield %c
+    yield %d
+
+A tree of `add`, `sub`, `neg` and `mul` by a literal whose inner operations nothing else uses is one linear
+combination; a tree of `mul` is a product of powers and one literal. Either is built again where that takes fewer
+operations. Needs the part `reassoc` of fast math: the sum of the same terms in another order differs in the last
+digits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from pyflat.ir.build import const
+from pyflat.ir.nodes import Const, Function, Op, Value
+from pyflat.ir.rewrite import Sweep, is_literal
+from pyflat.ir.types import FLOAT
+from pyflat.passes.record import Pass
+
+_SUMS = frozenset({"add", "sub", "neg"})
+
+
+def reassociate(fn: Function) -> Function:
+    """One sweep over a flat function; `fn` itself when no sum or product gets shorter."""
+    sweep = Sweep(fn)
+    parents = _only_users(fn)
+    for op in fn.flat_block.ops:
+        found = _rebuilt(sweep, op, parents) if op.kind is FLOAT else None
+        if found is None:
+            sweep.keep(op)
+        else:
+            sweep.replace(op, found)
+    return sweep.result(fn)
+
+
+def _only_users(fn: Function) -> dict[Value, Op]:
+    return {arg: op for op in fn.flat_block.ops for arg in op.args}
+
+
+def _rebuilt(sweep: Sweep, op: Op, parents: dict[Value, Op]) -> Value | None:
+    """The shorter form of the tree with this root; None for inner operations, which their root takes along."""
+    parent = parents.get(op) if sweep.uses[op] == 1 else None
+    if op.opcode in _SUMS:
+        if parent is not None and parent.opcode in _SUMS:
+            return None
+        terms = Sum()
+        terms.collect(sweep, op, 1.0, root=True)
+        return terms.build(sweep, op) if terms.shorter() else None
+    if op.opcode == "mul":
+        if parent is not None and parent.opcode == "mul":
+            return None
+        factors = Product()
+        factors.collect(sweep, op, root=True)
+        return factors.build(sweep, op) if factors.shorter() else None
+    return None
+
+
+@dataclass
+class Sum:
+    """constant + the sum of coefficient*term."""
+
+    constant: float = 0.0
+    terms: dict[Value, float] = field(default_factory=dict)
+    size: int = 0
+    """Operations in the tree."""
+
+    def collect(self, sweep: Sweep, value: Value, scale: float, root: bool = False) -> None:
+        if isinstance(value, Const) and value.value is not None:
+            self.constant += scale * value.value
+            return
+        inner = isinstance(value, Op) and (root or sweep.uses[value] == 1)
+        if inner and isinstance(value, Op) and value.opcode in _SUMS:
+            self.size += 1
+            first, *rest = value.args
+            self.collect(sweep, first, -scale if value.opcode == "neg" else scale)
+            for arg in rest:
+                self.collect(sweep, arg, -scale if value.opcode == "sub" else scale)
+            return
+        if inner and isinstance(value, Op) and value.opcode == "mul":
+            literals = [arg for arg in value.args if is_literal(arg)]
+            others = [arg for arg in value.args if not is_literal(arg)]
+            if len(literals) == len(others) == 1 and isinstance(literals[0], Const):
+                self.size += 1
+                self.collect(sweep, others[0], scale * float(literals[0].value or 0.0))
+                return
+        self.terms[value] = self.terms.get(value, 0.0) + scale
+
+    def live(self) -> list[tuple[Value, float]]:
+        return [(value, scale) for value, scale in self.terms.items() if scale != 0.0]
+
+    def shorter(self) -> bool:
+        finite = math.isfinite(self.constant) and all(map(math.isfinite, self.terms.values()))
+        return finite and self.needed() < self.size
+
+    def needed(self) -> int:
+        live = self.live()
+        scaled = sum(abs(scale) != 1.0 for _, scale in live)
+        joins = max(len(live) + (self.constant != 0.0) - 1, 0)
+        negative = bool(live) and all(scale < 0 for _, scale in live) and self.constant == 0.0
+        return scaled + joins + (negative and all(abs(scale) == 1.0 for _, scale in live))
+
+    def build(self, sweep: Sweep, root: Op) -> Value:
+        """Positive terms first, so that the others are subtracted."""
+        live = sorted(self.live(), key=lambda item: item[1] < 0)
+        if not live:
+            return const(self.constant)
+        pending = self.constant
+        value, scale = live[0]
+        if scale > 0 or abs(scale) != 1.0:
+            total = _scaled(sweep, value, scale, root)
+        elif pending != 0.0:
+            total, pending = sweep.emit("sub", const(pending), sweep.read(value), origin=root.origin), 0.0
+        else:
+            total = sweep.emit("neg", sweep.read(value), origin=root.origin)
+        for value, scale in live[1:]:
+            opcode = "sub" if scale < 0 else "add"
+            total = sweep.emit(opcode, total, _scaled(sweep, value, abs(scale), root), origin=root.origin)
+        if pending != 0.0:
+            total = sweep.emit("add", total, const(pending), origin=root.origin)
+        return total
+
+
+def _scaled(sweep: Sweep, value: Value, scale: float, root: Op) -> Value:
+    read = sweep.read(value)
+    return read if scale == 1.0 else sweep.emit("mul", read, const(scale), origin=root.origin)
+
+
+@dataclass
+class Product:
+    """literal * the product of base**exponent, whole exponents of at least one."""
+
+    literal: float = 1.0
+    powers: dict[Value, int] = field(default_factory=dict)
+    size: int = 0
+
+    def collect(self, sweep: Sweep, value: Value, root: bool = False) -> None:
+        if isinstance(value, Const) and value.value is not None:
+            self.literal *= value.value
+        elif isinstance(value, Op) and value.opcode == "mul" and (root or sweep.uses[value] == 1):
+            self.size += 1
+            for arg in value.args:
+                self.collect(sweep, arg)
+        else:
+            self.powers[value] = self.powers.get(value, 0) + 1
+
+    def shorter(self) -> bool:
+        return math.isfinite(self.literal) and self.literal != 0.0 and self.needed() < self.size
+
+    def needed(self) -> int:
+        powers = sum(_power_cost(exponent) for exponent in self.powers.values())
+        return powers + max(len(self.powers) - 1, 0) + (self.literal != 1.0)
+
+    def build(self, sweep: Sweep, root: Op) -> Value:
+        total: Value | None = None
+        for base, exponent in self.powers.items():
+            power = _power(sweep, sweep.read(base), exponent, root)
+            total = power if total is None else sweep.emit("mul", total, power, origin=root.origin)
+        if total is None:
+            return const(self.literal)
+        return total if self.literal == 1.0 else sweep.emit("mul", total, const(self.literal), origin=root.origin)
+
+
+def _power_cost(exponent: int) -> int:
+    """Products by squaring."""
+    return exponent.bit_length() - 1 + exponent.bit_count() - 1
+
+
+def _power(sweep: Sweep, base: Value, exponent: int, root: Op) -> Value:
+    result: Value | None = None
+    square = base
+    while True:
+        if exponent & 1:
+            result = square if result is None else sweep.emit("mul", result, square, origin=root.origin)
+        exponent >>= 1
+        if not exponent:
+            assert result is not None
+            return result
+        square = sweep.emit("mul", square, square, origin=root.origin)
+
+
+PASS = Pass(reassociate)
