@@ -18,13 +18,14 @@ import math
 from collections.abc import Callable, Sequence
 
 from pyflat.ir.build import const
-from pyflat.ir.error_bounds import SUBNORMAL, ULP, Bound, Case, up
+from pyflat.ir.error_bounds import FAINT, SUBNORMAL, ULP, Bound, Case, up
 from pyflat.ir.nodes import FALSE, TRUE, Const, Op, Value
 from pyflat.ir.ops import COMPARISONS
 from pyflat.ir.types import FLOAT
 
 LARGEST = 1.7976931348623157e308 * (1 - 2.0**-30)
 """An inexact value above it may be infinite in CPython."""
+NORMAL = 2.0**-300
 
 Nearness = Callable[[Case], Value | None]
 
@@ -93,18 +94,20 @@ def _comparison(case: Case) -> Value | None:
         absolute = margin([a, b], threshold)
         if not absolute and term is None:
             return None
+        if term is not None and abs(threshold) >= NORMAL and absolute <= FAINT:
+            absolute = 0.0  # numbers near the threshold are much farther apart
         number = case.args[1] if literal is case.args[0] else case.args[0]
         distance = terms.op("abs", terms.op("sub", number, literal) if threshold else number)
-        return _within(case, distance, absolute, terms.times(term, 1.01))
+        return _within(case, distance, absolute, term)
     distance = terms.op("abs", terms.op("sub", *case.args))
     absolute = (a.absolute + b.absolute) * 1.01
-    k = 0 if a.exact or (case.intervals[0].low >= 0 and not b.exact) else 1
+    k = 0 if a.exact or (case.is_positive(0) and not b.exact) else 1
     if relative:
         if case.largest(k) <= 1.0:
             absolute += up(relative * 1.01)
         else:
             term = terms.plus(terms.times(case.size(k), up(relative)), term)
-    return _within(case, distance, absolute, terms.times(term, 1.01))
+    return _within(case, distance, absolute, term)
 
 
 def _whole(case: Case) -> Value | None:
@@ -176,7 +179,7 @@ def _signed(case: Case) -> Value | None:
     sign = case.bounds[1]
     if sign.pure:
         return None
-    return _within(case, case.size(1), sign.absolute * 1.01, case.terms.times(sign.term, 1.01))
+    return _within(case, case.size(1), sign.absolute, sign.term)
 
 
 def _finite(case: Case) -> Value | None:

@@ -84,11 +84,21 @@ class Demand:
             return
         known = self._needs.get(value, [])
         for each in conjunctions:
-            if not any(other <= each for other in known):
-                known = [other for other in known if not each <= other] + [each]
+            known = _with(known, each)
         if len(known) > MAX_DISJUNCTS:
             known = [frozenset.intersection(*known)]
         self._needs[value] = known
+
+
+def _with(known: list[Conjunction], each: Conjunction) -> list[Conjunction]:
+    """One more conjunction. One that differs from another in the sign of one condition makes one of the two."""
+    for other in known:
+        only, instead = other - each, each - other
+        if len(only) == 1 == len(instead) and next(iter(only))[0] is next(iter(instead))[0]:
+            return _with([rest for rest in known if rest is not other], each & other)
+    if any(other <= each for other in known):
+        return known
+    return [other for other in known if not each <= other] + [each]
 
 
 def _under(needed: Sequence[Conjunction], condition: Condition) -> list[Conjunction]:

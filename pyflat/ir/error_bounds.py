@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pyflat.errors import InternalError
 from pyflat.ir.build import const
 from pyflat.ir.intervals import Interval
-from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.nodes import Const, Op, Scalar, Value
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.uses import Key, Keys
 
@@ -43,6 +43,8 @@ CHEAP = 4096.0
 FAINT = 2.0**-400
 """An absolute error that no ordinary number feels."""
 
+POSITIVE = frozenset({"abs", "sqrt", "exp", "exp2", "cosh", "acos"})
+"""Functions whose results are never negative, whatever their last digits."""
 INF = const(math.inf)
 
 
@@ -89,8 +91,9 @@ class Terms:
         kind = OPERATIONS[opcode].result_kind(tuple(a.kind for a in args))
         if kind is None:
             raise InternalError(f"a bound cannot {opcode} {args}")
-        if all(isinstance(arg, Const) for arg in args):
-            return const(OPERATIONS[opcode].python(*[arg.value for arg in args if isinstance(arg, Const)]))
+        numbers = [arg.value for arg in args if isinstance(arg, Const) and arg.value is not None]
+        if len(numbers) == len(args):
+            return _folded(opcode, numbers)
         op = Op(opcode, args, kind)
         key = self._keys.key(op)
         if key not in self.made:
@@ -117,15 +120,21 @@ class Terms:
         """The sum as a value."""
         return const(constant) if term is None else self.plus(term, constant) or const(0.0)
 
-    def magnitude(self, value: Value, interval: Interval) -> Value:
-        """|value|; where it cannot be negative, itself."""
-        if isinstance(value, Const):
-            return const(abs(float(value.value or 0.0)))
-        return value if interval.low >= 0 else self.op("abs", value)
+    def magnitude(self, value: Value, *, positive: bool = False) -> Value:
+        """|value|; itself, where it is never negative."""
+        return value if positive and not isinstance(value, Const) else self.op("abs", value)
 
     def small(self, ratio: Value, most: float, factor: float) -> Value:
         """ratio * factor where ratio <= most, else infinite; infinite for nan too."""
         return self.op("select", self.op("le", ratio, const(most)), self.op("mul", ratio, const(factor)), INF)
+
+
+def _folded(opcode: str, numbers: Sequence[Scalar]) -> Const:
+    """The operation on literals; nan, which bounds nothing, where Python raises."""
+    try:
+        return const(OPERATIONS[opcode].python(*numbers))
+    except (ArithmeticError, ValueError):
+        return const(math.nan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +169,17 @@ class Case:
 
     def size(self, k: int) -> Value:
         """|operand k| in the twin."""
-        return self.terms.magnitude(self.args[k], self.intervals[k])
+        return self.terms.magnitude(self.args[k], positive=self.is_positive(k))
 
     def own_size(self) -> Value:
-        return self.terms.magnitude(self.value, self.result)
+        return self.terms.magnitude(self.value, positive=self.op.opcode in POSITIVE)
+
+    def is_positive(self, k: int) -> bool:
+        """The twin's operand is never negative: a bound on it cannot turn negative by it either."""
+        arg = self.op.args[k]
+        if self.bounds[k].pure:
+            return self.intervals[k].low >= 0
+        return isinstance(arg, Op) and arg.opcode in POSITIVE
 
     def largest(self, k: int) -> float:
         """|operand k| is no more than this, in CPython and (nearly) in the twin."""
@@ -178,7 +194,8 @@ class Case:
         bound = self.bounds[k]
         if not bound.relative:
             return bound.absolute, bound.term
-        if (most := self.largest(k)) <= CHEAP:
+        most = self.largest(k)
+        if most <= CHEAP:
             return up(bound.relative * most) + bound.absolute, bound.term
         return bound.absolute, self.terms.plus(bound.term, self.terms.times(self.size(k), bound.relative))
 
@@ -228,8 +245,8 @@ def _product(case: Case) -> Bound:
     """|ab - a'b'| <= |b| Ea + (|a| + Ea) Eb, the relative parts apart."""
     a, b = case.bounds
     relative = a.relative + b.relative + a.relative * b.relative + ULP
-    first, one = case.scaled(1, a.absolute * 1.01, case.terms.times(a.term, 1.01))
-    second, two = case.scaled(0, b.absolute * 1.01, case.terms.times(b.term, 1.01))
+    first, one = case.scaled(1, a.absolute, a.term)
+    second, two = case.scaled(0, b.absolute, b.term)
     term = case.terms.plus(one, two)
     if a.term is None and b.term is None:
         return case.bound(relative, first + second + a.absolute * b.absolute + SUBNORMAL, term)
@@ -250,7 +267,7 @@ def _quotient(case: Case) -> Bound:
         else:
             ratio = case.terms.op("truediv", case.terms.total(b.absolute, b.term), case.size(1))
             loose = case.terms.small(ratio, 0.25, 1.5)
-    looseness = 1.01 if loose is None else 1.5
+    looseness = 1.0 if loose is None else 1.5
     relative, absolute, term = relative * looseness + ULP, a.absolute * looseness, case.terms.times(a.term, looseness)
     if least > 0 and not isinstance(term, Value):
         absolute, term = up(absolute / least), None
@@ -269,7 +286,7 @@ def _root(case: Case) -> Bound:
         return case.bound(relative, up(math.sqrt(a.absolute)))
     if a.term is None and case.smallest(0) > 0:
         return case.bound(relative, up(a.absolute / math.sqrt(case.smallest(0))))
-    error = case.terms.total(a.absolute * 1.01, case.terms.times(a.term, 1.01))
+    error = case.terms.total(a.absolute, a.term)
     return case.bound(relative, 0.0, case.terms.op("truediv", error, case.value))
 
 
@@ -286,8 +303,7 @@ def _continuous_choice(case: Case) -> Bound:
     """A minimum, a maximum: where the twin takes the other operand, both are as near as their errors."""
     _, a, b = case.bounds
     term = a.term if a.term is b.term else case.terms.plus(a.term, b.term)
-    return case.bound(max(a.relative, b.relative) * 1.01, max(a.absolute, b.absolute) * 1.01,
-                      case.terms.times(term, 1.01) if term is not None else None)
+    return case.bound(max(a.relative, b.relative), max(a.absolute, b.absolute), term)
 
 
 def _scaled_by_power(case: Case) -> Bound:

@@ -20,7 +20,8 @@ marked by a fault: they are run again exactly. So decisions are CPython's, and d
 - a mark counts where its decision is needed (`ir.demand`), not in the lanes of an arm not taken;
 - where no bound is known, or a decision follows on many others (a search that closes in on its own threshold), the
   functions behind it stay the C library's. So do those behind values that a loop changes and decides by;
-- a product, quotient or sum behind a decision that may overflow in CPython alone is marked too.
+- a product, quotient or sum behind a decision that may overflow in CPython alone is marked too, and an operand that
+  the digits alone take out of a domain (the root of `1 - sin(x)**2`).
 
 The flat and the masked form; the loops of the latter must be canonical.
 """
@@ -32,7 +33,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pyflat.ir.build import const
+from pyflat.ir.build import Builder, const
 from pyflat.ir.decisions import (
     CONTINUED,
     LARGEST,
@@ -44,13 +45,14 @@ from pyflat.ir.decisions import (
     shifted_threshold,
 )
 from pyflat.ir.demand import Conjunction, Demand
-from pyflat.ir.error_bounds import ARITHMETIC, EXACT, Bound, Case, Terms, largest, smallest, unknown
+from pyflat.ir.error_bounds import ARITHMETIC, EXACT, MAX_RELATIVE, Bound, Case, Terms, largest, smallest, unknown
 from pyflat.ir.error_functions import elementary_bound
 from pyflat.ir.fast_math import LIBRARY_ULPS, NUMPY_FUNCTIONS, NUMPY_ULPS, UNDERFLOWS, FastMath
+from pyflat.ir.faults import fault_condition
 from pyflat.ir.intervals import Intervals
 from pyflat.ir.liveness import sliced
 from pyflat.ir.loops import LoopParts, all_ops, join_parts, take_apart
-from pyflat.ir.nodes import FALSE, INEXACT, TRUE, Block, Const, Function, Item, Loop, Op, Region, Value, Yield
+from pyflat.ir.nodes import FALSE, INEXACT, TRUE, Block, Const, Function, Item, Loop, Op, Origin, Region, Value, Yield
 from pyflat.ir.ops import PRIMITIVES
 from pyflat.ir.roles import Roles
 from pyflat.ir.types import BOOL, FLOAT, VOID
@@ -61,6 +63,9 @@ MAX_DEPTH = 4
 """A decision may depend on so many others with inexact operands, one after the other."""
 ROUNDS = 12
 """So often is it tried again with more functions kept, before all are kept."""
+_DOMAINS = frozenset({"negative", "not_positive", "not_above_minus_one", "beyond_one", "below_one", "not_inside_one",
+                      "zero_divisor", "fmod"})
+"""Fault rules that look at an operand alone."""
 UNFELT = 1e290
 """The largest float and this are the largest float."""
 
@@ -101,6 +106,8 @@ class _Written:
 
     block: Block
     alarms: list[_Alarm]
+    sizes: list[_Alarm]
+    """Operations that may overflow, with their magnitudes for `near`."""
     visible: dict[Value, Value] = field(default_factory=dict)
 
 
@@ -122,6 +129,7 @@ class _Draft:
         self.bounds: dict[Value, Bound] = {}
         self.depths: dict[Value, int] = {}
         self.alarms: list[_Alarm] = []
+        self.sizes: list[_Alarm] = []
         self.blocks: list[_Written] = []
         self.new.update((param, param) for param in fn.params)
         self.items = self.write_list(fn.body)
@@ -148,11 +156,11 @@ class _Draft:
         return done
 
     def write_block(self, block: Block) -> Block:
-        self.terms.ops, self.alarms = [], []
+        self.terms.ops, self.alarms, self.sizes = [], [], []
         for op in block.ops:
             self.visit(op)
         end = Yield(list(map(self.read, block.end.values))) if block.end else None
-        written = _Written(Block(self.terms.ops, end), self.alarms, dict(self.new))
+        written = _Written(Block(self.terms.ops, end), self.alarms, self.sizes, dict(self.new))
         self.blocks.append(written)
         return written.block
 
@@ -212,6 +220,7 @@ class _Draft:
             new = self.put(op, with_args(op, args))
             self.bounds[op] = self.carried(op, self.case(op, args, new))
             self.guard(op, new)
+            self.watch_domain(op, new)
 
     def inexact(self, op: Op) -> bool:
         if is_finiteness_test(op):
@@ -297,6 +306,9 @@ class _Draft:
         if not known:
             self.pins |= frozenset[Op]().union(*[bound.origins for bound in bounds])
             return
+        if tested is not None and largest(self.intervals.of(tested)) <= LARGEST:
+            self.new[op] = FALSE
+            return
         near = nearness(case) if tested is None else beyond_range(case, self.read(tested))
         if always(near):
             self.pins |= case.origins
@@ -344,8 +356,7 @@ class _Draft:
         self.bounds[op] = Bound(bound.relative, bound.absolute, bound.term, bound.origins, bound.hazards | {op},
                                 bound.known)
         if op in self.guarded:
-            size = self.terms.magnitude(new, self.intervals.of(op))
-            self.alarms.append(_Alarm(op, self.terms.op("not", self.terms.op("lt", size, const(LARGEST)))))
+            self.sizes.append(_Alarm(op, self.terms.magnitude(new)))
 
     def may_overflow(self, op: Op) -> bool:
         """Inexact operands are guarded themselves: they are no larger than LARGEST."""
@@ -363,6 +374,33 @@ class _Draft:
                 return smallest(b) < 1.0
         return True
 
+    # --- operands that leave the domain in the twin alone
+
+    def watch_domain(self, op: Op, new: Op) -> None:
+        """An alarm where the twin's operand is outside; where CPython's may be, the fault says so (`mark`)."""
+        rule = PRIMITIVES[op.opcode].faults
+        if rule not in _DOMAINS or op.kind is not FLOAT or self.stays_inside(op, rule):
+            return
+        build = Builder()
+        cond = fault_condition(build, op)
+        for made in build.block.ops:
+            self.intervals.note(made)
+        if not isinstance(cond, Op) or self.intervals.decide(cond.opcode, cond.args) is not False:
+            return
+        build = Builder()
+        outside = fault_condition(build, new)
+        assert outside is not None
+        self.terms.ops += build.block.ops
+        self.alarms.append(_Alarm(op, outside))
+
+    def stays_inside(self, op: Op, rule: str) -> bool:
+        """Whether the sign of the operand that matters is CPython's."""
+        if rule not in ("negative", "not_positive", "zero_divisor"):
+            return False
+        operand = op.args[-1]
+        bound, least = self.bound(operand), smallest(self.intervals.of(operand))
+        return bound.pure or (bound.known and bound.term is None and bound.absolute < least * MAX_RELATIVE)
+
     # --- alarms
 
     def finished(self) -> Function:
@@ -371,14 +409,23 @@ class _Draft:
         demand = Demand(self.fn, doubtful)
         for written in self.blocks:
             self.terms.ops, self.terms.made = written.block.ops, {}
-            for alarm in written.alarms:
+            sizes: dict[Value, Value] = {}
+            for alarm in written.sizes:
                 needed = self.needed(demand.of(alarm.op), written.visible)
-                if needed is not FALSE:
-                    cond = alarm.near if needed is TRUE else self.terms.op("and", needed, alarm.near)
-                    fault = Op("fault", (cond,), VOID, attrs=(("fault", INEXACT),), origin=alarm.op.origin)
-                    written.block.ops.append(fault)
+                sizes[needed] = alarm.near if needed not in sizes else self.terms.op("add", sizes[needed], alarm.near)
+            for needed, total in sizes.items():
+                large = self.terms.op("not", self.terms.op("lt", total, const(LARGEST)))
+                self.fault(needed, large, None)
+            for alarm in written.alarms:
+                self.fault(self.needed(demand.of(alarm.op), written.visible), alarm.near, alarm.op.origin)
         results = list(map(self.read, results_of(self.fn)))
         return with_body(self.fn, sliced(self.items, results))
+
+    def fault(self, needed: Value, near: Value, origin: Origin | None) -> None:
+        if needed is FALSE:
+            return
+        cond = near if needed is TRUE else self.terms.op("and", needed, near)
+        self.terms.ops.append(Op("fault", (cond,), VOID, attrs=(("fault", INEXACT),), origin=origin))
 
     def needed(self, conjunctions: Sequence[Conjunction], visible: dict[Value, Value]) -> Value:
         """The disjunction of what is visible of each conjunction, as a value."""
