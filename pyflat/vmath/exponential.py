@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 from pyflat.vmath.coefficients import EXP, LN2, LOG2_E
 from pyflat.vmath.machine import F8, Machine, Number, pick
-from pyflat.vmath.steps import Pair, polynomial, power_of_two, quick_sum, scale, whole
+from pyflat.vmath.steps import Pair, exponent, polynomial, power_of_two, quick_sum, scale, whole
 
 
 def clamped(m: Machine, x: Number, low: float, high: float) -> Number:
@@ -17,7 +15,7 @@ def clamped(m: Machine, x: Number, low: float, high: float) -> Number:
 def exp(m: Machine, x: Number) -> Number:
     """e**x; overflows to infinity above log(max), rounds to 0 below the smallest subnormal."""
     x = clamped(m, x, -746.0, 710.0) if m.format is F8 else clamped(m, x, -104.0, 89.0)
-    n, k = whole(m, x, pick(m, LOG2_E)[0])
+    n, k = exponent(m, x, pick(m, LOG2_E)[0])
     first, second = pick(m, LN2)
     r = m.fma(-n, second, m.fma(-n, first, x))
     return scale(m, 1.0 + m.fma(r * r, polynomial(m, r, pick(m, EXP)), r), k)
@@ -26,7 +24,7 @@ def exp(m: Machine, x: Number) -> Number:
 def exp2(m: Machine, x: Number) -> Number:
     """2**x."""
     x = clamped(m, x, -1076.0, 1025.0) if m.format is F8 else clamped(m, x, -151.0, 129.0)
-    n, k = whole(m, x, 1.0)
+    n, k = exponent(m, x, 1.0)
     t = x - n
     first, second = pick(m, LN2)
     r = t * first
@@ -57,5 +55,3 @@ def expm1(m: Machine, x: Number) -> Number:
 
 _UNCHANGED = {"f8": 2.0**-54, "f4": 2.0**-25}
 """Below, e**x - 1 rounds to x."""
-
-LOG_MAX = {"f8": math.log(1.7976931348623157e308), "f4": 88.72283905206835}

@@ -12,12 +12,12 @@ from pyflat.vmath.steps import Pair, polynomial, power_of_two, quick_sum, reduce
 
 
 def _halves(m: Machine, size: Number) -> tuple[Pair, Number, Number]:
-    """e**size * 2**-n as a pair, e**-size * 2**-n rounded, and an integer whose low bits are those of n."""
+    """e**size * 2**-n as a pair, e**-size * 2**-n rounded, and n for `scale`."""
     limit = 712.0 if m.format is F8 else 91.0
     k, (r, rest) = reduced_exponent(m, m.select(size > limit, limit, size), 0.0)
     high, low = exp_pair(m, r, rest)
     # Beyond 2**60 the second exponential is nothing to the first.
-    n = m.floats(k) - m.format.magic
+    n = m.floats(k) - (m.format.magic + 2.0 * m.format.bias)
     inverse = power_of_two(m, m.select(n > 60.0, -60.0, -n))
     return (high, low), inverse * (inverse / high), k
 
@@ -47,7 +47,7 @@ def tanh(m: Machine, x: Number) -> Number:
     limit = 24.0 if m.format is F8 else 12.0
     k, (r, rest) = reduced_exponent(m, 2.0 * m.select(size > limit, limit, size), 0.0)
     high, low = exp_pair(m, r, rest)
-    power = m.floats(m.left(k, m.format.digits) + m.format.one_bits)
+    power = m.floats(m.left(k - m.format.bias, m.format.digits))
     large = 1.0 - 2.0 / (m.fma(power, high, 1.0) + power * low)
     z = x * x
     near_zero = m.fma(size * z, polynomial(m, z, pick(m, TANH)), size)

@@ -68,17 +68,23 @@ def power_of_two(m: Machine, n: Number) -> Number:
 
 
 def scale(m: Machine, x: Number, k: Number) -> Number:
-    """x * 2.0**n rounded once, for 1/4 <= |x| <= 4, |n| < 2 * bias and an integer k whose low bits are n's (see
-    `whole`): half of n into the exponent, which is exact, and a product with the power of the rest."""
+    """x * 2.0**n rounded once, for 1/4 <= |x| <= 4 and a whole number n from `exponent`, |n| < 2 * bias: the first
+    half of n by an exact product. nan stays."""
     half = m.right(k, 1)
-    scaled = m.floats(m.bits(x) + m.left(half, m.format.digits))
-    return scaled * m.floats(m.left(k - half, m.format.digits) + m.format.one_bits)
+    return x * m.floats(m.left(half, m.format.digits)) * m.floats(m.left(k - half, m.format.digits))
 
 
-def whole(m: Machine, x: Number, factor: float) -> tuple[Number, Number]:
-    """x * factor rounded to a whole number n, as a float, and as an integer whose low bits are n's."""
-    shifted = m.fma(x, factor, m.format.magic)
-    return shifted - m.format.magic, m.bits(shifted)
+def whole(m: Machine, x: Number, factor: float, offset: float = 0.0) -> tuple[Number, Number]:
+    """x * factor rounded to a whole number n, as a float, and an integer whose low bits are those of n + offset."""
+    magic = m.format.magic + offset
+    shifted = m.fma(x, factor, magic)
+    return shifted - magic, m.bits(shifted)
+
+
+def exponent(m: Machine, x: Number, factor: float) -> tuple[Number, Number]:
+    """x * factor rounded to a whole number n, as a float, and an integer for `scale`: twice the bias and n, so that
+    each half of it is a biased exponent."""
+    return whole(m, x, factor, 2.0 * m.format.bias)
 
 
 def flip_sign(m: Machine, x: Number, sign: Number) -> Number:
@@ -87,8 +93,8 @@ def flip_sign(m: Machine, x: Number, sign: Number) -> Number:
 
 
 def reduced_exponent(m: Machine, high: Number, low: Number) -> tuple[Number, Pair]:
-    """high + low = n ln 2 + r with |r| <= ln 2 / 2: an integer whose low bits are n's, and r as a pair."""
-    n, k = whole(m, high, pick(m, LOG2_E)[0])
+    """high + low = n ln 2 + r with |r| <= ln 2 / 2: n for `scale`, and r as a pair."""
+    n, k = exponent(m, high, pick(m, LOG2_E)[0])
     first, second = pick(m, LN2)
     r = m.fma(-n, first, high)
     return k, quick_sum(r, m.fma(-n, second, low))
