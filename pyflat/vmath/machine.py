@@ -124,7 +124,7 @@ class NumpyMachine:
 
     def select(self, condition: Number, a: Number, b: Number) -> Number:
         array = next((x for x in (a, b) if isinstance(x, np.ndarray)), None)
-        chosen: np.ndarray = np.where(condition, a, b)
+        chosen: Any = np.where(condition, a, b)
         return chosen.astype(self._float if array is None else array.dtype)
 
     def equal(self, a: Number, b: Number) -> Number:
