@@ -28,13 +28,15 @@ SLOW_SHARE = 0.01
 
 @dataclass(slots=True)
 class Stats:
-    """What a twin has done so far: calls, their lanes, the lanes that were replayed through the original, and those
-    that failed and were kept (`errors="mask"` and "nan")."""
+    """What a twin has done so far: calls, their lanes, the lanes that were replayed through the original, those that
+    failed and were kept (`errors="mask"` and "nan"), and those that were near a decision with `math="vector"` and run
+    again with the C library's functions."""
 
     calls: int = 0
     lanes: int = 0
     replayed: int = 0
     failed: int = 0
+    rerun: int = 0
 
 
 class Caller:
@@ -89,7 +91,7 @@ class Caller:
                 else:
                     replay.patch(suspect, leaves)
         finally:
-            self._count(lanes.count, replayed, len(faults or ()))
+            self._count(lanes.count, replayed, len(faults or ()), ran.again)
         if replayed > SLOW_SHARE * lanes.count and lanes.count >= LARGE_CALL:
             self._warn(replayed, lanes.count)
         if options.errors not in ("mask", "nan"):
@@ -99,12 +101,13 @@ class Caller:
         value = collect(result, leaves, lanes, faults.flat)
         return (value, faults) if options.errors == "mask" else value
 
-    def _count(self, lanes: int, replayed: int, failed: int) -> None:
+    def _count(self, lanes: int, replayed: int, failed: int, again: int) -> None:
         with self._counting:
             self.stats.calls += 1
             self.stats.lanes += lanes
             self.stats.replayed += replayed
             self.stats.failed += failed
+            self.stats.rerun += again
 
     def _warn(self, replayed: int, lanes: int) -> None:
         if self._warned:

@@ -16,6 +16,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,6 +25,7 @@ import numpy.typing as npt
 
 from pyflat.errors import FlattenError, refuse
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.rerun import Rerun
 
 if TYPE_CHECKING:
     from pyflat.ir.nodes import Function
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 MAX_ENTRIES = 256
 """Specialisations kept for each function; the least recently made is dropped first."""
 
+
+SHORT = 8
+"""The numba target keeps loops that lanes may leave from this many iterations on: it runs them until its gang is done."""
 
 _flattening = threading.RLock()
 
@@ -63,16 +68,19 @@ class Built:
     arguments: Mapping[str, Shape]
     trips_limited: bool = False
     """The last leaf of the engine says which lanes ran into `max_trips`."""
+    rerun: Rerun | None = None
+    """The twin with exact functions, where the engine's are fast."""
 
     def run(self, lanes: Sequence[npt.NDArray[Any] | np.generic], n: int) -> Ran:
-        """Run the engine."""
+        """Run the engine, and the lanes that it suspects through the exact twin."""
         leaves, suspect = self.engine(lanes, n)
+        again = 0 if suspect is None or self.rerun is None else self.rerun.settle(lanes, leaves, suspect)
         if not self.trips_limited:
-            return Ran(leaves, suspect, None)
+            return Ran(leaves, suspect, None, again)
         *leaves, limited = leaves
         if not limited.any():
-            return Ran(leaves, suspect, None)
-        return Ran(leaves, limited if suspect is None else suspect | limited, limited)
+            return Ran(leaves, suspect, None, again)
+        return Ran(leaves, limited if suspect is None else suspect | limited, limited, again)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,8 @@ class Ran:
     leaves: list[npt.NDArray[Any]]
     suspect: npt.NDArray[Any] | None
     limited: npt.NDArray[Any] | None
+    again: int = 0
+    """How many lanes the exact twin has run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +101,32 @@ class Flattened:
 
     spec: Specialised
     flat: Function
+    exact: Function | None = None
+    """The flat form with the C library's functions, where `flat` has others."""
 
 
 def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Flattened:
     """The flat form of `fn` for these arguments, the masked form where a loop was kept. Raises FlattenError."""
-    from pyflat.passes.pipeline import flatten_ir
+    from pyflat.ir.fast_math import NUMPY_MATH, VECTOR_MATH
+    from pyflat.passes.pipeline import flatten_ir, with_fast_math
 
     with _flattening:
         spec = specialised(fn, arguments, options)
-        return Flattened(spec, flatten_ir(spec.function))
+        exact = flatten_ir(spec.function)
+        if options.functions == "libm":
+            return Flattened(spec, exact)
+        flat = with_fast_math(exact, {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}.get(options.target, {}))
+        return Flattened(spec, flat, None if flat is exact else exact)
 
 
 def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Specialised:
     """The structured form of `fn` for these arguments. Raises FlattenError."""
-    from pyflat.specialise import specialise
+    from pyflat.specialise import LONG, specialise
 
     with _flattening:
         return specialise(
-            fn, arguments, loops=options.loops, max_unroll=options.max_unroll, whitelist=options.whitelist
+            fn, arguments, loops=options.loops, max_unroll=options.max_unroll, whitelist=options.whitelist,
+            long=SHORT if options.target == "numba" else LONG,
         )
 
 
@@ -140,12 +158,16 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
         if options.errors != "unchecked":
             raise refuse("flatten/target-unchecked", f"{fn.__name__} on WGSL with errors={options.errors!r}")
         return Built(WgslEngine(done.flat, done.spec.result), done.spec.result, done.spec.guards, arguments, False)
-    flat, limited = done.flat, options.max_trips is not None and done.flat.form == "masked"
-    if limited and options.max_trips is not None:
-        flat = limit_trips(flat, options.max_trips)
-    fused = gather_suspects(flat, limited=limited)
-    engine = _compiler(options.target)(fused, unchecked=options.errors == "unchecked")
-    return Built(engine, done.spec.result, done.spec.guards, arguments, limited)
+    limited = options.max_trips is not None and done.flat.form == "masked"
+
+    def engine_of(flat: Function) -> Engine:
+        if limited and options.max_trips is not None:
+            flat = limit_trips(flat, options.max_trips)
+        fused = gather_suspects(flat, limited=limited)
+        return _compiler(options.target)(fused, unchecked=options.errors == "unchecked")
+
+    rerun = None if done.exact is None else Rerun(partial(engine_of, done.exact))
+    return Built(engine_of(done.flat), done.spec.result, done.spec.guards, arguments, limited, rerun)
 
 
 def _compiler(target: str) -> Callable[..., Engine]:

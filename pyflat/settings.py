@@ -38,7 +38,8 @@ class Options:
     max_trips   a lane that is still in a loop that stayed one after so many trips is a `TripLimitError`
     errors      what a failing lane gives: "raise": the exception of the first one; "mask": (values, faults) with nan, 0
                 or False in failing lanes; "nan": nan there; "unchecked": nothing is detected
-    math        "libm": elementary functions are the C library's, as in CPython
+    math        "libm": elementary functions are the C library's, as in CPython; "vector": faster ones, whose last digits
+                differ, with CPython's decisions; None: the target's default (`DEFAULT_MATH`)
     cache       keep compiled twins in memory; False flattens anew at each call
     whitelist   functions whose calls are kept, by name or as `pyflat.backend.Call`: see `pyflat.backend`
     inject      the decorator also puts `<name>_flat` into the module
@@ -50,7 +51,7 @@ class Options:
     max_unroll: int = 4096
     max_trips: int | None = None
     errors: Literal["raise", "mask", "nan", "unchecked"] = "raise"
-    math: Literal["vector", "libm"] = "libm"
+    math: Literal["vector", "libm"] | None = None
     dtype: Literal["float64", "float32", "input"] = "float64"
     fast_math: bool = False
     parallel: bool = False
@@ -59,9 +60,18 @@ class Options:
     inject: bool = True
 
     @property
+    def functions(self) -> Literal["vector", "libm"]:
+        """Which elementary functions the twin calls."""
+        return self.math or DEFAULT_MATH.get(self.target, "libm")
+
+    @property
     def as_built(self) -> Options:
         """The options that a compiled twin depends on: what happens to failing lanes is decided after it has run."""
         return self if self.errors in ("raise", "unchecked") else replace(self, errors="raise")
+
+
+DEFAULT_MATH: dict[str, Literal["vector", "libm"]] = {"numpy": "libm", "numba": "libm"}
+"""Target -> its elementary functions where nothing is said."""
 
 
 class OptionArguments(TypedDict, total=False):
@@ -73,7 +83,7 @@ class OptionArguments(TypedDict, total=False):
     max_unroll: int
     max_trips: int | None
     errors: Literal["raise", "mask", "nan", "unchecked"]
-    math: Literal["vector", "libm"]
+    math: Literal["vector", "libm"] | None
     dtype: Literal["float64", "float32", "input"]
     fast_math: bool
     parallel: bool
@@ -95,7 +105,6 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 }
 _FLAGS = ("fast_math", "parallel", "cache", "inject")
 _PLANNED: dict[tuple[str, object], str] = {
-    ("math", "vector"): 'use math="libm", the default now: bit for bit the functions that CPython calls',
     ("dtype", "float32"): 'leave it out: float32 arrays are computed in float64; convert the result',
     ("dtype", "input"): 'leave it out: float32 arrays are computed in float64; convert the result',
     ("fast_math", True): "leave it out: the twin then computes exactly what Python computes",
@@ -155,6 +164,8 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _value(name: str, value: Any) -> Any:
+    if value is None and name in ("max_trips", "math"):
+        return None
     if name in _CHOICES:
         return _choice(name, value, f"{name}={value!r}")
     if name in _FLAGS:
@@ -165,8 +176,6 @@ def _value(name: str, value: Any) -> Any:
         return _names(name, value)
     if name == "whitelist":
         return None if value is None else frozenset(whitelist_of(value).values())
-    if value is None and name == "max_trips":
-        return None
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name}={value!r}: expected an int")
     if value < 1:

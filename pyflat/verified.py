@@ -72,7 +72,7 @@ def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], optio
         except Exception:  # noqa: BLE001 - the twin has a value here, and the original an exception
             wrong[lane] = True
             break
-    ulps = VECTOR_ULPS if options.math == "vector" else 0
+    ulps = VECTOR_ULPS if options.functions == "vector" else 0
     for ours, theirs in zip(arrays, wanted, strict=True):
         wrong |= ~close(ours, theirs, ulps) & ~settled
     if wrong.any():

@@ -223,6 +223,20 @@ _row("np_powers", ((_FF, FLOAT),), _quiet(lambda x, y: np.power(np.array([x]), n
 """np.power with an array of exponents, which NumPy computes without looking for 0.5 or 2."""
 _row("np_sqrt", ((_F, FLOAT),), _quiet(np.sqrt), cost=8)
 
+MAX_DOT = 15
+"""Terms of a dot product; the kernels of BLAS take more in blocks."""
+
+
+def _dot(*operands: float) -> float:
+    terms = len(operands) // 2
+    return float(np.dot(np.array(operands[:terms]), np.array(operands[terms:])))
+
+
+_row("np_dot", tuple((_F * (2 * terms), FLOAT) for terms in range(1, MAX_DOT + 1)), _dot, accuracy=Accuracy.NUMPY,
+     cost=20)
+"""np.dot of two vectors, first all elements of one, then those of the other: 0.0 plus a chain of fused multiply-adds
+from 0.0 where `specialise.blas` has found that this machine computes it so; it is built nowhere else."""
+
 _row("ufunc", tuple((kinds, FLOAT) for count in range(1, foreign.MOST_OPERANDS + 1)
                     for kinds in itertools.product((FLOAT, INT), repeat=count)), foreign.call, cost=100)
 """A compiled function of another package (`ir.foreign`); attrs `loop` and `ufunc`."""
@@ -258,7 +272,7 @@ def _fused_multiply_add(x: float, y: float, z: float) -> float:
     try:
         return float(exact)
     except OverflowError:
-        return math.copysign(math.inf, exact)
+        return math.inf if exact > 0 else -math.inf
 
 
 def _sum(terms: Iterable[float]) -> float:

@@ -10,9 +10,10 @@ import os
 from collections.abc import Callable
 
 from pyflat.errors import refuse
+from pyflat.ir.fast_math import FastMath
 from pyflat.ir.nodes import Function
 from pyflat.ir.validate import validate
-from pyflat.passes import convert_ifs, fold_constants, lower_exits, prune_dead, share_subexpressions
+from pyflat.passes import choose_math, convert_ifs, fold_constants, lower_exits, prune_dead, share_subexpressions
 from pyflat.passes.record import Pass
 
 FLATTEN: tuple[Pass, ...] = (
@@ -43,6 +44,18 @@ def flatten_ir(fn: Function, on_pass: Callable[[str, Function], None] | None = N
         if on_pass is not None:
             on_pass(each.name, fn)
     return fn
+
+
+def with_fast_math(fn: Function, math: FastMath, *, decide: bool = True) -> Function:
+    """A flat or masked function with the fast functions of `math` and CPython's decisions; `fn` itself where there
+    are none. `decide` as in `choose_math`."""
+    chosen = choose_math.choose_math(fn, math, decide=decide)
+    if chosen is fn:
+        return fn
+    chosen = prune_dead.prune_dead(fold_constants.fold_constants(chosen))
+    if os.environ.get("PYFLAT_VALIDATE") == "1":
+        validate(chosen)
+    return chosen
 
 
 def _run(each: Pass, fn: Function) -> Function:

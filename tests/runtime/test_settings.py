@@ -18,7 +18,7 @@ def test_the_names_are_the_same_everywhere():
                      "parallel", "cache", "whitelist", "inject")
     made = pyflat.Options()
     assert (made.target, made.static, made.loops, made.max_unroll) == ("numpy", (), "auto", 4096)
-    assert (made.errors, made.math, made.dtype, made.cache, made.inject) == ("raise", "libm", "float64", True, True)
+    assert (made.errors, made.math, made.dtype, made.cache, made.inject) == ("raise", None, "float64", True, True)
 
 
 def places(**given):
@@ -52,7 +52,7 @@ def test_wrong_options(given, error, message):
 
 
 @pytest.mark.parametrize("given", [
-    {"math": "vector"}, {"dtype": "float32"}, {"dtype": "input"},
+    {"dtype": "float32"}, {"dtype": "input"},
     {"fast_math": True}, {"parallel": True},
 ])
 def test_what_is_not_built_yet_is_refused(given):
