@@ -28,6 +28,9 @@ from pyflat.specialise.result import Specialised
 from pyflat.specialise.values import Abstract, Complex, ObjRef, Seq, State, Way
 
 MAX_OPS = 400_000
+LONG = 64
+"""With loops="auto", a constant range longer than this that lanes may leave stays one loop: unrolled, every lane would
+pay for all iterations, and LLVM takes more than linear time for the chain of exits."""
 _DEEP = 20_000
 _recursion = threading.Lock()
 _depth = {"users": 0, "limit": 0}
@@ -40,6 +43,7 @@ def specialise(
     loops: str = "auto",
     max_unroll: int = 4096,
     whitelist: Iterable[str | Call] | Mapping[str, Call] | None = None,
+    long: int = LONG,
 ) -> Specialised:
     """The structured IR of `fn` for arguments of the given shapes.
 
@@ -48,7 +52,7 @@ def specialise(
     """
     function, given = _plain(fn, dict(arguments))
     captured = capture(function)
-    s = Specialiser(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS)
+    s = Specialiser(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long)
     s.kept = KeptCalls(whitelist_of(whitelist))
     params: list[Param] = []
     with _deep_recursion():
@@ -136,6 +140,7 @@ def _argument(s: Specialiser, shape: Shape, name: str, params: list[Param], keyw
                 return Complex(*items)
             if shape.cls is list:
                 return containers.new_list(s, items)
+            s.guards.class_of_instances(shape.cls)
             if issubclass(shape.cls, tuple):
                 return containers.make_tuple(items) if shape.cls is tuple else Seq(shape.cls, items)
             ref = ObjRef(shape.cls)

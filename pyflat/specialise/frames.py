@@ -93,11 +93,12 @@ class Nest:
 
 
 class Specialiser:
-    def __init__(self, *, loops: str, max_unroll: int, max_ops: int):
+    def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int):
         self.build = Builder(max_ops)
         self.guards = Guards()
         self.loops = loops
         self.max_unroll = max_unroll
+        self.long = long
         self.frames: list[Frame] = []
         self.state = State({}, WeakKeyDictionary())
         self.nest: Nest | None = None

@@ -25,9 +25,6 @@ from pyflat.specialise.values import (
     Static,
 )
 
-LONG = 64
-"""With loops="auto", a constant range longer than this that lanes may leave stays one loop: unrolled, every lane would
-pay for all iterations, and LLVM takes more than linear time for the chain of exits."""
 TRY_UNROLL = 256
 """Iterations of a loop with lane exits that are tried before it is rolled."""
 
@@ -64,7 +61,7 @@ def _for_over(s: Specialiser, node: cst.For, source: Abstract) -> None:
         _roll_or_refuse(s, node, _too_long(s, node, length),
                         lambda: rolled.roll_range(s, node, Ranges(Static(known.start), Static(known.stop), known.step)))
         return
-    if length is not None and length > LONG and s.loops == "auto" and scopes.may_leave(node.body):
+    if length is not None and length > s.long and s.loops == "auto" and scopes.may_leave(node.body):
         assert isinstance(source, Static)
         if _rolled_if_possible(s, node, source.value):
             return
