@@ -225,9 +225,9 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
             if type(value) is not shape.cls:
                 raise LaneError(f"the function returned {value!r} here, and a {shape.cls.__name__} in other lanes")
             parts = _parts(value, shape.names)
-            if shape.cls is dict and tuple(value) != shape.names:
-                raise LaneError(f"the function returned a dict with the keys {tuple(value)} here, and with {shape.names} "
-                                "in other lanes")
+            if isinstance(value, dict) and tuple(value) != shape.names:
+                raise LaneError(f"the function returned a dict with the keys {tuple(value)} here, and with "
+                                f"{shape.names} in other lanes")
             if len(parts) != len(shape.items):
                 raise LaneError(f"the function returned {len(parts)} values here and {len(shape.items)} in other lanes")
             for part, item in zip(parts, shape.items, strict=True):
@@ -241,7 +241,8 @@ def _parts(value: Any, names: Sequence[str]) -> list[Any]:
 
 
 def _fit_number(value: Any, kind: Kind) -> Any:
-    number = value.item() if isinstance(value, np.generic) else value
+    zero_dimensional = isinstance(value, np.ndarray) and value.ndim == 0
+    number = value.item() if isinstance(value, np.generic) or zero_dimensional else value
     if kind is BOOL and isinstance(number, bool):
         return number
     if kind is INT and isinstance(number, int | float) and number == number // 1:

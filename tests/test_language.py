@@ -756,7 +756,7 @@ REFUSED: list[tuple[Callable[..., Any], np.ndarray[Any, Any], str]] = [
     (generates, FLOAT, "flatten/generator"),
     (coroutine, FLOAT, "flatten/generator"),
     (with_statement, FLOAT, "flatten/unsupported-statement"),
-    (deletes_captured, FLOAT, "flatten/unsupported-statement"),
+    (deletes_captured, FLOAT, "flatten/effect"),
     (string_result, FLOAT, "flatten/result-kind"),
     (lists_of_differing_length, FLOAT, "flatten/list-mutation"),
     (undefined_name, FLOAT, "flatten/unbound-name"),

@@ -103,6 +103,14 @@ def contents(s: Specialiser, ref: Ref, node: cst.CSTNode | None = None) -> tuple
     return found
 
 
+def rewrite(s: Specialiser, ref: Ref, items: tuple[Any, ...], node: cst.CSTNode | None) -> None:
+    """New contents of a list, dict or object that is there already."""
+    if ref in s.frozen:
+        raise s.refuse("flatten/list-mutation", f"{describe(ref)} that changes hands in a loop that stays a loop is "
+                       "written, and another name may see it", node, help="write to a copy")
+    s.state.heap[ref] = items
+
+
 def static_key(s: Specialiser, key: Abstract, node: cst.CSTNode) -> Any:
     if isinstance(key, Static):
         return key.value
@@ -202,7 +210,7 @@ def _live(s: Specialiser, ref: ListRef, node: cst.CSTNode | None) -> Iterator[Ab
 
 def _used_up(s: Specialiser, ref: IterRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
     while left := contents(s, ref, node):
-        s.state.heap[ref] = left[1:]
+        rewrite(s, ref, left[1:], node)
         yield left[0]
 
 
@@ -443,13 +451,13 @@ def store_item(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, va
         case ListRef() if isinstance(key, Slice):
             changed = list(contents(s, owner, node))
             changed[key.value] = items_now(s, value, node)
-            s.state.heap[owner] = tuple(changed)
+            rewrite(s, owner, tuple(changed), node)
         case ListRef() if not isinstance(key, Slice):
             _store_list(s, owner, key, value, node)
         case DictRef() if isinstance(key, Static):
             entries = dict(contents(s, owner, node))
             entries[key.value] = value
-            s.state.heap[owner] = tuple(entries.items())
+            rewrite(s, owner, tuple(entries.items()), node)
         case Static() if not isinstance(owner.value, bool | int | float | str | tuple | type(None)):
             raise s.refuse("flatten/effect", "the flattened function writes to a captured object", node)
         case Seq() if issubclass(owner.cls, list):
@@ -474,13 +482,13 @@ def delete_item(s: Specialiser, owner: Abstract, key: Abstract | Slice, node: cs
             del items[position]
         except IndexError:
             raise s.raised(IndexError, node) from None
-        s.state.heap[owner] = tuple(items)
+        rewrite(s, owner, tuple(items), node)
     elif isinstance(owner, DictRef):
         entries = dict(contents(s, owner, node))
         if position not in entries:
             raise s.raised(KeyError, node)
         del entries[position]
-        s.state.heap[owner] = tuple(entries.items())
+        rewrite(s, owner, tuple(entries.items()), node)
     else:
         raise s.refuse("flatten/effect", f"an item of {describe(owner)} is deleted", node, help="use a local list")
 
@@ -501,7 +509,7 @@ def _store_list(s: Specialiser, ref: ListRef, key: Abstract, value: Abstract, no
             raise s.fault("TypeError", "list indices must be integers", node)
         position = check_index(s, num.to_kind(s, lane(key), INT), len(items), node)
         items = [num.choose(s, s.build.op("eq", position, const(i)), value, item) for i, item in enumerate(items)]
-    s.state.heap[ref] = tuple(items)
+    rewrite(s, ref, tuple(items), node)
 
 
 # --- membership
@@ -518,6 +526,8 @@ def contains(s: Specialiser, container: Abstract, item: Abstract, node: cst.CSTN
         raise s.refuse("flatten/effect", "`in` uses up a captured iterator", node)
     if isinstance(container, Static) and isinstance(item, Static):
         return now(s, lambda: item.value in container.value)
+    if isinstance(container, Static) and isinstance(container.value, str) and numeric_kind(item) is not None:
+        raise s.raised(TypeError, node)
     if isinstance(container, Static) and isinstance(container.value, range):
         return _in_range(s, container.value, item)
     if isinstance(container, DictRef):

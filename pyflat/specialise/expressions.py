@@ -20,6 +20,7 @@ from pyflat.specialise.values import (
     UNBOUND,
     Abstract,
     Choice,
+    Lost,
     Static,
     Text,
     maybe_unbound,
@@ -87,6 +88,8 @@ def _load_local(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | Non
     value = _locals_of(s, frame).get(name, UNBOUND)
     if value is UNBOUND:
         raise s.raised(UnboundLocalError, node)
+    if isinstance(value, Lost):
+        raise value.error
     if isinstance(value, Choice) and maybe_unbound(value):
         value = _bound_part(s, value, name, node)
         if frame is s.frame:
@@ -322,6 +325,9 @@ def identical(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Ab
     if complex_numbers.is_number(a) and complex_numbers.is_number(b):
         raise s.refuse("flatten/unsupported-expression", "`is` on lane numbers has no meaning", node,
                        help="compare numbers with ==")
+    if a in s.frozen or b in s.frozen:
+        raise s.refuse("flatten/unsupported-expression", "`is` on objects that change hands in a loop",
+                       node)
     return Static(a is b)
 
 

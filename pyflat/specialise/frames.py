@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import libcst as cst
 import numpy as np
@@ -24,7 +24,7 @@ from pyflat.ir.kept import KeptCalls
 from pyflat.ir.nodes import FAULT, Exit, Fault, If, Item, Label, Op, Origin, Param, Region, Value, Yield
 from pyflat.specialise.guards import Guards
 from pyflat.specialise.merge import Joiner
-from pyflat.specialise.values import NONE, Abstract, Choice, Complex, State, Static, Way
+from pyflat.specialise.values import NONE, Abstract, Choice, Complex, Ref, State, Static, Way
 
 
 class ControlLeft(Exception):
@@ -108,6 +108,8 @@ class Specialiser:
         self.kept = KeptCalls()
         self.numpy_values: set[Value] = set()
         self.arguments: set[Value] = set()
+        self.frozen: WeakSet[Ref] = WeakSet()
+        """Lists and objects that a rolled loop copies and that more than one name may mean: not to be written."""
         self.saw_numpy = False
         """A NumPy scalar may be among the values: its operators give inf where Python's raise."""
         self.doubtful: Fault | None = None

@@ -25,6 +25,7 @@ from pyflat.specialise.values import (
     Complex,
     Contents,
     DictRef,
+    Lost,
     Ref,
     Seq,
     State,
@@ -119,6 +120,9 @@ class Joiner:
             return first
         values = [None if v is None else opened(v) for v in values]
         present = [v for v in values if v is not None]
+        lost = next((v for v in present if isinstance(v, Lost)), None)
+        if lost is not None:
+            return lost
         first = present[0]
         kinds = {numeric_kind(v) for v in present}
         if len(kinds) == 1 and (kind := kinds.pop()) is not None:

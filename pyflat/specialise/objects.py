@@ -173,7 +173,7 @@ def _class_attribute(s: Specialiser, owner: Abstract, cls: type, name: str, node
             return call_function(s, found.fget, [owner], node)
         case functools.cached_property() if isinstance(found.func, types.FunctionType) and isinstance(owner, ObjRef):
             value = calls.call(s, Static(found.func), calls.Arguments([owner], {}), node)
-            s.state.heap[owner] = (*containers.contents(s, owner, node), (name, value))
+            containers.rewrite(s, owner, (*containers.contents(s, owner, node), (name, value)), node)
             return value
         case types.FunctionType():
             return Bound(owner, name, found)
@@ -209,7 +209,7 @@ def store_attribute(s: Specialiser, owner: Abstract, name: str, value: Abstract,
         return
     fields = dict(containers.contents(s, owner, node))
     fields[name] = value
-    s.state.heap[owner] = tuple(fields.items())
+    containers.rewrite(s, owner, tuple(fields.items()), node)
 
 
 # --- methods and operators

@@ -156,7 +156,8 @@ def _combine(s: Specialiser, operator: cst.BaseBinaryOp, old: Abstract, value: A
         return objects.call_function(s, in_place, [old, value], node)
     if isinstance(old, ListRef):
         if isinstance(operator, cst.Add):
-            s.state.heap[old] = (*containers.contents(s, old, node), *containers.items_now(s, value, node))
+            added = containers.items_now(s, value, node)
+            containers.rewrite(s, old, (*containers.contents(s, old, node), *added), node)
             return old
         raise s.refuse("flatten/unsupported-statement", "this augmented assignment to a list", node)
     if isinstance(old, Static) and isinstance(old.value, list | dict | set) or type(old).__name__ == "DictRef":
@@ -283,7 +284,7 @@ def _delete(s: Specialiser, node: cst.Del) -> None:
             raise s.refuse("flatten/effect", f"the captured name {name!r} is deleted", node)
         s.state.locals[name] = UNBOUND
     if not target_names(node.target):
-        raise s.refuse("flatten/unsupported-statement", "only local names and items of local lists can be deleted", node)
+        raise s.refuse("flatten/unsupported-statement", "only local names and items of local lists are deleted", node)
 
 
 # --- definitions and imports

@@ -1,7 +1,7 @@
 """Functions of `math` and `bisect` on several numbers, as plain Python that is inlined (see `library`).
 
-What is rare and long, overflow in a sum, a norm of tiny numbers, raises here: the lane is replayed through the original,
-which gives its value.
+What is rare and long, overflow in a sum, a norm of tiny numbers, raises here: the lane is replayed through the
+original, which gives its value.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def fsum(items: Sequence[float]) -> float:
         partials.append(x)
     if not partials:
         return 0.0
-    total, rest, settled = partials[-1], 0.0, False
+    total, rest, below, settled = partials[-1], 0.0, 0.0, False
     for part in partials[-2::-1]:
         if settled:
             if rest != 0.0 and part != 0.0 and below == 0.0:
@@ -50,7 +50,7 @@ def fsum(items: Sequence[float]) -> float:
         else:
             high = total + part
             rest = part - (high - total)
-            total, below, settled = high, 0.0, rest != 0.0
+            total, settled = high, rest != 0.0
     if not math.isfinite(total):
         raise OverflowError("the original decides between inf, nan and an error")
     if rest != 0.0 and below != 0.0 and (rest < 0.0) == (below < 0.0):
@@ -65,8 +65,8 @@ _HALF = 134217729.0
 
 
 def norm(*numbers: float) -> float:
-    """The Euclidean norm as `vector_norm` of CPython 3.10 and 3.11 computes it (Modules/mathmodule.c): scaled by a power
-    of two, squared exactly, summed with compensation, and the root corrected once."""
+    """The Euclidean norm as `vector_norm` of CPython 3.10 and 3.11 computes it (Modules/mathmodule.c): scaled by a
+    power of two, squared exactly, summed with compensation, and the root corrected once."""
     sizes = [abs(float(x)) for x in numbers]
     for x in sizes:
         if x == math.inf:
@@ -75,8 +75,7 @@ def norm(*numbers: float) -> float:
     for x in sizes:
         if x != x:
             return x
-        if x > largest:
-            largest = x
+        largest = max(largest, x)
     if largest == 0.0:
         return 0.0
     power = exponent(largest)

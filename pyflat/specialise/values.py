@@ -168,6 +168,13 @@ class Choice:
     orelse: Abstract
 
 
+@dataclass(eq=False, slots=True)
+class Lost:
+    """What a loop that stays a loop cannot carry from one iteration to the next: reading it is refused with `error`."""
+
+    error: Any
+
+
 class _Unbound:
     def __repr__(self) -> str:
         return "UNBOUND"
@@ -176,8 +183,8 @@ class _Unbound:
 UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef | StoreRef
-Abstract = (Static | Value | Complex | Seq | Array | Ref | Closure | Bound | Partial | Super | Lazy | Ranges | Text | Caught
-            | Choice | _Unbound)
+Abstract = (Static | Value | Complex | Seq | Array | Ref | Closure | Bound | Partial | Super | Lazy | Ranges | Text
+            | Caught | Choice | Lost | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
 

@@ -134,8 +134,9 @@ def _norm(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode
 
 
 def fsum(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    items = containers.items_now(s, *only(s, arguments, node, 1, 1), node)
-    return calls.inline(s, stdlib.fsum, calls.Arguments([containers.make_tuple(items)], {}), node)
+    (source,) = only(s, arguments, node, 1, 1)
+    items = containers.items_now(s, source, node)
+    return calls.call(s, Static(stdlib.fsum), calls.Arguments([containers.make_tuple(items)], {}), node)
 
 
 def ldexp(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:

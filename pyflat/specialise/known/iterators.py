@@ -13,6 +13,7 @@ from typing import Any
 
 import libcst as cst
 
+from pyflat.ir.nodes import Value
 from pyflat.ir.types import INT_MAX
 from pyflat.specialise import calls, containers, folds
 from pyflat.specialise import numbers as num
@@ -160,8 +161,9 @@ def next_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abst
         left = containers.contents(s, source, node)
         if not left:
             return nothing()
-        s.state.heap[source] = left[1:]
-        return left[0]
+        containers.rewrite(s, source, left[1:], node)
+        first: Abstract = left[0]
+        return first
     if not isinstance(source, Lazy) or source.written is None:
         raise s.refuse("flatten/unknown-call", "next() of this iterator cannot be flattened", node,
                        help="write next(iter(...)), or next() of a generator expression")
@@ -278,17 +280,17 @@ def _cycle(s: Specialiser, node: cst.CSTNode, source: Abstract) -> Iterator[Abst
 
 def _takewhile(s: Specialiser, node: cst.CSTNode, test: Abstract, source: Abstract) -> Iterator[Abstract]:
     """Items behind the first one that fails in a lane are gaps there; the test does not see them."""
-    going: Abstract = Static(True)
+    going: Static | Value = Static(True)
     for item in containers.iterate(s, source, node):
-        def held(item: Abstract = item) -> Abstract:
+        def held(item: Abstract = item) -> Static | Value:
             return num.truth(s, calls.call(s, test, calls.Arguments([item], {}), node))
 
-        if not isinstance(going, Static):
-            going = num.truth(s, s.branch(num.truth(s, going), held, lambda: Static(False)))
+        if isinstance(going, Value):
+            going = num.truth(s, s.branch(going, held, lambda: Static(False)))
         else:
             going = held()
-        if not isinstance(going, Static):
-            yield Choice(num.truth(s, going), item, UNBOUND)  # type: ignore[arg-type]
+        if isinstance(going, Value):
+            yield Choice(going, item, UNBOUND)
         elif going.value:
             yield item
         else:

@@ -89,7 +89,7 @@ def _list_method(s: Specialiser, ref: ListRef, name: str, arguments: calls.Argum
             if not -len(items) <= position < len(items):
                 raise s.fault("IndexError", "pop from empty list or index out of range", node)
             taken: Abstract = items.pop(position)
-            s.state.heap[ref] = tuple(items)
+            containers.rewrite(s, ref, tuple(items), node)
             return taken
         case "clear":
             items = []
@@ -104,7 +104,7 @@ def _list_method(s: Specialiser, ref: ListRef, name: str, arguments: calls.Argum
             return _find(s, items, name, arguments, node)
         case _:
             return None
-    s.state.heap[ref] = tuple(items)
+    containers.rewrite(s, ref, tuple(items), node)
     return Static(None)
 
 
@@ -151,7 +151,7 @@ def _dict_method(s: Specialiser, entries: dict[Any, Abstract], ref: DictRef | No
         case "update" if ref is not None:
             for value in values:
                 entries.update(containers.dict_entries(s, value))
-            s.state.heap[ref] = tuple({**entries, **arguments.named}.items())
+            containers.rewrite(s, ref, tuple({**entries, **arguments.named}.items()), node)
             return Static(None)
         case "copy" if ref is not None:
             return containers.new_dict(s, entries)
@@ -161,14 +161,14 @@ def _dict_method(s: Specialiser, entries: dict[Any, Abstract], ref: DictRef | No
                     raise s.raised(KeyError, node)
                 return values[1]
             taken = entries.pop(values[0].value)
-            s.state.heap[ref] = tuple(entries.items())
+            containers.rewrite(s, ref, tuple(entries.items()), node)
             return taken
         case "setdefault" if ref is not None and values and isinstance(values[0], Static):
             kept = entries.setdefault(values[0].value, values[1] if len(values) > 1 else Static(None))
-            s.state.heap[ref] = tuple(entries.items())
+            containers.rewrite(s, ref, tuple(entries.items()), node)
             return kept
         case "clear" if ref is not None:
-            s.state.heap[ref] = ()
+            containers.rewrite(s, ref, (), node)
             return Static(None)
     return None
 

@@ -174,8 +174,8 @@ def len_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstr
     if isinstance(value, DictRef):
         return Static(len(containers.contents(s, value, node)))
     if isinstance(value, Ranges) and value.item is None:
-        return calls.inline(s, library.range_length,
-                            calls.Arguments([value.start, value.stop, Static(value.step)], {}), node)
+        return calls.call(s, Static(library.range_length),
+                          calls.Arguments([value.start, value.stop, Static(value.step)], {}), node)
     found = objects.method_of(value, "__len__")
     if found is not None:
         return objects.call_function(s, found, [value], node)

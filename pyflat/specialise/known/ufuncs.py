@@ -31,8 +31,8 @@ def call(s: Specialiser, ufunc: np.ufunc, arguments: calls.Arguments, node: cst.
     known = tuple(kind for kind in kinds if kind is not None)
     loop = foreign.loop_for(ufunc, known)
     if loop is None:
-        raise s.refuse("flatten/unknown-call", f"{ufunc.__name__} has no loop over these kinds of numbers that gives one "
-                       "float", node, help="pass floats, or compute it outside and pass the result")
+        raise s.refuse("flatten/unknown-call", f"{ufunc.__name__} has no loop over these kinds of numbers that gives "
+                       "one float", node, help="pass floats, or compute it outside and pass the result")
     operands = []
     for value, kind in zip(values, foreign.operand_kinds(loop), strict=True):
         number = lane(value)
