@@ -21,7 +21,7 @@ from pyflat.ir.kept import Call, KeptCalls, whitelist_of
 from pyflat.ir.nodes import Function, Param, Yield
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import Kind
-from pyflat.specialise import calls, containers, results
+from pyflat.specialise import calls, containers, objects, results
 from pyflat.specialise.frames import ControlLeft, Specialiser
 from pyflat.specialise.numbers import static
 from pyflat.specialise.result import Specialised
@@ -141,8 +141,11 @@ def _argument(s: Specialiser, shape: Shape, name: str, params: list[Param], keyw
             if shape.cls is list:
                 return containers.new_list(s, items)
             s.guards.class_of_instances(shape.cls)
+            if shape.cls is tuple:
+                return containers.make_tuple(items)
             if issubclass(shape.cls, tuple):
-                return containers.make_tuple(items) if shape.cls is tuple else Seq(shape.cls, items)
+                objects.require_plain_tuple(s, shape.cls)
+                return Seq(shape.cls, items)
             ref = ObjRef(shape.cls)
             s.state.heap[ref] = tuple(zip(shape.names, items, strict=True))
             return ref

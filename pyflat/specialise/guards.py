@@ -2,16 +2,17 @@
 
 Functions, modules and other objects are compared by identity, numbers and strings by type and value, so that running a
 cell again that sets the same constant is no change. A captured container is compared as a whole: which of its parts a
-twin depends on (an item, the order of keys, the length) need not be known.
+twin depends on (an item, the order of keys, the length) need not be known. So are the special methods of a class whose
+instances were seen: which operator found none, and was therefore done in another way, need not be known either.
 """
 
 from __future__ import annotations
 
-import functools
+import itertools
 import operator
 import types
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,12 @@ from pyflat.errors import refuse
 _MISSING = object()
 _BY_VALUE = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, dict, set, np.ndarray)
+_HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8
+"""Of `__flags__`, as CPython's object.h has them."""
+
+_NO_MEANING = frozenset({"__doc__", "__annotations__", "__annotate__", "__module__", "__dict__", "__weakref__",
+                         "__slotnames__", "__qualname__", "__static_attributes__", "__firstlineno__"})
+"""Entries of a class that no operator looks at."""
 
 
 def same(old: object, new: object) -> bool:
@@ -34,102 +41,203 @@ def same(old: object, new: object) -> bool:
     return isinstance(old, _BY_VALUE) and repr(old) == repr(new)
 
 
+class _Readings:
+    """Values read from many places, looked at together: a fraction of a microsecond while all are identical."""
+
+    def __init__(self, read: Callable[..., Iterable[Any]], columns: int):
+        self._read = read
+        self._places: tuple[list[Any], ...] = tuple([] for _ in range(columns))
+        self._values: list[Any] = []
+        self._titles: list[str] = []
+
+    def add(self, what: str, value: Any, *place: Any) -> None:
+        for column, part in zip(self._places, place, strict=True):
+            column.append(part)
+        self._values.append(value)
+        self._titles.append(what)
+
+    def changed(self) -> str | None:
+        """What is another value now; equal ones take the place of the old ones."""
+        if all(map(operator.is_, self._values, self._read(*self._places))):
+            return None
+        for k, new in enumerate(list(self._read(*self._places))):
+            if not same(self._values[k], new):
+                return self._titles[k]
+            self._values[k] = new
+        return None
+
+
+class _Class:
+    """The special methods of one class. Whatever else changes in it (a counter) is compared once and then known."""
+
+    def __init__(self, cls: type):
+        self.cls = cls
+        self._note()
+
+    def _note(self) -> None:
+        scope = vars(self.cls)
+        self._names, self._values = list(scope), list(scope.values())
+        self._special = _special(scope)
+
+    def changed(self) -> bool:
+        scope = vars(self.cls)
+        if self._names == list(scope) and all(map(operator.is_, self._values, scope.values())):
+            return False
+        before = self._special
+        if before.keys() != _special(scope).keys() or not all(v is scope[k] for k, v in before.items()):
+            return True
+        self._note()
+        return False
+
+
+def _special(scope: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in scope.items() if k[:2] == "__" and k not in _NO_MEANING}
+
+
 class Guards:
     """The parts of the outside world that a twin depends on."""
 
     def __init__(self) -> None:
-        self._entries: dict[Hashable, tuple[str, Callable[[], bool]]] = {}
+        self._seen: set[Hashable] = set()
         self._anchors: list[object] = []
+        self._others: list[tuple[str, Callable[[], bool]]] = []
+        self._items = _Readings(lambda get, names: map(operator.call, get, names, itertools.repeat(_MISSING)), 2)
+        self._attributes = _Readings(lambda owners, names: map(getattr, owners, names, itertools.repeat(_MISSING)), 2)
+        self._parts = _Readings(
+            lambda refs, names: map(getattr, map(operator.call, refs), names, itertools.repeat(_MISSING)), 2)
+        self._types = _Readings(lambda owners: map(type, owners), 1)
+        self._readings = (self._items, self._attributes, self._parts, self._types)
+        self._classes: list[_Class] = []
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._seen)
 
     def stale(self) -> str | None:
         """What has changed since, in words; None while everything still holds."""
-        for what, holds in self._entries.values():
+        for readings in self._readings:
+            if (what := readings.changed()) is not None:
+                return what
+        for known in self._classes:
+            if known.changed():
+                return f"the special methods of {known.cls.__name__}"
+        for what, holds in self._others:
             if not holds():
                 return what
         return None
 
-    def watch(self, key: Hashable, what: str, read: Callable[[], Any], value: Any) -> None:
-        """Remember that `read()` gave `value`; only the first reading of a key counts.
+    def _new(self, key: Hashable) -> bool:
+        """Only the first reading of a key counts."""
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
 
-        What gives a new object at every reading cannot be watched by identity: refused, but for bound methods, whose
-        parts are watched.
-        """
-        if key in self._entries:
-            return
-        if same(value, read()):
-            self._entries[key] = (what, lambda: same(value, read()))
-        elif not callable(value):
-            raise refuse("flatten/effect", f"{what} is another object at every reading",
-                         why="whether it has changed since the twin was made cannot be told",
-                         help="read it before, and pass its value as an argument")
+    def watch(self, key: Hashable, what: str, read: Callable[[], Any], value: Any) -> None:
+        """Remember that `read()` gave `value`."""
+        if _is_stable(what, read(), value) and self._new(key):
+            self._others.append((what, lambda: same(value, read())))
 
     # --- names
     def global_name(self, scope: dict[str, Any], name: str, value: Any) -> None:
-        self.watch(("global", id(scope), name), name, lambda: scope.get(name, _MISSING), value)
+        if self._new(("global", id(scope), name)):
+            self._items.add(name, value, scope.get, name)
 
     def absent(self, scope: dict[str, Any], name: str) -> None:
         """A builtin is meant: the module does not define the name."""
-        self.watch(("global", id(scope), name), name, lambda: scope.get(name, _MISSING), _MISSING)
+        self.global_name(scope, name, _MISSING)
 
     def code(self, fn: Any) -> None:
         """The code and defaults of an inlined function; does not keep the function alive."""
+        if not self._new(("code", id(fn))):
+            return
         ref = weakref.ref(fn)
-
-        def read(name: str) -> Any:
-            alive = ref()
-            return _MISSING if alive is None else getattr(alive, name)
-
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
-            self.watch((name, id(fn)), f"{fn.__qualname__}.{name}", functools.partial(read, name), getattr(fn, name))
+            self._parts.add(f"{fn.__qualname__}.{name}", getattr(fn, name), ref, name)
         if fn.__kwdefaults__:
             self.contents(fn.__kwdefaults__)
 
     # --- attributes
     def attribute(self, owner: Any, name: str, value: Any) -> None:
         """`owner.name` gave `value`."""
-        self._anchors.append(owner)
         named = isinstance(owner, type | types.ModuleType)
         title = f"{owner.__name__ if named else type(owner).__name__}.{name}"
-        self.watch(("attribute", id(owner), name), title, lambda: getattr(owner, name, _MISSING), value)
+        if _is_stable(title, getattr(owner, name, _MISSING), value) and self._new(("attribute", id(owner), name)):
+            self._anchors.append(owner)
+            self._attributes.add(title, value, owner, name)
 
     def member(self, owner: Any, name: str) -> None:
         """What `name` is in the instance and in its class, without calling anything."""
-        self._anchors.append(owner)
+        self.instance(owner)
         try:
             own = owner.__dict__ if isinstance(owner, type) else object.__getattribute__(owner, "__dict__")
         except AttributeError:
             own = {}
         classes = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
-
-        def found() -> Any:
-            for scope in classes:
-                if name in vars(scope):
-                    return vars(scope)[name]
-            return _MISSING
-
         title = f"{classes[0].__name__}.{name}"
-        self.watch(("instance", id(owner), name), title, lambda: own.get(name, _MISSING), own.get(name, _MISSING))
-        self.watch(("class", classes[0], name), title, found, found())
+        if self._new(("instance", id(owner), name)):
+            self._anchors.append(owner)
+            self._items.add(title, own.get(name, _MISSING), own.get, name)
+        if not self._new(("class", classes[0], name)):
+            return
+        for scope in map(vars, classes):
+            self._items.add(title, scope.get(name, _MISSING), scope.get, name)
+            if name in scope:
+                return
+
+    # --- classes
+    def instance(self, value: Any) -> None:
+        """The class of an object from outside; of a class itself what it makes of its instances."""
+        cls = value if isinstance(value, type) else type(value)
+        if not _is_mutable(cls):
+            return
+        if cls is not value and self._new(("type", id(value))):
+            self._anchors.append(value)
+            self._types.add(f"the class of a {cls.__name__}", cls, value)
+        self.class_of_instances(cls)
+
+    def class_of_instances(self, cls: type) -> None:
+        """The bases and the special methods of a class: operators, truth, comparison, how instances are made."""
+        if not _is_mutable(cls) or not self._new(("special", cls)):
+            return
+        self._attributes.add(f"the bases of {cls.__name__}", cls.__mro__, cls, "__mro__")
+        self._classes += [_Class(c) for c in cls.__mro__ if _is_mutable(c) and (c is cls or self._new(("special", c)))]
+        self.class_of_instances(type(cls))
+        for name in ("__init__", "__new__", "__post_init__"):
+            made_by = getattr(cls, name, None)
+            if isinstance(made_by, types.FunctionType):
+                self.code(made_by)
 
     # --- containers
     def contents(self, owner: Any) -> None:
-        """All of a captured list, dict, set or array, and of the containers in it."""
+        """All of a captured list, dict, set or array, and of the containers and objects in it."""
         if isinstance(owner, tuple):
             for item in owner:
                 self.contents(item)
-        if not isinstance(owner, _CONTAINERS) or ("contents", id(owner)) in self._entries:
-            return
-        self._anchors.append(owner)
-        self._entries["contents", id(owner)] = f"a captured {type(owner).__name__}", _unchanged(owner)
-        if isinstance(owner, dict):
-            for item in owner.values():
+        if not isinstance(owner, _CONTAINERS):
+            self.instance(owner)
+        elif self._new(("contents", id(owner))):
+            self._anchors.append(owner)
+            self._others.append((f"a captured {type(owner).__name__}", _unchanged(owner)))
+            items = owner.values() if isinstance(owner, dict) else owner if isinstance(owner, list) else ()
+            for item in items:
                 self.contents(item)
-        elif isinstance(owner, list):
-            for item in owner:
-                self.contents(item)
+
+
+def _is_stable(what: str, again: Any, value: Any) -> bool:
+    """What gives a new object at every reading cannot be watched by identity: refused, but for bound methods, whose
+    parts are watched."""
+    if same(value, again):
+        return True
+    if callable(value):
+        return False
+    raise refuse("flatten/effect", f"{what} is another object at every reading",
+                 why="whether it has changed since the twin was made cannot be told",
+                 help="read it before, and pass its value as an argument")
+
+
+def _is_mutable(cls: type) -> bool:
+    """Made by a class statement: the classes of the interpreter and of C extensions do not change."""
+    return bool(cls.__flags__ & _HEAP_TYPE) and not cls.__flags__ & _IMMUTABLE_TYPE
 
 
 def _unchanged(owner: Any) -> Callable[[], bool]:

@@ -369,7 +369,7 @@ def truth(s: Specialiser, value: Abstract) -> Static | Value:
             if value.kind is BOOL:
                 return value
             return s.build.op("ne", value, const(0 if value.kind is INT else 0.0))
-        case Static() if _has_own_truth(value.value):
+        case Static() if _has_own_truth(type(value.value)):
             raise s.refuse("flatten/unsupported-expression", f"the truth of {describe(value)} is computed by its class")
         case Static():
             known = now(s, lambda: bool(value.value))
@@ -381,7 +381,7 @@ def truth(s: Specialiser, value: Abstract) -> Static | Value:
             if value.places.size == 1:
                 return truth(s, s.state.heap[value.store][value.places.flat[0]])
             raise s.raised(ValueError)
-        case Seq():
+        case Seq() if not _has_own_truth(value.cls):
             return Static(bool(value.items))
         case ListRef() | DictRef():
             return Static(bool(s.state.heap[value]))
@@ -396,9 +396,9 @@ def truth(s: Specialiser, value: Abstract) -> Static | Value:
     raise s.refuse("flatten/unsupported-expression", f"the truth of {describe(value)} is not known")
 
 
-def _has_own_truth(value: object) -> bool:
-    """A class statement gave the object a __bool__ or __len__ in Python."""
-    return any(isinstance(getattr(type(value), name, None), types.FunctionType) for name in ("__bool__", "__len__"))
+def _has_own_truth(cls: type) -> bool:
+    """A class statement gave its instances a __bool__ or __len__ in Python."""
+    return any(isinstance(getattr(cls, name, None), types.FunctionType) for name in ("__bool__", "__len__"))
 
 
 def negate(s: Specialiser, value: Abstract) -> Abstract:

@@ -236,7 +236,6 @@ def call_function(s: Specialiser, fn: types.FunctionType, args: Sequence[Abstrac
 def operate(s: Specialiser, opcode: str, dunder: str, a: Abstract, b: Abstract) -> Abstract | None:
     """Operators on arrays, sequences, strings and objects; None when the operands are for arithmetic."""
     node = s.build.origin.node if s.build.origin is not None else None
-    both_known = isinstance(a, Static) and isinstance(b, Static)
     if (arrays.is_array(a) or arrays.is_array(b)) and node is not None:
         return vectors.operate(s, opcode, a, b, node)
     done = _by_method(s, dunder, "__r" + dunder[2:], a, b, node)
@@ -312,7 +311,6 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CST
         a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
     if complex_numbers.meet(a, b):
         return complex_numbers.compare(s, opcode, a, b)
-    both_known = isinstance(a, Static) and isinstance(b, Static)
     if arrays.is_array(a) or arrays.is_array(b):
         return vectors.compare(s, opcode, a, b, node)
     if isinstance(a, Choice) and not num.is_number_choice(a):
@@ -426,14 +424,19 @@ def _lexicographic(s: Specialiser, opcode: str, left: Sequence[Abstract], right:
 
 
 # --- instances
+def require_plain_tuple(s: Specialiser, cls: type, node: cst.CSTNode | None = None) -> None:
+    """A namedtuple whose items are reached as those of a tuple are."""
+    for special in ("__iter__", "__getitem__", "__len__", "__bool__", "__contains__", "__new__"):
+        found = inspect.getattr_static(cls, special, None)
+        written = found.__func__ if isinstance(found, staticmethod) else found
+        if isinstance(written, types.FunctionType) and not written.__code__.co_filename.startswith("<"):
+            raise s.refuse("flatten/unsupported-expression", f"{cls.__name__} defines {special}", node)
+
+
 def construct(s: Specialiser, cls: type, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     """`cls(...)` for namedtuples, dataclasses (a generated __init__ has no file) and plain classes."""
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        for special in ("__iter__", "__getitem__", "__len__", "__bool__", "__contains__", "__new__"):
-            found = inspect.getattr_static(cls, special, None)
-            written = found.__func__ if isinstance(found, staticmethod) else found
-            if isinstance(written, types.FunctionType) and not written.__code__.co_filename.startswith("<"):
-                raise s.refuse("flatten/unsupported-expression", f"{cls.__name__} defines {special}", node)
+        require_plain_tuple(s, cls, node)
         bound = calls.bind(s, inspect.signature(cls), arguments, node)
         return Seq(cls, tuple(bound[name] for name in cls._fields))
     made_by = inspect.getattr_static(cls, "__new__", object.__new__)

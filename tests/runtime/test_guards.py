@@ -287,6 +287,130 @@ def test_the_same_values_in_new_objects_rebuild_nothing(builds):
     follows(pyflat.twin(f), f, lambda: table.__setitem__(slice(None), [float(i) for i in range(100)]), builds, rebuilt=False)
 
 
+# --- classes
+
+
+CLASSES = """
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+class Base:
+    def scaled(self, x):
+        return x * 2.0
+
+class Other:
+    def scaled(self, x):
+        return x * 3.0
+    def __bool__(self):
+        return False
+
+class Plain(Base):
+    calls = 0
+    def __init__(self, k):
+        self.k = k
+
+class Child(Plain):
+    pass
+
+class Vector:
+    def __init__(self, x):
+        self.x = x
+    def __add__(self, other):
+        return Vector(self.x + other.x)
+    def __eq__(self, other):
+        return self.x == other.x
+
+@dataclass
+class Data:
+    a: float
+    b: float = 2.0
+    def __post_init__(self):
+        self.a = self.a + 1.0
+
+class Pair(NamedTuple):
+    a: float
+    b: float = 1.0
+
+p = Plain(2.0)
+c = Child(2.0)
+"""
+
+
+def zero(self):
+    return False
+
+
+def other_add(self, other):
+    return type(self)(self.x - other.x)
+
+
+CHANGES = {
+    "__bool__ of a captured object": ("return x if p else -x", lambda m: setattr(m.Plain, "__bool__", zero)),
+    "__bool__ of its base": ("return x if c else -x", lambda m: setattr(m.Base, "__bool__", zero)),
+    "__len__ of a captured object": ("return x if p else -x", lambda m: setattr(m.Plain, "__len__", lambda self: 0)),
+    "__bool__ of an object made in the twin": ("v = Vector(x)\n    return x if v else -x", lambda m: setattr(m.Vector, "__bool__", zero)),
+    "__add__ that was there": ("return (Vector(x) + Vector(1.0)).x", lambda m: setattr(m.Vector, "__add__", other_add)),
+    "__eq__ that was there": ("return x if Vector(x) == Vector(2.0) else -x", lambda m: setattr(m.Vector, "__eq__", lambda a, b: True)),
+    "__eq__ taken away": ("return x if Vector(x) == Vector(2.0) else -x", lambda m: delattr(m.Vector, "__eq__")),
+    "__ne__ added": ("return x if Vector(x) != Vector(2.0) else -x", lambda m: setattr(m.Vector, "__ne__", lambda a, b: True)),
+    "the class of an object": ("return p.scaled(x)", lambda m: setattr(m.p, "__class__", m.Other)),
+    "the class of an object whose truth is asked": ("return x if p else -x", lambda m: setattr(m.p, "__class__", m.Other)),
+    "the bases of a class": ("return p.scaled(x)", lambda m: setattr(m.Plain, "__bases__", (m.Other,))),
+    "the bases of a base": ("return c.scaled(x)", lambda m: setattr(m.Plain, "__bases__", (m.Other,))),
+    "a method in between": ("return c.scaled(x)", lambda m: setattr(m.Plain, "scaled", lambda self, x: x)),
+    "__init__ of a plain class": ("return Vector(x).x", lambda m: setattr(m.Vector, "__init__", lambda self, x: setattr(self, "x", -x))),
+    "__init__ of a dataclass": ("return Data(x).b", lambda m: setattr(m.Data.__init__, "__defaults__", (7.0,))),
+    "__post_init__ of a dataclass": ("return Data(x).a", lambda m: setattr(m.Data, "__post_init__", lambda self: None)),
+    "defaults of a namedtuple": ("return Pair(x).b", lambda m: setattr(m.Pair.__new__, "__defaults__", (9.0,))),
+    "__getattr__ added": ("return p.k * x if hasattr(p, 'late') else x", lambda m: setattr(m.Plain, "__getattr__", lambda self, name: 1.0)),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_class(name, builds):
+    body, change = CHANGES[name]
+    m = module(f"{CLASSES}\ndef f(x):\n    {body}\n")
+    twin = pyflat.twin(m.f)
+    assert twin(XS).tolist() == [m.f(x) for x in XS.tolist()]
+    change(m)
+    wanted = [m.f(x) for x in XS.tolist()]
+    try:
+        got = twin(XS).tolist()
+    except pyflat.FlattenError:
+        return  # what the class does now cannot be flattened
+    assert got == wanted
+
+
+def test_what_no_operator_looks_at_rebuilds_nothing(builds):
+    m = module(f"{CLASSES}\ndef f(x):\n    return p.scaled(x) if p else Data(x).a\n")
+
+    def change():
+        m.Plain.calls += 1
+        m.Plain.__doc__ = "counted"
+        m.Data.unread = 5.0
+
+    follows(pyflat.twin(m.f), m.f, change, builds, rebuilt=False)
+
+
+def test_the_class_of_an_argument():
+    m = module(f"{CLASSES}\ndef f(q):\n    return q.a if q else -q.a\n")
+    twin = pyflat.twin(m.f)
+    assert twin(m.Pair(XS)).tolist() == [1.0, 2.0, 3.0]
+    m.Pair.__bool__ = zero
+    with pytest.raises(pyflat.FlattenError):
+        twin(m.Pair(XS))
+
+
+@pytest.mark.parametrize("name", ["__getitem__", "__iter__", "__len__", "__contains__"])
+def test_a_namedtuple_that_is_no_plain_tuple_is_no_argument(name):
+    m = module(f"{CLASSES}\ndef f(q):\n    a, b = q\n    return a + q[1]\n")
+    twin = pyflat.twin(m.f)
+    assert twin(m.Pair(XS)).tolist() == [2.0, 3.0, 4.0]
+    setattr(m.Pair, name, lambda self, *args: 0)
+    with pytest.raises(pyflat.FlattenError):
+        twin(m.Pair(XS))
+
+
 def test_shown_text_follows_too():
     m = module("K = 2.0\ndef f(x):\n    if x > K:\n        return x * K\n    return x\n")
     twin = pyflat.twin(m.f)
