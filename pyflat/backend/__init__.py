@@ -12,6 +12,9 @@ docs/backend.md is the whole story.
 from pyflat.backend.fast_math import FastMath
 from pyflat.backend.flat import FlatFunction, Node
 from pyflat.backend.flatten import flatten_function
+from pyflat.backend.graph import FlatGraph, graph
+from pyflat.backend.pack import PackedFunction, flatten_pack
+from pyflat.backend.preamble import Preshader, preshader
 from pyflat.backend.residuals import Residual, fold_residuals
 from pyflat.backend.steps import flatten_fold, flatten_fuse, flatten_optimize
 from pyflat.errors import FlattenError
@@ -21,12 +24,18 @@ __all__ = [
     "Call",
     "FastMath",
     "FlatFunction",
+    "FlatGraph",
     "FlattenError",
     "Node",
+    "PackedFunction",
+    "Preshader",
     "Residual",
     "flatten_fold",
     "flatten_function",
     "flatten_fuse",
     "flatten_optimize",
+    "flatten_pack",
     "fold_residuals",
+    "graph",
+    "preshader",
 ]

@@ -156,6 +156,11 @@ class FlatFunction:
         numbers = [_as_kind(value, param.kind) for value, param in zip(lane, self.ir.params, strict=True)]
         return run(self.ir, numbers, calls=self.calls)
 
+    def call_meaning(self, node: Node) -> Callable[..., Any]:
+        """What a `call` node computes, as a function of its inputs: for interpreters and tests. Raises FlattenError
+        `flatten/call-not-runnable` where nothing says so."""
+        return self.calls.meaning_of(node.attrs, node.kind == "pack", node.span)
+
     def with_ir(self, function: Function, step: str) -> FlatFunction:
         """The function after a step of your own over the IR. Raises InternalError where that broke the IR."""
         validate(function)

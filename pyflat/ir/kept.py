@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, Literal
 
-from pyflat.errors import refuse
+from pyflat.errors import Span, refuse
 from pyflat.ir.nodes import Op
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves, rebuild
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -141,20 +141,22 @@ class KeptCalls:
 
     def meaning(self, op: Op) -> Callable[..., Any]:
         """A call as a function of its operands: a number, a tuple of numbers (a pack), or None."""
-        name = op.attr("name")
+        return self.meaning_of(dict(op.attrs), op.kind is Kind.PACK, op.origin.span if op.origin else None)
+
+    def meaning_of(self, attrs: Mapping[str, Any], packed: bool, span: Span | None) -> Callable[..., Any]:
+        name = attrs["name"]
         entry = self.entries.get(name)
         function = (entry.python if entry else None) or self.functions.get(name)
         if function is None:
-            raise refuse("flatten/call-not-runnable", f"nothing says what the kept call of {name} computes",
-                         op.origin.span if op.origin else None)
-        parts, guarded = op.attr("args"), op.attr("guarded")
+            raise refuse("flatten/call-not-runnable", f"nothing says what the kept call of {name} computes", span)
+        parts, guarded = attrs["args"], attrs["guarded"]
 
         def call(*operands: Any) -> Any:
             if guarded and not operands[0]:
                 return None
             values = iter(operands[1:] if guarded else operands)
             found = function(*[self._argument(part, values) for part in parts])
-            return flat_values(found) if op.kind is Kind.PACK else found
+            return flat_values(found) if packed else found
 
         return call
 

@@ -10,7 +10,8 @@ Before:                              After:
 
 The operations on bools above an operation, a few levels of them, are a function of a few bools. Where that is
 constant, one of these bools, or an operation in between, it is that. Exact, and independent of how the predicate was
-written: what the identities of `ir.logic` do not see because it is spread over several operations. """
+written: what the identities of `ir.logic` do not see because it is spread over several operations.
+"""
 
 from __future__ import annotations
 
