@@ -27,6 +27,7 @@ from pyflat.ir.types import BOOL
 from pyflat.targets.numba_ir import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba_loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts
 from pyflat.targets.numba_ops import TYPES, Emitter, Lane
+from pyflat.targets.numba_uniform import suspect_values
 
 ENTRY = "kernel"
 
@@ -136,14 +137,14 @@ class _Lanes:
     def write(self, inner: list[Item]) -> ir.Function:
         builder, emitter, kernel = self.builder, self.emitter, self.kernel
         count, state, *values = self.function.args
-        shared = {value: emitter.broadcast(value.kind, arg) for value, arg in zip(self.shared, values)}  # noqa: B905
+        shared = {value: Lane(emitter, value.kind, arg) for value, arg in zip(self.shared, values)}  # noqa: B905
         pointers = values[len(shared):]
         suspects = stack(builder, emitter.types[BOOL])
         builder.store(emitter.const(BOOL, False).value, suspects)
         finish = builder.append_basic_block("finish")
         interrupts = Interrupts(emitter, state, finish) if has_loop(inner) else None
         with counted(builder, count, self.shape.lanes) as start:
-            gang = Gang(emitter, self.shape.registers, interrupts, shared)
+            gang = Gang(emitter, self.shape.registers, interrupts, dict(shared), suspect_values(inner, kernel.suspect))
             starts = [builder.add(start, i64(r * self.shape.width)) for r in gang.registers]
             for r, lanes in enumerate(gang.sets):
                 for param, pointer in zip(self.varying, pointers):  # noqa: B905 - the results follow
@@ -199,7 +200,7 @@ class _Entry:
         status = self._save_status()
         finish = builder.append_basic_block("finish")
         interrupts = Interrupts(self.emitter, state, finish) if has_loop(list(kernel.items)) else None
-        gang = Gang(self.emitter, 1, interrupts, {})
+        gang = Gang(self.emitter, 1, interrupts, {}, set())
         for param, place in zip(kernel.params, places):  # noqa: B905 - the results follow
             if param in self.uniform:
                 gang.sets[0][param] = self._scalar(param, place)

@@ -2,16 +2,16 @@
 
 A gang is a few vector registers full of lanes. A loop runs while any lane of the gang goes on:
 
-    head:  x = phi(init, select(go, next, x))       header, for all lanes
-           go = condition & active
+    head:  x = phi(init, select(go, next, x)); live = phi(active, go)
+           header, for all lanes; go = condition & live
            if no lane goes on: end
     rest:  rest of the body, under the mask `go`; then head
     end:   the results are what the header has computed
 
-A lane that is done keeps its state, and a header is a function of the state, so that each further trip computes the
-same for it: the last header has the results of all lanes, and no mask has to be carried. A loop inside is run by the
-lanes that are active around it. Several registers give the processor independent work while a chain of dependent
-operations waits, and share the test.
+A lane that is done keeps what its results are made of, and a header is a function of the state, so that each further
+trip computes the same for it: the last header has the results of all lanes. Which parameters that takes, and which
+loops need no mask, `numba_uniform` says. Several registers give the processor independent work while a chain of
+dependent operations waits, and share the test.
 
 A loop may run for minutes, and the kernel holds no GIL: once in `PATIENCE` trips it asks CPython whether a signal has
 come. What a signal handler raised (KeyboardInterrupt, mostly) is fetched, the kernel is left, and `State` raises it
@@ -29,10 +29,11 @@ from typing import Any
 
 from llvmlite import ir
 
-from pyflat.ir.loops import take_apart
-from pyflat.ir.nodes import Block, Const, Item, Loop, Value
+from pyflat.ir.nodes import Block, Const, Item, Loop, Param, Value
+from pyflat.ir.types import BOOL
 from pyflat.targets.numba_ir import I8, I32, I64, POINTER, element_at, i64, stack
 from pyflat.targets.numba_ops import Emitter, Lane, emit
+from pyflat.targets.numba_uniform import Plan, plan_loop
 
 PATIENCE = 2**16
 """Trips between two looks at the signals: below a millisecond for small bodies, a second for the largest."""
@@ -115,20 +116,34 @@ class Interrupts:
 
 
 class Gang:
-    """The lanes that run together: `registers` times the emitter's width. `sets` has the values of each register,
-    `active` their masks (None: all lanes)."""
+    """The lanes that run together: `registers` times the emitter's width.
 
-    def __init__(self, emitter: Emitter, registers: int, interrupts: Interrupts | None, shared: dict[Value, Lane]):
+    `sets` has the values of each register, `shared` those that are the same in all lanes, as scalars; `active` are the
+    masks of the lanes that run (None: all). `suspects` are the bools that make their lane suspect.
+    """
+
+    def __init__(self, emitter: Emitter, registers: int, interrupts: Interrupts | None, shared: dict[Value, Lane],
+                 suspects: set[Value]):
         self.emitter = emitter
+        self.scalars = emitter if emitter.width == 1 else Emitter(emitter.builder, emitter.symbols)
         self.registers = range(registers)
         self.interrupts = interrupts
-        self.sets: list[dict[Value, Lane]] = [dict(shared) for _ in self.registers]
+        self.shared = shared
+        self.suspects = suspects
+        self.sets: list[dict[Value, Lane]] = [{} for _ in self.registers]
         self.active: list[Any] = [None] * registers
 
     def read(self, register: int, value: Value) -> Lane:
         if isinstance(value, Const):
             return self.emitter.const(value.kind, value.value)
-        return self.sets[register][value]
+        same = self.shared.get(value)
+        return self.sets[register][value] if same is None else self.emitter.broadcast(value.kind, same.value)
+
+    def is_shared(self, value: Value) -> bool:
+        return isinstance(value, Const) or value in self.shared
+
+    def read_shared(self, value: Value) -> Lane:
+        return self.scalars.const(value.kind, value.value) if isinstance(value, Const) else self.shared[value]
 
     def emit(self, items: Sequence[Item]) -> None:
         """Write a list of a flat or masked function at the builder's place."""
@@ -140,46 +155,90 @@ class Gang:
                     self._loop(item)
 
     def _block(self, block: Block) -> None:
+        varying = []
+        for op in block.ops:
+            if all(map(self.is_shared, op.args)):
+                self.shared[op] = emit(self.scalars, op, [self.read_shared(arg) for arg in op.args])
+            else:
+                varying.append(op)
         for register, lanes in enumerate(self.sets):
             self.emitter.active = self.active[register]
-            for op in block.ops:
+            for op in varying:
                 lanes[op] = emit(self.emitter, op, [self.read(register, arg) for arg in op.args])
 
     def _loop(self, loop: Loop) -> None:
         assert self.interrupts is not None
-        builder, parts, around = self.emitter.builder, take_apart(loop), self.active
-        inits = [[self.read(r, value).value for value in loop.inits] for r in self.registers]
+        builder, around = self.emitter.builder, self.active
+        plan = plan_loop(loop, self.is_shared, self.suspects)
         head, rest, end = (builder.append_basic_block(name) for name in ("head", "rest", "end"))
+        inits = self._inits(loop, plan)
+        masks = [self._mask(r) if plan.sticky else None for r in self.registers]
         before = builder.block
         builder.branch(head)
         builder.position_at_end(head)
-        carried = [[self._carried(r, param, init, before) for param, init in zip(loop.params, inits[r], strict=True)]
-                   for r in self.registers]
-        self.emit(parts.header)
-        go = [self._masked(r, self.read(r, parts.go).value) for r in self.registers]
-        leave = [[self.read(r, value) for value in parts.leave] for r in self.registers]
-        builder.cbranch(self.emitter.any(reduce(builder.or_, go)), rest, end)
+        carried = [self._carry(plan, p, values, before) for p, values in zip(loop.params, inits, strict=True)]
+        live = [None if mask is None else self._phi(mask, before) for mask in masks]
+        self.active = live if plan.sticky else around
+        self.emit(plan.parts.header)
+        go = self._go(plan)
+        leave = [[self.read(r, value) for value in plan.parts.leave] for r in self.registers]
+        test = self.read_shared(plan.go).value if not plan.masked else self.emitter.any(reduce(builder.or_, go))
+        builder.cbranch(test, rest, end)
         builder.position_at_end(rest)
-        alone = self.emitter.width == 1 and len(go) == 1
-        self.active = [None] if alone else go
-        self.emit(parts.rest)
+        self.active = go
+        self.emit(plan.parts.rest)
         self.interrupts.count_trip()
-        for r, phis in enumerate(carried):
-            for phi, value in zip(phis, parts.next, strict=True):
-                after = self.read(r, value).value
-                phi.add_incoming(after if alone else builder.select(go[r], after, phi), builder.block)
+        for param, phis, after in zip(loop.params, carried, plan.parts.next, strict=True):
+            for r, phi in enumerate(phis):
+                phi.add_incoming(self._next(plan, param, after, r, phi, go[r]), builder.block)
+        for phi, mask in zip(live, go, strict=True):
+            if phi is not None:
+                phi.add_incoming(mask, builder.block)
         builder.branch(head)
         builder.position_at_end(end)
         self.active = around
         for lanes, values in zip(self.sets, leave, strict=True):
             lanes.update(zip(loop.results, values, strict=True))
 
-    def _carried(self, register: int, param: Value, init: Any, before: Any) -> Any:
-        phi = self.emitter.builder.phi(self.emitter.types[param.kind])
+    def _inits(self, loop: Loop, plan: Plan) -> list[list[Any]]:
+        """What each parameter starts with: one scalar, or one value for each register."""
+        return [[self.read_shared(init).value] if param in plan.uniform else
+                [self.read(r, init).value for r in self.registers]
+                for param, init in zip(loop.params, loop.inits, strict=True)]
+
+    def _carry(self, plan: Plan, param: Param, inits: list[Any], before: Any) -> list[Any]:
+        phis = [self._phi(init, before) for init in inits]
+        if param in plan.uniform:
+            self.shared[param] = Lane(self.scalars, param.kind, phis[0])
+            return phis
+        for lanes, phi in zip(self.sets, phis, strict=True):
+            lanes[param] = Lane(self.emitter, param.kind, phi)
+        return phis
+
+    def _phi(self, init: Any, before: Any) -> Any:
+        phi = self.emitter.builder.phi(init.type)
         phi.add_incoming(init, before)
-        self.sets[register][param] = Lane(self.emitter, param.kind, phi)
         return phi
 
-    def _masked(self, register: int, mask: Any) -> Any:
+    def _mask(self, register: int) -> Any:
         active = self.active[register]
-        return mask if active is None else self.emitter.builder.and_(mask, active)
+        return self.emitter.const(BOOL, True).value if active is None else active
+
+    def _go(self, plan: Plan) -> list[Any]:
+        """The masks of the lanes that make the next trip; None: all that are active."""
+        if not plan.masked:
+            return list(self.active)
+        masks = []
+        for r in self.registers:
+            test, active = self.read(r, plan.go).value, self.active[r]
+            masks.append(test if active is None else self.emitter.builder.and_(test, active))
+        return masks
+
+    def _next(self, plan: Plan, param: Param, after: Value, register: int, phi: Any, go: Any) -> Any:
+        """What a parameter is in the next trip."""
+        if param in plan.uniform:
+            return self.read_shared(after).value
+        value = self.read(register, after).value
+        if param in plan.suspects:
+            return self.emitter.builder.or_(phi, value)
+        return self.emitter.builder.select(go, value, phi) if param in plan.waiting and go is not None else value
