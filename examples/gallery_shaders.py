@@ -378,7 +378,7 @@ def cube(uv: Vec2, turn: float = 0.65, tilt: float = 0.5) -> Vec3:
     return colour * (1.0 if edge > 0.86 else 0.55 + 0.25 * step(0.45, edge))
 
 
-BRANCHLESS = (vignette, plasma, ripple, dither)
+BRANCHLESS = (plasma, ripple)
 """Shaders without any branch: flattening changes nothing about them."""
 
 SHADERS = (

@@ -52,8 +52,9 @@ class Language:
     helpers      functions that spellings and other helpers call, by name; printed where they are used
     constant     a binding: {type} {name} {value};   variable: the same, assigned later
     literal      a constant; raises FlattenError for one that the language has not
-    table        a module-level array of constants: name, kind, values -> text
+    table        a module-level array of constants: name, type, literals -> text; `unsigned` is the type of bit patterns
     function     the first line of a function: name, (name, kind) of the parameters, result type -> text
+    vector       the type of so many floats
     record       the declaration of a type with fields: name, (name, kind) of the fields -> text
     assemble     an expression that makes such a record: name, expressions -> text
     """
@@ -68,7 +69,9 @@ class Language:
     loop: str
     stop: str
     literal: Callable[[Kind, bool | int | float | None], str]
-    table: Callable[[str, Kind, Sequence[bool | int | float]], str]
+    unsigned: str
+    vector: Callable[[int], str]
+    table: Callable[[str, str, Sequence[str]], str]
     function: Callable[[str, Sequence[tuple[str, Kind]], str], str]
     record: Callable[[str, Sequence[tuple[str, Kind]]], str]
     assemble: Callable[[str, Sequence[str]], str]

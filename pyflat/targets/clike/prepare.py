@@ -20,19 +20,21 @@ from pyflat.ir.build import const
 from pyflat.ir.liveness import sliced
 from pyflat.ir.loops import LoopParts, join_parts, take_apart
 from pyflat.ir.nodes import Block, Const, End, Function, Item, Loop, Op, Value, Yield
-from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
-from pyflat.ir.types import FLOAT, Kind
+from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, VECTOR
+from pyflat.ir.types import BOOL, FLOAT, PACK, Kind
 from pyflat.ir.uses import results_of, with_args, with_body
 from pyflat.passes.gather_suspects import drop_faults
 from pyflat.passes.limit_trips import limit_trips
 
-MAX_TRIPS = 1 << 20
+MAX_TRIPS = 65_535
+"""What Mesa's software driver runs before it leaves a loop on its own, without a word."""
 MAX_POWER = 32
 """Whole powers up to this one are products."""
 
 _RENAMED = {
     **{"np_" + name: name.replace("arc", "a") for name in (*NUMPY_UNARY, *NUMPY_BINARY, "sqrt")},
-    "np_power": "pow", "np_powers": "pow", "exact_float": "to_float",
+    **{name: name.removeprefix("vec_") for name in VECTOR},
+    "np_power": "pow", "np_powers": "pow", "exact_float": "to_float", "library_hypot": "hypot",
 }
 _WHOLE = {"floor_int": "floor", "ceil_int": "ceil", "round_int": "rint", "to_int": "trunc"}
 Emit = Callable[..., Op]
@@ -105,6 +107,17 @@ def _to_float(emit: Emit, x: Value) -> Value | None:
     return emit(_WHOLE[x.opcode], x.args[0]) if whole and isinstance(x, Op) else None
 
 
+def _ordered(lower: bool, strict: bool) -> Callable[..., Value | None]:
+    """An order of bools, by logic: False is below True."""
+    def rule(emit: Emit, x: Value, y: Value) -> Value | None:
+        if x.kind is not BOOL:
+            return None
+        low, high = (x, y) if lower else (y, x)
+        return emit("and" if strict else "or", emit("not", low), high)
+
+    return rule
+
+
 def _floordiv(emit: Emit, x: Value, y: Value) -> Value | None:
     return emit("floor", x) if x.kind is FLOAT and _number(y) == 1.0 else None
 
@@ -161,7 +174,13 @@ def _mod(emit: Emit, x: Value, y: Value) -> Value | None:
     return emit("sub", x, emit("floor", x)) if x.kind is FLOAT and _number(y) == 1.0 else None
 
 
+def _hadd(emit: Emit, x: Value) -> Value | None:
+    assert isinstance(x, Op)
+    return emit("dot", x, emit("pack", *[const(1.0)] * len(x.args), kind=PACK))
+
+
 _RULES: dict[str, Callable[..., Value | None]] = {
     "to_float": _to_float, "floordiv": _floordiv, "mod": _mod, "ne": _ne, "eq": _eq, "pow": _pow, "ipow": _ipow,
-    "round_digits": _round_digits,
+    "round_digits": _round_digits, "hadd": _hadd, "lt": _ordered(True, True), "le": _ordered(True, False),
+    "gt": _ordered(False, True), "ge": _ordered(False, False),
 }

@@ -24,6 +24,7 @@ from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Op, Value
 from pyflat.ir.types import Kind
 from pyflat.ir.uses import results_of
 from pyflat.targets.clike.language import ATOM, UNARY, Language, Printed, Spelling
+from pyflat.targets.clike.shared import float_bits, is_finite
 
 MAX_EXPRESSION = 96
 """Longer expressions are named, so that lines stay readable and nesting stays shallow."""
@@ -135,8 +136,13 @@ class _Printer:
 
     def _constant(self, value: Value, wanted: str, text: str) -> str:
         name = self._bind(value, wanted)
-        self._line(self.language.constant.format(type=self.language.types[value.kind], name=name, value=text))
+        self._line(self.language.constant.format(type=self._type(value), name=name, value=text))
         return name
+
+    def _type(self, value: Value) -> str:
+        if value.kind is Kind.PACK and isinstance(value, Op):
+            return self.language.vector(len(value.args))
+        return self.language.types[value.kind]
 
     def _variable(self, value: Value, wanted: str, text: str) -> str:
         name = self._bind(value, wanted)
@@ -167,10 +173,8 @@ class _Printer:
         self._items(parts.header)
         outs = " ".join(f"{name} = {self.text(value)};" for name, value in leave)
         stop = self.language.stop
-        row = self.language.spelling("not", None)
-        assert row is not None
-        go = row.text.format(self._operand(parts.go, row.operands[0]))
-        self._line(f"if ({go}) {{ {outs}{' ' if outs else ''}{stop} }}")
+        done = self._spelled("not", self._operand(parts.go, ATOM))
+        self._line(f"if ({done}) {{ {outs}{' ' if outs else ''}{stop} }}")
 
     def _advance(self, loop: Loop, parts: LoopParts) -> None:
         """All parameters at once: what comes next may read any of them."""
@@ -201,8 +205,13 @@ class _Printer:
         return text if have >= level else f"({text})"
 
     def _expression(self, op: Op) -> tuple[str, int]:
-        if op.opcode == "gather":
-            return self._lookup(op)
+        match op.opcode:
+            case "gather":
+                return self._lookup(op)
+            case "pack" if len(op.args) <= 4:
+                return f"{self.language.vector(len(op.args))}({', '.join(map(self.text, op.args))})", ATOM
+            case "part" if isinstance(pack := op.args[0], Op) and pack.opcode == "pack":
+                return f"{self._operand(pack, ATOM)}.{'xyzw'[op.attr('index')]}", ATOM
         row = self.language.spelling(op.opcode, op.args[0].kind if op.args else None)
         if row is None:
             raise refuse("flatten/target-operation", f"{self.language.name} has no {op.opcode} of "
@@ -218,15 +227,22 @@ class _Printer:
 
     def _lookup(self, op: Op) -> tuple[str, int]:
         """A constant table, with Python's negative indices; an index outside is a lane that means nothing."""
-        values = op.attr("table")
+        language, values = self.language, op.attr("table")
+        as_bits = op.kind is Kind.FLOAT and not all(is_finite(value) for value in values)
         key = (op.kind, repr(values))
         if key not in self.tables:
             name = self.names.fresh(f"table_{len(self.tables)}")
-            self.tables[key] = name, self.language.table(name, op.kind, values)
-        row = self.language.spelling("place", Kind.INT)
+            literals = [float_bits(v) if as_bits else language.literal(op.kind, v) for v in values]
+            kind = language.unsigned if as_bits else language.types[op.kind]
+            self.tables[key] = name, language.table(name, kind, literals)
+        size = language.literal(Kind.INT, len(values))
+        found = f"{self.tables[key][0]}[{self._spelled('place', self.text(op.args[0]), size)}]"
+        return self._spelled("from_bits", found) if as_bits else found, ATOM
+
+    def _spelled(self, opcode: str, *operands: str) -> str:
+        row = self.language.spelling(opcode, None)
         assert row is not None
-        size = self.language.literal(Kind.INT, len(values))
-        return f"{self.tables[key][0]}[{row.text.format(self.text(op.args[0]), size)}]", ATOM
+        return row.text.format(*operands)
 
 
 def _is_users(op: Op) -> bool:

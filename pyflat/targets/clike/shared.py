@@ -9,7 +9,7 @@ import numpy as np
 
 from pyflat.errors import refuse
 from pyflat.ir.shape import Fixed, Leaf, Shape
-from pyflat.targets.clike.language import COMPARISON, LOGIC, PRODUCT, SUM, Spelling, call, infix, prefix
+from pyflat.targets.clike.language import COMPARISON, LOGIC, PRODUCT, SUM, UNARY, Spelling, call, infix, prefix
 
 I32_MIN, I32_MAX = -(2**31), 2**31 - 1
 SPELLINGS: dict[str, Spelling] = {
@@ -20,8 +20,9 @@ SPELLINGS: dict[str, Spelling] = {
         ("xor:b", "!=", COMPARISON), ("and:i8", "&", 2), ("or:i8", "|", 2), ("xor:i8", "^", 2))},
     "neg": prefix("-"), "not": prefix("!"), "invert": prefix("~"),
     **{name: call(name) for name in (
-        "abs", "floor", "ceil", "trunc", "sqrt", "exp", "exp2", "log", "log2", "sin", "cos", "tan", "asin", "acos",
-        "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh")},
+        "abs", "floor", "ceil", "trunc", "sqrt", "exp", "exp2", "log", "log2", "sin", "cos", "tan", "atan",
+        "sinh", "cosh", "tanh", "asinh", "acosh", "atanh")},
+    "asin": call("arc_sine"), "acos": call("arc_cosine"),
     **{name: call(name) for name in ("log10", "log1p", "expm1", "cbrt", "erf", "erfc")},
     "floordiv:i8": call("floor_div", 2), "mod:i8": call("floor_mod", 2),
     "floordiv:f8": call("floor_quotient", 2), "mod:f8": call("floor_remainder", 2),
@@ -29,6 +30,8 @@ SPELLINGS: dict[str, Spelling] = {
     "pow": call("whole_pow", 2), "fractional_pow": call("pow", 2), "ipow": call("int_pow", 2),
     "hypot": call("hypot", 2), "copysign": call("copy_sign", 2), "shl": call("shift_left", 2),
     "shr": call("shift_right", 2), "ldexp": call("ldexp", 2), "place": call("place", 2),
+    "min": call("min", 2), "max": call("max", 2), "clamp": call("clamp", 3), "fma": call("fma", 3),
+    "lerp": call("mix", 3), "mad": Spelling("{0} * {1} + {2}", SUM, (PRODUCT, UNARY, PRODUCT)), "dot": call("dot", 2),
 }
 """`place(i, size)` is where Python's index i lies in a table; `fractional_pow` has an exponent that is no whole
 number, so that no negative base has a value."""
@@ -40,6 +43,18 @@ def check_int(value: int, language: str) -> int:
         raise refuse("flatten/target-operation", f"the integer {value} does not fit into the 32 bits of {language}",
                      help="use a float, or smaller numbers")
     return value
+
+
+def is_finite(value: float) -> bool:
+    """In 32 bits."""
+    with np.errstate(over="ignore"):
+        return math.isfinite(np.float32(value))
+
+
+def float_bits(value: float) -> str:
+    """The nearest 32-bit float as the literal of its bits."""
+    with np.errstate(over="ignore"):
+        return f"0x{int(np.float32(value).view(np.uint32)):08x}u"
 
 
 def float_text(value: float) -> str | None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets.clike.language import CHOICE, COMPARISON, Language, Spelling, call
-from pyflat.targets.clike.shared import SPELLINGS, check_int, float_text
+from pyflat.targets.clike.language import CHOICE, COMPARISON, PRODUCT, UNARY, Language, Spelling, call
+from pyflat.targets.clike.shared import SPELLINGS, check_int, float_bits, float_text
 
 TYPES = {BOOL: "bool", INT: "int", FLOAT: "float"}
 RESERVED = frozenset("""
@@ -78,15 +78,29 @@ HELPERS = {
     "place": """int place(int i, int size) {
     return clamp(i < 0 ? i + size : i, 0, size - 1);
 }""",
+    "exponent": """int exponent(float x) {
+    int found;
+    frexp(x, found);
+    return found;
+}""",
     "is_finite": """bool is_finite(float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) < 0x7f800000u;
+}""",
+    # asin and acos of drivers are wrong in the fourth digit
+    "arc_sine": """float arc_sine(float x) {
+    return atan(x, sqrt((1.0 - x) * (1.0 + x)));
+}""",
+    "arc_cosine": """float arc_cosine(float x) {
+    return atan(sqrt((1.0 - x) * (1.0 + x)), x);
 }""",
     "log10": """float log10(float x) {
     return log2(x) * 0.30103;
 }""",
     "log1p": """float log1p(float x) {
-    float above = 1.0 + x;
-    return above == 1.0 ? x : log(above) * (x / (above - 1.0));
+    float s = x / (2.0 + x);
+    float square = s * s;
+    float series = 2.0 * s * (1.0 + square * (0.33333334 + square * (0.2 + square * 0.14285715)));
+    return abs(x) < 0.25 ? series : log(1.0 + x);
 }""",
     "expm1": """float expm1(float x) {
     float tail = 0.041666668 + x * (0.008333334 + x * 0.0013888889);
@@ -119,13 +133,12 @@ def _literal(kind: Kind, value: bool | int | float | None) -> str:
     text = float_text(float(value or 0.0))
     if text is not None:
         return text
-    bits = "0x7fc00000u" if value != value else "0x7f800000u" if float(value or 0.0) > 0 else "0xff800000u"
-    return f"uintBitsToFloat({bits})"
+    return f"uintBitsToFloat({float_bits(float(value or 0.0))})"
 
 
-def _table(name: str, kind: Kind, values: Sequence[bool | int | float]) -> str:
-    made = f"{TYPES[kind]}[{len(values)}]"
-    return f"const {made} {name} = {made}({', '.join(_literal(kind, v) for v in values)});"
+def _table(name: str, of: str, literals: Sequence[str]) -> str:
+    made = f"{of}[{len(literals)}]"
+    return f"const {made} {name} = {made}({', '.join(literals)});"
 
 
 def _function(name: str, params: Sequence[tuple[str, Kind]], returned: str) -> str:
@@ -145,7 +158,8 @@ GLSL = Language(
         "atan2": call("atan", 2), "to_float": Spelling("float({0})"), "to_int": Spelling("int({0})"),
         "floor_int": Spelling("int(floor({0}))"), "ceil_int": Spelling("int(ceil({0}))"),
         "round_int": Spelling("int(roundEven({0}))"), "isnan": call("isnan"), "isinf": call("isinf"),
-        "isfinite": call("is_finite"),
+        "isfinite": call("is_finite"), "from_bits": Spelling("uintBitsToFloat({0})"),
+        "exponent": call("exponent"), "recip": Spelling("1.0 / {0}", PRODUCT, (UNARY,)),
     },
     helpers=HELPERS,
     reserved=RESERVED,
@@ -154,6 +168,8 @@ GLSL = Language(
     loop="while (true) {",
     stop="break;",
     literal=_literal,
+    unsigned="uint",
+    vector=lambda size: f"vec{size}",
     table=_table,
     function=_function,
     record=_record,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets.clike.language import Language, Spelling, call
-from pyflat.targets.clike.shared import SPELLINGS, check_int, float_text
+from pyflat.targets.clike.language import PRODUCT, UNARY, Language, Spelling, call
+from pyflat.targets.clike.shared import SPELLINGS, check_int, float_bits, float_text
 
 TYPES = {BOOL: "bool", INT: "i32", FLOAT: "f32"}
 RESERVED = frozenset("""
@@ -97,12 +97,21 @@ HELPERS = {
     var bits = pattern;
     return bitcast<f32>(bits);
 }""",
+    # asin and acos of drivers are wrong in the fourth digit
+    "arc_sine": """fn arc_sine(x: f32) -> f32 {
+    return atan2(x, sqrt((1.0f - x) * (1.0f + x)));
+}""",
+    "arc_cosine": """fn arc_cosine(x: f32) -> f32 {
+    return atan2(sqrt((1.0f - x) * (1.0f + x)), x);
+}""",
     "log10": """fn log10(x: f32) -> f32 {
     return log2(x) * 0.30103f;
 }""",
     "log1p": """fn log1p(x: f32) -> f32 {
-    let above = 1.0f + x;
-    return select(log(above) * (x / (above - 1.0f)), x, above == 1.0f);
+    let s = x / (2.0f + x);
+    let square = s * s;
+    let series = 2.0f * s * (1.0f + square * (0.33333334f + square * (0.2f + square * 0.14285715f)));
+    return select(log(1.0f + x), series, abs(x) < 0.25f);
 }""",
     "expm1": """fn expm1(x: f32) -> f32 {
     let tail = 0.041666668f + x * (0.008333334f + x * 0.0013888889f);
@@ -135,13 +144,12 @@ def _literal(kind: Kind, value: bool | int | float | None) -> str:
     text = float_text(float(value or 0.0))
     if text is not None:
         return f"{text}f"
-    bits = "0x7fc00000u" if value != value else "0x7f800000u" if float(value or 0.0) > 0 else "0xff800000u"
-    return f"special({bits})"
+    return f"special({float_bits(float(value or 0.0))})"
 
 
-def _table(name: str, kind: Kind, values: Sequence[bool | int | float]) -> str:
-    made = f"array<{TYPES[kind]}, {len(values)}>"
-    return f"var<private> {name}: {made} = {made}({', '.join(_literal(kind, v) for v in values)});"
+def _table(name: str, of: str, literals: Sequence[str]) -> str:
+    made = f"array<{of}, {len(literals)}>"
+    return f"var<private> {name}: {made} = {made}({', '.join(literals)});"
 
 
 def _function(name: str, params: Sequence[tuple[str, Kind]], returned: str) -> str:
@@ -160,7 +168,9 @@ WGSL = Language(
         "select": Spelling("select({2}, {1}, {0})"), "rint": call("round"), "atan2": call("atan2", 2),
         "to_float": Spelling("f32({0})"), "to_int": Spelling("i32({0})"), "floor_int": Spelling("i32(floor({0}))"),
         "ceil_int": Spelling("i32(ceil({0}))"), "round_int": Spelling("i32(round({0}))"),
-        "isnan": call("is_nan"), "isinf": call("is_inf"), "isfinite": call("is_finite"),
+        "from_bits": Spelling("bitcast<f32>({0})"), "exponent": Spelling("frexp({0}).exp"),
+        "recip": Spelling("1.0f / {0}", PRODUCT, (UNARY,)), "isnan": call("is_nan"), "isinf": call("is_inf"),
+        "isfinite": call("is_finite"),
     },
     helpers=HELPERS,
     reserved=RESERVED,
@@ -169,6 +179,8 @@ WGSL = Language(
     loop="loop {",
     stop="break;",
     literal=_literal,
+    unsigned="u32",
+    vector=lambda size: f"vec{size}<f32>",
     table=_table,
     function=_function,
     record=_record,
