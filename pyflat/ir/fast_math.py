@@ -30,12 +30,10 @@ operands only, and both give the operand itself there."""
 
 @dataclass(frozen=True, slots=True)
 class Fast:
-    """A fast operation, its distance from CPython's value in ulp, and up to which magnitude of the (first) operand
-    it computes: lanes beyond it are suspect."""
+    """A fast operation, and its distance from CPython's value in ulp."""
 
     opcode: str
     ulps: int
-    limit: float | None = None
 
 
 FastMath = Mapping[str, Fast]
@@ -45,9 +43,8 @@ _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "
                 "atanh": "arctanh", "atan2": "arctan2", "pow": "powers"}
 
 
-NUMPY_FUNCTIONS: dict[str, str] = {
-    "np_" + _NUMPY_NAMES.get(name, name): name for name in LIBRARY_ULPS if "np_" + _NUMPY_NAMES.get(name, name) in PRIMITIVES
-} | {"np_power": "pow"}
+_NUMPY_OPCODES = {"np_" + _NUMPY_NAMES.get(name, name): name for name in LIBRARY_ULPS}
+NUMPY_FUNCTIONS = {opcode: name for opcode, name in _NUMPY_OPCODES.items() if opcode in PRIMITIVES} | {"np_power": "pow"}
 """Operation of NumPy's own -> the function that it computes."""
 
 

@@ -53,7 +53,7 @@ from pyflat.ir.intervals import Intervals
 from pyflat.ir.liveness import sliced
 from pyflat.ir.loops import LoopParts, all_ops, join_parts, take_apart
 from pyflat.ir.nodes import FALSE, INEXACT, TRUE, Block, Const, Function, Item, Loop, Op, Origin, Region, Value, Yield
-from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.roles import Roles
 from pyflat.ir.types import BOOL, FLOAT, VOID
 from pyflat.ir.uses import results_of, with_args, with_body
@@ -179,7 +179,8 @@ class _Draft:
             rest = self.write_list(parts.rest)
             self.terms.made = dict(made)
             carried = zip(loop.params, parts.next, strict=True)
-            if not any([self.widened(param, after, trip) for param, after in carried]):
+            widened = [self.widened(param, after, trip) for param, after in carried]
+            if not any(widened):
                 break
         for result, (bound, depth) in zip(loop.results, left, strict=True):
             self.new[result] = result
@@ -208,8 +209,7 @@ class _Draft:
         args = list(map(self.read, op.args))
         self.intervals.note(op)
         self.depths[op] = max(map(self.depth, op.args), default=0)
-        fast = None if op in self.pinned else self.math.get(op.opcode)
-        if fast is not None:
+        if op.opcode in self.math and op not in self.pinned and not all(isinstance(arg, Const) for arg in args):
             self.fast(op, args)
             return
         if op.opcode == "fault" or not self.inexact(op):
@@ -249,9 +249,6 @@ class _Draft:
             new, ulps = self.power(op, args[0], power)
         new.statement = op.statement
         self.put(op, new)
-        if row.limit is not None and power is None and largest(self.intervals.of(op.args[0])) > row.limit:
-            beyond = self.terms.op("gt", self.terms.op("abs", args[0]), const(row.limit))
-            self.alarms.append(_Alarm(op, beyond))
         bound = elementary_bound(self.case(op, args, new), op.opcode, ulps, op.opcode in UNDERFLOWS)
         self.bounds[op] = Bound(bound.relative, bound.absolute, bound.term, bound.origins | {op}, bound.hazards,
                                 bound.known)
@@ -378,7 +375,7 @@ class _Draft:
 
     def watch_domain(self, op: Op, new: Op) -> None:
         """An alarm where the twin's operand is outside; where CPython's may be, the fault says so (`mark`)."""
-        rule = PRIMITIVES[op.opcode].faults
+        rule = OPERATIONS[op.opcode].faults
         if rule not in _DOMAINS or op.kind is not FLOAT or self.stays_inside(op, rule):
             return
         build = Builder()
@@ -468,6 +465,6 @@ def _depending(fn: Function, decisions: set[Op]) -> set[Value]:
     """Bools that depend on one of `decisions` by boolean algebra alone."""
     found: set[Value] = set(decisions)
     for op in all_ops(fn.body):
-        if op.kind is BOOL and op.opcode in PRIMITIVES and any(arg in found for arg in op.args):
+        if op.kind is BOOL and any(arg in found for arg in op.args):
             found.add(op)
     return found
