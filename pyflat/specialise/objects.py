@@ -244,6 +244,7 @@ def operate(s: Specialiser, opcode: str, dunder: str, a: Abstract, b: Abstract) 
     if isinstance(a, Text) or isinstance(a, Static) and isinstance(a.value, str) and not isinstance(b, Static):
         return Text()
     left, right = containers.sequence_items(s, a), containers.sequence_items(s, b)
+    both_known = isinstance(a, Static) and isinstance(b, Static)
     if both_known or _is_array(a) or _is_array(b):
         return None
     if opcode == "add" and left is not None and right is not None:
