@@ -259,6 +259,15 @@ def powers(x: Lanes, y: Lanes) -> Lanes:
     return result if np.ndim(x) or np.ndim(y) else result[0]
 
 
+def np_dot(*operands: Lanes) -> Lanes:
+    """np.dot of two vectors, first the elements of one, then those of the other, each a float64 or lanes of it."""
+    terms = len(operands) // 2
+    columns = np.broadcast_arrays(*operands)
+    a, b = (np.ascontiguousarray(np.stack(part, axis=-1)) for part in (columns[:terms], columns[terms:]))
+    result: Lanes = np.vecdot(a, b)
+    return result
+
+
 # --- the C library's functions
 
 

@@ -27,6 +27,7 @@ from pyflat.specialise.numbers import describe
 from pyflat.specialise.values import Abstract, Array, Choice, ListRef, Seq, Static, numeric_kind
 
 _MAX_COMBINATIONS = 4096
+_TAKES_TURNS = "it takes turns with another array in a loop that stays a loop, and another name may mean the same one"
 Key = Any
 """An index that NumPy takes: int, slice, None, Ellipsis, array, or a tuple of these."""
 
@@ -97,8 +98,9 @@ def _choose(s: Specialiser, owner: Abstract, keys: Sequence[Key], position: Valu
         return s.mark_numpy(_pick(s, [whole[key] for key in keys], position))
     rows = [whole[key] for key in keys]
     cells = [_pick(s, column, position) for column in zip(*[r.flat for r in rows], strict=True)]
-    return arrays.new(s, arrays.filled(shape, cells), node, arrays.kind_of(owner),
+    made = arrays.new(s, arrays.filled(shape, cells), node, arrays.kind_of(owner),
                       frozen="it is a row of a captured array")
+    return arrays.laid_out(made, owner.value[keys[0]]) if isinstance(owner, Static) else made
 
 
 def _table(s: Specialiser, owner: Static, node: cst.CSTNode) -> Grid:
@@ -274,8 +276,8 @@ def _store_masked(s: Specialiser, owner: Array, mask: Array, value: Abstract, no
 def write(s: Specialiser, owner: Array, targets: Any, value: Abstract, node: cst.CSTNode, where: Value | None = None
           ) -> None:
     """Put `value`, cast and broadcast, into these places of the store; only in the lanes of `where`."""
-    if owner.store.frozen:
-        raise s.refuse("flatten/list-mutation", "an array is written in place", node, why=owner.store.frozen,
+    if owner.store.frozen or owner.store in s.frozen:
+        raise s.refuse("flatten/list-mutation", "an array is written in place", node, why=owner.store.frozen or _TAKES_TURNS,
                        help="work on a copy: v = v.copy()")
     shape = np.shape(targets)
     whole = arrays.as_grid(s, value, node)

@@ -21,7 +21,8 @@ from pyflat.specialise.merge import lane
 from pyflat.specialise.values import Abstract, Array, Bound, Choice, ListRef, Seq, Static, StoreRef, numeric_kind
 
 MAX_LENGTH = 1024
-Grid = np.ndarray[Any, Any]
+Grid = Any
+"""An object array of abstract numbers."""
 DTYPES: dict[Kind, Any] = {BOOL: np.bool_, INT: np.int64, FLOAT: np.float64}
 _KINDS: dict[Any, Kind] = {np.dtype(dtype): kind for kind, dtype in DTYPES.items()}
 
@@ -276,3 +277,26 @@ def attribute(owner: Array, name: str) -> Abstract:
         case "dtype":
             return Static(np.dtype(DTYPES[owner.store.kind]))
     return Bound(owner, name)
+
+
+def laid_out(value: Array, like: np.ndarray[Any, Any]) -> Array:
+    """The array with the strides of `like`: in which order BLAS adds depends on them."""
+    steps = [stride // like.itemsize for stride in like.strides]
+    if like.flags.c_contiguous or min(steps) <= 0:
+        return value
+    memory = np.zeros(sum(step * (size - 1) for step, size in zip(steps, like.shape, strict=True)) + 1, np.intp)
+    places = np.lib.stride_tricks.as_strided(memory, like.shape, [step * memory.itemsize for step in steps])
+    places[...] = value.places
+    return Array(value.store, places)
+
+
+def is_plain(value: Abstract) -> bool:
+    """The elements lie one after the other, last axis first."""
+    match value:
+        case Array():
+            return bool(value.places.flags.c_contiguous)
+        case Static() if isinstance(value.value, np.ndarray):
+            return bool(value.value.flags.c_contiguous)
+        case Choice():
+            return is_plain(value.then) and is_plain(value.orelse)
+    return True

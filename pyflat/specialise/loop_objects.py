@@ -13,11 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pyflat.specialise import arrays
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import CONFLICT
 from pyflat.specialise.values import (
     Abstract,
+    Array,
     Bound,
     Choice,
     Closure,
@@ -29,6 +31,7 @@ from pyflat.specialise.values import (
     Ref,
     Seq,
     State,
+    StoreRef,
 )
 
 
@@ -40,6 +43,15 @@ def options(value: Abstract) -> list[Ref] | None:
     if isinstance(value, ListRef | DictRef | ObjRef) and not isinstance(value, IterRef):
         return [value]
     return None
+
+
+def stores(value: Abstract) -> list[Ref] | None:
+    """The memory of an array, or of each of several; None for anything else. A captured array has none of its own."""
+    if not arrays.is_array(value):
+        return None
+    if isinstance(value, Choice):
+        return [*(stores(value.then) or ()), *(stores(value.orelse) or ())]
+    return [value.store] if isinstance(value, Array) else []
 
 
 def layout(state: State, ref: Ref) -> tuple[Any, ...] | None:
@@ -76,7 +88,7 @@ def is_shared(s: Specialiser, state: State, ref: Ref) -> bool:
             if id(inner) not in seen and inner in state.heap and state.heap[inner] is not CONFLICT:
                 seen.add(id(inner))
                 contents = state.heap[inner]
-                waiting += contents if isinstance(inner, ListRef) else [item for _, item in contents]
+                waiting += contents if isinstance(inner, ListRef | StoreRef) else [item for _, item in contents]
     return False
 
 
@@ -84,6 +96,8 @@ def _refs(value: Abstract) -> Iterator[Ref]:
     match value:
         case ListRef() | DictRef() | ObjRef():
             yield value
+        case Array():
+            yield value.store
         case Seq():
             for item in value.items:
                 yield from _refs(item)

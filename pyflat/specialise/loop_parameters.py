@@ -8,6 +8,7 @@ A *shape* says how an abstract value becomes parameters:
     ("complex", shape)                one that is a number of this shape in some iterations
     ("seq", class, shapes)            a tuple
     ("ref", class, shapes, keys, frozen)   a list, dict or object (`loop_objects`)
+    ("array", shape, kind, frozen)   a NumPy array
     ("maybe", shape, other)           `other` (unbound, None, a string) before the loop, and a number later
     ("lost", error)                   nothing: reading it is refused
 """
@@ -17,17 +18,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from pyflat.errors import FlattenError
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Block, Param, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind, join_kinds
-from pyflat.specialise import complex_numbers, containers, loop_objects
+from pyflat.specialise import arrays, complex_numbers, containers, loop_objects
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane, same_static
 from pyflat.specialise.values import (
     UNBOUND,
     Abstract,
+    Array,
     Choice,
     Complex,
     Contents,
@@ -39,6 +43,7 @@ from pyflat.specialise.values import (
     Seq,
     State,
     Static,
+    StoreRef,
     Way,
     complex_parts,
     numeric_kind,
@@ -72,6 +77,8 @@ class Maker:
                 return self.complex_parameter(start, shape[1], name)
             case "ref":
                 return self.object(start, shape, name)
+            case "array":
+                return self.array(start, shape, name)
             case "lost":
                 return Lost(shape[1])
         assert shape[0] == "maybe"
@@ -92,6 +99,15 @@ class Maker:
         if frozen:
             self.s.frozen.update([ref, *(loop_objects.options(start) or [])])
         return ref
+
+    def array(self, start: Abstract, shape: Any, name: str) -> Abstract:
+        _, extent, kind, frozen = shape
+        store = StoreRef(kind)
+        items = _elements(self.s, self.entry, start, self.node)
+        self.owned[store] = tuple(self.s.mark_numpy(self.parameter(item, kind, name)) for item in items)
+        if frozen:
+            self.s.frozen.update([store, *(loop_objects.stores(start) or [])])
+        return Array(store, np.arange(len(items)).reshape(extent))
 
     def complex_parameter(self, start: Abstract, number: Any, name: str) -> Abstract:
         """Two floats; where it may also be a number of the shape `number`: which of the two it is, and that number."""
@@ -189,6 +205,12 @@ class Shapes:
             parts = containers.sequence_items(self.s, value, self.node) or ()
             cls = value.cls if isinstance(value, Seq) else tuple
             return ("seq", cls, tuple(self.of(item, state) for item in parts))
+        stores = loop_objects.stores(value)
+        if stores is not None and (kind := arrays.kind_of(value)) is not None:
+            if not arrays.is_plain(value):
+                raise self.s.refuse("flatten/mixed-join", f"{self.name!r} becomes a transposed or strided view in a "
+                                    "loop that cannot be unrolled", self.node, help="make it a copy")
+            return ("array", arrays.shape_of(value), kind, self.shared(state, stores))
         refs = loop_objects.options(value)
         layouts = {loop_objects.layout(state, ref) for ref in refs or ()}
         if refs is not None and len(layouts) == 1 and (layout := layouts.pop()) is not None:
@@ -197,14 +219,26 @@ class Shapes:
             for ref in refs[1:]:
                 others = (self.of(item, state) for item in loop_objects.items(self.s, state, ref))
                 shapes = tuple(map(self.join, shapes, others))
-            frozen = any(loop_objects.is_shared(self.s, state, ref) for ref in refs)
+            frozen = self.shared(state, refs)
             return ("ref", layout[0], shapes, layout[1], frozen)
         raise self.s.refuse("flatten/mixed-join", f"{self.name!r} changes between {num.describe(value)} and something "
                             "else in a loop that cannot be unrolled", self.node)
 
+    def shared(self, state: State, refs: Sequence[Ref]) -> bool:
+        """Another name means one of them: what the loop copies and what it copies from may not be written any more."""
+        found = any(loop_objects.is_shared(self.s, state, ref) for ref in refs)
+        if found:
+            self.s.frozen.update(refs)
+        return found
+
     def join(self, a: Any, b: Any) -> Any:
         if a is None or a == b:
             return b
+        if isinstance(a, tuple) and isinstance(b, tuple) and a[0] == b[0] == "array" and a[1:3] == b[1:3]:
+            return (*a[:3], a[3] or b[3])
+        if isinstance(a, tuple) and isinstance(b, tuple) and a[0] == b[0] == "array":
+            raise self.s.refuse("flatten/mixed-join", f"the array {self.name!r} changes its shape or dtype in a loop "
+                                "that cannot be unrolled", self.node, help="write np.zeros(3) or 0.0 for floats")
         if _complex_shape(a) or _complex_shape(b):
             known = [x[1] if _complex_shape(x) else x for x in (a, b) if x != ("complex", None)]
             if all(isinstance(x, Kind) or x == MIXED for x in known):
@@ -245,7 +279,16 @@ def _has_number(s: Specialiser, value: Abstract) -> Value:
 
 def _is_other(value: Abstract) -> bool:
     return value is UNBOUND or isinstance(value, Static) and numeric_kind(value) is None \
-        and not isinstance(value.value, tuple | complex)
+        and not isinstance(value.value, tuple | complex | np.ndarray)
+
+
+def _elements(s: Specialiser, state: State, value: Abstract, node: Any) -> list[Abstract]:
+    """The elements of an array as they are in a state."""
+    current, s.state = s.state, state
+    try:
+        return list(arrays.grid(s, value, node).flat)
+    finally:
+        s.state = current
 
 
 def _alike(a: Abstract, b: Abstract) -> bool:
@@ -273,6 +316,12 @@ class BackEdge:
                     self.carry(inner, part)
             case ListRef() | DictRef() | ObjRef():
                 self.carry_object(param, value)
+            case Array():
+                with self.s.build.detached() as items:
+                    elements = _elements(self.s, self.way.state, value, None)
+                _add_to_block(self.way.block, items)
+                for slot, item in zip(self.owned[param.store], elements, strict=True):
+                    self.carry(slot, item)
             case Complex() | Choice(then=Complex()):
                 self.carry_complex(param, value)
             case Choice() if isinstance(param.orelse, Param) and isinstance(param.then, Param):

@@ -1,28 +1,34 @@
 """Products of NumPy arrays: `@`, np.dot, np.vdot, np.inner, np.linalg.norm.
 
 Ints are added in order. Floats go through the machine's BLAS, whose order of additions and use of fused multiply-adds
-no IEEE rule fixes.
+no rule fixes: `blas` finds out.
 """
 
 from __future__ import annotations
 
-import libcst as cst
+import functools
 
+import libcst as cst
+import numpy as np
+
+from pyflat.errors import FlattenError
+from pyflat.ir.build import const
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.specialise import arrays
+from pyflat.specialise import arrays, blas, containers
 from pyflat.specialise import numbers as num
 from pyflat.specialise.arrays import Grid
+from pyflat.specialise.blas import Chain, Layout
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane
-from pyflat.specialise.values import Abstract, Choice, numeric_kind
+from pyflat.specialise.values import Abstract, Array, Choice, Static
 
 
-def matmul(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
-    """`a @ b` of arrays of one or two axes."""
+def matmul(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, function: str = "matmul") -> Abstract:
+    """`a @ b` or np.dot of arrays of one or two axes."""
     for value in (a, b):
         if isinstance(value, Choice) and not arrays.is_array(value):
             return s.split(value, lambda v, old=value: matmul(  # type: ignore[misc]
-                s, v if a is old else a, v if b is old else b, node))
+                s, v if a is old else a, v if b is old else b, node, function))
     left, right = (arrays.grid(s, v, node) for v in (a, b))
     if 0 in (left.ndim, right.ndim):
         raise s.raised(ValueError, node)
@@ -30,25 +36,90 @@ def matmul(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstr
         raise s.refuse("flatten/not-yet", "a product of arrays of more than two axes", node)
     if left.shape[-1] != right.shape[0]:
         raise s.raised(ValueError, node)
-    rows = left if left.ndim == 2 else left[None, :]
-    columns = right if right.ndim == 2 else right[:, None]
-    cells = [dot(s, row, column, node) for row in rows for column in columns.T]
+    kinds = {arrays.kind_of(a), arrays.kind_of(b)}
+    if kinds == {BOOL}:
+        raise s.refuse("flatten/unsupported-expression", "a matrix product of bools", node)
     shape = left.shape[:-1] + right.shape[1:]
-    made = arrays.filled(shape, cells)
+    made = _floats(s, a, b, node, function) if FLOAT in kinds else _ints(s, left, right, shape)
     if not shape:
-        found: Abstract = made[()]
-        return found
+        return s.mark_numpy(made[()])
     return arrays.new(s, made, node)
 
 
-def dot(s: Specialiser, a: Grid, b: Grid, node: cst.CSTNode) -> Abstract:
-    """The inner product of two rows of numbers."""
-    kinds = {numeric_kind(v) for v in [*a, *b]}
-    if FLOAT in kinds or kinds == {BOOL}:
-        raise s.refuse("flatten/unsupported-expression", "a dot product of floats depends on the BLAS library", node,
-                       help="write sum(x * y for x, y in zip(a, b)), or (a * b).sum()")
-    total: Abstract | None = None
+def _ints(s: Specialiser, left: Grid, right: Grid, shape: tuple[int, ...]) -> Grid:
+    rows = left if left.ndim == 2 else left[None, :]
+    columns = right if right.ndim == 2 else right[:, None]
+    return arrays.filled(shape, [_int_dot(s, row, column) for row in rows for column in columns.T])
+
+
+def _int_dot(s: Specialiser, a: Grid, b: Grid) -> Abstract:
+    total: Abstract = Static(np.int64(0))
     for x, y in zip(a, b, strict=True):
-        product = num.binary(s, "mul", *(num.to_kind(s, lane(v), INT) for v in (x, y)))
-        total = product if total is None else num.binary(s, "add", total, product)
-    return s.mark_numpy(total) if total is not None else num.static(0)
+        total = num.binary(s, "add", total, num.binary(s, "mul", *(num.to_kind(s, lane(v), INT) for v in (x, y))))
+    return total
+
+
+def _floats(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, function: str) -> Grid:
+    layouts = [_layout(s, v, node) for v in (a, b)]
+    if all(len(layout.shape) == 2 for layout in layouts) and _store(a) is not None and _store(a) is _store(b):
+        raise _unknown_order(s, node)
+    orders = blas.orders("dot" if all(len(layout.shape) == 1 for layout in layouts) else function, *layouts)
+    if orders is None:
+        raise _unknown_order(s, node)
+    left, right = (arrays.grid(s, v, node) for v in (a, b))
+    made = np.empty(orders.shape, object)
+    for cell in np.ndindex(orders.shape):
+        split = blas.left_axes(layouts[0])
+        row, column = left[cell[:split]], right[(slice(None), *cell[split:])]
+        made[cell] = _chain(s, orders[cell], row, column, node)
+    return made
+
+
+def _chain(s: Specialiser, chain: Chain, row: Grid, column: Grid, node: cst.CSTNode) -> Abstract:
+    a, b = ([num.as_float(s, side[i]) for i in chain.order] for side in (row, column))
+    build = s.build
+    result = build.op("np_dot", *a, *b)
+    if not chain.plus_zero:  # a product that underflows may leave -0.0
+        zero = const(0.0)
+        terms = [build.op("and", build.op("ne", x, zero), build.op("ne", y, zero)) for x, y in zip(a, b, strict=True)]
+        some = functools.reduce(lambda p, q: build.op("or", p, q), terms)
+        containers.suspect_if(s, build.op("and", build.op("eq", result, zero), some), "a zero of either sign", node)
+    return s.mark_numpy(result)
+
+
+def _unknown_order(s: Specialiser, node: cst.CSTNode) -> FlattenError:
+    return s.refuse("flatten/unsupported-expression", "a product of arrays of floats that BLAS adds in its own order",
+                    node, why="on this machine it is no chain of up to 15 fused multiply-adds, so that its bits are "
+                    "only known to BLAS", help="write sum(x * y for x, y in zip(a, b)), or (a * b).sum()")
+
+
+def _store(value: Abstract) -> object:
+    return value.store if isinstance(value, Array) else value.value if isinstance(value, Static) else None
+
+
+def _layout(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Layout:
+    """How the array that BLAS gets lies in memory; ints are converted into an array of their own."""
+    if arrays.kind_of(value) is not FLOAT:
+        return blas.plain(arrays.shape_of(value))
+    match value:
+        case Array():
+            return blas.layout_of(value.places)
+        case Static():
+            return blas.layout_of(value.value)
+        case Choice():
+            first, second = _layout(s, value.then, node), _layout(s, value.orelse, node)
+            if first == second:
+                return first
+    raise s.refuse("flatten/mixed-join", "a product of one of two arrays that lie in memory in different ways", node,
+                   help="multiply a copy")
+
+
+def dot(s: Specialiser, a: Grid, b: Grid, node: cst.CSTNode) -> Abstract:
+    """The inner product of two vectors that lie in memory one number after the other."""
+    kinds = {arrays.joined_kind(s, [side], node) for side in (a, b)}
+    if FLOAT not in kinds:
+        return s.mark_numpy(_int_dot(s, a, b))
+    orders = blas.orders("dot", blas.plain(a.shape), blas.plain(b.shape))
+    if orders is None:
+        raise _unknown_order(s, node)
+    return _chain(s, orders[()], a, b, node)

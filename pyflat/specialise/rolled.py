@@ -23,12 +23,14 @@ from pyflat.specialise.merge import CONFLICT, Joiner, lane, same_static
 from pyflat.specialise.values import (
     UNBOUND,
     Abstract,
+    Array,
     ListRef,
     Lost,
     Ranges,
     Ref,
     State,
     Static,
+    StoreRef,
     Way,
 )
 
@@ -163,7 +165,7 @@ def _read(state: State, place: Place) -> Abstract:
         return state.locals.get(place, UNBOUND)
     ref, index = place
     slot = state.heap[ref][index]
-    found: Abstract = slot if isinstance(ref, ListRef) else slot[1]
+    found: Abstract = slot if isinstance(ref, ListRef | StoreRef) else slot[1]
     return found
 
 
@@ -173,7 +175,7 @@ def _write(state: State, place: Place, value: Abstract) -> None:
         return
     ref, index = place
     contents = list(state.heap[ref])
-    contents[index] = value if isinstance(ref, ListRef) else (contents[index][0], value)
+    contents[index] = value if isinstance(ref, ListRef | StoreRef) else (contents[index][0], value)
     state.heap[ref] = tuple(contents)
 
 
@@ -182,16 +184,19 @@ def _title(state: State, place: Place) -> str:
     if isinstance(place, str):
         return place
     ref, index = place
-    return "" if isinstance(ref, ListRef) else str(state.heap[ref][index][0])
+    return "" if isinstance(ref, ListRef | StoreRef) else str(state.heap[ref][index][0])
 
 
 def _widen(s: Specialiser, ways: list[Way], start: State, kinds: dict[Place, Any], owned: Owned, node: Any) -> bool:
     """Generalise what the back edges change; True when the body has to be built again."""
     changed = False
+    frozen = {ref for ref in start.heap if ref in s.frozen}
     for way in ways:
         for place in [*way.state.locals, *_changed_slots(s, way, start, owned, node)]:
             old, value = _read(start, place), _read(way.state, place)
             if value is old and loop_objects.options(value) is None or same_static(value, old):
+                continue
+            if isinstance(old, Array) and old.is_same(value) and old.store not in owned:
                 continue
             known, shapes = kinds.get(place), Shapes(s, _title(start, place), node)
             if value is old and known is None or isinstance(old, Lost):
@@ -200,7 +205,7 @@ def _widen(s: Specialiser, ways: list[Way], start: State, kinds: dict[Place, Any
             if shape != known:
                 kinds[place] = shape
                 changed = True
-    return changed
+    return changed or any(ref in s.frozen and ref not in frozen for ref in start.heap)
 
 
 def _changed_slots(s: Specialiser, way: Way, start: State, owned: Owned, node: Any) -> list[Place]:
@@ -212,7 +217,7 @@ def _changed_slots(s: Specialiser, way: Way, start: State, owned: Owned, node: A
         after = way.state.heap.get(ref, before)
         if after is before:
             continue
-        keys = [] if isinstance(ref, ListRef) else [[k for k, _ in contents] for contents in (before, after)
+        keys = [] if isinstance(ref, ListRef | StoreRef) else [[k for k, _ in contents] for contents in (before, after)
                                                     if contents is not CONFLICT]
         if len(after) != len(before) or CONFLICT in (before, after) or len(keys) == 2 and keys[0] != keys[1]:
             raise s.refuse("flatten/list-mutation",

@@ -15,7 +15,7 @@ from pyflat.specialise.numbers import BINARY, COMPARE
 from pyflat.specialise.values import Abstract, Array, Choice, ListRef, Seq, Static, numeric_kind
 
 _PYTHON = {opcode: python for opcode, python, _ in BINARY.values()}
-_COMPARE = {opcode: python for opcode, python in COMPARE.values()}
+_COMPARE = dict(COMPARE.values())
 
 
 def operate(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:

@@ -534,3 +534,15 @@ def _numpy_power(e: Emitter, x: Lane, y: Lane) -> Lane:
 
 EMITTERS["np_power"] = _numpy_power
 EMITTERS["np_powers"] = EMITTERS["pow"]
+
+
+def _numpy_dot(e: Emitter, *operands: Lane) -> Lane:
+    """A chain of fused multiply-adds, as BLAS computes it."""
+    terms = len(operands) // 2
+    total = e.const(FLOAT, 0.0)
+    for x, y in zip(operands[:terms], operands[terms:], strict=True):
+        total = e.intrinsic("llvm.fma", x, y, total)
+    return total + 0.0
+
+
+EMITTERS["np_dot"] = _numpy_dot

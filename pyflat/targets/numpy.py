@@ -79,6 +79,8 @@ def spelling(op: Op) -> str:
     if op.opcode == "ufunc":
         operands = ", ".join(f"{{{k}}}" for k in range(len(op.args)))
         return f"lanes.ufunc({operands}, loop={op.attr('loop')!r}, ufunc={op.attr('ufunc')!r})"
+    if op.opcode == "np_dot":
+        return f"lanes.np_dot({', '.join(f'{{{k}}}' for k in range(len(op.args)))})"
     text = _SPELLINGS.get(op.opcode)
     if text is None:
         raise InternalError(f"the NumPy target has no spelling of {op.opcode}")

@@ -10,7 +10,7 @@ import numpy as np
 from pyflat.specialise import array_items, arrays, calls, containers
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known import making
-from pyflat.specialise.known.support import bind_names
+from pyflat.specialise.known.support import bind_names, only
 from pyflat.specialise.values import Abstract, Array, Static
 
 _FUNCTIONS: dict[str, Any] = {
@@ -43,7 +43,8 @@ def method(s: Specialiser, owner: Abstract, name: str, arguments: calls.Argument
             kind = making.dtype_of(s, given, node)
             return None if kind is None else making.astype(s, owner, kind, node)
         case "fill" if isinstance(owner, Array):
-            array_items.write(s, owner, owner.places, *arguments.positional, node)
+            (value,) = only(s, arguments, node, 1, 1)
+            array_items.write(s, owner, owner.places, value, node)
             return Static(None)
         case "sort" if isinstance(owner, Array) and not arguments.positional and not arguments.named:
             ordered = calls.call(s, Static(np.sort), calls.Arguments([owner], {}), node)

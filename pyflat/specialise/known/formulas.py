@@ -233,7 +233,7 @@ def average(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
         raise s.refuse("flatten/not-yet", "np.average of arrays of several axes", node)
     floats = [arrays.apply(s, lambda v: num.as_float(s, v), [each], node) for each in (values, shares)]
     scale = _function(s, np.sum, floats[1], node=node)
-    top = _function(s, np.sum, vectors.operate(s, "mul", *floats, node), node=node)
+    top = _function(s, np.sum, vectors.operate(s, "mul", floats[0], floats[1], node), node=node)
     nothing = num.truth(s, num.compare(s, "eq", scale, Static(0.0)))
     if not isinstance(nothing, Static):
         containers.suspect_if(s, nothing, "the weights add up to zero", node)

@@ -16,8 +16,8 @@ from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known.support import Given
 from pyflat.specialise.values import Abstract, Array, Choice, Static
 
-_VIEWS = {np.ravel, np.reshape, np.transpose, np.squeeze, np.atleast_1d, np.atleast_2d, np.expand_dims, np.flip, np.fliplr,
-          np.flipud, np.swapaxes, np.moveaxis, np.rot90}
+_VIEWS = {np.ravel, np.reshape, np.transpose, np.squeeze, np.atleast_1d, np.atleast_2d, np.expand_dims, np.flip,
+          np.fliplr, np.flipud, np.swapaxes, np.moveaxis, np.rot90}
 
 
 def dtype_of(s: Specialiser, given: Given, node: cst.CSTNode) -> Kind | None:

@@ -77,8 +77,8 @@ def is_numpy(fn: Any) -> bool:
 
 
 def _has_elements(value: Abstract) -> bool:
-    return arrays.is_array(value) or isinstance(value, ListRef) or isinstance(value, Seq) and value.cls in (tuple, list) \
-        or isinstance(value, Static) and isinstance(value.value, list | tuple)
+    return arrays.is_array(value) or isinstance(value, ListRef) \
+        or isinstance(value, Seq) and value.cls in (tuple, list) or isinstance(value, Static) and isinstance(value.value, list | tuple)
 
 
 def _now(s: Specialiser, fn: Any, arguments: calls.Arguments, is_pure: Callable[[Any], bool]) -> Abstract | None:
@@ -216,7 +216,8 @@ _TABLE: dict[Any, tuple[NumpyHandler, str]] = {
     # products
     np.dot: (products.np_dot, "a b !out"), np.vdot: (products.vdot, "a b"), np.inner: (products.inner, "a b"),
     np.matmul: (products.np_matmul, "a b !out"), np.outer: (products.outer, "a b !out"),
-    np.cross: (products.cross, "a b !axisa !axisb !axisc !axis"), np.linalg.norm: (products.norm, "a ord axis !keepdims"),
+    np.cross: (products.cross, "a b !axisa !axisb !axisc !axis"),
+    np.linalg.norm: (products.norm, "x ord axis !keepdims"),
     # tables
     np.interp: (tables.interp, "x xp fp left right !period"),
     np.searchsorted: (tables.searchsorted, "a v side !sorter"),

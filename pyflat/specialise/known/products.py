@@ -10,6 +10,7 @@ from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known import reductions
 from pyflat.specialise.known.support import Given
+from pyflat.specialise.merge import lane
 from pyflat.specialise.products import dot, matmul
 from pyflat.specialise.values import Abstract
 
@@ -26,7 +27,7 @@ def np_dot(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     """np.dot: a product with a number, otherwise a matrix product."""
     a, b = _operands(s, given, node)
     if arrays.shape_of(a) and arrays.shape_of(b):
-        return matmul(s, a, b, node)
+        return matmul(s, a, b, node, "dot")
     return s.mark_numpy(arrays.apply(s, lambda x, y: num.binary(s, "mul", x, y), [a, b], node))
 
 
@@ -40,7 +41,7 @@ def vdot(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
 def inner(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     a, b = _operands(s, given, node)
     if len(arrays.shape_of(a)) == 1 and len(arrays.shape_of(b)) == 1:
-        return matmul(s, a, b, node)
+        return matmul(s, a, b, node, "dot")
     if arrays.shape_of(a) and arrays.shape_of(b):
         raise s.refuse("flatten/not-yet", "np.inner of arrays of several axes", node, help="write a @ b.T")
     return np_dot(s, given, node)
@@ -65,19 +66,32 @@ def cross(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
 
 
 def norm(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
-    """np.linalg.norm: the square root of a dot product; with ord= 1 or inf a sum or an extreme of absolute values."""
-    found = arrays.as_grid(s, given.value("x"), node)
+    """np.linalg.norm of a vector: the root of a dot product, or with axis= of a sum; with ord= 1 or inf a sum or an
+    extreme of absolute values. Of a matrix: the root of the sum of all squares."""
+    value = arrays.array(s, given.value("x"), node)
+    found = arrays.grid(s, value, node)
     order, axis = given.static("ord", None), given.static("axis", None)
-    row = [num.as_float(s, v) for v in found.flat]
-    if found.ndim > 1 and (axis is not None or order not in (None, "fro", "f")):
-        raise s.refuse("flatten/not-yet", "np.linalg.norm over an axis of an array", node,
-                       help="take the norm of each row in a loop")
-    if found.ndim == 1 and order in (1, np.inf, -np.inf):
-        sizes: list[Abstract] = [s.build.op("abs", v) for v in row]
-        reduce = reductions.total if order == 1 else reductions.extreme("ge" if order == np.inf else "le")
-        return s.mark_numpy(reduce(s, sizes, node))
-    if axis is not None or order not in (None, 2, "fro", "f"):
+    row = arrays.filled(found.shape, [num.as_float(s, v) for v in found.flat])
+    if axis is None and order in (None, "fro", "f") or axis is None and order == 2 and found.ndim == 1:
+        if found.ndim > 1 and not arrays.is_plain(value):
+            raise s.refuse("flatten/not-yet", "np.linalg.norm of a part of an array", node, help="take it of a copy")
+        return _root(s, dot(s, row.ravel(), row.ravel(), node))
+    if found.ndim == 2 and axis in (0, 1, -1, -2) and order in (None, 2) and found.shape[axis] < 8:
+        lines = row.T if axis in (0, -2) else row
+        return arrays.new(s, arrays.filled((len(lines),), [_root(s, _squares(s, line, node)) for line in lines]), node)
+    if found.ndim != 1 or axis not in (None, 0, -1) or order not in (None, 2, 1, np.inf, -np.inf):
         raise s.refuse("flatten/not-yet", f"np.linalg.norm with ord={order!r} and axis={axis!r}", node,
                        help="use ord=None, 1, 2 or np.inf on a vector")
-    whole = arrays.filled((len(row),), row)
-    return s.build.op("np_sqrt", num.as_float(s, dot(s, whole, whole, node)))
+    if order in (None, 2):
+        return _root(s, _squares(s, row, node))
+    sizes: list[Abstract] = [s.build.op("abs", lane(v)) for v in row]
+    reduce = reductions.total if order == 1 else reductions.extreme("ge" if order == np.inf else "le")
+    return s.mark_numpy(reduce(s, sizes, node))
+
+
+def _squares(s: Specialiser, row: arrays.Grid, node: cst.CSTNode) -> Abstract:
+    return reductions.total(s, [num.binary(s, "mul", v, v) for v in row], node)
+
+
+def _root(s: Specialiser, value: Abstract) -> Abstract:
+    return s.mark_numpy(s.build.op("np_sqrt", num.as_float(s, value)))

@@ -43,7 +43,7 @@ def reduction(reduce: Reduce, *, ordered: bool = False, kind: Kind | None = None
         if not isinstance(axis, int) or found.ndim > 2:
             raise s.refuse("flatten/not-yet", "a reduction over several axes", node, help="reduce one axis at a time")
         lines = found.T if axis in (0, -2) else found
-        if ordered and lines.shape[1] >= _PAIRWISE_FROM and not (lines is found and _is_plain(value)):
+        if ordered and lines.shape[1] >= _PAIRWISE_FROM and not (lines is found and arrays.is_plain(value)):
             raise s.refuse("flatten/not-yet", "a sum of eight or more numbers down the columns of an array", node,
                            why="the order of NumPy's additions depends on how the array lies in memory",
                            help="add the rows in a loop")
@@ -65,21 +65,9 @@ def _check_axis(s: Specialiser, axis: Any, ndim: int, node: cst.CSTNode) -> None
         raise s.raised(np.exceptions.AxisError, node)
 
 
-def _is_plain(value: Abstract) -> bool:
-    """The elements lie one after the other, last axis first."""
-    match value:
-        case Array():
-            return bool(value.places.flags.c_contiguous)
-        case Static() if isinstance(value.value, np.ndarray):
-            return bool(value.value.flags.c_contiguous)
-        case Choice():
-            return _is_plain(value.then) and _is_plain(value.orelse)
-    return True
-
-
 def _flat(s: Specialiser, value: Abstract, found: Grid, node: cst.CSTNode) -> Row:
     """The elements in the order in which NumPy adds them."""
-    if found.ndim < 2 or found.size < _PAIRWISE_FROM and _is_plain(value) or _is_plain(value):
+    if found.ndim < 2 or found.size < _PAIRWISE_FROM and arrays.is_plain(value) or arrays.is_plain(value):
         return list(found.flat)
     whole = value.places if isinstance(value, Array) else value.value if isinstance(value, Static) else None
     if isinstance(whole, np.ndarray) and whole.flags.f_contiguous:
@@ -195,7 +183,8 @@ def better(s: Specialiser, opcode: str, a: Value, b: Value, *, skip_nan: bool = 
 def _suspect_zeros(s: Specialiser, row: Sequence[Value], node: cst.CSTNode) -> None:
     """Two zeros among the elements: where they are of both signs, only NumPy knows which one it gives."""
     build = s.build
-    seen, twice = build.op("eq", row[0], const(0.0)), const(False)
+    seen: Value = build.op("eq", row[0], const(0.0))
+    twice: Value = const(False)
     for item in row[1:]:
         zero = build.op("eq", item, const(0.0))
         twice, seen = build.op("or", twice, build.op("and", seen, zero)), build.op("or", seen, zero)
@@ -215,7 +204,8 @@ def where_extreme(opcode: str) -> Reduce:
             raise s.raised(ValueError, node)
         floats = any(_is_float(v) for v in items)
         row = [num.as_float(s, v) if floats else lane(v) for v in items]
-        best, at = row[0], const(0)
+        best = row[0]
+        at: Value = const(0)
         for position, item in enumerate(row[1:], 1):
             keep = s.build.op(opcode, best, item)
             if floats:

@@ -56,11 +56,11 @@ def bind_names(s: Specialiser, title: str, parameters: str, arguments: calls.Arg
         given[name] = value
     for name in names:
         value = given.get(name[1:], Static(None)) if name.startswith("!") else Static(None)
-        if not (isinstance(value, Static) and (value.value is None or value.value is np._NoValue)):  # type: ignore[attr-defined]
+        if not (isinstance(value, Static) and (value.value is None or value.value is np._NoValue)):
             raise s.refuse("flatten/unsupported-expression", f"the option {name[1:]}= of {title}", node,
                            help="leave it out")
     return Given(s, title, {k: v for k, v in given.items()
-                            if not (isinstance(v, Static) and v.value is np._NoValue)}, node)  # type: ignore[attr-defined]
+                            if not (isinstance(v, Static) and v.value is np._NoValue)}, node)
 
 
 def only(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode, least: int, most: int) -> list[Abstract]:

@@ -33,8 +33,8 @@ def table(s: Specialiser, given: Given, name: str, node: cst.CSTNode) -> Table:
     assert isinstance(made, Static)
     value: Table = made.value
     if value.ndim != 1 or value.dtype.kind not in "bif":
-        raise s.refuse("flatten/unsupported-expression", f"{name} of {given.title} is no table of numbers with one axis",
-                       node)
+        raise s.refuse("flatten/unsupported-expression", f"{name} of {given.title} is no table of numbers",
+                       node, help="give it a known array of one axis")
     return value.astype(np.float64 if value.dtype.kind == "f" else np.int64)
 
 
@@ -48,7 +48,8 @@ def place(s: Specialiser, entries: list[Any], x: Value, opcode: str) -> Value:
             total = test if position == 0 else build.op("add", total, test)
         return total
     size = 1 << len(entries).bit_length()
-    step, at = size // 2, const(0)
+    step = size // 2
+    at: Value = const(0)
     while step:
         probe = build.op("add", at, const(step))
         last = const(len(entries))
@@ -96,7 +97,7 @@ def _interpolate(s: Specialiser, x: Value, xs: list[float], ys: list[float], out
     with np.errstate(all="ignore"):
         slopes = [*(np.diff(np.array(ys)) / np.diff(np.array(xs))).tolist(), 0.0]
     slope, x0, y0 = (build.op("gather", piece, kind=FLOAT, table=tuple(v)) for v in (slopes, xs, ys))
-    value = build.op("add", build.op("mul", slope, build.op("sub", x, x0)), y0)
+    value: Value = build.op("add", build.op("mul", slope, build.op("sub", x, x0)), y0)
     if not all(map(math.isfinite, [*slopes, *ys])):
         value = _other_way(s, x, value, piece, slope, xs, ys)
     exact = build.op("eq", x, x0)
