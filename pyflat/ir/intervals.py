@@ -13,11 +13,11 @@ sign of zero plays no role (-0.0 == 0.0). `nan` says that a lane may be nan.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.types import EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, Kind
+from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
 Number = int | float
 
@@ -88,6 +88,34 @@ class Intervals:
             return self._overflow_test(opcode, args) if outcome is None else outcome
         return None
 
+    def assume(self, condition: Value) -> Mapping[Value, Interval]:
+        """Learn that `condition` holds from here on; what was known before, for `restore`."""
+        before = dict(self._known)
+        for fact in _facts(condition):
+            a, b = fact.args
+            low, high = (a, b) if fact.opcode in ("lt", "le") else (b, a)
+            gap = 1 if fact.opcode in ("lt", "gt") and low.kind is INT else 0
+            below, above = self.of(low), self.of(high)
+            self._narrow(low, Interval(below.low, min(below.high, above.high - gap)))
+            self._narrow(high, Interval(max(above.low, below.low + gap), above.high))
+        return before
+
+    def _narrow(self, value: Value, interval: Interval) -> None:
+        if not isinstance(value, Const) and interval.low <= interval.high:
+            self._known[value] = interval
+
+    def restore(self, before: Mapping[Value, Interval]) -> None:
+        self._known = dict(before)
+
+    def together(self, first: Value, second: Value) -> bool | None:
+        """Whether `second` holds where `first` does, if that is the same in every such lane."""
+        if not isinstance(second, Op) or second.opcode not in ("lt", "le", "gt", "ge") or not _facts(first):
+            return None
+        before = self.assume(first)
+        outcome = self.decide(second.opcode, second.args)
+        self.restore(before)
+        return outcome
+
     def _overflow_test(self, opcode: str, args: tuple[Value, ...]) -> bool | None:
         """False for the sign test of `ir.faults` behind an add or sub that stays within int64."""
         if opcode != "lt" or not isinstance(args[0], Op) or self.of(args[1]) != Interval(0, 0):
@@ -108,6 +136,16 @@ class Intervals:
         a, b = self.of(op.args[0]), self.of(op.args[1])
         low, high = (a.low + b.low, a.high + b.high) if op.opcode == "add" else (a.low - b.high, a.high - b.low)
         return low >= INT_MIN and high <= INT_MAX
+
+
+def _facts(condition: Value) -> list[Op]:
+    """The comparisons that hold where `condition` does."""
+    if not isinstance(condition, Op):
+        return []
+    if condition.opcode == "and" and condition.kind is BOOL:
+        return [fact for arg in condition.args for fact in _facts(arg)]
+    ordered = condition.opcode in ("lt", "le", "gt", "ge") and condition.args[0].kind in (INT, FLOAT)
+    return [condition] if ordered else []
 
 
 def _union(a: Interval, b: Interval) -> Interval:

@@ -76,7 +76,10 @@ class _Folder:
                     parts = take_apart(item)
                     header = self.folded(parts.header)
                     leave = list(map(self.read, parts.leave))
-                    new = LoopParts(header, self.read(parts.go), self.folded(parts.rest), leave)
+                    go = self.read(parts.go)
+                    before = self.intervals.assume(go)
+                    new = LoopParts(header, go, self.folded(parts.rest), leave)
+                    self.intervals.restore(before)
                     done.append(join_parts(item, item.params, inits, new, item.results))
                     self.made = made
         return done
@@ -144,7 +147,17 @@ class _Folder:
         if found is not None:
             return found
         outcome = self.intervals.decide(op.opcode, args)
-        return None if outcome is None else TRUE if outcome else FALSE
+        if outcome is not None:
+            return TRUE if outcome else FALSE
+        return self.joined(*args) if op.opcode == "and" and op.kind is BOOL else None
+
+    def joined(self, first: Value, second: Value) -> Value | None:
+        """`first and second` where one comparison decides the other, which a fault and its predicate often do."""
+        for a, b in ((first, second), (second, first)):
+            outcome = self.intervals.together(a, b)
+            if outcome is not None:
+                return a if outcome else FALSE
+        return None
 
     def evaluated(self, op: Op, literals: list[Const]) -> Const | None:
         row = OPERATIONS[op.opcode]
