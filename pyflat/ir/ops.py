@@ -191,7 +191,7 @@ _row("hypot", ((_FF, FLOAT),), math.hypot, accuracy=Accuracy.CALL, cost=200)
 
 
 def _library_hypot(x: float, y: float) -> float:
-    """abs() of a complex number: the C library's hypot, whose bits math.hypot's are not. CPython 3.11 does not clear errno
+    """abs() of a complex number: the C library's hypot, not math.hypot. CPython 3.11 does not clear errno
     before abs() of a nan, and may raise what an earlier operation has left there."""
     if math.isinf(x) or math.isinf(y):
         return math.inf
