@@ -48,13 +48,13 @@ class _Readings:
         self._read = read
         self._places: tuple[list[Any], ...] = tuple([] for _ in range(columns))
         self._values: list[Any] = []
-        self._titles: list[str] = []
+        self.titles: list[str] = []
 
     def add(self, what: str, value: Any, *place: Any) -> None:
         for column, part in zip(self._places, place, strict=True):
             column.append(part)
         self._values.append(value)
-        self._titles.append(what)
+        self.titles.append(what)
 
     def changed(self) -> str | None:
         """What is another value now; equal ones take the place of the old ones."""
@@ -62,7 +62,7 @@ class _Readings:
             return None
         for k, new in enumerate(list(self._read(*self._places))):
             if not same(self._values[k], new):
-                return self._titles[k]
+                return self.titles[k]
             self._values[k] = new
         return None
 
@@ -115,7 +115,7 @@ class Guards:
     def stale(self) -> str | None:
         """What has changed since, in words; None while everything still holds."""
         for readings in self._readings:
-            if (what := readings.changed()) is not None:
+            if readings.titles and (what := readings.changed()) is not None:
                 return what
         for known in self._classes:
             if known.changed():
