@@ -81,6 +81,8 @@ def result_shape(values: Sequence[Any]) -> Shape:
         return Leaf(first)
     if all(isinstance(value, complex) or type(value) in SCALARS for value in plain):
         return COMPLEX if all(isinstance(value, complex) for value in plain) else REAL_OR_COMPLEX
+    if all(isinstance(value, np.ndarray) for value in plain):
+        return _array_shape(plain)
     made = [record_of(value) for value in plain]
     parts = [part for part in made if part is not None]
     if len(parts) == len(made) and len({(cls, names, len(items)) for cls, names, items in parts}) == 1:
@@ -90,3 +92,12 @@ def result_shape(values: Sequence[Any]) -> Shape:
         other = next(value for value in plain if value is not plain[0] and value != plain[0])
         raise LaneError(f"the function returned {plain[0]!r} in one lane and {other!r} in another")
     return Fixed(plain[0])
+
+
+def _array_shape(values: Sequence[np.ndarray[Any, Any]]) -> Shape:
+    """The shape of a result that is an array in each lane."""
+    extents = sorted({value.shape for value in values})
+    if len(extents) > 1:
+        raise LaneError(f"the function returned arrays of the shapes {extents[0]} and {extents[1]}")
+    items = tuple(map(result_shape, zip(*(value.ravel().tolist() for value in values), strict=True)))
+    return Record(np.ndarray, tuple(map(str, extents[0])), items)

@@ -18,6 +18,7 @@ import numpy as np
 
 from pyflat import libm
 from pyflat.ir import foreign
+from pyflat.ir.shape import stacked
 
 Lanes = Any
 """An array or scalar of bool_, int64 or float64."""
@@ -172,6 +173,11 @@ def complex_lanes(real: Lanes, imag: Lanes) -> Any:
     made = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), np.complex128)
     made.real, made.imag = real, imag
     return made[()]
+
+
+def array_lanes(extent: tuple[int, ...], *elements: Lanes) -> Any:
+    """An array in each lane, of these elements: its own axes come last."""
+    return stacked(elements, extent)
 
 
 VECTOR_NORM_VERSIONS = ((3, 10), (3, 11))

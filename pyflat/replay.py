@@ -21,8 +21,19 @@ from pyflat.arguments import Call
 from pyflat.arrays import Array, Lanes
 from pyflat.callables import Callee, Parameters
 from pyflat.faults import Cause, Faults, LaneError, Row, Source, TripLimitError, at_line, cause_of, lane_index, place_of
+from pyflat.ir.kept import flat_values
 from pyflat.ir.nodes import TRIP_LIMIT
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, holds_only_floats, rebuild
+from pyflat.ir.shape import (
+    Fixed,
+    Leaf,
+    Record,
+    Shape,
+    holds_only_floats,
+    item_at,
+    make_record,
+    rebuild,
+    written_record,
+)
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
 MAX_COUNTED = 10_000
@@ -120,6 +131,7 @@ class Replay:
         `through(function, ...)` where that is given."""
         args, kwargs = call_plan(self.call.arguments, self.parameters)
         function = self.callee.function if through is None else functools.partial(through, self.callee.function)
+        record = written_record(self.result)
 
         def run(values: Row) -> Any:
             if isinstance(values, LimitedRow):
@@ -127,7 +139,14 @@ class Replay:
             source = iter(values)
             positional = [rebuild(shape, source) for shape in args]
             named = {name: rebuild(shape, source) for name, shape in kwargs.items()}
-            return function(*positional, **named)
+            before = [flat_values(item) for item in positional] if self.result is None else []
+            returned = function(*positional, **named)
+            if before and list(map(repr, before)) != [repr(flat_values(item)) for item in positional]:
+                raise LaneError("the function writes into its arguments, which PYFLAT_DISABLE=1 does not show")
+            if record is None:
+                return returned
+            given = self.parameters.signature.bind(*positional, **named).arguments
+            return make_record(record, (), [returned, *[item_at(given, path) for path in record.paths]])
 
         return run
 
@@ -224,6 +243,9 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
         case Record():
             if type(value) is not shape.cls:
                 raise LaneError(f"the function returned {value!r} here, and a {shape.cls.__name__} in other lanes")
+            if isinstance(value, np.ndarray) and tuple(map(str, value.shape)) != shape.names:
+                raise LaneError(f"the function returned an array of shape {value.shape} here, and of shape "
+                                f"({', '.join(shape.names)}) in other lanes")
             parts = _parts(value, shape.names)
             if isinstance(value, dict) and tuple(value) != shape.names:
                 raise LaneError(f"the function returned a dict with the keys {tuple(value)} here, and with "
@@ -237,6 +259,8 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
 def _parts(value: Any, names: Sequence[str]) -> list[Any]:
     if isinstance(value, dict):
         return list(value.values())
+    if isinstance(value, np.ndarray):
+        return list(value.flat)
     return [getattr(value, name) for name in names] if names else list(value)
 
 

@@ -89,6 +89,8 @@ def in_kind(value: object, like: object) -> object:
 
     A twin has one kind per result; where some lanes of the original give 1 and others 0.5, it gives 1.0.
     """
+    if isinstance(like, np.ndarray) and isinstance(value, np.ndarray):
+        return value.astype(like.dtype) if value.dtype.kind in "bi" and like.dtype.kind in "if" else value
     if isinstance(like, np.generic):
         like = like.item()
     if isinstance(value, tuple | list) and isinstance(like, tuple | list) and len(value) == len(like):

@@ -10,9 +10,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import functools
+from collections import namedtuple
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from pyflat.ir.types import BOOL, FLOAT, Kind
 
@@ -35,7 +39,10 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A tuple, list, namedtuple, dataclass or dict; `names`: the fields, or a dict's keys, which are strings."""
+    """A tuple, list, namedtuple, dataclass or dict; `names`: the fields, or a dict's keys, which are strings.
+
+    A result may be a NumPy array (`cls` is np.ndarray): a leaf for each element, and the shape's numbers as `names`.
+    """
 
     cls: type
     names: tuple[str, ...]
@@ -97,9 +104,66 @@ def holds_only_floats(shape: Shape) -> bool:
     return True
 
 
+def stacked(items: Sequence[Any], extent: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """The array of these elements, each a number or an array of lanes: its own axes come last."""
+    if not items:
+        return np.empty(extent)
+    columns = np.broadcast_arrays(*items)
+    return np.stack(columns, axis=-1).reshape(columns[0].shape + extent)
+
+
+Path = tuple[str | int, ...]
+"""A place in the arguments: a parameter's name, then attributes, keys and indices."""
+
+
+class Written:
+    """Base of the records of a function that writes into its arguments: a namedtuple of what it returns and of what it
+    has written, at `paths`."""
+
+    __slots__ = ()
+    paths: ClassVar[tuple[Path, ...]] = ()
+
+
+@functools.cache
+def written_class(paths: tuple[Path, ...]) -> type[Written]:
+    """The record for these places."""
+    names = ["returned"]
+    for path in paths:
+        name = "_".join(map(str, path))
+        while name in names:
+            name += "_"
+        names.append(name)
+    fields = namedtuple("Written", names, rename=True)  # type: ignore[misc]  # noqa: PYI024 - made while running
+    return type("Written", (Written, fields), {"__slots__": (), "paths": paths})
+
+
+def written_record(shape: Shape | None) -> type[Written] | None:
+    """The class of a result that has what the function writes, None for other results."""
+    return shape.cls if isinstance(shape, Record) and issubclass(shape.cls, Written) else None
+
+
+def item_at(arguments: Mapping[str, Any], path: Path) -> Any:
+    """What is at a place."""
+    value: Any = arguments[str(path[0])]
+    for step in path[1:]:
+        value = getattr(value, step) if isinstance(step, str) and not isinstance(value, dict) else value[step]
+    return value
+
+
+def put_at(arguments: Mapping[str, Any], path: Path, item: Any) -> None:
+    """Write into an argument."""
+    owner, step = item_at(arguments, path[:-1]), path[-1]
+    if isinstance(step, str) and not isinstance(owner, dict):
+        setattr(owner, step, item)
+    else:
+        owner[step] = item
+
+
 def make_record(cls: type, names: Sequence[str], items: Sequence[Any]) -> Any:
     if cls in (tuple, list):
         return cls(items)
+    if cls is np.ndarray:
+        return stacked(items, tuple(map(int, names)))
     if cls is complex:
         real, imag, *is_complex = items
         return real if is_complex == [False] else complex(real, imag)

@@ -277,8 +277,8 @@ def write(s: Specialiser, owner: Array, targets: Any, value: Abstract, node: cst
           ) -> None:
     """Put `value`, cast and broadcast, into these places of the store; only in the lanes of `where`."""
     if owner.store.frozen or owner.store in s.frozen:
-        raise s.refuse("flatten/list-mutation", "an array is written in place", node, why=owner.store.frozen or _TAKES_TURNS,
-                       help="work on a copy: v = v.copy()")
+        raise s.refuse("flatten/list-mutation", "an array is written in place", node,
+                       why=owner.store.frozen or _TAKES_TURNS, help="work on a copy: v = v.copy()")
     shape = np.shape(targets)
     whole = arrays.as_grid(s, value, node)
     while whole.ndim > len(shape) and whole.shape[0] == 1:

@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from pyflat.errors import refuse
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, Op, Value
 from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, VOID, Kind, join_kinds
+from pyflat.specialise.arrays import MAX_LENGTH
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane, same_static
 from pyflat.specialise.numbers import describe
 from pyflat.specialise.values import (
     UNBOUND,
     Abstract,
+    Array,
     Choice,
     DictRef,
     ListRef,
@@ -65,6 +69,12 @@ def _parts(value: Abstract, state: State) -> _Parts | None:
     match value:
         case Seq():
             return _Parts(value.cls, tuple(getattr(value.cls, "_fields", ())), value.items)
+        case Array():
+            items = state.heap[value.store]
+            return _Parts(np.ndarray, tuple(map(str, value.places.shape)), tuple(items[p] for p in value.places.flat))
+        case Static() if isinstance(value.value, np.ndarray) and value.value.dtype.kind in "bif" \
+                and value.value.size <= MAX_LENGTH:
+            return _Parts(np.ndarray, tuple(map(str, value.value.shape)), tuple(map(Static, value.value.flat)))
         case ListRef():
             return _Parts(list, (), state.heap[value])
         case DictRef():
@@ -104,6 +114,9 @@ def _shape(s: Specialiser, values: Sequence[tuple[Abstract, State]]) -> Shape:
 def _record(s: Specialiser, records: list[tuple[_Parts, State]]) -> Shape:
     first = records[0][0]
     _check_keys(s, [p for p, _ in records])
+    if first.cls is np.ndarray and any(p.cls is not first.cls or p.names != first.names for p, _ in records):
+        raise s.refuse("flatten/result-kind", "the function returns arrays of different shapes",
+                       help="return arrays of one shape on all paths")
     alike = [(p, state) for p, state in records if _fits(p, first.cls, first.names, len(first.items))]
     if any(len(p.items) != len(first.items) for p, _ in records):
         raise s.refuse("flatten/result-kind", "the function returns tuples of different lengths")
@@ -124,7 +137,7 @@ def _check_keys(s: Specialiser, records: Sequence[_Parts]) -> None:
 
 
 def _fits(parts: _Parts, cls: type, names: tuple[str, ...], size: int) -> bool:
-    return parts.cls is cls and len(parts.items) == size and (cls is not dict or parts.names == names)
+    return parts.cls is cls and len(parts.items) == size and (cls not in (dict, np.ndarray) or parts.names == names)
 
 
 def _leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:

@@ -78,7 +78,8 @@ def is_numpy(fn: Any) -> bool:
 
 def _has_elements(value: Abstract) -> bool:
     return arrays.is_array(value) or isinstance(value, ListRef) \
-        or isinstance(value, Seq) and value.cls in (tuple, list) or isinstance(value, Static) and isinstance(value.value, list | tuple)
+        or isinstance(value, Seq) and value.cls in (tuple, list) \
+        or isinstance(value, Static) and isinstance(value.value, list | tuple)
 
 
 def _now(s: Specialiser, fn: Any, arguments: calls.Arguments, is_pure: Callable[[Any], bool]) -> Abstract | None:

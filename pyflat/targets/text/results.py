@@ -8,6 +8,7 @@ from keyword import iskeyword
 from typing import Any
 
 import libcst as cst
+import numpy as np
 
 from pyflat.ir.nodes import Value
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
@@ -54,6 +55,8 @@ class Results:
             parts = [Hole(next(values)) for _ in shape.items]
             on_arrays = self.matcher is not None and self.matcher.target == "numpy"
             return Call("lanes.complex_lanes" if on_arrays else "complex", parts[:2])
+        if shape.cls is np.ndarray:
+            return self._array([Hole(next(values)) for _ in shape.items], shape.names)
         nodes: Sequence[cst.BaseExpression | None] = [None] * len(shape.items)
         if isinstance(node, cst.Tuple) and shape.cls is tuple and len(node.elements) == len(shape.items):
             nodes = [element.value for element in node.elements]
@@ -70,6 +73,15 @@ class Results:
         if shape.cls is dict:
             return Call("dict", items, shape.names)
         return Call(self._named(shape.cls.__name__, shape.cls), items, shape.names)
+
+    def _array(self, items: Sequence[Expr], extent: Sequence[str]) -> Expr:
+        self.exact = False
+        if self.matcher is not None and self.matcher.target == "numpy":
+            return Call("lanes.array_lanes", [Call("", [Word(size) for size in extent]), *items])
+        rows = list(items)
+        for size in map(int, reversed(extent)):
+            rows = [Call("", rows[i:i + size]) for i in range(0, len(rows), size)]
+        return Call(self._named("array", np.array), rows)
 
     def _named(self, name: str, value: Any) -> str:
         name = name if name.isidentifier() else "result"

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
+import numpy as np
 
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.targets.text.spelling import KIND_NAMES, Target
@@ -61,6 +62,9 @@ def kind_text(shape: Shape) -> str:
         case Record():
             if shape.cls is complex:
                 return "complex"
+            if shape.cls is np.ndarray:
+                inner = kind_text(shape.items[0]) if shape.items else "float"
+                return f"array of {inner}, shape ({', '.join(shape.names)})"
             inner = ", ".join(map(kind_text, shape.items))
             return f"({inner})" if shape.cls is tuple else f"{shape.cls.__name__}({inner})"
 
