@@ -158,6 +158,12 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
         if options.errors != "unchecked":
             raise refuse("flatten/target-unchecked", f"{fn.__name__} on WGSL with errors={options.errors!r}")
         return Built(WgslEngine(done.flat, done.spec.result), done.spec.result, done.spec.guards, arguments, False)
+    if options.target not in ("numpy", "numba"):
+        from pyflat.backend.engine import registered_engine
+
+        made = registered_engine(options.target, done.spec, done.flat, arguments)
+        return Built(made, done.spec.result, done.spec.guards, arguments, False)
+    _refuse_kept_calls(done.flat, options.target)
     limited = options.max_trips is not None and done.flat.form == "masked"
 
     def engine_of(flat: Function) -> Engine:
@@ -168,6 +174,16 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
 
     rerun = None if done.exact is None else Rerun(partial(engine_of, done.exact))
     return Built(engine_of(done.flat), done.spec.result, done.spec.guards, arguments, limited, rerun)
+
+
+def _refuse_kept_calls(flat: Function, target: str) -> None:
+    """What `whitelist=` keeps is for backends: no engine of arrays can make the call."""
+    from pyflat.ir.loops import all_ops
+
+    for op in all_ops(flat.body):
+        if op.opcode == "call":
+            raise refuse("flatten/call-not-runnable", f"{target} cannot make the kept call of {op.attr('name')}",
+                         op.origin.span if op.origin else None)
 
 
 def _compiler(target: str) -> Callable[..., Engine]:

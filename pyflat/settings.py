@@ -23,6 +23,7 @@ from typing import Any, Literal, TypedDict, Unpack, cast
 
 from pyflat.errors import refuse
 from pyflat.ir.kept import Call, whitelist_of
+from pyflat.registered import Registered, registered
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,8 @@ class Options:
     """How a function is flattened and run.
 
     target      the engine: "numpy", "numba", "dataflow" (a graph, simulated token by token), or
-                "wgsl" (a compute shader on a GPU: 32 bits, needs errors="unchecked")
+                "wgsl" (a compute shader on a GPU: 32 bits, needs errors="unchecked"), or one of another package
+                (`pyflat.backend.target`)
     static      names of parameters that specialise the twin instead of becoming lanes
     loops       "auto": constant loops become straight-line code, those whose trips differ by lane stay loops over live
                 masks; "unroll": every iteration is straight-line code or refused; "masked": loops stay loops
@@ -45,7 +47,7 @@ class Options:
     inject      the decorator also puts `<name>_flat` into the module
     """
 
-    target: Literal["numpy", "numba", "dataflow", "wgsl"] = "numpy"
+    target: Literal["numpy", "numba", "dataflow", "wgsl"] | Registered = "numpy"
     static: tuple[str, ...] = ()
     loops: Literal["auto", "unroll", "masked"] = "auto"
     max_unroll: int = 4096
@@ -77,7 +79,7 @@ DEFAULT_MATH: dict[str, Literal["vector", "libm"]] = {"numpy": "libm", "numba": 
 class OptionArguments(TypedDict, total=False):
     """The keywords that set options, for type checkers."""
 
-    target: Literal["numpy", "numba", "dataflow", "wgsl"]
+    target: Literal["numpy", "numba", "dataflow", "wgsl"] | Registered
     static: str | Iterable[str]
     loops: Literal["auto", "unroll", "masked"]
     max_unroll: int
@@ -187,7 +189,7 @@ def _choice(name: str, value: Any, shown: str) -> str:
     choices = _CHOICES[name]
     if not isinstance(value, str):
         raise TypeError(f"{shown}: expected a string, one of {', '.join(map(repr, choices))}")
-    if value not in choices:
+    if value not in choices and not (name == "target" and value in registered()):
         raise ValueError(f"{shown}{_nearest(value, choices)}: expected one of {', '.join(map(repr, choices))}")
     return value
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyflat.faults import Faults
     from pyflat.ir.shape import Shape
     from pyflat.magnify import Magnified
+    from pyflat.registered import Registered
     from pyflat.verified import Verified
 
 P = ParamSpec("P")
@@ -131,8 +132,8 @@ class Twin(Generic[P, R_co]):
         """Raises FlattenError `flatten/static-name` for a name that is no parameter."""
         self._parameters.check_static(static)
 
-    def to(self, target: Literal["numpy", "numba", "dataflow", "wgsl"]) -> Twin[P, R_co]:
-        """The same twin on another engine."""
+    def to(self, target: Literal["numpy", "numba", "dataflow", "wgsl"] | Registered) -> Twin[P, R_co]:
+        """The same twin on another engine; `pyflat.backend.target(name)` names one that another package brings."""
         return self.with_options(target=target)
 
     def with_options(self, **options: Unpack[OptionArguments]) -> Twin[P, R_co]:

@@ -19,6 +19,7 @@ from pyflat.backend.residuals import Residual, fold_residuals
 from pyflat.backend.steps import flatten_fold, flatten_fuse, flatten_optimize
 from pyflat.errors import FlattenError
 from pyflat.ir.kept import Call
+from pyflat.registered import target
 
 __all__ = [
     "Call",
@@ -38,4 +39,5 @@ __all__ = [
     "fold_residuals",
     "graph",
     "preshader",
+    "target",
 ]

@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 import libcst as cst
 
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.ops import COMPARISONS, PRIMITIVES
+from pyflat.ir.ops import COMPARISONS, OPERATIONS
 from pyflat.ir.types import EXACT_INT, FLOAT, Kind
 from pyflat.targets.text.expr import ATOM, INFIX, UNARY, Call, Expr, Global, Hole, Infix, Paren, Prefix, Word, parts
 from pyflat.targets.text.literals import BINARY, COMPARE, MIRRORED, dotted, literal_number, same_number
@@ -108,7 +108,7 @@ class SourceMatcher:
 
     def _same_operator(self, sign: str, op: Op, arity: int) -> bool:
         """The operation is what `sign` computes on lanes (two literals would be Python's own arithmetic)."""
-        return (sign != "" and len(op.args) == arity and PRIMITIVES[op.opcode].operator == sign
+        return (sign != "" and len(op.args) == arity and OPERATIONS[op.opcode].operator == sign
                 and keeps_operator(op, self.target) and not all(isinstance(a, Const) for a in op.args))
 
     def _operands(self, op: Op, nodes: tuple[cst.BaseExpression, cst.BaseExpression], values: Sequence[Value],

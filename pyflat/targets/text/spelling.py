@@ -15,7 +15,7 @@ from typing import Literal
 
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.ops import PRIMITIVES, Accuracy
+from pyflat.ir.ops import FUSED, OPERATIONS, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets import numpy as numpy_target
 from pyflat.targets.text.expr import ATOM, UNARY, Call, Expr, Hole, Infix, Prefix, Ternary, Word
@@ -39,8 +39,8 @@ _NUMBA = {"pow": "**", "ipow": "**", "floordiv": "//", "mod": "%", "shl": "<<", 
 @cache
 def _sign(opcode: str, target: Target) -> str:
     """The operator that spells `opcode`, "" when a function does."""
-    row = PRIMITIVES[opcode]
-    if opcode == "ufunc":
+    row = OPERATIONS[opcode]
+    if opcode == "ufunc" or opcode in FUSED:
         return ""
     if target == "numpy":
         text = numpy_target.spelling(Op(opcode, (), row.signatures[0][1]))
@@ -57,7 +57,7 @@ def keeps_operator(op: Op, target: Target) -> bool:
     kinds = tuple(a.kind for a in op.args)
     if target == "numba" and op.opcode == "shr" and not _small_count(op.args[1]):
         return False
-    return kinds in PRIMITIVES[op.opcode].native or bool(_sign(op.opcode, target))
+    return kinds in OPERATIONS[op.opcode].native or bool(_sign(op.opcode, target))
 
 
 def spell(op: Op, target: Target, *, single_use: frozenset[Value] | set[Value]) -> Expr:
@@ -77,6 +77,10 @@ def spell(op: Op, target: Target, *, single_use: frozenset[Value] | set[Value]) 
             return Call("lanes.ufunc", parts, [*([""] * len(args)), "loop", "ufunc"])
         case "ufunc":
             return Call(str(op.attr("ufunc")), args)
+        case "call":
+            return Call(str(op.attr("name")), args)
+        case "part":
+            return Call("part", [args[0], Word(str(op.attr("index")))])
         case "library_hypot" if target != "numpy":
             return Call("abs", [Call("complex", args)])
         case "shr" if target == "numba" and not _small_count(op.args[1]):
@@ -178,7 +182,7 @@ def calls(opcode: str) -> frozenset[str]:
     if opcode.startswith("np_"):
         plain = opcode[3:]
         return frozenset({plain, "a" + plain.removeprefix("arc") if plain.startswith("arc") else plain})
-    if PRIMITIVES[opcode].accuracy in (Accuracy.LIBM, Accuracy.CALL) or hasattr(math, opcode):
+    if opcode in PRIMITIVES and PRIMITIVES[opcode].accuracy in (Accuracy.LIBM, Accuracy.CALL) or hasattr(math, opcode):
         return frozenset({opcode})
     return frozenset()
 

@@ -1,0 +1,63 @@
+"""Registered targets as engines: what lies between a twin and another package's backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pyflat import registered
+from pyflat.backend.flat import FlatFunction
+from pyflat.backend.steps import flatten_fold
+from pyflat.errors import refuse
+from pyflat.ir.nodes import Function
+from pyflat.ir.shape import Shape
+from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.passes.gather_suspects import gather_suspects
+
+if TYPE_CHECKING:
+    from pyflat.specialise.result import Specialised
+
+Lane = npt.NDArray[Any] | np.generic
+Run = Callable[[Sequence[Lane], int], Sequence[Any]]
+_DTYPES = {BOOL: np.bool_, INT: np.int64, FLOAT: np.float64}
+
+
+@dataclass(frozen=True)
+class RegisteredEngine:
+    """An engine of another package. `run(lanes, n)` has an array of length n or a NumPy scalar for each param, and
+    gives an array or number for each result, the last one true in lanes that are faults."""
+
+    flat: FlatFunction
+    run: Run
+
+    @property
+    def source(self) -> str:
+        return str(getattr(self.run, "source", self.flat))
+
+    def __call__(self, lanes: Sequence[Lane], n: int, /) -> tuple[list[npt.NDArray[Any]], npt.NDArray[Any] | None]:
+        found = list(self.run(lanes, n))
+        kinds = self.flat.ir.result_kinds
+        if len(found) != len(kinds):
+            raise TypeError(f"the target gave {len(found)} results for {self.flat.name}, not {len(kinds)}")
+        arrays: list[npt.NDArray[Any]] = [np.array(np.broadcast_to(np.asarray(value, _DTYPES[kind]), n)) for value, kind in
+                  zip(found, kinds, strict=True)]
+        *results, suspect = arrays
+        return results, suspect if suspect.any() else None
+
+
+def registered_engine(name: str, spec: Specialised, flat: Function, arguments: Mapping[str, Shape]) -> RegisteredEngine:
+    """The engine that the registered target makes of a flat function with faults. Raises FlattenError for a function
+    whose loops stay loops, and whatever the target raises."""
+    if spec.rolled is not None:
+        raise spec.rolled
+    title = spec.captured.name.strip("<>")
+    if flat.form != "flat":
+        raise refuse("flatten/while-unbounded", f"a loop of {title} stays a loop")
+    made = FlatFunction(title, None, gather_suspects(flat), spec.result, arguments, spec.kept, spec.captured.source,
+                        None, ("flatten",), {"faults": "mask"})
+    folded = flatten_fold(made)
+    return RegisteredEngine(folded, registered.load(name)(folded))
