@@ -27,7 +27,7 @@ from tests.mutants import MUTANTS, Mutant
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "mutants.md"
 FOUND = re.compile(r"^FAILURE seed (\d+): (.*)$", re.MULTILINE)
-FAILED = re.compile(r"^(?:FAILED|ERROR) tests/(\S+?)(?: - .*)?$", re.MULTILINE)
+FAILED = re.compile(r"^(?:FAILED|ERROR) tests/([^\s\[]+)", re.MULTILINE)
 TEST_SECONDS = 240
 FUZZ_SECONDS = 3600
 MEMORY = 6 << 30

@@ -62,21 +62,21 @@ def loaded(source: str) -> Iterator[Callable[..., Any]]:
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise Slow in the main thread when the block takes longer (where the platform has SIGALRM)."""
-    if not hasattr(signal, "SIGALRM"):
+    """Raise Slow in the main thread when the block takes more of the processor's time (where the platform can)."""
+    if not hasattr(signal, "SIGPROF"):
         yield
         return
 
     def stop(*_: object) -> None:
         raise Slow(f"more than {seconds} s")
 
-    previous = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    previous = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
 
 
 def check_program(
