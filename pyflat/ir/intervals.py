@@ -81,6 +81,12 @@ class Intervals:
         if found is not None and (op.kind is FLOAT or (found.low >= INT_MIN and found.high <= INT_MAX)):
             self._known[op] = found
 
+    def assume(self, value: Value, interval: Interval) -> None:
+        """Take it from somebody who knows more that `value` also lies in `interval`."""
+        before = self.of(value)
+        low, high = max(before.low, interval.low), min(before.high, interval.high)
+        self._known[value] = Interval(low, high, before.nan and interval.nan)
+
     def decide(self, opcode: str, args: tuple[Value, ...]) -> bool | None:
         """The outcome of a comparison, nan test or overflow test when it is the same in every lane."""
         if opcode in _DECIDE:

@@ -22,6 +22,8 @@ from pyflat.specialise.numbers import describe, now, static
 from pyflat.specialise.values import Abstract, Bound, Choice, Closure, ObjRef, Partial, Seq, State, Static, Super, Text
 
 MAX_DEPTH = 150
+LANE_DEPTH = 3
+"""How often a function may call itself with other lanes before a condition has to be decided."""
 
 
 @dataclass(slots=True)
@@ -351,10 +353,14 @@ def drop_locals(s: Specialiser) -> None:
 
 def _check_recursion(s: Specialiser, frame: Frame, node: cst.CSTNode) -> None:
     active = [f for f in s.frames if _identity(f) is _identity(frame)]
-    for other in active:
-        if _no_progress(other.arguments, frame.arguments):
-            raise s.refuse("flatten/recursion", f"{frame.captured.name} calls itself and nothing static changes", node,
-                           label="the recursion depends on lanes")
+    repeated = [f for f in active if _no_progress(f.arguments, frame.arguments)]
+    frame.recursive = bool(active)
+    if len(repeated) > LANE_DEPTH and any(f.endless_for_nan for f in repeated):
+        raise s.fault("RecursionError", "maximum recursion depth exceeded", node)
+    if len(repeated) > LANE_DEPTH or repeated and not s.facts:
+        raise s.refuse("flatten/recursion", f"{frame.captured.name} calls itself and nothing static changes", node,
+                       label="the recursion depends on lanes", help="write it as a loop, or give the recursion an end "
+                       "that the conditions around the call imply, as in `if x < 0: return -f(-x)`")
     if len(active) >= MAX_DEPTH or len(s.frames) >= 2 * MAX_DEPTH:
         raise s.refuse("flatten/recursion", f"{frame.captured.name} is still calling itself after {len(active)} "
                        "nested calls", node)

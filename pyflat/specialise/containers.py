@@ -468,7 +468,7 @@ def store_item(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, va
             raise s.refuse("flatten/unsupported-statement", f"cannot assign to an item of {describe(owner)}", node)
 
 
-def delete_item(s: Specialiser, owner: Abstract, key: Abstract | Slice, node: cst.CSTNode) -> None:
+def delete_item(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, node: cst.CSTNode) -> None:
     """`del owner[key]` on a local list or dict."""
     if isinstance(key, Slice) and key.start is None:
         position: Any = key.value

@@ -11,7 +11,7 @@ import libcst as cst
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import BOOL, INT
-from pyflat.specialise import arrays, calls, complex_numbers, comprehensions, containers, objects, vectors
+from pyflat.specialise import arrays, calls, complex_numbers, comprehensions, containers, facts, objects, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Frame, Specialiser
 from pyflat.specialise.numbers import BINARY, COMPARE, describe, now
@@ -249,7 +249,20 @@ def _boolean(s: Specialiser, node: cst.BooleanOperation) -> Abstract:
 
 
 def condition(s: Specialiser, node: cst.BaseExpression) -> Static | Value:
-    """The truth of a test: like `truth(evaluate(node))`, but and/or/not only carry bools."""
+    """The truth of a test: like `truth(evaluate(node))`, but and/or/not only carry bools. In a function that calls
+    itself, what holds around the call may decide it."""
+    test = _condition(s, node)
+    if isinstance(test, Static) or not s.frame.recursive:
+        return test
+    known = facts.decide(test, s.facts, s.combined)
+    if known is not None:
+        return Static(known)
+    if facts.decide(test, s.facts, s.combined, nan=False) is not None:
+        s.frame.endless_for_nan = True
+    return test
+
+
+def _condition(s: Specialiser, node: cst.BaseExpression) -> Static | Value:
     match node:
         case cst.BooleanOperation():
             left = condition(s, node.left)
@@ -257,11 +270,20 @@ def condition(s: Specialiser, node: cst.BaseExpression) -> Static | Value:
             if isinstance(left, Static):
                 return condition(s, node.right) if bool(left.value) is is_and else Static(not is_and)
             with s.at(node):
+                parts: list[Value] = [left]
+
+                def right() -> Abstract:
+                    known = condition(s, node.right)
+                    parts.extend([known] if isinstance(known, Value) else [])
+                    return known
+
                 if is_and:
-                    joined = s.branch(left, lambda: condition(s, node.right), lambda: Static(False))
+                    joined = num.truth(s, s.branch(left, right, lambda: Static(False)))
                 else:
-                    joined = s.branch(left, lambda: Static(True), lambda: condition(s, node.right))
-                return num.truth(s, joined)
+                    joined = num.truth(s, s.branch(left, lambda: Static(True), right))
+                if isinstance(joined, Value) and len(parts) == 2:
+                    s.combined[joined] = is_and, tuple(parts)
+                return joined
         case cst.UnaryOperation(operator=cst.Not()):
             inner = condition(s, node.expression)
             with s.at(node):

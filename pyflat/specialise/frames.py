@@ -22,6 +22,7 @@ from pyflat.errors import FlattenError, InternalError, Note, Span, refuse
 from pyflat.ir.build import Builder
 from pyflat.ir.kept import KeptCalls
 from pyflat.ir.nodes import FAULT, Exit, Fault, If, Item, Label, Op, Origin, Param, Region, Value, Yield
+from pyflat.specialise.facts import Fact
 from pyflat.specialise.guards import Guards
 from pyflat.specialise.merge import Joiner
 from pyflat.specialise.values import NONE, Abstract, Choice, Complex, Ref, State, Static, Way
@@ -66,6 +67,10 @@ class Frame:
     globals_written: frozenset[str] = frozenset()
     """Names declared global or nonlocal: reading them is fine, writing is refused."""
     has_closures: bool = False
+    recursive: bool = False
+    """The function is running already."""
+    endless_for_nan: bool = False
+    """A test is undecided only because the lanes may be nan: those recurse without an end in Python too."""
     hidden: tuple[str, ...] = ()
     """The variables of the comprehensions that are running."""
     handling: list[type[BaseException]] = field(default_factory=list)
@@ -110,6 +115,12 @@ class Specialiser:
         self.arguments: set[Value] = set()
         self.frozen: WeakSet[Ref] = WeakSet()
         """Lists and objects that a rolled loop copies and that more than one name may mean: not to be written."""
+        self.facts: list[Fact] = []
+        """The conditions that hold at the current place."""
+        self.combined: dict[Value, tuple[bool, tuple[Value, ...]]] = {}
+        """What a short circuit has joined: (is `and`, its parts)."""
+        self.catching_warnings = False
+        """The place is inside `with warnings.catch_warnings()`."""
         self.saw_numpy = False
         """A NumPy scalar may be among the values: its operators give inf where Python's raise."""
         self.doubtful: Fault | None = None
@@ -203,9 +214,14 @@ class Specialiser:
         return self.fault(cls.__name__, message, node)
 
     # --- splitting and joining
-    def _arm(self, run: Callable[[], Abstract | None], before: State) -> tuple[list[Item], list[Way]]:
-        """Runs one list from a copy of `before`: its items and the way that falls off its end, if any."""
+    def _arm(self, run: Callable[[], Abstract | None], before: State, fact: Fact | None = None
+             ) -> tuple[list[Item], list[Way]]:
+        """Runs one list from a copy of `before`, where `fact` holds: its items and the way that falls off its end, if
+        any."""
         self.state = before.copy()
+        known = len(self.facts)
+        if fact is not None:
+            self.facts.append(fact)
         with self.build.detached() as items:
             try:
                 value = run()
@@ -216,14 +232,17 @@ class Specialiser:
                 block = self.build.block
                 dead = isinstance(block.end, Yield)
                 ways = [Way(block, block.end, self.state, None, dead=True)] if dead and block.end else []
+        del self.facts[known:]
         return items, ways
 
     def branch(self, cond: Value, then: Callable[[], Abstract | None], orelse: Callable[[], Abstract | None],
                name: str = "") -> Abstract:
         """An If: runs both arms from the same state and joins them. `name` is the variable the value goes to."""
         before = self.state
-        then_items, ways = self._arm(then, before)
-        else_items, more = self._arm(orelse, before)
+        then_items, ways = self._arm(then, before, (cond, True))
+        else_items, more = self._arm(orelse, before, (cond, False))
+        if not ways or not more:  # the rest of the list runs for the lanes of one arm only
+            self.facts.append((cond, bool(ways)))
         return self._close(ways + more, before, lambda results: If(cond, then_items, else_items, results), name)
 
     def region(self, scope: Scope, run: Callable[[], Abstract | None], name: str = "") -> Abstract:

@@ -10,7 +10,18 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.specialise import arrays, calls, containers, expressions, handlers, loops, objects, patterns, vectors
+from pyflat.specialise import (
+    arrays,
+    calls,
+    containers,
+    contexts,
+    expressions,
+    handlers,
+    loops,
+    objects,
+    patterns,
+    vectors,
+)
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.numbers import BINARY, describe, is_number_choice
 from pyflat.specialise.values import UNBOUND, Abstract, Caught, Choice, ListRef, Static, numeric_kind
@@ -36,7 +47,7 @@ def execute(s: Specialiser, node: Any) -> None:
         rule(s, node)
 
 
-_TITLES = {"With": "a `with` block", "Global": "a `global` declaration", "Nonlocal": "a `nonlocal` declaration",
+_TITLES = {"Global": "a `global` declaration", "Nonlocal": "a `nonlocal` declaration",
            "TryStar": "an `except*` block", "ClassDef": "a class definition",
            "TypeAlias": "a type alias"}
 
@@ -339,10 +350,15 @@ def _outside(s: Specialiser, node: cst.Global | cst.Nonlocal) -> None:
     """A declaration alone does nothing; writing the name is refused where it happens."""
 
 
+def _with(s: Specialiser, node: cst.With) -> None:
+    contexts.execute_with(s, node)
+
+
 _RULES: dict[type, Callable[[Specialiser, Any], None]] = {
     cst.Pass: _nothing, cst.Expr: _expression, cst.Assign: _assign, cst.AnnAssign: _annotated,
     cst.AugAssign: _augmented, cst.If: _if, cst.For: loops.execute_for, cst.While: loops.execute_while,
     cst.Return: _return, cst.Break: _break, cst.Continue: _continue, cst.Raise: _raise, cst.Assert: _assert,
     cst.Del: _delete, cst.FunctionDef: _define, cst.Import: _import, cst.ImportFrom: _import_from,
     cst.Global: _outside, cst.Nonlocal: _outside, cst.Try: handlers.execute_try, cst.Match: patterns.execute_match,
+    cst.With: _with,
 }

@@ -19,7 +19,7 @@ import numpy as np
 from pyflat.ir.nodes import Fault
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from pyflat.ir.types import BOOL
-from pyflat.specialise import calls, complex_numbers, containers, library, objects, stdlib
+from pyflat.specialise import calls, complex_numbers, containers, contexts, library, objects, stdlib
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known import (
     arithmetic,
@@ -162,7 +162,8 @@ _HANDLERS: dict[Any, Handler] = {
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
     str: sequences.text, repr: sequences.text,
     format: sequences.text, operator.add: sequences.operator_add,
-    warnings.warn: _warn,
+    warnings.warn: _warn, warnings.simplefilter: contexts.change_filters,
+    warnings.filterwarnings: contexts.change_filters,
     # math
     math.floor: arithmetic.to_whole("floor_int"), math.ceil: arithmetic.to_whole("ceil_int"),
     math.trunc: arithmetic.to_whole("to_int"), math.log: arithmetic.log, math.fabs: float_operation("abs"),
@@ -215,8 +216,9 @@ _HANDLERS.update({fn: unary_operation(opcode) for opcode, fns in {
 _WHOLE = {len, range, tuple, list, sum, any, all, sorted, set, frozenset, dict, *iterators.HANDLERS}
 """The ones of `_ALWAYS` that are split when an argument is one of several things."""
 
-_ALWAYS = {list, dict, sorted, *iterators.HANDLERS, *records.HANDLERS, functools.reduce, len, isinstance, type, getattr,
-           hasattr, callable, range, min, max, sum, any, all, tuple, set, frozenset}
+_ALWAYS = {warnings.simplefilter, warnings.filterwarnings, list, dict, sorted, *iterators.HANDLERS, *records.HANDLERS,
+           functools.reduce, len, isinstance, type, getattr, hasattr, callable, range, min, max, sum, any, all, tuple,
+           set, frozenset}
 """Handled even when everything is static, because they make local objects, or take objects whole."""
 
 __all__ = ["function", "is_pure", "method", "mutates", "ufuncs"]

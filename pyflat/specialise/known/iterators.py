@@ -15,7 +15,7 @@ import libcst as cst
 
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import INT_MAX
-from pyflat.specialise import calls, containers, folds
+from pyflat.specialise import calls, containers, folds, library
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known.support import Handler, only
@@ -55,6 +55,9 @@ def zip_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstr
     strict = arguments.named.get("strict", Static(False))
     if not isinstance(strict, Static) or arguments.named.keys() - {"strict"}:
         raise s.refuse("flatten/bad-call", "these options of zip", node)
+
+    if any(isinstance(v, Ranges) for v in arguments.positional):
+        return _zipped(s, arguments.positional, node)
 
     def items() -> Iterator[Abstract]:
         columns = [containers.iterate(s, v, node) for v in arguments.positional]
@@ -136,6 +139,31 @@ def _backwards(s: Specialiser, source: Ranges, node: cst.CSTNode) -> Ranges:
         raise s.refuse("flatten/iterable-not-static", "reversed() of a range with a step whose bounds are lanes", node)
     ends = [num.binary(s, "sub", bound, Static(source.step)) for bound in (source.stop, source.start)]
     return Ranges(ends[0], ends[1], -source.step, source.item)
+
+
+def _zipped(s: Specialiser, sources: Sequence[Abstract], node: cst.CSTNode) -> Ranges:
+    """zip() of ranges of lanes and sequences: a range up to the shortest of them that gives a tuple of items."""
+    columns = [source if isinstance(source, Ranges) else containers.items_now(s, source, node) for source in sources]
+    lengths: list[Abstract] = [_length(s, column, node) if isinstance(column, Ranges) else Static(len(column))
+                               for column in columns]
+    shortest = calls.call(s, Static(min), calls.Arguments(lengths, {}), node) if len(lengths) > 1 else lengths[0]
+
+    def row(counter: Abstract) -> Abstract:
+        return containers.make_tuple([_at(s, column, counter, node) for column in columns])
+
+    return Ranges(Static(0), shortest, 1, row)
+
+
+def _length(s: Specialiser, source: Ranges, node: cst.CSTNode) -> Abstract:
+    bounds = [source.start, source.stop, Static(source.step)]
+    return calls.call(s, Static(library.range_length), calls.Arguments(bounds, {}), node)
+
+
+def _at(s: Specialiser, column: Ranges | list[Abstract], counter: Abstract, node: cst.CSTNode) -> Abstract:
+    if not isinstance(column, Ranges):
+        return containers.index(s, containers.make_tuple(column), counter, node)
+    item = num.binary(s, "add", column.start, num.binary(s, "mul", counter, Static(column.step)))
+    return item if column.item is None else column.item(item)
 
 
 # --- iter and next
