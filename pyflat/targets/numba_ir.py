@@ -50,8 +50,10 @@ def element_at(builder: ir.IRBuilder, pointer: Any, index: Any, element: ir.Type
 
 
 @contextmanager
-def counted(builder: ir.IRBuilder, count: Any, step: int = 1, start: Any = None) -> Iterator[Any]:
-    """A loop `for index in range(start, count, step)` around what is written inside."""
+def counted(builder: ir.IRBuilder, count: Any, step: int = 1, start: Any = None, *, rolled: bool = False
+            ) -> Iterator[Any]:
+    """A loop `for index in range(start, count, step)` around what is written inside; `rolled`: LLVM must not unroll
+    it, for what runs seldom."""
     before = builder.block
     head, body, end = (builder.append_basic_block(name) for name in ("for", "do", "done"))
     builder.branch(head)
@@ -62,8 +64,18 @@ def counted(builder: ir.IRBuilder, count: Any, step: int = 1, start: Any = None)
     builder.position_at_end(body)
     yield index
     index.add_incoming(builder.add(index, i64(step), flags=["nsw"]), builder.block)
-    builder.branch(head)
+    again = builder.branch(head)
+    if rolled:
+        _keep_rolled(builder.module, again)
     builder.position_at_end(end)
+
+
+def _keep_rolled(module: ir.Module, branch: Any) -> None:
+    """The metadata of a loop names itself first, which makes it the loop's own."""
+    hint = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])
+    node = ir.values.MDValue(module, [], name=str(len(module.metadata)))
+    node.operands = (node, hint)
+    branch.set_metadata("llvm.loop", node)
 
 
 def suffix(type_: ir.Type) -> str:

@@ -242,7 +242,7 @@ class _Entry:
         builder.branch(finish)
 
     def _gangs(self, start: Any, total: Any) -> Any:
-        return counted(self.builder, total, self.shape.lanes, start)
+        return counted(self.builder, total, self.shape.lanes, start, rolled=True)
 
     def _call(self, lanes: Any, args: list[Any], state: Any, finish: Any) -> None:
         builder = self.builder
@@ -258,14 +258,14 @@ class _Entry:
     def _copy_in(self, element: ir.Type, place: Any, stride: Any, count: Any, buffer: Any) -> None:
         """What lies behind the last lane is that lane again."""
         builder, last = self.builder, self.builder.sub(count, i64(1))
-        with counted(builder, i64(self.shape.lanes)) as k:
+        with counted(builder, i64(self.shape.lanes), rolled=True) as k:
             index = builder.select(builder.icmp_signed("<", k, last), k, last)
             loaded = builder.load(self._at(place, index, stride), typ=element)
             builder.store(loaded, element_at(builder, buffer, k, element))
 
     def _copy_out(self, element: ir.Type, place: Any, stride: Any, count: Any, buffer: Any) -> None:
         builder = self.builder
-        with counted(builder, count) as k:
+        with counted(builder, count, rolled=True) as k:
             loaded = builder.load(element_at(builder, buffer, k, element), typ=element)
             builder.store(loaded, self._at(place, k, stride))
 

@@ -182,17 +182,21 @@ class Emitter:
         function = self.builder.module.globals.get(symbol) or ir.Function(self.builder.module, prototype, symbol)
         return self.builder.call(function, args, attrs=("nounwind", "readnone") if pure else ("nounwind",))
 
+    def masked(self, mask: Any) -> Any:
+        """A mask without the lanes that do not run."""
+        return mask if self.active is None else self.builder.and_(mask, self.active)
+
     def each(self, call: Callable[..., Any], result: ir.Type, *args: Any, where: Any = None, rest: Any = None) -> Any:
         """`call` of the scalars of each active lane, one lane after the other; returns its results, of the type
         `result`. `where` (a mask) leaves lanes out, which get `rest` or, without it, anything."""
         builder = self.builder
-        mask = self.active if where is None else where if self.active is None else builder.and_(where, self.active)
+        mask = self.active if where is None else self.masked(where)
         if self.width == 1 and mask is None:
             return call(*args)
         operands = [self._stored(role, arg) for role, arg in enumerate(args)]
         results = self._stored("results", self.splat(ir.Constant(result, 0)) if rest is None else rest)
         chosen = None if mask is None else self._stored("chosen", builder.zext(mask, self.widened(I8)))
-        with counted(builder, i64(self.width)) as k:
+        with counted(builder, i64(self.width), rolled=True) as k:
             run = nullcontext() if chosen is None else builder.if_then(
                 builder.trunc(builder.load(element_at(builder, chosen, k, I8), typ=I8), I1))
             with run:

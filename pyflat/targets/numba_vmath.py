@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from pyflat import libm, vmath
+from pyflat.ir.types import BOOL
 from pyflat.targets.numba_ir import F32, F64, Splat, suffix
 from pyflat.vmath.machine import F4, F8, Format, Number
 
@@ -165,6 +166,16 @@ class _LlvmMachine:
     def copysign(self, x: Number, sign: Number) -> Number:
         return self._intrinsic("copysign", x, sign)
 
+    def wide(self) -> _LlvmMachine:
+        vector = isinstance(self._float, ir.VectorType)
+        return _LlvmMachine(ir.VectorType(F64, self._float.count) if vector else F64, self.builder)
+
+    def widen(self, x: Number) -> Number:
+        return _Value(self.builder, self.builder.fpext(x.value, self.wide()._float))
+
+    def narrow(self, x: Number) -> Number:
+        return _Value(self.builder, self.builder.fptrunc(x.value, self._float))
+
 
 def _format(real: ir.Type) -> Format:
     return {F64: F8, F32: F4}[_element(real)]
@@ -199,18 +210,38 @@ def emit_everywhere(e: Emitter, name: str, *args: Any) -> Any:
     quick = emit_vector(builder, name, *args)
     if far is None:
         return quick
-    distant = far(_LlvmMachine(real, builder), *[_Value(builder, x) for x in args]).value
-
-    def call(*scalars: Any) -> Any:
-        wide = [x if x.type is F64 else builder.fpext(x, F64) for x in scalars]
-        value = e.call(name, libm.address(name), *wide, pure=name in libm.NAMES and libm.from_library(name))
-        return value if _element(real) is F64 else builder.fptrunc(value, F32)
-
+    distant = e.masked(far(_LlvmMachine(real, builder), *[_Value(builder, x) for x in args]).value)
     before = builder.block
     with builder.if_then(e.any(distant), likely=False):
-        called = e.each(call, _element(real), *args, where=distant, rest=quick)
+        called = builder.call(_far_function(e, name, real), [*args, distant, quick])
         inside = builder.block
     joined = builder.phi(real)
     joined.add_incoming(quick, before)
     joined.add_incoming(called, inside)
     return joined
+
+
+def _far_function(e: Emitter, name: str, real: ir.Type) -> ir.Function:
+    """The module's function that calls the C library's for the lanes of a mask: out of the way of the code around it,
+    whose values stay in registers."""
+    symbol = f"pyflat.far_{name}.{suffix(real)}"
+    known = e.builder.module.globals.get(symbol)
+    if known is not None:
+        return known
+    operands = vmath.TABLE[name].operands
+    prototype = ir.FunctionType(real, [*[real] * operands, e.types[BOOL], real])
+    function = ir.Function(e.builder.module, prototype, symbol)
+    function.linkage = "internal"
+    for attribute in ("noinline", "cold", "nounwind"):
+        function.attributes.add(attribute)
+    inner = type(e)(ir.IRBuilder(function.append_basic_block("entry")), e.symbols, e.width, e.scalars)
+    builder = inner.builder
+
+    def call(*scalars: Any) -> Any:
+        wide = [x if x.type is F64 else builder.fpext(x, F64) for x in scalars]
+        value = inner.call(name, libm.address(name), *wide, pure=name in libm.NAMES and libm.from_library(name))
+        return value if _element(real) is F64 else builder.fptrunc(value, F32)
+
+    *args, distant, quick = function.args
+    builder.ret(inner.each(call, _element(real), *args, where=distant, rest=quick))
+    return function
