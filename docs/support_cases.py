@@ -6,6 +6,7 @@ code of the refusal, so that the page cannot promise what is not so.
 
 from __future__ import annotations
 
+import cmath
 import functools
 import math
 import random
@@ -723,6 +724,54 @@ def structured(x, y):
 @case(SECTION, "string results", FLOATS, code="flatten/result-kind")
 def naming(x):
     return "positive" if x > 0.0 else "negative"
+
+
+# --- complex numbers
+
+SECTION = "Complex numbers"
+COMPLEX = (1 + 2j, -0.5 - 0.0j, 2j, -3 + 0.25j, complex(math.inf, 1.0), 4 + 0j)
+
+
+@case(SECTION, "complex arguments, literals, `+ - * / **`, `abs`", COMPLEX, COMPLEX[::-1])
+def complex_arithmetic(z, w):
+    return (z * w + 1j) / (w + 2) - z**2, abs(z), -w
+
+
+@case(SECTION, "`.real`, `.imag`, `.conjugate()`, `complex(a, b)`, `==`, truth", COMPLEX, FLOATS)
+def complex_parts(z, x):
+    return z.real - z.imag, z.conjugate() * complex(x, 1.0), z == 2j, 1 if z else 2
+
+
+@case(SECTION, "`cmath`: roots, logarithms, trigonometry, polar coordinates", (1 + 2j, -0.5 - 0.0j, 2j, -3 + 0.25j))
+def complex_functions(z):
+    r, phi = cmath.polar(z)
+    return cmath.sqrt(z), cmath.exp(z) + cmath.atan(z / 5), cmath.log(z, 10), cmath.rect(r, phi / 2)
+
+
+@case(SECTION, "real in some lanes and complex in others", FINITE, FINITE)
+def quadratic_root(b, c):
+    d = b * b - 4 * c
+    root = math.sqrt(d) if d >= 0 else 1j * math.sqrt(-d)
+    return (-b + root) / 2 * 1.0 + 0j
+
+
+@case(SECTION, "complex numbers in loops", COMPLEX[:4], INTS[:6])
+def escape(c, n):
+    z, k = 0, 0
+    while k < n and abs(z) <= 2:
+        z = z * z + c
+        k += 1
+    return k
+
+
+@case(SECTION, "an order of complex numbers", COMPLEX, code="flatten/unsupported-expression")
+def complex_order(z):
+    return z < 1
+
+
+@case(SECTION, "NumPy functions that give NumPy's complex numbers", COMPLEX, code="flatten/not-yet")
+def numpy_complex(z):
+    return np.sqrt(z)
 
 
 # --- primitives

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import pyflat
+from pyflat.specialise import complex_check
+from pyflat.specialise import complex_library as library
 from pyflat.testing import same_bits, verify
 from tests.support.twins import COMPLEX, agree, refused
 
@@ -459,6 +461,29 @@ def test_refusals() -> None:
     assert "a NumPy number meets a complex one" in str(refused(lambda z, x: np.exp(x) * z, 1j, 2.0))
     assert refused(lambda z: {z: 1}, 1j).code == "flatten/lane-to-object"
     assert refused(lambda z: math.sqrt(z), 1j).code == "flatten/unsupported-expression"
+
+
+def test_another_arithmetic_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "product", lambda a, b, c, d: (a * c - b * d, a * d))
+    complex_check.arithmetic_is_known.cache_clear()
+    try:
+        assert not complex_check.arithmetic_is_known()
+        assert "in this version of Python" in str(refused(lambda z: z * z, 1j))
+    finally:
+        monkeypatch.undo()
+        complex_check.arithmetic_is_known.cache_clear()
+    assert complex_check.arithmetic_is_known()
+
+
+def test_another_function_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "sin", lambda x, y: (x, y))
+    complex_check.function_is_known.cache_clear()
+    try:
+        assert "cmath.sin" in str(refused(lambda z: cmath.sin(z), 1j))
+    finally:
+        monkeypatch.undo()
+        complex_check.function_is_known.cache_clear()
+    assert all(map(complex_check.function_is_known, FUNCTIONS))
 
 
 def test_text_that_a_complex_number_ends_in_is_an_error() -> None:

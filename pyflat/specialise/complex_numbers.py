@@ -15,6 +15,7 @@ import libcst as cst
 
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import FALSE, TRUE, Origin, Value
+from pyflat.specialise import complex_check
 from pyflat.specialise import complex_library as library
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
@@ -108,6 +109,7 @@ def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """`a <op> b` of two numbers that `meet`."""
     if opcode not in ("add", "sub", "mul", "truediv", "pow"):
         raise s.raised(TypeError, message=f"complex numbers have no `{opcode}`")
+    complex_check.require(s, complex_check.arithmetic_is_known(), f"`{opcode}`")
     with _apart(s) as node:
         return _binary(s, opcode, promoted(s, a), promoted(s, b), node)
 

@@ -8,7 +8,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.specialise import calls, complex_numbers, objects
+from pyflat.specialise import calls, complex_check, complex_numbers, objects
 from pyflat.specialise import complex_library as library
 from pyflat.specialise import numbers as num
 from pyflat.specialise.complex_numbers import ZERO, both, either, holds_complex, inlined, promoted, real_number
@@ -59,10 +59,12 @@ def argument(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Complex:
 
 
 # --- cmath
-def of_one(fn: Any) -> Handler:
+def of_one(name: str) -> Handler:
     """A function of one complex number, inlined."""
+    fn = getattr(library, name)
 
     def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        complex_check.require(s, complex_check.function_is_known(name), f"cmath.{name}")
         (value,) = only(s, arguments, node, 1, 1)
         z = argument(s, value, node)
         return inlined(s, fn, [z.real, z.imag], node)
@@ -72,6 +74,7 @@ def of_one(fn: Any) -> Handler:
 
 def _log(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     z, *base = [argument(s, value, node) for value in only(s, arguments, node, 1, 2)]
+    complex_check.require(s, complex_check.function_is_known("log"), "cmath.log")
     if not base:
         return inlined(s, library.log, [z.real, z.imag], node)
     return inlined(s, library.log_base, [z.real, z.imag, base[0].real, base[0].imag], node)
@@ -157,7 +160,7 @@ _CMATH_1 = ("sqrt", "exp", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh",
 HANDLERS: dict[Any, Handler] = {
     complex: construct, library.hypot: float_operation("library_hypot", 2),
     cmath.log: _log, cmath.polar: _polar, cmath.rect: _rect, cmath.isfinite: _isfinite, cmath.isclose: _isclose,
-    **{getattr(cmath, name): of_one(getattr(library, name)) for name in _CMATH_1},
+    **{getattr(cmath, name): of_one(name) for name in _CMATH_1},
     np.real: _part("real"), np.imag: _part("imag"), np.angle: _angle,
     np.isnan: of_parts("isnan"), np.isinf: of_parts("isinf"), np.isfinite: of_parts("isfinite"),
 }
