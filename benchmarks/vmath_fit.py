@@ -87,6 +87,16 @@ def _shepherd_laframboise(a: mpf) -> mpf:
     return (1 + 2 * a) * mpmath.exp(a * a) * mpmath.erfc(a)
 
 
+def short(x: mpf, f8: int, f4: int) -> tuple[list[float], list[float]]:
+    """x as a number of so many binary digits, and the rest."""
+    both: list[list[float]] = []
+    for digits, dtype in ((f8, np.float64), (f4, np.float32)):
+        with mpmath.workprec(digits):
+            first = float(+x)
+        both.append([first, rounded(x - first, dtype)])
+    return both[0], both[1]
+
+
 def tables() -> dict[str, tuple[str, tuple[list[float], list[float]]]]:
     """Name -> (what it is, the numbers for float64 and for float32)."""
     m = mpmath
@@ -94,11 +104,12 @@ def tables() -> dict[str, tuple[str, tuple[list[float], list[float]]]]:
     log_limit = float((m.sqrt(2) - 1) / (m.sqrt(2) + 1)) ** 2 * 1.001
     return {
         "LN2": ("ln 2", constant(m.log(2), 2)),
+        "LN2_SHORT": ("ln 2, whose first part times an exponent is exact", short(m.log(2), 42, 16)),
         "LOG2_E": ("log2 e", constant(1 / m.log(2), 2)),
         "LOG10_E": ("log10 e", constant(1 / m.log(10), 2)),
         "LOG10_2": ("log10 2", constant(m.log10(2), 2)),
         "TWO_OVER_PI": ("2 / pi", constant(2 / m.pi, 1)),
-        "HALF_PI": ("pi / 2", constant(m.pi / 2, 4)),
+        "HALF_PI": ("pi / 2", constant(m.pi / 2, 3)),
         "TWO_THIRDS": ("2 / 3", constant(mpf(2) / 3, 2)),
         "EXP": ("(exp r - 1 - r) / r**2", polynomial(
             lambda r: (m.exp(r) - 1 - r) / r**2, -half_ln2, half_ln2, 10, 5)),
@@ -106,6 +117,10 @@ def tables() -> dict[str, tuple[str, tuple[list[float], list[float]]]]:
             lambda z: (2 * m.atanh(m.sqrt(z)) / m.sqrt(z) - 2) / z, 0, log_limit, 7, 3)),
         "LOG_TAIL": ("(2 atanh s - 2 s - 2/3 s**3) / s**5 in z = s**2", polynomial(
             lambda z: ((2 * m.atanh(m.sqrt(z)) / m.sqrt(z) - 2) / z - mpf(2) / 3) / z, 0, log_limit, 8, 4)),
+        "LOG2_SHORT": ("log2(1 + f) / f, for float32 lanes in float64", (polynomial(
+            lambda f: m.log(1 + f) / m.log(2) / f, -0.2933, 0.4146, 14, 1)[0], [])),
+        "EXP2_SHORT": ("2**r for |r| <= 1/2, for float32 lanes in float64", (polynomial(
+            lambda r: m.power(2, r), -0.501, 0.501, 8, 1)[0], [])),
         "SIN": ("(sin r - r) / r**3 in z = r**2", polynomial(
             lambda z: (m.sin(m.sqrt(z)) / m.sqrt(z) - 1) / z, 0, quarter_pi**2, 6, 3)),
         "COS": ("(cos r - 1 + r**2 / 2) / r**4 in z = r**2", polynomial(
@@ -132,7 +147,8 @@ def page() -> str:
              "# written by `python -m benchmarks.vmath_fit`; do not edit", "",
              "from __future__ import annotations", "", "# fmt: off"]
     for name, (meaning, both) in tables().items():
-        lines += [f"{name} = ("] + [f"    ({_row(numbers)})," for numbers in both] + [")", f'"""{meaning}"""']
+        rows = [f"    ({_row(numbers)})," if numbers else "    ()," for numbers in both]
+        lines += [f"{name} = (", *rows, ")", f'"""{meaning}"""']
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,8 @@ from pyflat.vmath.steps import Pair, exponent, polynomial, power_of_two, quick_s
 
 def clamped(m: Machine, x: Number, low: float, high: float) -> Number:
     """x within [low, high]; nan stays."""
-    return m.select(x > high, high, m.select(x < low, low, x))
+    x = m.select(x < low, low, x)
+    return m.select(x > high, high, x)
 
 
 def exp(m: Machine, x: Number) -> Number:

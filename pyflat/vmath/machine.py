@@ -105,6 +105,15 @@ class Machine(Protocol):
 
     def copysign(self, x: Number, sign: Number) -> Number: ...
 
+    def wide(self) -> Machine:
+        """The machine of float64 with as many lanes."""
+
+    def widen(self, x: Number) -> Number:
+        """A float32 as a float64 of the wide machine."""
+
+    def narrow(self, x: Number) -> Number:
+        """A float64 of the wide machine, rounded to float32."""
+
 
 class NumpyMachine:
     """NumPy arrays of float64 or float32 and of int64 or int32, one shape throughout; wants a quiet errstate."""
@@ -159,6 +168,15 @@ class NumpyMachine:
 
     def copysign(self, x: Number, sign: Number) -> Number:
         return np.copysign(x, self._full(sign, x))
+
+    def wide(self) -> Machine:
+        return NumpyMachine(F8)
+
+    def widen(self, x: Number) -> Number:
+        return x.astype(np.float64)
+
+    def narrow(self, x: Number) -> Number:
+        return x.astype(np.float32)
 
 
 def pick(m: Machine, table: Table) -> tuple[float, ...]:

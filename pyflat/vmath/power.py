@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from pyflat.vmath.coefficients import CBRT, EXP, LN2, LOG_TAIL, TWO_THIRDS
+from pyflat.vmath.coefficients import CBRT, EXP, EXP2_SHORT, LN2_SHORT, LOG2_SHORT, LOG_TAIL, TWO_THIRDS
 from pyflat.vmath.exponential import clamped
 from pyflat.vmath.machine import F8, Machine, Number, pick
 from pyflat.vmath.steps import (
@@ -16,6 +16,7 @@ from pyflat.vmath.steps import (
     exact_product,
     flip_sign,
     mantissa_exponent,
+    normal_mantissa_exponent,
     polynomial,
     power_of_two,
     quick_sum,
@@ -43,11 +44,10 @@ def log_pair(m: Machine, x: Number) -> Pair:
     cube_rest = m.fma(z, rest, m.fma(s, z_rest, cube_error))
     term, term_error = exact_product(m, cube, factor)
     term_rest = m.fma(cube, factor_rest, m.fma(cube_rest, factor, term_error))
-    ln2, ln2_rest = pick(m, LN2)
-    of_two, of_two_error = exact_product(m, k, ln2)
-    total, lost = quick_sum(of_two, twice)
+    ln2, ln2_rest = pick(m, LN2_SHORT)
+    total, lost = quick_sum(k * ln2, twice)
     total, lost_again = quick_sum(total, term)
-    low = (lost + lost_again) + (m.fma(k, ln2_rest, of_two_error) + m.fma(2.0, rest, term_rest))
+    low = (lost + lost_again) + m.fma(k, ln2_rest, m.fma(2.0, rest, term_rest))
     return quick_sum(total, low)
 
 
@@ -60,28 +60,44 @@ def exp_of_pair(m: Machine, high: Number, low: Number) -> Number:
 def pow(m: Machine, x: Number, y: Number) -> Number:
     """x**y with the special cases of IEEE 754: nan for a negative x and a fractional y."""
     size = m.abs(x)
-    high, low = log_pair(m, size)
-    limit = 800.0 if m.format is F8 else 120.0
-    # An infinite y times log 1 is no number; any large one does as well.
-    power = clamped(m, y, -_LARGE[m.format.name], _LARGE[m.format.name])
-    product = power * high
-    within = m.abs(product) < limit
-    rest = m.fma(power, low, m.fma(power, high, -product))
-    result = exp_of_pair(m, clamped(m, product, -limit, limit), m.select(within, rest, 0.0))
-    beyond = m.equal(size, 0.0) | m.equal(size, math.inf)
-    # 0 or infinity: which, depends on the base being small and the exponent negative.
-    result = m.select(beyond, m.select((size < 1.0) ^ (y < 0.0), 0.0, math.inf), result)
+    result = _power(m, size, y) if m.format is F8 else _power_in_float64(m, size, y)
     is_whole = m.equal(m.floor(y), y)
     half = y * 0.5
     odd = is_whole & ~m.equal(m.floor(half), half)
     result = m.select(odd, m.copysign(result, x), result)
     result = m.select((x < 0.0) & (x > -math.inf) & ~is_whole, math.nan, result)
-    result = m.select(m.equal(x, x) & m.equal(y, y), result, math.nan)
     return m.select(m.equal(y, 0.0) | m.equal(x, 1.0), 1.0, result)
 
 
-_LARGE = {"f8": 2.0**100, "f4": 2.0**60}
-"""Exponents beyond overflow, or underflow, for every base but 1."""
+def _power(m: Machine, size: Number, y: Number) -> Number:
+    """size**y for size >= 0."""
+    high, low = log_pair(m, size)
+    # Infinity and nan are their own logarithms.
+    high = m.select(m.equal(size, 0.0), -math.inf, m.select(size < math.inf, high, size))
+    # An infinite y times log 1 is no number; any large one does as well.
+    y = clamped(m, y, -(2.0**100), 2.0**100)
+    product = y * high
+    within = m.abs(product) < _FLAT
+    rest = m.fma(y, low, m.fma(y, high, -product))
+    return exp_of_pair(m, clamped(m, product, -_FLAT, _FLAT), m.select(within, rest, 0.0))
+
+
+_FLAT = 800.0
+"""Where exponentials have overflowed, or underflowed, long before."""
+
+
+def _power_in_float64(m: Machine, size: Number, y: Number) -> Number:
+    """The same in float32: float64 has digits enough for one logarithm and one exponential without pairs."""
+    wide = m.wide()
+    x = m.widen(size)
+    mantissa, k = normal_mantissa_exponent(wide, x)
+    f = mantissa - 1.0
+    log2 = wide.fma(f, polynomial(wide, f, LOG2_SHORT[0]), k)
+    log2 = wide.select(wide.equal(x, 0.0), -math.inf, wide.select(x < math.inf, log2, x))
+    product = clamped(wide, m.widen(clamped(m, y, -(2.0**60), 2.0**60)) * log2, -400.0, 400.0)
+    n, biased = whole(wide, product, 1.0, wide.format.bias)
+    power = wide.floats(wide.left(biased, wide.format.digits))
+    return m.narrow(polynomial(wide, product - n, EXP2_SHORT[0]) * power)
 
 
 def cbrt(m: Machine, x: Number) -> Number:

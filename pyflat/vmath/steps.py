@@ -102,16 +102,21 @@ def reduced_exponent(m: Machine, high: Number, low: Number) -> tuple[Number, Pai
 
 def mantissa_exponent(m: Machine, x: Number) -> Pair:
     """x = f * 2**k for a finite positive x, subnormal ones too: f from sqrt(1/2) to sqrt(2), and k, as floats."""
+    lift = m.format.digits + 2
+    tiny = x < m.format.smallest_normal
+    mantissa, k = normal_mantissa_exponent(m, m.select(tiny, x * 2.0**lift, x))
+    return mantissa, k - m.select(tiny, float(lift), 0.0)
+
+
+def normal_mantissa_exponent(m: Machine, x: Number) -> Pair:
+    """The same for a normal x."""
     f = m.format
-    tiny = x < f.smallest_normal
-    lift = f.digits + 2
-    bits = m.bits(m.select(tiny, x * 2.0**lift, x))
+    bits = m.bits(x)
     shifted = bits + (f.one_bits - _SQRT_HALF[f.name])
     mantissa = m.floats(bits - (shifted & f.exponent_mask) + f.one_bits)
     # The biased exponent in the low bits of 2**digits is that power plus the exponent.
     joined = m.floats(m.right(shifted, f.digits) | ((f.bias + f.digits) << f.digits))
-    offset = 2.0**f.digits + f.bias
-    return mantissa, joined - m.select(tiny, offset + lift, offset)
+    return mantissa, joined - (2.0**f.digits + f.bias)
 
 
 _SQRT_HALF = {"f8": 0x3FE6A09E667F3BCD, "f4": 0x3F3504F3}

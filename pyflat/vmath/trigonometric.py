@@ -1,8 +1,8 @@
 """sin, cos and tan: x = n pi/2 + r with |r| <= pi/4 (W. Cody, W. Waite, 1980), and a polynomial in r.
 
-With a fused multiply-add the first step, x - n * (pi/2 rounded), is exact while |x| is below LIMIT; two further parts
-of pi/2 give r as a pair with a relative error far below the format's, also for the numbers next to a multiple of
-pi/2. Beyond LIMIT (2**45 in float64, 2**17 in float32) a number is `beyond_limit`, and the results here are nan.
+With a fused multiply-add the first step, x - n * (pi/2 rounded), is exact while |x| is at most LIMIT, and every other
+step is one rounding of what it leaves: r is right to about a unit in its last place, also where x is next to a
+multiple of pi/2. tan takes r as a pair. Beyond LIMIT (2**45 in float64, 2**17 in float32) a number is `beyond_limit`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,19 @@ def beyond_limit(m: Machine, x: Number) -> Number:
     return (size > LIMIT[m.format.name]) & (size < math.inf)
 
 
-def _reduced(m: Machine, x: Number) -> tuple[Number, Pair]:
-    """The quadrant of |x| in the low bits of an integer, and what is left of |x| as a pair."""
+def _reduced(m: Machine, x: Number) -> tuple[Number, Number]:
+    """The quadrant of |x| in the low bits of an integer, and what is left of |x|."""
     size = m.abs(x)
-    size = m.select(size <= LIMIT[m.format.name], size, math.nan)
     n, quadrant = whole(m, size, pick(m, TWO_OVER_PI)[0])
-    first, second, third = pick(m, HALF_PI)[:3]
+    first, second, third = pick(m, HALF_PI)
+    return quadrant, m.fma(-n, third, m.fma(-n, second, m.fma(-n, first, size)))
+
+
+def _reduced_pair(m: Machine, x: Number) -> tuple[Number, Pair]:
+    """The same, what is left as a pair."""
+    size = m.abs(x)
+    n, quadrant = whole(m, size, pick(m, TWO_OVER_PI)[0])
+    first, second, third = pick(m, HALF_PI)
     rest = m.fma(-n, first, size)
     product, error = exact_product(m, n, second)
     high = rest - product
@@ -35,14 +42,11 @@ def _reduced(m: Machine, x: Number) -> tuple[Number, Pair]:
     return quadrant, quick_sum(high, low)
 
 
-def _sin_tail(m: Machine, r: Number, rest: Number, z: Number) -> Number:
-    """sin(r + rest) - r."""
-    return m.fma(r * z, polynomial(m, z, pick(m, SIN)), rest)
-
-
-def _cos_tail(m: Machine, r: Number, rest: Number, z: Number) -> Number:
-    """cos(r + rest) - 1 + r**2 / 2."""
-    return m.fma(z * z, polynomial(m, z, pick(m, COS)), -r * rest)
+def _sin_and_cos(m: Machine, r: Number) -> tuple[Number, Number]:
+    z = r * r
+    sine = m.fma(r * z, polynomial(m, z, pick(m, SIN)), r)
+    cosine = m.fma(z * z, polynomial(m, z, pick(m, COS)), m.fma(z, -0.5, 1.0))
+    return sine, cosine
 
 
 def _odd(m: Machine, quadrant: Number) -> Number:
@@ -56,29 +60,25 @@ def _sign(m: Machine, quadrant: Number) -> Number:
 
 def sin(m: Machine, x: Number) -> Number:
     """The sine of x radians, |x| <= LIMIT."""
-    quadrant, (r, rest) = _reduced(m, x)
-    z = r * r
-    sine, cosine = r + _sin_tail(m, r, rest, z), m.fma(z, -0.5, 1.0) + _cos_tail(m, r, rest, z)
-    value = m.select(_odd(m, quadrant), cosine, sine)
-    return flip_sign(m, value, _sign(m, quadrant) ^ m.bits(x))
+    quadrant, r = _reduced(m, x)
+    sine, cosine = _sin_and_cos(m, r)
+    return flip_sign(m, m.select(_odd(m, quadrant), cosine, sine), _sign(m, quadrant) ^ m.bits(x))
 
 
 def cos(m: Machine, x: Number) -> Number:
     """The cosine of x radians, |x| <= LIMIT."""
-    quadrant, (r, rest) = _reduced(m, x)
-    z = r * r
-    sine, cosine = r + _sin_tail(m, r, rest, z), m.fma(z, -0.5, 1.0) + _cos_tail(m, r, rest, z)
-    value = m.select(_odd(m, quadrant), sine, cosine)
-    return flip_sign(m, value, _sign(m, quadrant + 1))
+    quadrant, r = _reduced(m, x)
+    sine, cosine = _sin_and_cos(m, r)
+    return flip_sign(m, m.select(_odd(m, quadrant), sine, cosine), _sign(m, quadrant + 1))
 
 
 def tan(m: Machine, x: Number) -> Number:
     """The tangent of x radians, |x| <= LIMIT: sine by cosine as pairs, one division."""
-    quadrant, (r, rest) = _reduced(m, x)
+    quadrant, (r, rest) = _reduced_pair(m, x)
     z = r * r
-    sine = quick_sum(r, _sin_tail(m, r, rest, z))
+    sine = quick_sum(r, m.fma(r * z, polynomial(m, z, pick(m, SIN)), rest))
     high, lost = quick_sum(1.0, -0.5 * z)
-    cosine = quick_sum(high, lost + _cos_tail(m, r, rest, z))
+    cosine = quick_sum(high, lost + m.fma(z * z, polynomial(m, z, pick(m, COS)), -r * rest))
     odd = _odd(m, quadrant)
     top = m.select(odd, cosine[0], sine[0]), m.select(odd, cosine[1], sine[1])
     under = m.select(odd, sine[0], cosine[0]), m.select(odd, sine[1], cosine[1])
