@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from pyflat.compiled import Built, Compilations, Ran
 from pyflat.errors import refuse
 from pyflat.faults import Faults
 from pyflat.grouping import columns, run_grouped
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.ir.shape import Fixed, Leaf, Record, Shape, Written, item_at, put_at, record_of, written_record
 from pyflat.ir.types import FLOAT
 from pyflat.replay import PerformanceWarning, Replay
 from pyflat.settings import Options
@@ -61,7 +62,12 @@ class Caller:
             if done is not None:
                 return done.value
         built = self.compilations.get(self.callee.function, call.arguments, options.as_built)
-        return self._run(built, call, options)
+        found = self._run(built, call, options)
+        if (record := written_record(built.result)) is None:
+            return found
+        value, faults = found if options.errors == "mask" else (found, None)
+        returned = _put_back(record, value, self.parameters.bind(args, kwargs).arguments)
+        return returned if faults is None else (returned, faults)
 
     def classified(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Call:
         """The arguments of a call, bound and classified. TypeError for what can be neither a lane nor static."""
@@ -116,6 +122,28 @@ class Caller:
         text = (f"{self.parameters.name}: {replayed:,} of {lanes:,} lanes were run one by one through the original, "
                 f"because an operation in them may overflow or fail")
         warnings.warn(text, PerformanceWarning, stacklevel=6)
+
+
+def _put_back(record: type[Written], value: Any, arguments: Mapping[str, Any]) -> Any:
+    """Write what the function has written into the caller's objects; the rest is what it returned. TypeError where such
+    an object is in two places of the arguments: the twin took them for two objects."""
+    places = Counter(map(id, _records(tuple(arguments.values()))))
+    for path in record.paths:
+        if places[id(item_at(arguments, path[:-1]))] > 1:
+            raise TypeError(f"the function writes into {path[0]!r}, and an object in it is an argument a second time")
+    returned, *items = value
+    for path, item in zip(record.paths, items, strict=True):
+        put_at(arguments, path, item)
+    return returned
+
+
+def _records(value: Any) -> Iterator[Any]:
+    """The records that a value consists of."""
+    found = record_of(value)
+    if found is not None:
+        yield value
+        for item in found[2]:
+            yield from _records(item)
 
 
 def require_nan(result: Shape) -> None:

@@ -30,7 +30,7 @@ from pyflat.compiled import Built, Ran, static_key
 from pyflat.disabled import run_originals
 from pyflat.errors import InternalError, refuse
 from pyflat.faults import lane_index
-from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape, leaves, record_of
+from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape, leaves, record_of, written_record
 from pyflat.ir.types import BOOL, Kind, join_kinds, kind_of
 from pyflat.settings import Options
 
@@ -163,6 +163,9 @@ def run_grouped(
             return done.value
     groups = list(_groups(caller, call, list(found.values()), lanes, options))
     builts = [caller.compilations.get(caller.callee.function, g.arguments, options.as_built) for g in groups]
+    if any(written_record(built.result) for built in builts):
+        message = f"{caller.parameters.name} writes into its arguments, and has a column of options"
+        raise refuse("flatten/effect", message, help="pass one option for all lanes")
     parts = list(map(_run, groups, builts, itertools.repeat(_flat_values(call, lanes)), itertools.repeat(call)))
     result = _join([(part.shown, part.result) for part in parts if not part.fails] or [("", parts[0].result)])
     return caller.settle(result, whole, lanes, _gather(parts, result, lanes), options)

@@ -13,16 +13,18 @@ import itertools
 import linecache
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pyflat.callables import Parameters, owner_of
 from pyflat.compiled import Flattened, Guarded, flatten, specialised
+from pyflat.ir.kept import notes_of, result_shape
 from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, kind_of
 from pyflat.settings import Options
 
 Stage = Literal["captured", "structured", "flat", "suspect"]
-Target = Literal["neutral", "numpy", "numba", "wgsl", "glsl"]
+TextTarget = Literal["neutral", "numpy", "numba"]
+Target = TextTarget | Literal["wgsl", "glsl"]
 SHADERS = ("wgsl", "glsl")
 STAGES = ("captured", "structured", "flat", "suspect")
 _KINDS: dict[str, Shape] = {"b": Leaf(BOOL), "bool": Leaf(BOOL), "i8": Leaf(INT), "int": Leaf(INT), "f8": Leaf(FLOAT),
@@ -56,6 +58,7 @@ def argument_shapes(
     fixed = _fixed_by_callable(parameters)
     receiver = _receiver(fn)
     lanes: list[str] = []
+    notes = notes_of(fn)
     for name, parameter in parameters.signature.parameters.items():
         if parameter.kind is parameter.VAR_POSITIONAL:
             shapes[name] = Record(tuple, (), tuple(map(Fixed, fixed.get(name, ()))))
@@ -67,6 +70,8 @@ def argument_shapes(
             shapes[name] = receiver
         elif name in options.static:
             shapes[name] = _static_shape(name, parameter, parameters.name, known)
+        elif parameter.default is parameter.empty and (record := _declared_record(notes.get(name))) is not None:
+            shapes[name] = record
         elif (shape := _default_shape(parameter)) is None:
             shapes[name] = Fixed(parameter.default)
         else:
@@ -75,6 +80,17 @@ def argument_shapes(
     if kinds is not None:
         shapes.update(zip(lanes, parse_kinds(kinds, lanes), strict=True))
     return shapes
+
+
+def _declared_record(annotation: object) -> Record | None:
+    """Lanes for the fields of an annotation that is a namedtuple or dataclass."""
+    if not isinstance(annotation, type):
+        return None
+    try:
+        shape = result_shape(annotation)
+    except ValueError:
+        return None
+    return shape if isinstance(shape, Record) else None
 
 
 def _fixed_by_callable(parameters: Parameters) -> dict[str, Any]:
@@ -175,8 +191,8 @@ def listing(
         return Listing(note + format_function(done.flat))
     if stage == "suspect":
         name = name.removesuffix("_flat") + "_suspect"
-        return Listing(render_suspect(done.spec, gather_suspects(done.flat), target=target, name=name))
-    return Listing(_text(done, target, name))
+        return Listing(render_suspect(done.spec, gather_suspects(done.flat), target=_text_target(target), name=name))
+    return Listing(_text(done, _text_target(target), name))
 
 
 def _shader(done: Flattened, language: Target) -> str:
@@ -190,7 +206,12 @@ def _shader(done: Flattened, language: Target) -> str:
     return glsl.compute(glsl.function(done.flat, names))
 
 
-def _text(done: Flattened, target: Target, name: str) -> str:
+def _text_target(target: Target) -> TextTarget:
+    """Text in Python; what a shader has no form of is shown in neutral text."""
+    return "neutral" if target in SHADERS else cast("TextTarget", target)
+
+
+def _text(done: Flattened, target: TextTarget, name: str) -> str:
     from pyflat.passes.gather_suspects import drop_faults
     from pyflat.targets.text import render
 

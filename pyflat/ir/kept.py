@@ -106,10 +106,18 @@ def result_shape(result: Any) -> Shape:
         case FunctionType() if "return" in inspect.get_annotations(result):
             return result_shape(typing.get_type_hints(result)["return"])
         case type() if names := _fields(result):
-            notes = inspect.get_annotations(result)
+            notes = notes_of(result)
             return Record(result, names, tuple(_field_shape(notes.get(name)) for name in names))
     raise ValueError(f"result={result!r}: expected a kind, 'join', 'vec2' to 'vec4', a tuple of results, a namedtuple "
                      "or dataclass, or None")
+
+
+def notes_of(of: Any) -> dict[str, Any]:
+    """Annotations of a function or class, as objects where their names can be found."""
+    try:
+        return typing.get_type_hints(of)
+    except (NameError, TypeError, AttributeError):  # a name for type checkers only: annotations stay texts
+        return dict(inspect.get_annotations(of))
 
 
 def _fields(cls: type) -> tuple[str, ...]:
@@ -159,6 +167,11 @@ class KeptCalls:
             return flat_values(found) if packed else found
 
         return call
+
+    def width(self, name: str) -> int:
+        """How many numbers a call gives."""
+        result = self.entries[name].result
+        return 1 if result == "join" else leaf_count(result_shape(result))
 
     def _argument(self, part: Part, values: Any) -> Any:
         if isinstance(part, str):

@@ -133,7 +133,7 @@ def written_class(paths: tuple[Path, ...]) -> type[Written]:
         while name in names:
             name += "_"
         names.append(name)
-    fields = namedtuple("Written", names, rename=True)  # type: ignore[misc]  # noqa: PYI024 - made while running
+    fields = namedtuple("Written", names, rename=True)  # type: ignore[misc]
     return type("Written", (Written, fields), {"__slots__": (), "paths": paths})
 
 

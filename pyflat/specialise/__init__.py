@@ -26,6 +26,7 @@ from pyflat.specialise.frames import ControlLeft, Specialiser
 from pyflat.specialise.numbers import static
 from pyflat.specialise.result import Specialised
 from pyflat.specialise.values import Abstract, Complex, ObjRef, Seq, State, Way
+from pyflat.specialise.written import return_what_is_written
 
 MAX_OPS = 400_000
 LONG = 64
@@ -62,14 +63,23 @@ def specialise(
         s.frames.append(frame)
         s.state = State(dict(bound), s.state.heap)
         with s.at(captured.tree):
+            before = s.state.copy()
             items, ways = s._arm(lambda: calls.run_body(s, frame), s.state)
-            shape = results.settle(s, [*frame.returns.ways, *[w for w in ways if not w.dead]])
+            out = [*frame.returns.ways, *[w for w in ways if not w.dead]]
+            return_what_is_written(s, bound, before, out, _own_dicts(function))
+            shape = results.settle(s, out)
     kinds = results._kinds(shape)
     _settle_dead(ways, kinds)
     ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
     ir.label.name = "return"
     s.guards.code(function)
     return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.kept)
+
+
+def _own_dicts(fn: types.FunctionType) -> set[str]:
+    """The parameter **kwargs: its dict is the call's own."""
+    parameters = inspect.Signature.from_callable(fn, follow_wrapped=False).parameters.values()
+    return {parameter.name for parameter in parameters if parameter.kind is parameter.VAR_KEYWORD}
 
 
 def _settle_dead(ways: list[Way], kinds: list[Kind]) -> None:
