@@ -43,9 +43,8 @@ class RegisteredEngine:
         kinds = self.flat.ir.result_kinds
         if len(found) != len(kinds):
             raise TypeError(f"the target gave {len(found)} results for {self.flat.name}, not {len(kinds)}")
-        arrays: list[npt.NDArray[Any]] = [np.array(np.broadcast_to(np.asarray(value, _DTYPES[kind]), n)) for value, kind in
-                  zip(found, kinds, strict=True)]
-        *results, suspect = arrays
+        filled = (np.broadcast_to(np.asarray(value, _DTYPES[kind]), n) for value, kind in zip(found, kinds, strict=True))
+        *results, suspect = map(np.array, filled)
         return results, suspect if suspect.any() else None
 
 

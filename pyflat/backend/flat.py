@@ -18,7 +18,7 @@ from typing import Any
 from pyflat.errors import FlattenError, InternalError, Span
 from pyflat.ir.interp import LaneResult, run
 from pyflat.ir.kept import Call, KeptCalls, flat_values
-from pyflat.ir.nodes import Const, Function, Value
+from pyflat.ir.nodes import Const, Function, Op, Value
 from pyflat.ir.print import format_function
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, rebuild
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -124,13 +124,17 @@ class FlatFunction:
         return tuple(n for n in self.nodes if n.opcode == "fault" or n.opcode == "call" and n.attrs["effect"])
 
     @cached_property
-    def _walked(self) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+    def _walked(self) -> tuple[tuple[Node, ...], tuple[Node, ...], dict[Value, Node]]:
         walk = _Walk(self.ir, tuple(_parameters(self.arguments)))
-        return tuple(walk.nodes), walk.results
+        return tuple(walk.nodes), walk.results, walk.of
+
+    @property
+    def _node_of(self) -> dict[Value, Node]:
+        return self._walked[2]
 
     def counts(self) -> dict[str, int]:
         """Operations by opcode, most frequent first; what computes nothing (`is_free`) is left out."""
-        counter = Counter(node.opcode for node in self.nodes if not is_free(node))
+        counter = Counter(node.opcode for node in self.nodes if not self.is_free(node))
         return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
 
     @property
@@ -138,12 +142,32 @@ class FlatFunction:
         """The number of operations: the sum of `counts()`."""
         return sum(self.counts().values())
 
+    def is_free(self, node: Node) -> bool:
+        """It computes nothing: a param, a constant, a part of a vector, a vector of constants or of all of a record."""
+        if node.opcode in FREE:
+            return True
+        if node.opcode != "pack":
+            return False
+        return node.inputs in self._whole or all(n.opcode == "const" for n in node.inputs)
+
+    @cached_property
+    def _whole(self) -> frozenset[tuple[Node, ...]]:
+        return frozenset(tuple(map(self._node_of.__getitem__, vector)) for vector in self.vectors())
+
     def vectors(self) -> list[tuple[Value, ...]]:
-        """The parameters that are vectors: all numbers of a record of floats, in order."""
+        """The vectors that are there, as all their numbers in order: parameters that are records of floats, and what
+        kept calls give."""
         found: list[tuple[Value, ...]] = []
         params = iter(self.ir.params)
         for shape in self.arguments.values():
             _collect_vectors(shape, params, found)
+        parts: dict[Value, dict[int, Value]] = {}
+        for op in self.ir.flat_block.ops:
+            if op.opcode == "part" and op.kind is FLOAT:
+                parts.setdefault(op.args[0], {})[op.attr("index")] = op
+        for whole, lanes in parts.items():
+            if isinstance(whole, Op) and whole.opcode == "call" and len(lanes) == self.calls.width(whole.attr("name")):
+                found.append(tuple(lanes[k] for k in sorted(lanes)))
         return found
 
     def run(self, *args: Any) -> Any:
@@ -169,22 +193,6 @@ class FlatFunction:
 
     def __str__(self) -> str:
         return format_function(self.ir) if self.ok else str(self.error)
-
-
-def is_free(node: Node) -> bool:
-    """It computes nothing: a param, a constant, a part of a vector, a vector of constants or of all of a record."""
-    if node.opcode in FREE:
-        return True
-    if node.opcode != "pack":
-        return False
-    first = node.inputs[0]
-    if all(n.opcode == "const" for n in node.inputs):
-        return True
-    if first.opcode == "part":
-        return all(n.opcode == "part" and n.inputs == first.inputs and n.attrs["index"] == k
-                   for k, n in enumerate(node.inputs))
-    return all(n.opcode == "param" and n.attrs["path"] and n.attrs["argument"] == first.attrs["argument"]
-               and n.index == first.index + k for k, n in enumerate(node.inputs))
 
 
 def _collect_vectors(shape: Shape, params: Iterator[Value], found: list[tuple[Value, ...]]) -> None:

@@ -20,7 +20,6 @@ from typing import Any
 from pyflat.backend.flat import FlatFunction, Node
 from pyflat.ir.interp import _DEFAULT
 from pyflat.ir.kept import flat_values
-from pyflat.ir.nodes import Value
 from pyflat.ir.ops import COMMUTATIVE, OPERATIONS
 from pyflat.ir.shape import rebuild
 from pyflat.ir.types import Kind
@@ -128,21 +127,11 @@ class _Packing:
         """Group -> the columns of its operands, in the order of the first lane's operands."""
         self.owner: dict[Node, Lanes] = {}
 
-    def _given(self) -> dict[Lanes, str]:
+    def _given(self) -> set[Lanes]:
         """Vectors that are there: records of parameters, and what kept calls give."""
-        found: dict[Lanes, str] = {}
-        params: dict[Value, Node] = dict(zip(self.flat.ir.params, self.flat.params, strict=True))
-        for vector in self.flat.vectors():
-            if 2 <= len(vector) <= WIDEST:
-                found[tuple(params[p] for p in vector)] = "vector"
-        parts: dict[Node, dict[int, Node]] = {}
-        for node in self.flat.nodes:
-            if node.opcode == "part" and node.kind == "f8":
-                parts.setdefault(node.inputs[0], {})[node.attrs["index"]] = node
-        for lanes in parts.values():
-            if sorted(lanes) == list(range(len(lanes))) and 2 <= len(lanes) <= WIDEST:
-                found[tuple(lanes[k] for k in sorted(lanes))] = "vector"
-        return found
+        node_of = self.flat._node_of
+        found = (tuple(node_of[value] for value in vector) for vector in self.flat.vectors())
+        return {lanes for lanes in found if 2 <= len(lanes) <= WIDEST}
 
     def chosen(self) -> tuple[Lanes, ...]:
         """Groups, found downwards from where vectors are wanted: results, packs, arguments of calls."""
@@ -195,7 +184,7 @@ class _Packing:
             return 0
         if all(n.opcode == "const" for n in column):
             return 0
-        if self._swizzled(column) is not None:
+        if self._swizzled(column) is not None or _parts_of_one(column):
             return 1
         alike = all(n.opcode == column[0].opcode and n.opcode not in _NEVER and n.kind == column[0].kind
                     and n not in self.owner for n in column)
@@ -209,6 +198,11 @@ class _Packing:
 
     def build(self, groups: Iterable[Lanes]) -> PackedFunction:
         return _Builder(self, groups).function()
+
+
+def _parts_of_one(lanes: Lanes) -> bool:
+    """Some parts of one vector."""
+    return all(n.opcode == "part" and n.inputs == lanes[0].inputs for n in lanes)
 
 
 def _depend(lanes: Lanes) -> bool:
@@ -225,7 +219,7 @@ def _depend(lanes: Lanes) -> bool:
     return False
 
 
-def _likeness(a: Sequence[Node], b: Sequence[Node], vectors: Mapping[Lanes, str]) -> int:
+def _likeness(a: Sequence[Node], b: Sequence[Node], vectors: set[Lanes]) -> int:
     def one(x: Node, y: Node) -> int:
         together = any(x in v and y in v for v in vectors)
         return 4 * (x is y) + 3 * together + 2 * (x.opcode == y.opcode)
@@ -311,6 +305,9 @@ class _Builder:
         swizzle = self.packing._swizzled(lanes)
         if swizzle is not None and (swizzle[0] in self.packing.vectors or swizzle[0] in self.groups):
             return self.add("swizzle", [self.vector(swizzle[0])], {"lanes": swizzle[1]}, kind, first)
+        if _parts_of_one(lanes):
+            places = tuple(n.attrs["index"] for n in lanes)
+            return self.add("swizzle", [self.scalar(first.inputs[0])], {"lanes": places}, kind, first)
         return self.add("construct", [self.scalar(n) for n in lanes], {}, kind, first)
 
     def operand(self, column: Lanes) -> Node:

@@ -29,9 +29,10 @@ Lanes = tuple[Value, ...]
 
 
 def recognise_dots(fn: Function, vectors: Iterable[Sequence[Value]] = ()) -> Function:
-    """One sweep over a flat function; `fn` itself when there is nothing to recognise. `vectors` are parameters that
-    belong together."""
-    known = {tuple(v) for v in vectors if 2 <= len(v) <= WIDEST} | _made_vectors(fn)
+    """One sweep over a flat function; `fn` itself when there is nothing to recognise. `vectors` are values that
+    are vectors already: parameters that belong together, all parts of a call."""
+    known = {tuple(v) for v in vectors if 2 <= len(v) <= WIDEST}
+    known |= {op.args for op in fn.flat_block.ops if op.opcode == "pack"}
     sweep = Sweep(fn)
     inner = {arg for op in fn.flat_block.ops if op.opcode == "add" for arg in op.args
              if isinstance(arg, Op) and arg.opcode == "add" and sweep.uses[arg] == 1}
@@ -44,19 +45,6 @@ def recognise_dots(fn: Function, vectors: Iterable[Sequence[Value]] = ()) -> Fun
         else:
             sweep.replace(op, found)
     return sweep.result(fn)
-
-
-def _made_vectors(fn: Function) -> set[Lanes]:
-    """What packs put together, and what is taken out of one."""
-    found = {op.args for op in fn.flat_block.ops if op.opcode == "pack"}
-    parts: dict[Value, dict[int, Value]] = {}
-    for op in fn.flat_block.ops:
-        if op.opcode == "part":
-            parts.setdefault(op.args[0], {})[op.attr("index")] = op
-    for lanes in parts.values():
-        if sorted(lanes) == list(range(len(lanes))) and 2 <= len(lanes) <= WIDEST:
-            found.add(tuple(lanes[k] for k in sorted(lanes)))
-    return found
 
 
 def _terms(sweep: Sweep, op: Op) -> list[Value]:
