@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from pyflat.ir.build import const
-from pyflat.ir.error_bounds import FAINT, SUBNORMAL, ULP, Bound, Case, up
+from pyflat.ir.error_bounds import FAINT, SUBNORMAL, ULP, Bound, Case, Term, up
 from pyflat.ir.nodes import FALSE, TRUE, Const, Op, Value
 from pyflat.ir.ops import COMPARISONS
 from pyflat.ir.types import FLOAT
@@ -57,7 +57,7 @@ def beyond_range(case: Case, value: Value) -> Value:
     return case.terms.op("not", case.terms.op("lt", case.terms.op("abs", value), const(LARGEST)))
 
 
-def _within(case: Case, distance: Value, absolute: float, term: Value | None) -> Value:
+def _within(case: Case, distance: Value, absolute: float, term: Term | None) -> Value:
     """distance <= absolute + term, or one of them is nan."""
     return case.terms.op("not", case.terms.op("gt", distance, case.terms.total(absolute, term)))
 
@@ -106,7 +106,7 @@ def _comparison(case: Case) -> Value | None:
         if case.largest(k) <= 1.0:
             absolute += up(relative * 1.01)
         else:
-            term = terms.plus(terms.times(case.size(k), up(relative)), term)
+            term = terms.plus(Term(case.size(k), up(relative)), term)
     return _within(case, distance, absolute, term)
 
 
@@ -132,22 +132,24 @@ def _halves(case: Case) -> Value | None:
     return _near_half(case, case.args[0], *case.error(0))
 
 
-def _near_half(case: Case, x: Value, absolute: float, term: Value | None) -> Value:
+def _near_half(case: Case, x: Value, absolute: float, term: Term | None) -> Value:
+    """1/2 - |x - rint(x)| <= absolute + term, the constants on one side."""
     terms = case.terms
-    distance = terms.op("sub", const(0.5), terms.op("abs", terms.op("sub", x, terms.op("rint", x))))
-    return _within(case, distance, absolute, term)
+    distance = terms.op("abs", terms.op("sub", x, terms.op("rint", x)))
+    if term is not None:
+        distance = terms.op("add", distance, terms.total(0.0, term))
+    return terms.op("not", terms.op("lt", distance, const(0.5 - 4 * ULP - absolute)))
 
 
 def _decimals(case: Case) -> Value | None:
     """round(x, n) with a literal n: thresholds at the halves of x * 10**n."""
-    digits = case.args[1]
+    digits, (x, _) = case.args[1], case.bounds
     if not isinstance(digits, Const) or not isinstance(digits.value, int) or abs(digits.value) > 22:
         return TRUE
     terms, ten = case.terms, 10.0**digits.value
     shifted = terms.op("mul", case.args[0], const(ten))
-    absolute, term = case.error(0)
-    rounding = terms.times(terms.op("abs", shifted), 4 * ULP)
-    return _near_half(case, shifted, absolute * up(ten), terms.plus(terms.times(term, up(ten)), rounding))
+    term = terms.plus(x.term and x.term.times(up(ten)), Term(terms.op("abs", shifted), up(x.relative) + 4 * ULP))
+    return _near_half(case, shifted, x.absolute * up(ten), term)
 
 
 def _floor_quotient(case: Case) -> Value | None:
@@ -156,22 +158,26 @@ def _floor_quotient(case: Case) -> Value | None:
     terms = case.terms
     quotient = terms.op("truediv", *case.args)
     error = terms.op("truediv", terms.total(*case.error(0)), case.size(1))
-    rounding = terms.times(terms.op("abs", quotient), 4 * ULP)
+    rounding = Term(terms.op("abs", quotient), 4 * ULP)
     distance = terms.op("abs", terms.op("sub", quotient, terms.op("rint", quotient)))
-    return _within(case, distance, SUBNORMAL, terms.plus(error, rounding))
+    return _within(case, distance, SUBNORMAL, terms.plus(Term(error), rounding))
 
 
 def _remainder(case: Case) -> Value | None:
-    """A remainder of 0 or of the whole divisor is as far from the next as can be."""
+    """A remainder of 0 or of the whole divisor is as far from the next as can be: | |r| - |b|/2 | + E >= |b|/2."""
     if not case.bounds[1].exact:
         return TRUE
-    terms, size = case.terms, case.terms.op("abs", case.value)
+    terms = case.terms
     absolute, term = case.error(0)
-    rest = terms.op("sub", case.size(1), size)
-    room = terms.times(case.size(1), 4 * ULP)
-    bound = terms.plus(term, room)
-    low = _within(case, size, absolute, bound)
-    return terms.op("or", low, _within(case, rest, absolute, bound))
+    half = terms.op("mul", case.size(1), const(0.5))
+    distance = terms.op("abs", terms.op("sub", terms.op("abs", case.value), half))
+    if term is not None:
+        distance = terms.op("add", distance, terms.total(0.0, term))
+    if isinstance(half, Const) and half.value is not None:
+        room = const(half.value * (1 - 8 * ULP) - absolute)
+    else:
+        room = terms.op("sub", terms.op("mul", half, const(1 - 8 * ULP)), const(absolute))
+    return terms.op("not", terms.op("lt", distance, room))
 
 
 def _signed(case: Case) -> Value | None:

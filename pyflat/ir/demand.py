@@ -104,10 +104,9 @@ def _with(known: list[Conjunction], each: Conjunction) -> list[Conjunction]:
 def _under(needed: Sequence[Conjunction], condition: Condition) -> list[Conjunction]:
     """`needed` and one more condition; none where it contradicts, the same where there are enough."""
     cond, outcome = condition
+    while isinstance(cond, Op) and cond.opcode == "not":
+        cond, outcome = cond.args[0], not outcome
     if isinstance(cond, Const):
         return list(needed) if bool(cond.value) is outcome else []
-    found = []
-    for each in needed:
-        if (cond, not outcome) not in each:
-            found.append(each | {condition} if len(each) < MAX_CONDITIONS else each)
-    return found
+    return [each | {(cond, outcome)} if len(each) < MAX_CONDITIONS else each
+            for each in needed if (cond, not outcome) not in each]

@@ -4,9 +4,9 @@ A twin with fast elementary functions computes some value v where CPython comput
 
     |v - c| <= relative * |v| + absolute + term
 
-with two constants and, where constants cannot say it, a value `term` that is computed beside v, lane by lane. Products,
-quotients and roots keep the relative part, at no cost in the twin; a sum of operands that may cancel turns it into an
-absolute one: a constant where the operand's interval is known (`ir.intervals`), else `relative * |operand|` in `term`.
+with two constants and, where constants cannot say it, a `Term`: a value that is computed beside v, lane by lane.
+Products, quotients and roots keep the relative part, at no cost in the twin; a sum of operands that may cancel turns it
+into an absolute one: a constant where the operand's interval is known (`ir.intervals`), else a term.
 
 The claim holds in a lane where all decisions so far were CPython's and where neither v nor c is infinite or nan. A
 term is never too small: constants are inflated by 2**-20, which covers the rounding of millions of operations on
@@ -40,19 +40,43 @@ MAX_RELATIVE = 2.0**-36
 """A larger relative bound is worth nothing: decisions would mostly be near their thresholds."""
 CHEAP = 4096.0
 """Where a value is known to be smaller than this, its relative error is taken at this bound, which costs nothing."""
+SPREAD = 16.0
+"""Terms whose scales differ by no more are added as if both had the larger one."""
 FAINT = 2.0**-400
 """An absolute error that no ordinary number feels."""
 
 POSITIVE = frozenset({"abs", "sqrt", "exp", "exp2", "cosh", "acos"})
 """Functions whose results are never negative, whatever their last digits."""
 INF = const(math.inf)
+FINITE_RANGES: dict[str, Interval] = {
+    "log": Interval(-745.2, 709.8, nan=True), "log2": Interval(-1074.0, 1024.0, nan=True),
+    "log10": Interval(-323.4, 308.3, nan=True), "log1p": Interval(-37.0, 709.8, nan=True),
+    "asinh": Interval(-710.5, 710.5, nan=True), "acosh": Interval(0.0, 710.5, nan=True),
+    "atanh": Interval(-18.8, 18.8, nan=True),
+}
+"""Where finite results of functions lie that are infinite for infinite operands alone: there both are infinite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """scale * value, computed lane by lane, `value` >= 0. Where that is known, the bounded number v is no larger than
+    cover * value + offset, so that a relative error of it needs no operation of its own."""
+
+    value: Value
+    scale: float = 1.0
+    cover: float = math.inf
+    offset: float = 0.0
+
+    def times(self, factor: float) -> Term:
+        """For `factor` times the number."""
+        return Term(self.value, self.scale * factor, self.cover * factor, self.offset * factor)
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
     relative: float = 0.0
     absolute: float = 0.0
-    term: Value | None = None
+    term: Term | None = None
     origins: frozenset[Op] = frozenset()
     hazards: frozenset[Op] = frozenset()
     known: bool = True
@@ -101,24 +125,39 @@ class Terms:
             self.ops.append(op)
         return self.made[key]
 
-    def plus(self, a: Value | None, b: Value | float | None) -> Value | None:
-        """The sum; None is zero."""
-        if isinstance(b, float):
-            b = const(b) if b else None
+    def append(self, op: Op) -> None:
+        """An operation of the twin, which bounds may use as well."""
+        self.ops.append(op)
+        if op.opcode != "fault":
+            self.made.setdefault(self._keys.key(op), op)
+
+    def plus(self, a: Term | None, b: Term | None) -> Term | None:
+        """The sum of two errors. One factor for both where they are about as large saves a product."""
         if a is None or b is None:
-            return a if b is None else b
-        return self.op("add", a, b)
+            return b if a is None else a
+        if a.value is b.value:
+            return Term(a.value, a.scale + b.scale)
+        if a.scale < b.scale:
+            a, b = b, a
+        if not b.scale:
+            return a
+        if b.scale * SPREAD >= a.scale:
+            return Term(self.op("add", a.value, b.value), a.scale)
+        return Term(self.op("add", a.value, self.op("mul", b.value, const(b.scale / a.scale))), a.scale)
 
-    def times(self, a: Value | None, b: Value | float) -> Value | None:
-        if a is None or (isinstance(b, float) and not b):
+    def times(self, a: Term | None, size: Value) -> Term | None:
+        """For `size` times the number."""
+        if a is None:
             return None
-        if isinstance(b, float):
-            return a if b == 1.0 else self.op("mul", a, const(b))
-        return self.op("mul", a, b)
+        cover = math.inf if a.offset else a.cover
+        return Term(self.op("mul", a.value, size), a.scale, cover)
 
-    def total(self, constant: float, term: Value | None) -> Value:
-        """The sum as a value."""
-        return const(constant) if term is None else self.plus(term, constant) or const(0.0)
+    def total(self, absolute: float, term: Term | None) -> Value:
+        """absolute + term as a value."""
+        if term is None:
+            return const(absolute)
+        value = term.value if term.scale == 1.0 else self.op("mul", term.value, const(term.scale))
+        return self.op("add", value, const(absolute)) if absolute else value
 
     def magnitude(self, value: Value, *, positive: bool = False) -> Value:
         """|value|; itself, where it is never negative."""
@@ -158,9 +197,13 @@ class Case:
     def hazards(self) -> frozenset[Op]:
         return frozenset[Op]().union(*[b.hazards for b in self.bounds])
 
-    def bound(self, relative: float, absolute: float = 0.0, term: Value | None = None) -> Bound:
+    def bound(self, relative: float, absolute: float = 0.0, term: Term | None = None) -> Bound:
         if not relative <= MAX_RELATIVE or not math.isfinite(absolute):
             return self.unknown
+        if term is not None and not math.isfinite(term.scale):
+            return self.unknown
+        if term is not None and not term.scale:
+            term = None
         return Bound(up(relative), up(absolute), term, self.origins, self.hazards)
 
     @property
@@ -189,26 +232,43 @@ class Case:
         """|operand k| is no less than this."""
         return smallest(self.intervals[k]) * (1 - 2.0**-10)
 
-    def error(self, k: int) -> tuple[float, Value | None]:
-        """The error of operand k as an absolute one: a constant and a term."""
-        bound = self.bounds[k]
-        if not bound.relative:
-            return bound.absolute, bound.term
-        most = self.largest(k)
+    def error(self, k: int) -> tuple[float, Term | None]:
+        """The error of operand k as an absolute one: a constant and a term, which covers the operand where it can."""
+        bound, most = self.bounds[k], self.largest(k)
+        term = bound.term
         if most <= CHEAP:
-            return up(bound.relative * most) + bound.absolute, bound.term
-        return bound.absolute, self.terms.plus(bound.term, self.terms.times(self.size(k), bound.relative))
+            absolute = up(bound.relative * most) + bound.absolute
+            return absolute, None if term is None else Term(term.value, term.scale, 0.0, most)
+        if not bound.relative:
+            return bound.absolute, term
+        if term is not None and math.isfinite(term.cover):
+            scale = term.scale + up(bound.relative) * term.cover
+            return bound.absolute + up(bound.relative) * term.offset, Term(term.value, scale, term.cover, term.offset)
+        size = Term(self.size(k), up(bound.relative))
+        found = self.terms.plus(term, size)
+        assert found is not None
+        return bound.absolute, Term(found.value, found.scale, _shrunk(size, found))
 
-    def scaled(self, k: int, absolute: float, term: Value | None) -> tuple[float, Value | None]:
-        """|operand k| * (absolute + term)."""
+    def scaled(self, k: int, absolute: float, term: Term | None) -> tuple[float, Term | None]:
+        """|operand k| * (absolute + term), for the product with operand k."""
         most = self.largest(k)
         if isinstance(self.args[k], Const) or most <= CHEAP:
-            return up(absolute * most), self.terms.times(term, up(most)) if term is not None else None
+            return up(absolute * most), None if term is None else term.times(up(most))
         if absolute * most <= FAINT:
-            return up(absolute * most), self.terms.times(term, self.size(k)) if term is not None else None
+            return up(absolute * most), self.terms.times(term, self.size(k))
         if not absolute and term is None:
             return 0.0, None
-        return 0.0, self.terms.times(self.terms.total(absolute, term), self.size(k))
+        if term is None:
+            return 0.0, Term(self.size(k), absolute)
+        if absolute:
+            more = const(absolute / term.scale)
+            term = Term(self.terms.op("add", term.value, more), term.scale, term.cover, term.offset)
+        return 0.0, self.terms.times(term, self.size(k))
+
+
+def _shrunk(part: Term, total: Term) -> float:
+    """How many times larger a part is than what of it `Terms.plus` has put into the total."""
+    return 1.0 if part.scale * SPREAD >= total.scale else total.scale / part.scale
 
 
 def largest(interval: Interval) -> float:
@@ -238,7 +298,27 @@ def _sum(case: Case) -> Bound:
     if signs and max(a.relative, b.relative) <= 2.0**-40:
         return case.bound(max(a.relative, b.relative) + ULP, a.absolute + b.absolute, case.terms.plus(a.term, b.term))
     (first, one), (second, two) = case.error(0), case.error(1)
-    return case.bound(ULP, first + second, case.terms.plus(one, two))
+    term = case.terms.plus(one, two)
+    if term is not None:
+        cover, offset = _covering(case, (one, two), term)
+        term = Term(term.value, term.scale, cover, offset)
+    return case.bound(ULP, first + second, term)
+
+
+def _covering(case: Case, parts: tuple[Term | None, Term | None], total: Term) -> tuple[float, float]:
+    """How far the total of its operands' terms covers a sum."""
+    cover, offset = 0.0, 0.0
+    for k, part in enumerate(parts):
+        most = case.largest(k)
+        if most <= CHEAP or isinstance(case.args[k], Const):
+            offset += most
+        elif part is None:
+            return math.inf, 0.0
+        else:
+            wide, offset = part.cover * _shrunk(part, total), offset + part.offset
+            same = parts[0] is not None and parts[1] is not None and parts[0].value is parts[1].value
+            cover = cover + wide if same else max(cover, wide)
+    return (cover, offset) if math.isfinite(cover) and math.isfinite(offset) else (math.inf, 0.0)
 
 
 def _product(case: Case) -> Bound:
@@ -252,29 +332,32 @@ def _product(case: Case) -> Bound:
         return case.bound(relative, first + second + a.absolute * b.absolute + SUBNORMAL, term)
     if not a.pure and not b.pure:
         errors = [case.terms.total(each.absolute, each.term) for each in (a, b)]
-        term = case.terms.plus(term, case.terms.op("mul", *errors))
+        term = case.terms.plus(term, Term(case.terms.op("mul", *errors)))
     return case.bound(relative, first + second + SUBNORMAL, term)
 
 
 def _quotient(case: Case) -> Bound:
     """|a/b - a'/b'| <= (Ea + |a/b| Eb) / (|b| - Eb), which an error of b near |b| makes infinite."""
     a, b = case.bounds
-    relative, least = a.relative + b.relative, case.smallest(1)
+    relative, least, terms = a.relative + b.relative, case.smallest(1), case.terms
     loose: Value | None = None
     if not b.pure:
         if least > 0 and b.term is None and b.absolute <= least * MAX_RELATIVE:
             relative += up(b.absolute / least)
         else:
-            ratio = case.terms.op("truediv", case.terms.total(b.absolute, b.term), case.size(1))
-            loose = case.terms.small(ratio, 0.25, 1.5)
+            loose = terms.small(terms.op("truediv", terms.total(b.absolute, b.term), case.size(1)), 0.25, 1.5)
     looseness = 1.0 if loose is None else 1.5
-    relative, absolute, term = relative * looseness + ULP, a.absolute * looseness, case.terms.times(a.term, looseness)
-    if least > 0 and not isinstance(term, Value):
-        absolute, term = up(absolute / least), None
-    elif absolute or term is not None:
-        absolute, term = 0.0, case.terms.op("truediv", case.terms.total(absolute, term), case.size(1))
+    relative, absolute, term = relative * looseness + ULP, a.absolute * looseness, a.term and a.term.times(looseness)
+    if least > 0:
+        absolute, term = up(absolute / least), term and term.times(up(1.0 / least))
+    elif term is not None:
+        value = terms.op("add", term.value, const(absolute / term.scale)) if absolute else term.value
+        cover = math.inf if term.offset else term.cover
+        absolute, term = 0.0, Term(terms.op("truediv", value, case.size(1)), term.scale, cover)
+    elif absolute:
+        absolute, term = 0.0, Term(terms.op("truediv", const(absolute), case.size(1)))
     if loose is not None:
-        term = case.terms.plus(term, case.terms.op("mul", case.own_size(), loose))
+        term = terms.plus(term, Term(terms.op("mul", case.own_size(), loose)))
     return case.bound(relative, absolute + SUBNORMAL, term)
 
 
@@ -287,15 +370,19 @@ def _root(case: Case) -> Bound:
     if a.term is None and case.smallest(0) > 0:
         return case.bound(relative, up(a.absolute / math.sqrt(case.smallest(0))))
     error = case.terms.total(a.absolute, a.term)
-    return case.bound(relative, 0.0, case.terms.op("truediv", error, case.value))
+    return case.bound(relative, 0.0, Term(case.terms.op("truediv", error, case.value)))
 
 
 def _choice(case: Case) -> Bound:
     _, a, b = case.bounds
-    term: Value | None = None
-    if a.term is not None or b.term is not None:
-        zero = const(0.0)
-        term = a.term if a.term is b.term else case.terms.op("select", case.args[0], a.term or zero, b.term or zero)
+    term = a.term
+    if a.term is not b.term:
+        none = Term(const(0.0), 0.0)
+        one, two = a.term or none, b.term or none
+        value = case.terms.op("select", case.args[0], one.value, two.value)
+        both = a.term is not None and b.term is not None
+        term = Term(value, max(one.scale, two.scale), max(one.cover, two.cover) if both else math.inf,
+                    max(one.offset, two.offset))
     return case.bound(max(a.relative, b.relative), max(a.absolute, b.absolute), term)
 
 
@@ -312,18 +399,17 @@ def _scaled_by_power(case: Case) -> Bound:
     if a.pure:
         return case.bound(a.relative + ULP, SUBNORMAL)
     error = case.terms.total(a.absolute, a.term)
-    return case.bound(a.relative + ULP, SUBNORMAL, case.terms.op("ldexp", error, n))
+    return case.bound(a.relative + ULP, SUBNORMAL, Term(case.terms.op("ldexp", error, n)))
 
 
 def _remainder(case: Case) -> Bound:
     """a % b where both take the same quotient, and b is exact."""
-    a, b = case.bounds
-    if not b.exact:
+    if not case.bounds[1].exact:
         return case.unknown
     absolute, term = case.error(0)
     if (most := case.largest(1)) <= CHEAP or isinstance(case.args[1], Const):
         return case.bound(0.0, absolute + most * ULP, term)
-    return case.bound(0.0, absolute, case.terms.plus(term, case.terms.times(case.size(1), ULP)))
+    return case.bound(0.0, absolute, case.terms.plus(term, Term(case.size(1), ULP)))
 
 
 def _norm(case: Case) -> Bound:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from pyflat.ir.build import const
-from pyflat.ir.error_bounds import FAINT, INF, SUBNORMAL, ULP, Bound, Case, Rule, up
+from pyflat.ir.error_bounds import FAINT, INF, SUBNORMAL, ULP, Bound, Case, Rule, Term, up
 from pyflat.ir.nodes import Value
 
 SMALL = 2.0**-10
@@ -42,8 +42,8 @@ def _growth(rate: float, reach: float) -> Rule:
         relative = rate * 1.1 * (x.relative * min(case.largest(0), reach) + x.absolute)
         if x.term is None:
             return case.bound(relative)
-        ratio = terms.small(terms.op("mul", x.term, const(rate)), 0.5, 2.0)
-        return case.bound(relative, 0.0, terms.op("mul", case.own_size(), ratio))
+        ratio = terms.small(terms.total(0.0, x.term.times(rate)), 0.5, 2.0)
+        return case.bound(relative, 0.0, Term(terms.op("mul", case.own_size(), ratio)))
 
     return rule
 
@@ -56,9 +56,9 @@ def _growth_with_offset(case: Case) -> Bound:
     relative = 1.1 * (x.relative * EXP_RANGE + x.absolute)
     if x.term is None:
         return case.bound(relative, 1.1 * x.absolute)
-    size = terms.plus(case.own_size(), 1.0)
-    assert size is not None
-    return case.bound(relative, 1.1 * x.absolute, terms.op("mul", size, terms.small(x.term, 0.5, 2.0)))
+    size = terms.op("add", case.own_size(), const(1.0))
+    ratio = terms.small(terms.total(0.0, x.term), 0.5, 2.0)
+    return case.bound(relative, 1.1 * x.absolute, Term(terms.op("mul", size, ratio)))
 
 
 def _contraction(slope: float, condition: float) -> Rule:
@@ -66,7 +66,7 @@ def _contraction(slope: float, condition: float) -> Rule:
 
     def rule(case: Case) -> Bound:
         (x,) = case.bounds
-        term = case.terms.times(x.term, up(slope))
+        term = None if x.term is None else Term(x.term.value, up(slope) * x.term.scale)
         return case.bound(x.relative * condition * 1.01, x.absolute * slope, term)
 
     return rule
@@ -75,7 +75,7 @@ def _contraction(slope: float, condition: float) -> Rule:
 def _bounded_slope(case: Case) -> Bound:
     """|f'| <= 1, and f has zeros elsewhere than at 0: sin, cos."""
     absolute, term = case.error(0)
-    return case.bound(0.0, absolute, term)
+    return case.bound(0.0, absolute, None if term is None else Term(term.value, term.scale, 0.0, 1.0))
 
 
 def _logarithm(slope: float) -> Rule:
@@ -89,7 +89,7 @@ def _logarithm(slope: float) -> Rule:
         if x.term is None and x.absolute <= least * SMALL:
             return case.bound(0.0, absolute + 1.01 * slope * x.absolute / least)
         ratio = terms.op("truediv", terms.total(x.absolute, x.term), case.size(0))
-        return case.bound(0.0, absolute, terms.small(ratio, 0.5, 2.0 * slope))
+        return case.bound(0.0, absolute, Term(terms.small(ratio, 0.5, 2.0 * slope)))
 
     return rule
 
@@ -100,7 +100,7 @@ def _log1p(case: Case) -> Bound:
         return case.bound(x.relative * 1.01, x.absolute * 1.01)
     above = terms.op("add", case.args[0], const(1.0))
     ratio = terms.op("truediv", terms.total(*case.error(0)), above)
-    return case.bound(0.0, 0.0, _positive(case, ratio, terms.small(ratio, 0.5, 2.0)))
+    return case.bound(0.0, 0.0, Term(_positive(case, ratio, terms.small(ratio, 0.5, 2.0))))
 
 
 def _positive(case: Case, number: Value, then: Value) -> Value:
@@ -111,14 +111,13 @@ def _positive(case: Case, number: Value, then: Value) -> Value:
 def _tangent(case: Case) -> Bound:
     """tan' = 1 + tan**2; far from the poles by the measure of the error."""
     terms = case.terms
-    slope = terms.plus(terms.op("mul", case.value, case.value), 1.0)
-    assert slope is not None
+    slope = terms.op("add", terms.op("mul", case.value, case.value), const(1.0))
     ratio = terms.op("mul", terms.total(*case.error(0)), slope)
-    return case.bound(0.0, 0.0, terms.small(ratio, 0.1, 3.0))
+    return case.bound(0.0, 0.0, Term(terms.small(ratio, 0.1, 3.0)))
 
 
 def _arcsine(case: Case) -> Bound:
-    """|asin a - asin b| <= pi / sqrt(2) * sqrt(|a - b|), the same for acos; the slope where |x| is known to be small."""
+    """|asin a - asin b| <= pi / sqrt(2) * sqrt(|a - b|), acos too; the slope where |x| is known to be small."""
     absolute, term = case.error(0)
     if (most := case.largest(0)) <= 0.99 and term is None and absolute <= SMALL:
         return case.bound(0.0, absolute * 1.1 / math.sqrt(1 - most * most))
@@ -127,7 +126,7 @@ def _arcsine(case: Case) -> Bound:
         absolute, term = bound.relative * 1.01 + bound.absolute, bound.term
     if term is None:
         return case.bound(0.0, 2.25 * math.sqrt(absolute))
-    return case.bound(0.0, 0.0, case.terms.times(case.terms.op("sqrt", case.terms.total(absolute, term)), 2.25))
+    return case.bound(0.0, 0.0, Term(case.terms.op("sqrt", case.terms.total(absolute, term)), 2.25))
 
 
 def _arccosh(case: Case) -> Bound:
@@ -139,7 +138,7 @@ def _arccosh(case: Case) -> Bound:
     if x.term is None:
         return case.bound(0.0, math.sqrt(2.1 * relative))
     ratio = case.terms.small(case.terms.total(relative, x.term), 0.25, 2.9)
-    return case.bound(0.0, 0.0, case.terms.op("sqrt", ratio))
+    return case.bound(0.0, 0.0, Term(case.terms.op("sqrt", ratio)))
 
 
 def _arctanh(case: Case) -> Bound:
@@ -147,7 +146,7 @@ def _arctanh(case: Case) -> Bound:
     terms = case.terms
     room = terms.op("sub", const(1.0), terms.op("abs", case.args[0]))
     ratio = terms.op("truediv", terms.total(*case.error(0)), room)
-    return case.bound(0.0, 0.0, _positive(case, ratio, terms.small(ratio, 0.25, 1.5)))
+    return case.bound(0.0, 0.0, Term(_positive(case, ratio, terms.small(ratio, 0.25, 1.5))))
 
 
 def _cube_root(case: Case) -> Bound:
@@ -155,7 +154,7 @@ def _cube_root(case: Case) -> Bound:
     if x.term is None and x.absolute <= FAINT:
         return case.bound(x.relative, 1.6 * x.absolute ** (1 / 3))
     ratio = terms.small(terms.op("truediv", terms.total(x.absolute, x.term), case.size(0)), 0.25, 1.0)
-    return case.bound(x.relative, 0.0, terms.op("mul", ratio, case.own_size()))
+    return case.bound(x.relative, 0.0, Term(terms.op("mul", ratio, case.own_size())))
 
 
 def _angle(case: Case) -> Bound:
@@ -169,7 +168,7 @@ def _angle(case: Case) -> Bound:
     turned = terms.small(ratio, 0.2, 1.6)
     beside = terms.op("gt", sizes[0], errors[0])
     before = terms.op("gt", case.args[1], errors[1])
-    return case.bound(0.0, 0.0, terms.op("select", terms.op("or", beside, before), turned, INF))
+    return case.bound(0.0, 0.0, Term(terms.op("select", terms.op("or", beside, before), turned, INF)))
 
 
 def _power(case: Case) -> Bound:
@@ -178,9 +177,10 @@ def _power(case: Case) -> Bound:
     if not b.exact and not (case.intervals[0].low > 0 and b.absolute <= 2.0**-20):
         return case.unknown
     relative = 1.1 * (b.relative * EXP_RANGE + b.absolute * EXP_RANGE)
-    term: Value | None = None
+    term: Term | None = None
     if b.term is not None:
-        term = terms.op("mul", case.own_size(), terms.small(terms.times(b.term, EXP_RANGE) or b.term, 0.25, 1.3))
+        turned = terms.small(terms.total(0.0, b.term.times(EXP_RANGE)), 0.25, 1.3)
+        term = Term(terms.op("mul", case.own_size(), turned))
     if a.exact:
         return case.bound(relative, 0.0, term)
     most, least = case.largest(1), case.smallest(0)
@@ -191,7 +191,7 @@ def _power(case: Case) -> Bound:
         share = terms.op("truediv", terms.total(a.absolute, a.term), case.size(0))
         ratio = terms.small(terms.op("add", share, ratio), 0.1, 1.0)
     wide = terms.small(terms.op("mul", ratio, case.size(1)), 0.1, 1.5)
-    return case.bound(relative, 0.0, terms.plus(term, terms.op("mul", wide, case.own_size())))
+    return case.bound(relative, 0.0, terms.plus(term, Term(terms.op("mul", wide, case.own_size()))))
 
 
 CHEAP_EXPONENT = 64.0

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, Kind
@@ -56,8 +57,10 @@ def anything(kind: Kind) -> Interval:
 class Intervals:
     """What is known about the values of one block so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, ranges: Mapping[str, Interval] = MappingProxyType({})) -> None:
+        """`ranges` are assumed for the results of these operations, by opcode."""
         self._known: dict[Value, Interval] = {}
+        self._ranges = ranges
 
     def of(self, value: Value) -> Interval:
         if isinstance(value, Const):
@@ -75,6 +78,8 @@ class Intervals:
             found: Interval | None = _union(self.of(op.args[1]), self.of(op.args[2]))
         elif op.opcode == "gather":
             found = _of_table(op.attr("table"))
+        elif op.opcode in self._ranges:
+            found = self._ranges[op.opcode]
         else:
             transfer = (_INT if op.kind is INT else _FLOAT).get(op.opcode)
             found = transfer(op, self.of(op.args[0]), self.of(op.args[-1])) if transfer else None
@@ -381,15 +386,19 @@ def _sqrt(_: Op, a: Interval, __: Interval) -> Interval | None:
 
 def _pow(_: Op, a: Interval, b: Interval) -> Interval | None:
     """A few ulp more than the bound cover every C library."""
+    if b.low == b.high and not float(b.low).is_integer() and a.low < 0:
+        a = Interval(0.0, max(a.high, 0.0), nan=True)  # negative numbers to fractional powers are faults
     if b.low == b.high and b.low in (2, 4, 6, 8):
         most = max(abs(a.low), abs(a.high))
         return Interval(0.0, max(1.0, most**b.low) * (1 + 1e-12) if most < 1e30 else math.inf, nan=True)
-    if a.low < 0 or b.low < 0 or not (a.finite and b.finite):
+    if a.low < 0:
         return None
+    if b.low < 0 or not (_bounded(a) and b.finite):
+        return Interval(0.0, math.inf, nan=True)
     try:
-        return Interval(0.0, max(1.0, a.high**b.high) * (1 + 1e-12))
+        return Interval(0.0, max(1.0, a.high**b.high) * (1 + 1e-12), a.nan)
     except OverflowError:
-        return None
+        return Interval(0.0, math.inf, nan=True)
 
 
 def _not_negative(_: Op, __: Interval, ___: Interval) -> Interval:

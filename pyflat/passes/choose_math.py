@@ -31,7 +31,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pyflat.ir.build import Builder, const
 from pyflat.ir.decisions import (
@@ -45,7 +45,18 @@ from pyflat.ir.decisions import (
     shifted_threshold,
 )
 from pyflat.ir.demand import Conjunction, Demand
-from pyflat.ir.error_bounds import ARITHMETIC, EXACT, MAX_RELATIVE, Bound, Case, Terms, largest, smallest, unknown
+from pyflat.ir.error_bounds import (
+    ARITHMETIC,
+    EXACT,
+    FINITE_RANGES,
+    MAX_RELATIVE,
+    Bound,
+    Case,
+    Terms,
+    largest,
+    smallest,
+    unknown,
+)
 from pyflat.ir.error_functions import elementary_bound
 from pyflat.ir.fast_math import LIBRARY_ULPS, NUMPY_FUNCTIONS, NUMPY_ULPS, UNDERFLOWS, FastMath
 from pyflat.ir.faults import fault_condition
@@ -56,7 +67,7 @@ from pyflat.ir.nodes import FALSE, INEXACT, TRUE, Block, Const, Function, Item, 
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.roles import Roles
 from pyflat.ir.types import BOOL, FLOAT, VOID
-from pyflat.ir.uses import results_of, with_args, with_body
+from pyflat.ir.uses import Key, results_of, with_args, with_body
 from pyflat.passes.record import Pass
 
 MAX_DEPTH = 4
@@ -77,15 +88,14 @@ def choose_math(fn: Function, math: FastMath | None = None, *, decide: bool = Tr
         return fn
     if any(op.opcode == "call" for op in all_ops(fn.body)):
         return fn  # what a kept call does with its arguments is not known
-    roles, pinned, guarded = Roles(fn), set[Op](), set[Op]()
+    roles, pinned = Roles(fn), set[Op]()
     for _ in range(ROUNDS):
-        draft = _Draft(fn, math, roles, frozenset(pinned), frozenset(guarded))
+        draft = _Draft(fn, math, roles, frozenset(pinned))
         if not decide:
             return with_body(fn, sliced(draft.items, list(map(draft.read, results_of(fn)))))
-        if draft.pins <= pinned and draft.wanted <= guarded:
+        if draft.pins <= pinned:
             return draft.finished()
         pinned |= draft.pins
-        guarded |= draft.wanted
     return fn
 
 
@@ -108,23 +118,23 @@ class _Written:
     alarms: list[_Alarm]
     sizes: list[_Alarm]
     """Operations that may overflow, with their magnitudes for `near`."""
-    visible: dict[Value, Value] = field(default_factory=dict)
+    visible: dict[Value, Value]
+    made: dict[Key, Op]
 
 
 class _Draft:
-    """One attempt: the output without its alarms, and which functions have to be kept (`pins`) or which operations
-    guarded against overflow (`wanted`) beyond those given."""
+    """One attempt: the output without its alarms, which functions have to be kept beyond those given (`pins`), and
+    which operations have to be guarded against overflow (`wanted`)."""
 
-    def __init__(self, fn: Function, math: FastMath, roles: Roles, pinned: frozenset[Op], guarded: frozenset[Op]):
+    def __init__(self, fn: Function, math: FastMath, roles: Roles, pinned: frozenset[Op]):
         self.fn = fn
         self.math = math
         self.roles = roles
         self.pinned = pinned
-        self.guarded = guarded
         self.pins: set[Op] = set()
         self.wanted: set[Op] = set()
         self.terms = Terms()
-        self.intervals = Intervals()
+        self.intervals = Intervals(FINITE_RANGES)
         self.new: dict[Value, Value] = {}
         self.bounds: dict[Value, Bound] = {}
         self.depths: dict[Value, int] = {}
@@ -160,7 +170,7 @@ class _Draft:
         for op in block.ops:
             self.visit(op)
         end = Yield(list(map(self.read, block.end.values))) if block.end else None
-        written = _Written(Block(self.terms.ops, end), self.alarms, self.sizes, dict(self.new))
+        written = _Written(Block(self.terms.ops, end), self.alarms, self.sizes, dict(self.new), dict(self.terms.made))
         self.blocks.append(written)
         return written.block
 
@@ -231,7 +241,7 @@ class _Draft:
 
     def put(self, op: Op, new: Op) -> Op:
         """`new` stands for `op` from now on."""
-        self.terms.ops.append(new)
+        self.terms.append(new)
         self.new[op] = new
         return new
 
@@ -350,10 +360,13 @@ class _Draft:
         bound = self.bounds[op]
         if bound.exact or not self.may_overflow(op):
             return
-        self.bounds[op] = Bound(bound.relative, bound.absolute, bound.term, bound.origins, bound.hazards | {op},
-                                bound.known)
-        if op in self.guarded:
-            self.sizes.append(_Alarm(op, self.terms.magnitude(new)))
+        hazards, term = bound.hazards, bound.term
+        if op.opcode in ("add", "sub") and term is not None and term.cover <= 1.0 and term.offset <= UNFELT:
+            hazards, size = hazards - {*op.args}, term.value  # it is larger than both operands
+        else:
+            size = self.terms.magnitude(new)
+        self.bounds[op] = Bound(bound.relative, bound.absolute, term, bound.origins, hazards | {op}, bound.known)
+        self.sizes.append(_Alarm(op, size))
 
     def may_overflow(self, op: Op) -> bool:
         """Inexact operands are guarded themselves: they are no larger than LARGEST."""
@@ -405,9 +418,11 @@ class _Draft:
         doubtful = _depending(self.fn, {alarm.op for written in self.blocks for alarm in written.alarms})
         demand = Demand(self.fn, doubtful)
         for written in self.blocks:
-            self.terms.ops, self.terms.made = written.block.ops, {}
+            self.terms.ops, self.terms.made = written.block.ops, written.made
             sizes: dict[Value, Value] = {}
             for alarm in written.sizes:
+                if alarm.op not in self.wanted:
+                    continue
                 needed = self.needed(demand.of(alarm.op), written.visible)
                 sizes[needed] = alarm.near if needed not in sizes else self.terms.op("add", sizes[needed], alarm.near)
             for needed, total in sizes.items():
@@ -446,7 +461,9 @@ def _covers(bound: Bound, new: Bound) -> bool:
         return new.origins <= bound.origins and new.hazards <= bound.hazards
     if not new.known or new.relative > bound.relative or new.absolute > bound.absolute:
         return False
-    return (new.term is None or new.term is bound.term) and new.origins <= bound.origins
+    if new.term is not None and new.term is not bound.term:
+        return False
+    return new.origins <= bound.origins and new.hazards <= bound.hazards
 
 
 def _function(op: Op) -> str | None:
