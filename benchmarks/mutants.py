@@ -1,10 +1,10 @@
 """Applies each mutant of `tests/mutants.py` to a copy of pyflat and sees who notices.
 
-    python -m benchmarks.mutants [--only TEXT] [--programs 200] [--missing] [--write]
+    python -m benchmarks.mutants [--only TEXT] [--programs 400] [--both] [--missing] [--write]
 
-Two hunt each mutant, each on its own: the quick tests of the part that is changed, and random programs against their
-originals. A table says which test failed first, and how many programs it took; `--write` puts it into docs/mutants.md.
-The exit status is 1 when a mutant lives.
+The quick tests of the part that is changed hunt a mutant, and where they find nothing, random programs against their
+originals; with `--both` each hunts on its own. A table says which test failed first, and how many programs it took;
+`--write` puts it into docs/mutants.md. The exit status is 1 when a mutant lives.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ ALIVE = f"| {NOBODY} | {NOBODY} |"
 HEAD = """# Mutants
 
 Small wrong changes to pyflat, at least three in each pass, and who notices: the first of the quick tests of that part
-that fails, and how many random programs it takes until one differs from its original. Each hunts on its own.
-`make mutants` runs it and writes this page; the changes are in `tests/mutants.py`.
+that fails, or else how many random programs it takes until one differs from its original (`--both` lets each hunt on its
+own). `make mutants` runs it and writes this page; the changes are in `tests/mutants.py`.
 
 """
 
@@ -63,10 +63,11 @@ def key(mutant: Mutant) -> str:
     return f"{mutant.part} | {mutant.what}"
 
 
-def hunt(mutant: Mutant, programs: int) -> Verdict:
+def hunt(mutant: Mutant, programs: int, both: bool) -> Verdict:
     with _mutated(mutant) as folder:
         test = _failing_test(mutant, folder)
-        return Verdict(mutant, test, _differing_program(mutant, folder, programs))
+        found = _differing_program(mutant, folder, programs) if both or test == NOBODY else NOBODY
+        return Verdict(mutant, test, found)
 
 
 @contextmanager
@@ -145,8 +146,9 @@ def known_rows() -> dict[str, str]:
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", type=int, default=200)
+    parser.add_argument("--programs", type=int, default=400)
     parser.add_argument("--only", default="", help="only mutants whose part or text contains this")
+    parser.add_argument("--both", action="store_true", help="random programs hunt those that a test has found, too")
     parser.add_argument("--missing", action="store_true", help="only mutants that are not in the table or live there")
     parser.add_argument("--write", action="store_true", help="write docs/mutants.md")
     options = parser.parse_args(argv)
@@ -154,7 +156,7 @@ def main(argv: list[str] | None = None) -> int:
     chosen = [m for m in MUTANTS if options.only in key(m) and known.get(key(m), ALIVE).endswith(ALIVE)]
     killed, rows = 0, {}
     for mutant in chosen:
-        verdict = hunt(mutant, options.programs)
+        verdict = hunt(mutant, options.programs, options.both)
         killed += verdict.killed
         rows[key(mutant)] = verdict.row()
         print(f"{'' if verdict.killed else 'LIVES: '}{verdict.row()}", flush=True)
