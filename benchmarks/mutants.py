@@ -36,8 +36,8 @@ ALIVE = f"| {NOBODY} | {NOBODY} |"
 HEAD = """# Mutants
 
 Small wrong changes to pyflat, at least three in each pass, and who notices: the first of the quick tests of that part
-that fails, or else how many random programs it takes until one differs from its original (`--both` lets each hunt on its
-own). `make mutants` runs it and writes this page; the changes are in `tests/mutants.py`.
+that fails, or else how many random programs it takes until one differs from its original; `--both` lets each hunt on
+its own. `make mutants` runs it and writes this page; the changes are in `tests/mutants.py`.
 
 """
 
