@@ -46,7 +46,16 @@ def _fmod(x: mpf, y: mpf) -> mpf:
         return x - y * mpmath.floor(abs(x / y)) * mpmath.sign(x) * mpmath.sign(y)
 
 
+def _gamma(x: mpf) -> mpf:
+    if x > 1000:
+        return mpf(10) ** 1500
+    if x < -300:
+        return None if x == mpmath.floor(x) else mpf(10) ** -1500 * (-1) ** (int(mpmath.floor(x)) % 2)
+    return mpmath.gamma(x)
+
+
 TRUTH: dict[str, Real] = {
+    "gamma": _gamma, "lgamma": mpmath.loggamma,
     "exp2": lambda x: mpmath.power(2, x), "log2": lambda x: mpmath.log(x) / mpmath.log(2), "pow": mpmath.power,
     "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)), "erf": _erf, "erfc": _erfc, "fmod": _fmod,
 }

@@ -97,6 +97,11 @@ def short(x: mpf, f8: int, f4: int) -> tuple[list[float], list[float]]:
     return both[0], both[1]
 
 
+def _stirling(w: mpf) -> mpf:
+    t = 1 / mpmath.sqrt(w)
+    return t * (mpmath.loggamma(t) - (t - mpf(1) / 2) * mpmath.log(t) + t - mpmath.log(2 * mpmath.pi) / 2)
+
+
 def tables() -> dict[str, tuple[str, tuple[list[float], list[float]]]]:
     """Name -> (what it is, the numbers for float64 and for float32)."""
     m = mpmath
@@ -129,6 +134,14 @@ def tables() -> dict[str, tuple[str, tuple[list[float], list[float]]]]:
             lambda z: (m.asin(m.sqrt(z)) / m.sqrt(z) - 1) / z, 0, 0.2501, 12, 5)),
         "ATAN": ("(atan t - t) / t**3 in z = t**2", polynomial(
             lambda z: (m.atan(m.sqrt(z)) / m.sqrt(z) - 1) / z, 0, 0.2501, 13, 5)),
+        "PI": ("pi", constant(m.pi, 2)),
+        "HALF_LN_2PI": ("ln(2 pi) / 2", constant(m.log(2 * m.pi) / 2, 2)),
+        "STIRLING": ("t (ln gamma(t) - (t - 1/2) ln t + t - ln(2 pi) / 2) in 1 / t**2, t >= 7, in float64", (polynomial(
+            _stirling, 0, 1 / 48.9, 11, 1)[0], [])),
+        "LGAMMA_AT_1": ("ln gamma(1 + d) / d for |d| <= 1/4, in float64, the constant in two parts", (split_first(
+            lambda d: m.loggamma(1 + d) / d, -0.2501, 0.2501, 19, 1)[0], [])),
+        "LGAMMA_AT_2": ("ln gamma(2 + d) / d for |d| <= 1/4, in float64, the constant in two parts", (split_first(
+            lambda d: m.loggamma(2 + d) / d, -0.2501, 0.2501, 14, 1)[0], [])),
         "ERF": ("(erf x - x) / x in z = x**2", polynomial(
             lambda z: m.erf(m.sqrt(z)) / m.sqrt(z) - 1, 0, 0.48**2, 10, 5)),
         "ERFC": ("(1 + 2 a) exp(a**2) erfc a in t = (a - 3) / (a + 3), the constant in two parts", split_first(

@@ -174,6 +174,10 @@ _SPECIAL: dict[str, Callable[[Points], list[Array]]] = {
     "acosh": lambda p: [p.uniform(1, 4), np.abs(p.near_one() - 1) + 1, p.logarithmic(0, 30, signed=False)],
     "atanh": lambda p: [p.uniform(-1, 1), p.near_one(), p.uniform(-0.5, 0.5)],
     "cbrt": lambda p: [p.around(np.arange(1, 60) ** 3.0, 3), p.logarithmic(-3, 3)],
+    "gamma": lambda p: [p.uniform(-6, 8), p.uniform(-185, 172) if p.width == "f8" else p.uniform(-42, 36),
+                        p.around(np.arange(-30, 36).astype(float), 3), p.uniform(0, 2), p.around([171.62, 35.04], 40)],
+    "lgamma": lambda p: [p.uniform(0, 4), p.uniform(0.5, 2.5), p.logarithmic(0, 30), p.uniform(0, 12),
+                         p.around([1.0, 2.0, 0.75, 1.25, 1.75, 2.25, 7.0], 40)],
     "erf": lambda p: [p.uniform(-6, 6), p.around([0.4765], 40), p.uniform(-0.6, 0.6)],
     "erfc": lambda p: [p.uniform(-6, 28 if p.width == "f8" else 11), p.around([0.4765], 40), p.uniform(0.3, 1)],
 }

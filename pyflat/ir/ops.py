@@ -310,6 +310,7 @@ _VECTOR_COSTS = {
     "exp": 30, "exp2": 30, "expm1": 36, "log": 38, "log2": 46, "log10": 50, "log1p": 50, "pow": 120, "cbrt": 52,
     "sin": 44, "cos": 44, "tan": 60, "asin": 34, "acos": 42, "atan": 44, "atan2": 60, "sinh": 60, "cosh": 46,
     "tanh": 52, "asinh": 80, "acosh": 70, "atanh": 70, "erf": 80, "erfc": 80,
+    "gamma": 380, "lgamma": 350,
 }
 """Machine operations of each vector function, a division counted as eight."""
 

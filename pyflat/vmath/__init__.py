@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.vmath import error, exponential, hyperbolic, inverse, logarithm, power, remainder, trigonometric
+from pyflat.vmath import error, exponential, gamma, hyperbolic, inverse, logarithm, power, remainder, trigonometric
 from pyflat.vmath.machine import F4, F8, Machine, Number, NumpyMachine
 
 Algorithm = Callable[..., Number]
@@ -63,6 +63,8 @@ TABLE: dict[str, VectorFunction] = {
         VectorFunction("atanh", hyperbolic.atanh),
         VectorFunction("erf", error.erf),
         VectorFunction("erfc", error.erfc),
+        VectorFunction("gamma", gamma.gamma),
+        VectorFunction("lgamma", gamma.lgamma, far=gamma.is_negative),
         VectorFunction("fmod", remainder.fmod, 2, far=remainder.large_quotient),
     )
 }
@@ -79,9 +81,16 @@ def evaluate(name: str, *args: np.ndarray) -> np.ndarray:
         far = row.far(machine, *args)
     if far.any():
         result = result.copy()
-        library = getattr(math, name)
-        result[far] = [library(*operands) for operands in zip(*[a[far].tolist() for a in args], strict=True)]
+        result[far] = [_total(name, operands) for operands in zip(*[a[far].tolist() for a in args], strict=True)]
     return result
+
+
+def _total(name: str, operands: tuple[float, ...]) -> float:
+    """CPython's function, nan where it raises."""
+    try:
+        return float(getattr(math, name)(*operands))
+    except (ArithmeticError, ValueError):
+        return math.nan
 
 
 def reference(name: str) -> Callable[..., float]:

@@ -46,12 +46,10 @@ def exact_product(m: Machine, a: Number, b: Number) -> Pair:
     return product, m.fma(a, b, -product)
 
 
-def quotient(m: Machine, top: Pair, under: Pair) -> Pair:
-    """top / under, to about twice the format's digits, with one division."""
-    reciprocal = 1.0 / under[0]
-    first = top[0] * reciprocal
-    rest = m.fma(-first, under[0], top[0]) + m.fma(-first, under[1], top[1])
-    return quick_sum(first, rest * reciprocal)
+def pair_product(m: Machine, a: Pair, b: Pair) -> Pair:
+    """a * b, to about twice the format's digits."""
+    product, error = exact_product(m, a[0], b[0])
+    return quick_sum(product, m.fma(a[0], b[1], m.fma(a[1], b[0], error)))
 
 
 def near_quotient(m: Machine, top: Pair, under: Pair) -> Number:

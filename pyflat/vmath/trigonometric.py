@@ -49,6 +49,14 @@ def _sin_and_cos(m: Machine, r: Number) -> tuple[Number, Number]:
     return sine, cosine
 
 
+def sin_and_cos_pairs(m: Machine, r: Number, rest: Number) -> tuple[Pair, Pair]:
+    """The sine and the cosine of r + rest, |r| <= pi/4, as pairs with some digits more than one number has."""
+    z = r * r
+    sine = quick_sum(r, m.fma(r * z, polynomial(m, z, pick(m, SIN)), rest))
+    high, lost = quick_sum(1.0, -0.5 * z)
+    return sine, quick_sum(high, lost + m.fma(z * z, polynomial(m, z, pick(m, COS)), -r * rest))
+
+
 def _odd(m: Machine, quadrant: Number) -> Number:
     return ~m.equal(quadrant & 1, 0)
 
@@ -75,10 +83,7 @@ def cos(m: Machine, x: Number) -> Number:
 def tan(m: Machine, x: Number) -> Number:
     """The tangent of x radians, |x| <= LIMIT: sine by cosine as pairs, one division."""
     quadrant, (r, rest) = _reduced_pair(m, x)
-    z = r * r
-    sine = quick_sum(r, m.fma(r * z, polynomial(m, z, pick(m, SIN)), rest))
-    high, lost = quick_sum(1.0, -0.5 * z)
-    cosine = quick_sum(high, lost + m.fma(z * z, polynomial(m, z, pick(m, COS)), -r * rest))
+    sine, cosine = sin_and_cos_pairs(m, r, rest)
     odd = _odd(m, quadrant)
     top = m.select(odd, cosine[0], sine[0]), m.select(odd, cosine[1], sine[1])
     under = m.select(odd, sine[0], cosine[0]), m.select(odd, sine[1], cosine[1])
