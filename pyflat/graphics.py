@@ -31,7 +31,7 @@ from pyflat.backend.arguments import argument_shapes
 from pyflat.callables import unwrap
 from pyflat.compiled import flatten
 from pyflat.ir.nodes import Function
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves, make_record, record_of
+from pyflat.ir.shape import Fixed, Leaf, Record, Shape, item_at, leaves, make_record, record_of, written_record
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.settings import Options, resolve, settings
 from pyflat.targets.clike.shared import leaf_names
@@ -121,6 +121,9 @@ def paint(fn: Callable[..., Any], width: int, height: int, /, **uniforms: Any) -
     options = {"loops": given.options.loops, "max_unroll": given.options.max_unroll,
                "max_trips": given.options.max_trips, "static": tuple(given.constant)}
     found, _ = twin_of(given.function, {**options, "target": "numpy", "errors": "mask"})(**arguments)
+    record = written_record(shader(fn, **uniforms).result)
+    if record is not None:
+        found = (found, *[item_at(arguments, path) for path in record.paths])
     bands = [np.broadcast_to(np.asarray(band, np.float64), (height, width)) for band in _numbers(found)]
     if len(bands) == 1:
         bands *= 3
@@ -203,6 +206,8 @@ def _as_declared(value: Any, shape: Shape | None) -> Any:
 
 def _numbers(value: Any) -> list[Any]:
     record = record_of(value)
+    if value is None:
+        return []
     return [value] if record is None else [number for item in record[2] for number in _numbers(item)]
 
 

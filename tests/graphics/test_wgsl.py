@@ -288,3 +288,24 @@ def test_a_flat_function_of_the_backend_prints_with_its_fused_operations() -> No
 def test_what_the_language_does_not_have_is_refused_before_anything_runs() -> None:
     with pytest.raises(FlattenError, match="WGSL has no gamma of f8"):
         unchecked(lambda x: math.gamma(x))(1.0)
+
+
+@dataclass
+class Pixel:
+    colour: Vec3
+    depth: float = 0.0
+
+
+def test_a_shader_that_writes_its_output() -> None:
+    def disc(uv: Vec2, out: Pixel) -> None:
+        if uv.x < 0.5:
+            out.colour = vec3(uv, 0.25)
+
+    black = Pixel(vec3(0.0))
+    found = graphics.render(disc, 4, 2, out=black)
+    assert np.allclose(found[0], [[0.125, 0.75, 0.25, 1], [0.375, 0.75, 0.25, 1], [0, 0, 0, 1], [0, 0, 0, 1]])
+    assert black == Pixel(vec3(0.0))
+    assert np.array_equal(graphics.paint(disc, 4, 2, out=black).astype(np.float32), found)
+    written = Pixel(vec3(0.0))
+    assert unchecked(disc)(vec2(np.array([0.25, 0.75]), 0.5), written) is None
+    assert written.colour.x.tolist() == [0.25, 0.0] and written.depth == 0.0

@@ -13,6 +13,7 @@ after `MAX_TRIPS` trips, whatever 32 bits make of its condition: a shader that d
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -174,6 +175,12 @@ def _mod(emit: Emit, x: Value, y: Value) -> Value | None:
     return emit("sub", x, emit("floor", x)) if x.kind is FLOAT and _number(y) == 1.0 else None
 
 
+def _np_dot(emit: Emit, *args: Value) -> Value | None:
+    half = len(args) // 2
+    products = [emit("mul", x, y) for x, y in zip(args[:half], args[half:], strict=True)]
+    return functools.reduce(lambda total, product: emit("add", total, product), products)
+
+
 def _hadd(emit: Emit, x: Value) -> Value | None:
     assert isinstance(x, Op)
     return emit("dot", x, emit("pack", *[const(1.0)] * len(x.args), kind=PACK))
@@ -181,6 +188,6 @@ def _hadd(emit: Emit, x: Value) -> Value | None:
 
 _RULES: dict[str, Callable[..., Value | None]] = {
     "to_float": _to_float, "floordiv": _floordiv, "mod": _mod, "ne": _ne, "eq": _eq, "pow": _pow, "ipow": _ipow,
-    "round_digits": _round_digits, "hadd": _hadd, "lt": _ordered(True, True), "le": _ordered(True, False),
-    "gt": _ordered(False, True), "ge": _ordered(False, False),
+    "round_digits": _round_digits, "hadd": _hadd, "np_dot": _np_dot, "lt": _ordered(True, True),
+    "le": _ordered(True, False), "gt": _ordered(False, True), "ge": _ordered(False, False),
 }
