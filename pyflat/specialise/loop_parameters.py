@@ -10,11 +10,13 @@ A *shape* says how an abstract value becomes parameters:
     ("ref", class, shapes, keys, frozen)   a list, dict or object (`loop_objects`)
     ("array", shape, kind, frozen)   a NumPy array
     ("maybe", shape, other)           `other` (unbound, None, a string) before the loop, and a number later
+    ("known", values)                 one of a few objects (strings, None, functions, unbound): a bool for each but one
     ("lost", error)                   nothing: reading it is refused
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -81,6 +83,8 @@ class Maker:
                 return self.array(start, shape, name)
             case "lost":
                 return Lost(shape[1])
+            case "known":
+                return self.one_of(start, shape[1], name)
         assert shape[0] == "maybe"
         bound = Param(BOOL, "")
         self.pairs.append((bound, _has_number(self.s, start)))
@@ -109,6 +113,14 @@ class Maker:
             self.s.frozen.update([store, *(loop_objects.stores(start) or [])])
         return Array(store, np.arange(len(items)).reshape(extent))
 
+    def one_of(self, start: Abstract, values: Sequence[Abstract], name: str) -> Abstract:
+        params = [Param(BOOL, name) for _ in values[:-1]]
+        self.pairs += [(param, _is_known(self.s, start, value)) for param, value in zip(params, values, strict=False)]
+        chosen = values[-1]
+        for param, value in zip(reversed(params), reversed(values[:-1]), strict=True):
+            chosen = Choice(param, value, chosen)
+        return chosen
+
     def complex_parameter(self, start: Abstract, number: Any, name: str) -> Abstract:
         """Two floats; where it may also be a number of the shape `number`: which of the two it is, and that number."""
         tag = Param(BOOL, "")
@@ -122,6 +134,9 @@ class Maker:
         rest = complex_numbers.number_part(start)
         return Choice(tag, Complex(*params), self.parameter(_zero(number) if rest is None else rest, number, name))
 
+
+MAX_KNOWN = 8
+"""The most objects among which a variable of a loop that stays one may change."""
 
 MIXED = ("mixed",)
 """The shape of a variable that is an int in some iterations and a float in others: both, and which."""
@@ -167,11 +182,15 @@ class Shapes:
         try:
             return self.joined(known, old, start, value, state)
         except FlattenError as error:
-            if not local or loop_objects.options(value) is None:
+            if not local:
                 raise
             return ("lost", error)
 
     def joined(self, known: Any, old: Abstract, start: State, value: Abstract, state: State) -> Any:
+        if known is None or isinstance(known, tuple) and known[0] == "known":
+            objects = _known_union([] if known is None else list(known[1]), old, value)
+            if objects is not None and len(objects) <= MAX_KNOWN:
+                return known if known is not None and len(objects) == len(known[1]) else ("known", tuple(objects))
         after, other = _without(value)
         before, missing = _without(old)
         if known is None and missing is None and before is not None and _is_other(before):
@@ -291,6 +310,28 @@ def _elements(s: Specialiser, state: State, value: Abstract, node: Any) -> list[
         s.state = current
 
 
+def _known_union(found: list[Abstract], *values: Abstract) -> list[Abstract] | None:
+    """`found` and the objects among which `values` choose, each once; None where there are numbers or own objects."""
+    for value in values:
+        if isinstance(value, Choice):
+            inner = _known_union(found, value.then, value.orelse)
+            if inner is None:
+                return None
+            found = inner
+        elif not _is_other(value):
+            return None
+        elif not any(_alike(value, each) for each in found):
+            found = [*found, value]
+    return found
+
+
+def _is_known(s: Specialiser, value: Abstract, wanted: Abstract) -> Value:
+    """The lanes in which `value` is the object `wanted`."""
+    if isinstance(value, Choice):
+        return s.build.op("select", value.cond, _is_known(s, value.then, wanted), _is_known(s, value.orelse, wanted))
+    return const(_alike(value, wanted))
+
+
 def _alike(a: Abstract, b: Abstract) -> bool:
     return a is b or same_static(a, b)
 
@@ -308,6 +349,8 @@ class BackEdge:
 
     def carry(self, param: Abstract, value: Abstract) -> None:
         match param:
+            case Choice() if _known_union([], param) is not None:
+                self.carry_known(param, value)
             case Param():
                 self.operands.append(_in_block(self.s, self.way.block, lambda: _as_kind(self.s, value, param.kind)))
             case Seq():
@@ -332,6 +375,11 @@ class BackEdge:
                 number, _ = _without(value)
                 self.operands.append(_in_block(self.s, self.way.block, lambda: _has_number(self.s, value)))
                 self.carry(param.then, param.then if number is None else number)
+
+    def carry_known(self, param: Abstract, value: Abstract) -> None:
+        while isinstance(param, Choice):
+            wanted, param = param.then, param.orelse
+            self.operands.append(_in_block(self.s, self.way.block, functools.partial(_is_known, self.s, value, wanted)))
 
     def carry_object(self, param: Ref, value: Abstract) -> None:
         own = self.owned[param]
