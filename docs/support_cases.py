@@ -458,6 +458,8 @@ def caught_call(x):
 # --- objects, arrays and other values
 
 SECTION = "Objects, arrays and other values"
+TABLE_X, TABLE_Y = np.array([0.0, 1.0, 2.5]), np.array([1.0, 3.0, -1.0])
+GRID = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]])
 
 
 @dataclass
@@ -499,6 +501,64 @@ def vectors(x, y):
     return v[0] * w[1] + (v * 2.0 + w).sum()
 
 
+@case(SECTION, "NumPy arrays written by item, slice, mask or lane index; views and aliases", FINITE, INTS)
+def written_array(x, n):
+    w = np.zeros((2, 2))
+    w[0, 1] = x
+    row = w[1]
+    row[abs(n) % 2] = 2.0 * x
+    w[w < 0.0] = -1.0
+    w += 1.0
+    return w[0, 1], w[1, 0], row[1]
+
+
+@case(SECTION, "small matrices: `@`, `.T`, `np.cross`, `np.linalg.norm`", FINITE, FINITE)
+def turned(x, y):
+    m = np.array([[x, 1.0], [2.0, y]])
+    v = m @ np.array([1.0, x])
+    return v[0], m.T[0, 1], np.cross([x, y, 1.0], [1.0, 0.5, x])[2], np.linalg.norm(v)
+
+
+@case(SECTION, "reductions in NumPy's order: `np.sum`, `np.mean`, `np.max`, `np.median`, ...", FINITE, POSITIVE)
+def reduced(x, y):
+    v = np.array([x, y, 1.5])
+    return np.sum(v), np.mean([x, y]), np.max(v), np.argmax(v), np.any(v > 2.0), np.cumsum(v)[1], np.std(v)
+
+
+@case(SECTION, "`np.interp`, `np.searchsorted`, `np.digitize` on known tables", FLOATS)
+def read_off(x):
+    return np.interp(x, TABLE_X, TABLE_Y), np.searchsorted(TABLE_X, x), np.digitize(x, TABLE_X)
+
+
+@case(SECTION, "captured tables of two axes at lane indices", (0, 1, -1), (1, 0, 2))
+def cell(i, j):
+    return GRID[i, j] + GRID[i][j] + GRID[:, j].sum()
+
+
+@case(SECTION, "arrays carried by a kept loop", POSITIVE)
+def settling(x):
+    v = np.array([x, 1.0])
+    while v[0] > 0.5:
+        v = v * np.array([0.5, 1.25])
+    return v[0], v[1]
+
+
+@case(SECTION, "array results: one more axis, after those of the lanes", FINITE, FINITE)
+def point(x, y):
+    return np.array([x, y, x + y])
+
+
+@case(SECTION, "picking elements of an array by a mask that differs by lane", FLOATS, code="flatten/lane-to-object")
+def picked(x):
+    v = np.array([x, 1.0])
+    return v[v > 0.0].sum()
+
+
+@case(SECTION, "`np.interp` on a table that is not sorted", FLOATS, code="flatten/unsupported-expression")
+def unsorted_table(x):
+    return np.interp(x, [1.0, 0.0], [2.0, 3.0])
+
+
 @case(SECTION, "a string that differs from lane to lane, compared and looked up", FLOATS)
 def sided(x):
     side = "left" if x < 0.0 else "right"
@@ -537,14 +597,7 @@ def listed(x):
     return [x, x + 1.0]
 
 
-@case(SECTION, "assigning to an item of a NumPy array", FLOATS, code="flatten/effect")
-def array_item(x):
-    v = np.zeros(3)
-    v[1] = x
-    return v.sum()
-
-
-@case(SECTION, "dictionary results", FLOATS, code="flatten/result-kind")
+@case(SECTION, "dictionary results", FLOATS)
 def mapping(x):
     return {"value": x}
 

@@ -56,6 +56,7 @@ def same_bits(a: object, b: object) -> bool:
     Numbers, NumPy scalars, arrays and (nested) tuples, lists and dicts of them. nan equals nan,
     0.0 is not -0.0, and True, 1 and 1.0 are three different values.
     """
+    a, b = (v[()] if isinstance(v, np.ndarray) and not v.ndim else v for v in (a, b))
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and _same_arrays(a, b)
     if isinstance(a, np.generic):
@@ -382,6 +383,8 @@ def _columns(rows: Sequence[tuple[Any, ...]], kinds: Sequence[str]) -> list[np.n
 def lane_of(result: Any, lane: int, n: int) -> Any:
     """One lane of a twin's result as a Python value: arrays are indexed, what is the same in all lanes stays."""
     if isinstance(result, np.ndarray):
+        if result.ndim > 1:  # an array in each lane
+            return result[lane]
         return np.broadcast_to(result, (n,))[lane].item()
     if isinstance(result, tuple | list):
         items = [lane_of(item, lane, n) for item in result]
@@ -398,6 +401,8 @@ def _close(a: object, b: object, ulps: int) -> bool:
         return all(_close(x, y, ulps) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict) and list(a) == list(b):
         return all(_close(x, b[key], ulps) for key, x in a.items())
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.shape == b.shape and _close(a.ravel().tolist(), b.ravel().tolist(), ulps)
     if isinstance(a, complex) and isinstance(b, complex):
         return _close(a.real, b.real, ulps) and _close(a.imag, b.imag, ulps)
     if not (ulps and isinstance(a, float) and isinstance(b, float)):

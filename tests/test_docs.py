@@ -55,6 +55,8 @@ def _leaf_items(value: Any) -> Iterator[Any]:
     if isinstance(value, tuple | list):
         for item in value:
             yield from _leaf_items(item)
+    elif isinstance(value, dict):
+        yield from _leaf_items(list(value.values()))
     elif hasattr(value, "__dataclass_fields__"):
         for name in value.__dataclass_fields__:
             yield from _leaf_items(getattr(value, name))
@@ -68,9 +70,9 @@ def test_case_flattens_and_agrees(case: Any, target: str) -> None:
     expected = [case.function(*row) for row in zip(*case.lanes, strict=True)]
     result = pyflat.twin(case.function, target=target, **case.options)(*map(np.array, case.lanes))
     assert type(result) is (np.ndarray if np.isscalar(expected[0]) else type(expected[0]))
-    columns = [np.broadcast_to(leaf, len(expected)) for leaf in _leaf_items(result)]
+    columns = [np.broadcast_to(part, len(expected)) for leaf in _leaf_items(result) for part in _parts(leaf)]
     for lane, value in enumerate(expected):
-        items = list(_leaf_items(value))
+        items = [part for leaf in _leaf_items(value) for part in np.ravel(leaf).tolist()]
         assert len(items) == len(columns)
         for item, column in zip(items, columns, strict=True):
             # a join of int and float is a float lane (docs/semantics.md, kinds)
@@ -78,6 +80,11 @@ def test_case_flattens_and_agrees(case: Any, target: str) -> None:
             got = column[lane].item()
             assert type(got) is type(wanted)
             assert same_bits(got, wanted), f"lane {lane}: {got!r}, the original gives {item!r}"
+
+
+def _parts(leaf: Any) -> list[Any]:
+    """The elements of an array that is a result in each lane: its axes come last."""
+    return list(np.moveaxis(leaf, -1, 0)) if np.ndim(leaf) > 1 else [leaf]
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.function.__name__)

@@ -72,7 +72,7 @@ def _known(s: Specialiser, owner: Abstract, key: Key, node: cst.CSTNode) -> Abst
             return taken if is_part else arrays.local(s, taken)
     assert isinstance(owner, Array)
     try:
-        places = owner.places[key]
+        places: Any = owner.places[key]
     except IndexError:
         raise s.raised(IndexError, node) from None
     items = containers.contents(s, owner.store, node)

@@ -135,11 +135,11 @@ def as_grid(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Grid:
     rows = [as_grid(s, item, node) for item in items]
     if any(row.shape != rows[0].shape for row in rows):
         raise s.raised(ValueError, node)
-    made = np.stack(rows) if rows else filled((0,), [])
-    if len({numeric_kind(v) for v in made.flat}) > 1:
-        kind = joined_kind(s, [made], node)
-        made = filled(made.shape, [cast(s, v, kind, node) for v in made.flat])
-    return made
+    whole: Grid = np.stack(rows) if rows else filled((0,), [])
+    if len({numeric_kind(v) for v in whole.flat}) > 1:
+        kind = joined_kind(s, [whole], node)
+        whole = filled(whole.shape, [cast(s, v, kind, node) for v in whole.flat])
+    return whole
 
 
 def joined_kind(s: Specialiser, grids: Iterable[Grid], node: cst.CSTNode | None) -> Kind:

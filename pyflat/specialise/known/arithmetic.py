@@ -10,7 +10,7 @@ import libcst as cst
 from pyflat import lanes
 from pyflat.ir.build import const
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.specialise import calls, containers, library, objects, stdlib
+from pyflat.specialise import arrays, calls, containers, library, objects, stdlib, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known.support import (
@@ -80,6 +80,8 @@ def abs_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstr
     found = objects.method_of(value, "__abs__")
     if found is not None:
         return objects.call_function(s, found, [value], node)
+    if arrays.is_array(value):
+        return vectors.unary(s, "abs", value, node)
     return num.unary(s, "abs", value)
 
 

@@ -18,7 +18,7 @@ from pyflat.specialise.known import reductions
 from pyflat.specialise.known.support import Given
 from pyflat.specialise.merge import lane
 from pyflat.specialise.numbers import describe
-from pyflat.specialise.values import Abstract, Array, Choice, ListRef, Seq, Static, numeric_kind
+from pyflat.specialise.values import NONE, Abstract, Array, Choice, ListRef, Seq, Static, numeric_kind
 
 
 def _function(s: Specialiser, fn: Any, *values: Abstract, node: cst.CSTNode, **named: Abstract) -> Abstract:
@@ -97,10 +97,10 @@ def nan_to_num(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     x = arrays.array(s, given.value("x"), node)
     if arrays.kind_of(x) in (INT, BOOL):
         return x
-    largest = given.static("posinf", None)
-    smallest = given.static("neginf", None)
-    ends = (sys.float_info.max if largest is None else largest, -sys.float_info.max if smallest is None else smallest)
-    rest = [Static(float(v)) for v in (given.static("nan", 0.0), *ends)]
+    rest: list[Abstract] = []
+    for name, usual in (("nan", 0.0), ("posinf", sys.float_info.max), ("neginf", -sys.float_info.max)):
+        wanted = given.value(name, NONE)
+        rest.append(num.as_float(s, Static(usual) if isinstance(wanted, Static) and wanted.value is None else wanted))
     made = arrays.apply(s, lambda v: _function(s, numpy_library.nan_to_num, v, *rest, node=node), [x], node, FLOAT)
     if isinstance(x, Array) and not given.static("copy", True):
         array_items.update(s, x, made, node)

@@ -66,7 +66,7 @@ def full(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
 def _spread(s: Specialiser, shape: Any, value: Abstract, kind: Kind | None, node: cst.CSTNode) -> Abstract:
     found = arrays.as_grid(s, value, node)
     try:
-        spread = np.broadcast_to(found, shape)
+        spread: arrays.Grid = np.broadcast_to(found, shape)
     except ValueError:
         raise s.raised(ValueError, node) from None
     if not spread.shape:
@@ -178,7 +178,7 @@ def moved(fn: Any) -> Any:
         found = arrays.grid(s, value, node)
         made = _moved(s, lambda: fn(found, *positional), node)
         if not np.shape(made):
-            number: Abstract = made[()] if isinstance(made, np.ndarray) else made
+            number: Any = made[()] if isinstance(made, np.ndarray) else made
             return s.mark_numpy(number)
         return arrays.new(s, made, node, arrays.kind_of(value))
 

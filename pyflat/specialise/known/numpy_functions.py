@@ -35,7 +35,7 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
     if fn is np.poly1d or fn is np.dtype or fn is np.finfo or fn is np.iinfo:
         return _now(s, fn, arguments, lambda _: True)
     if not is_numpy(fn):
-        return None
+        return _now(s, fn, arguments, is_pure) if _is_written_in_python(fn) else None
     s.saw_numpy = True
     done = _now(s, fn, arguments, is_pure)
     if done is not None:
@@ -76,6 +76,11 @@ def is_numpy(fn: Any) -> bool:
         and str(getattr(fn, "__module__", "")).split(".")[0] == "numpy" and hasattr(fn, "__name__")
 
 
+def _is_written_in_python(fn: Any) -> bool:
+    """A function of NumPy's own Python files, like np.ones: called now where that is possible, otherwise inlined."""
+    return isinstance(fn, types.FunctionType) and fn.__module__.split(".")[0] == "numpy"
+
+
 def _has_elements(value: Abstract) -> bool:
     return arrays.is_array(value) or isinstance(value, ListRef) \
         or isinstance(value, Seq) and value.cls in (tuple, list) \
@@ -88,7 +93,7 @@ def _now(s: Specialiser, fn: Any, arguments: calls.Arguments, is_pure: Callable[
     if not all(isinstance(v, Static) or _has_elements(v) for v in every) or not is_pure(fn) or "out" in arguments.named:
         return None
     found = [v.value if isinstance(v, Static) else arrays.known(s, v) for v in every]
-    if any(f is None and not isinstance(v, Static) or isinstance(f, types.FunctionType)
+    if any(f is None and not isinstance(v, Static) or isinstance(f, types.FunctionType) or hasattr(f, "__next__")
            for f, v in zip(found, every, strict=True)):
         return None
     count = len(arguments.positional)
