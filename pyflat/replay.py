@@ -269,7 +269,7 @@ def _fit_number(value: Any, kind: Kind) -> Any:
     number = value.item() if isinstance(value, np.generic) or zero_dimensional else value
     if kind is BOOL and isinstance(number, bool):
         return number
-    if kind is INT and isinstance(number, int | float) and number == number // 1:
+    if kind is INT and isinstance(number, int):
         if INT_MIN <= number <= INT_MAX:
             return int(number)
         raise LaneError(f"the function returned the integer {number!r}, which does not fit into 64 bits")

@@ -195,7 +195,7 @@ class Expressions:
             (10, lambda: f"({sub(d)} {self.rng.choice('+-')} {sub(d)})"),
             (3, lambda: f"({sub(d)} * {self.rng.choice(INTS)})"),
             (2, lambda: self.product(f"{sub(d)} * {sub(d)}")),
-            (1, lambda: self.product(f"{sub(d)} ** {self.rng.choice(('2', '3', '1', '0', f'({sub(0)} % 4)'))}")),
+            (1, lambda: self.product(f"{sub(d)} ** {self.rng.choice(('2', '3', '1', '0', f'({sub(0)} % 4)', self.any_exponent()))}")),
             (2, lambda: f"({sub(d)} {self.rng.choice(('%', '//'))} {self.rng.choice((self.divisor(sub, 0), '3', '-7', '16'))})"),
             (3, lambda: f"({sub(d)} {self.rng.choice('&|^')} {sub(d)})"),
             (1, lambda: f"(~{sub(d)})"),
@@ -215,6 +215,10 @@ class Expressions:
             (0.3, lambda: "len(FTAB)"),
         ]
         return self.weighted(choices + self.more_integers(d) + self.calls((INT,), d))
+
+    def any_exponent(self) -> str:
+        """Negative in some lanes of wild programs: Python's result is a float there."""
+        return f"({self.integer(0)} % 5 - 1)" if self.chance(self.wild * 0.3) else "2"
 
     def product(self, text: str) -> str:
         if not self.confined and self.times == 1:

@@ -67,12 +67,15 @@ def observe(fn: Callable[..., Any], args: Sequence[Any]) -> Expected:
 
 
 def outside(value: Any, shape: Shape) -> bool:
-    """Whether Python's value exists but no lane holds it: None, a complex number, an int too large for its leaf."""
+    """Whether Python's value exists but no lane holds it: None, a complex number, an int too large for its leaf, the
+    float that a negative power of an int is."""
     if isinstance(value, tuple | list):
         items = shape.items if isinstance(shape, Record) else (shape,) * len(value)
         return any(map(outside, value, items))
     real = isinstance(shape, Leaf) and shape.kind is FLOAT
     if isinstance(value, int) and not real and not INT_MIN <= value <= INT_MAX:
+        return True
+    if isinstance(value, float) and isinstance(shape, Leaf) and not real:
         return True
     inexact = isinstance(value, int) and (abs(value) >= 2**1024 or float(value) != value)
     return value is None or isinstance(value, complex) or (inexact and real)

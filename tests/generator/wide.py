@@ -236,7 +236,8 @@ class Wide(Statements):
         writers += [f"{n}[{pick(KEYS)!r}] {pick(('=', '+='))} {self.real(1)}" for n in self.dicts]
         writers += [f"{n} = Point({self.real(1)}, {n}.x)" for n in self.points]
         writers += [pick((f"{n}.add({self.real(1)})", f"{n}.total = {self.real(1)}", f"{n}.count += 1")) for n in self.accounts]
-        writers += [f"{n} = {pick((f'-{n}', f'{n} + Vector({self.real(0)}, 1.0)', f'{n} * 0.5'))}" for n in self.vectors]
+        if not self.loops and not self.depth:  # each object made under a condition doubles what the name may hold
+            writers += [f"{n} = {pick((f'-{n}', f'{n} + Vector({self.real(0)}, 1.0)', f'{n} * 0.5'))}" for n in self.vectors]
         if not writers:
             return self.make()
         line = pick(writers)

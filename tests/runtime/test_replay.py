@@ -1,5 +1,6 @@
 """Failing lanes: Python's own exception with the lane as a note, and patched lanes where the original returns."""
 
+import math
 import re
 import traceback
 import warnings
@@ -141,7 +142,7 @@ def _all_suspect(builds, monkeypatch):
 
 @pytest.mark.parametrize(("value", "shape", "leaves"), [
     (True, Leaf(BOOL), [True]), (np.bool_(True), Leaf(BOOL), [True]),
-    (3, Leaf(INT), [3]), (True, Leaf(INT), [1]), (3.0, Leaf(INT), [3]),
+    (3, Leaf(INT), [3]), (True, Leaf(INT), [1]),
     (3, Leaf(FLOAT), [3.0]), (np.float32(0.5), Leaf(FLOAT), [0.5]), (10**15, Leaf(FLOAT), [1e15]),
     (None, Fixed(None), []), ("a", Fixed("a"), []), (float("nan"), Fixed(float("nan")), []),
     ((1, 2.0), Record(tuple, (), (Leaf(INT), Leaf(FLOAT))), [1, 2.0]),
@@ -153,7 +154,7 @@ def test_returned_values_that_fit(value, shape, leaves):
 
 @pytest.mark.parametrize(("value", "shape"), [
     (None, Leaf(FLOAT)), (1j, Leaf(FLOAT)), ("1", Leaf(FLOAT)), (2**53 + 1, Leaf(FLOAT)), (10**400, Leaf(FLOAT)),
-    (2**63, Leaf(INT)), (0.5, Leaf(INT)), (float("nan"), Leaf(INT)), (float("inf"), Leaf(INT)),
+    (2**63, Leaf(INT)), (3.0, Leaf(INT)), (0.5, Leaf(INT)), (float("nan"), Leaf(INT)), (float("inf"), Leaf(INT)),
     (1, Leaf(BOOL)), (0.0, Fixed(None)), (0, Fixed(False)), (-0.0, Fixed(0.0)), ("b", Fixed("a")),
     ((1,), Record(tuple, (), (Leaf(INT), Leaf(INT)))), ([1, 2], Record(tuple, (), (Leaf(INT), Leaf(INT)))),
     (f.Pair(1, 2), Record(tuple, (), (Leaf(INT), Leaf(INT)))),
@@ -161,3 +162,43 @@ def test_returned_values_that_fit(value, shape, leaves):
 def test_returned_values_that_no_lane_holds(value, shape):
     with pytest.raises(pyflat.LaneError, match="^the function returned"):
         list(replay.fit(value, shape))
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_a_negative_power_of_an_int_is_a_float_and_so_no_lane_of_ints(target):
+    def power(n: int, m: int):
+        return n**m
+
+    def part(n: int, m: int):
+        return n**m * 0.5
+
+    n, m = np.array([2, 1, -1, 3]), np.array([3, -1, -2, 0])
+    with pytest.raises(pyflat.LaneError, match=r"^the function returned 1\.0, which is not an int as in other lanes") as error:
+        pyflat.twin(power).with_options(target=target)(n, m)
+    assert notes(error)[0].startswith("lane 1 (n=1, m=-1); 2 of 4 lanes failed")
+    values, faults = pyflat.twin(power).with_options(target=target, errors="mask")(n, m)
+    assert values.tolist() == [8, 0, 0, 1]
+    assert faults.lanes.tolist() == [1, 2]
+    assert pyflat.twin(part).with_options(target=target)(n, m).tolist() == [part(*lane) for lane in zip(n.tolist(), m.tolist())]
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize(("x", "y"), [(0.0, -1.0), (-8.0, 0.5), (1e200, 2.0), (-1e200, 3.0), (0.0, -2.5)])
+def test_powers_raise_what_their_spelling_raises(x, y, target):
+    def spelled(x, y):
+        return x**y
+
+    def named(x, y):
+        return math.pow(x, y)
+
+    for fn in (spelled, named):
+        try:
+            wanted = fn(x, y)
+        except (ArithmeticError, ValueError) as error:
+            wanted = type(error), str(error)
+        else:
+            assert isinstance(wanted, complex)
+            wanted = pyflat.LaneError, f"the function returned {wanted!r}, which is not a float as in other lanes"
+        with pytest.raises(wanted[0]) as raised:
+            pyflat.twin(fn).with_options(target=target)(np.array([2.0, x]), np.array([3.0, y]))
+        assert (type(raised.value), str(raised.value)) == wanted
