@@ -43,8 +43,8 @@ class RegisteredEngine:
         kinds = self.flat.ir.result_kinds
         if len(found) != len(kinds):
             raise TypeError(f"the target gave {len(found)} results for {self.flat.name}, not {len(kinds)}")
-        filled = (np.broadcast_to(np.asarray(value, _DTYPES[kind]), n) for value, kind in zip(found, kinds, strict=True))
-        *results, suspect = map(np.array, filled)
+        pairs = zip(found, kinds, strict=True)
+        *results, suspect = [np.array(np.broadcast_to(np.asarray(value, _DTYPES[kind]), n)) for value, kind in pairs]
         return results, suspect if suspect.any() else None
 
 

@@ -229,7 +229,8 @@ MAX_DOT = 15
 
 def _dot(*operands: float) -> float:
     terms = len(operands) // 2
-    return float(np.dot(np.array(operands[:terms]), np.array(operands[terms:])))
+    with np.errstate(all="ignore"):
+        return float(np.dot(np.array(operands[:terms]), np.array(operands[terms:])))
 
 
 _row("np_dot", tuple((_F * (2 * terms), FLOAT) for terms in range(1, MAX_DOT + 1)), _dot, accuracy=Accuracy.NUMPY,
