@@ -10,7 +10,7 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check lint fuzz mutants bench corpus docs clean
+.PHONY: help setup demo test check lint fuzz mutants bench corpus gallery docs clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,10 @@ bench: $(READY)  ## speed ratios against what people use instead
 corpus: $(READY)  ## run an open corpus of packaged functions: make corpus CORPUS=path/to/corpus
 	@test -n '$(CORPUS)' || { echo 'usage: make corpus CORPUS=path/to/corpus' >&2; exit 2; }
 	"$(PY)" '$(CORPUS)/run_corpus.py' --adapter benchmarks/corpus_adapter.py $(CORPUS_ARGS)
+
+gallery: $(READY)  ## render the shaders of docs/gallery.md, and say how accurate they are
+	"$(PY)" examples/gallery.py
+	"$(PY)" examples/gallery_accuracy.py
 
 docs: $(READY)  ## write the generated pages of docs/
 	"$(PY)" docs/generate.py
