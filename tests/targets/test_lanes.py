@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pyflat import lanes, libm
+from pyflat.ir.ops import PRIMITIVES
 from pyflat.ir.types import BOOL, FLOAT, INT
 from tests.targets.flat_functions import columns, rows_of, same_value
 
@@ -29,8 +30,9 @@ PYTHON = [
     ("ldexp", (FLOAT, INT), math.ldexp), ("hypot", (FLOAT, FLOAT), math.hypot), ("logical_not", (BOOL,), operator.not_),
     ("remainder", (FLOAT, FLOAT), math.remainder), ("ipow", (INT, INT), lambda a, b: a**min(b, 70) if abs(a) > 1 else a**b),
     ("shl", (INT, INT), lambda a, b: a << b if b < 64 else 2**64),
+    ("library_hypot", (FLOAT, FLOAT), PRIMITIVES["library_hypot"].python),
     *((name, (FLOAT,) * libm.operand_count(name), getattr(math, name))
-      for name in sorted((libm.NAMES | {"gamma", "lgamma"}) - {"pow", "fmod", "remainder", "nextafter"})),
+      for name in sorted((libm.NAMES | {"gamma", "lgamma"}) - {"pow", "fmod", "remainder", "nextafter", "library_hypot"})),
 ]
 
 
