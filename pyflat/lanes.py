@@ -112,9 +112,9 @@ def ldexp(a: Lanes, exponent: Lanes) -> Lanes:
     return np.ldexp(a, np.clip(exponent, -_INT32_MAX, _INT32_MAX).astype(np.int32))
 
 
-def ufunc(*operands: Lanes, loop: str, ufunc: str) -> Lanes:
+def ufunc(*operands: Lanes, loop: str, part: str, ufunc: str) -> Lanes:
     """A compiled function of another package (`pyflat.ir.foreign`), by the loop that a scalar call takes."""
-    return foreign.call(*operands, loop=loop, ufunc=ufunc)
+    return foreign.call(*operands, loop=loop, part=part, ufunc=ufunc)
 
 
 def exponent(a: Lanes) -> Lanes:

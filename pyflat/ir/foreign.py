@@ -1,11 +1,13 @@
 """Compiled functions of other packages as operations: NumPy ufuncs with a loop over float64, as in scipy.special.
 
-The operation `ufunc` has two attrs, the name under which the function is known here and its loop in NumPy's letters
-("dd->d", "ld->d"), so that the same compiled loop runs for a scalar, for an array and in a compiled kernel.
+The operation `ufunc` has three attrs: the name under which the function is known here; its loop in NumPy's letters
+("dd->d", "ld->d", "Dld->D"), so that the same compiled loop runs for a scalar, for an array and in a compiled kernel;
+and which part of a complex result it gives ("real", "imag", "" for a float). A complex operand is two floats.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,7 @@ import numpy as np
 from pyflat.ir.types import FLOAT, INT, Kind
 
 MOST_OPERANDS = 4
-_LETTERS = {"d": FLOAT, "l": INT, "q": INT}
-_PYTHON: dict[Kind, type] = {INT: int, FLOAT: float}
+_LETTERS: dict[str, tuple[Kind, ...]] = {"d": (FLOAT,), "l": (INT,), "q": (INT,), "D": (FLOAT, FLOAT)}
 _known: dict[str, np.ufunc] = {}
 
 
@@ -32,28 +33,38 @@ def find(name: str) -> np.ufunc:
     return _known[name]
 
 
-def loop_for(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> str | None:
-    """The loop that NumPy chooses for Python ints and floats of these kinds; None where that is no loop over int64 and
-    float64 that gives one float64."""
-    if ufunc.nout != 1 or ufunc.nin != len(kinds) or len(kinds) > MOST_OPERANDS or ufunc.signature is not None:
+def loop_for(ufunc: np.ufunc, types: Sequence[type]) -> str | None:
+    """The loop that NumPy chooses for Python's int, float and complex; None where that is no loop over int64, float64
+    and complex128 that gives one float64 or complex128."""
+    if ufunc.nout != 1 or ufunc.nin != len(types) or ufunc.signature is not None:
         return None
     try:
-        dtypes = ufunc.resolve_dtypes((*[_PYTHON[kind] for kind in kinds], None))
+        dtypes = ufunc.resolve_dtypes((*types, None))
     except (TypeError, KeyError):
         return None
     letters = "".join(dtype.char for dtype in dtypes)
     loop = f"{letters[:-1]}->{letters[-1]}"
-    fits = letters[-1] == "d" and all(letter in _LETTERS for letter in letters)
-    return loop if fits and loop in ufunc.types else None
+    fits = letters[-1] in "dD" and all(letter in _LETTERS for letter in letters)
+    return loop if fits and loop in ufunc.types and len(operand_kinds(loop)) <= MOST_OPERANDS else None
 
 
 def operand_kinds(loop: str) -> tuple[Kind, ...]:
-    """The kinds of a loop's operands."""
-    return tuple(_LETTERS[letter] for letter in loop.partition("->")[0])
+    """The kinds of a loop's operands, two for a complex one."""
+    return tuple(kind for letter in loop.partition("->")[0] for kind in _LETTERS[letter])
 
 
-def call(*args: Any, loop: str, ufunc: str) -> Any:
+def call(*args: Any, loop: str, part: str, ufunc: str) -> Any:
     """Run the loop, without NumPy's warnings, on numbers or arrays."""
+    given = iter(args)
     with np.errstate(all="ignore"):
-        result = find(ufunc)(*args, signature=loop)
-    return float(result) if np.ndim(result) == 0 else result
+        numbers = [_complex(next(given), next(given)) if letter == "D" else next(given)
+                   for letter in loop.partition("->")[0]]
+        result = find(ufunc)(*numbers, signature=loop)
+    chosen = getattr(result, part) if part else result
+    return float(chosen) if np.ndim(chosen) == 0 else np.ascontiguousarray(chosen)
+
+
+def _complex(real: Any, imag: Any) -> Any:
+    made = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), np.complex128)
+    made.real, made.imag = real, imag
+    return made[()]

@@ -86,7 +86,7 @@ class Intervals:
         if found is not None and (op.kind is FLOAT or (found.low >= INT_MIN and found.high <= INT_MAX)):
             self._known[op] = found
 
-    def assume(self, value: Value, interval: Interval) -> None:
+    def narrow(self, value: Value, interval: Interval) -> None:
         """Take it from somebody who knows more that `value` also lies in `interval`."""
         before = self.of(value)
         low, high = max(before.low, interval.low), min(before.high, interval.high)

@@ -240,7 +240,7 @@ from 0.0 where `specialise.blas` has found that this machine computes it so; it 
 
 _row("ufunc", tuple((kinds, FLOAT) for count in range(1, foreign.MOST_OPERANDS + 1)
                     for kinds in itertools.product((FLOAT, INT), repeat=count)), foreign.call, cost=100)
-"""A compiled function of another package (`ir.foreign`); attrs `loop` and `ufunc`."""
+"""A compiled function of another package (`ir.foreign`); attrs `loop`, `part` and `ufunc`."""
 
 # --- tables and faults
 _row("gather", ((_I, BOOL), (_I, INT), (_I, FLOAT)), lambda i, table: table[i], faults="index", cost=4)

@@ -51,7 +51,7 @@ from pyflat.ir.types import BOOL, VOID, Kind, kind_of
 from pyflat.ir.uniform import uniformity
 
 FORMS = ("structured", "flat", "masked")
-_ATTRS = {"gather": ("table",), "fault": ("fault",), "part": ("index",), "ufunc": ("loop", "ufunc"),
+_ATTRS = {"gather": ("table",), "fault": ("fault",), "part": ("index",), "ufunc": ("loop", "part", "ufunc"),
           "call": ("args", "barrier", "effect", "guarded", "name")}
 
 

@@ -43,11 +43,11 @@ def decide(test: Value, facts: Sequence[Fact], combined: Combined, *, nan: bool 
     if order is None:
         return None
     for value in bounds.keys() - set(order):
-        known.assume(value, bounds[value])
+        known.narrow(value, bounds[value])
     for op in order:
         known.note(op)
         if op in bounds:
-            known.assume(op, bounds[op])
+            known.narrow(op, bounds[op])
     return _outcome(test, known)
 
 

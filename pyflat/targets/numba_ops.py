@@ -22,8 +22,8 @@ from pyflat.errors import InternalError
 from pyflat.ir.nodes import Op
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MIN, Kind
-from pyflat.targets.numba_ufuncs import call_ufunc
 from pyflat.targets.numba_ir import F64, I1, I8, I32, I64, Splat, counted, element_at, freeze, i64, stack, suffix
+from pyflat.targets.numba_ufuncs import call_ufunc
 from pyflat.targets.numba_vmath import emit_everywhere
 
 TYPES: dict[Kind, ir.Type] = {BOOL: I1, INT: I64, FLOAT: F64}
@@ -413,8 +413,8 @@ def _ipow(e: Emitter, base: Lane, exponent: Lane) -> Lane:
 
 
 @_emitter
-def _ufunc(e: Emitter, *operands: Lane, loop: str, ufunc: str) -> Lane:
-    return Lane(e, FLOAT, call_ufunc(e, ufunc, loop, *[x.value for x in operands]))
+def _ufunc(e: Emitter, *operands: Lane, loop: str, part: str, ufunc: str) -> Lane:
+    return Lane(e, FLOAT, call_ufunc(e, ufunc, loop, part, *[x.value for x in operands]))
 
 
 @_emitter

@@ -1,7 +1,7 @@
 """Calls of a NumPy ufunc's own loop from compiled code, a lane at a time: the bits that the ufunc gives in NumPy.
 
-A loop is a C function `void loop(char **args, npy_intp const *dimensions, npy_intp const *steps, void *data)`, kept with
-its `data` in the ufunc object (`PyUFuncObject`, numpy/ufuncobject.h, whose layout is part of NumPy's ABI). NumPy itself
+A loop is a C function `void loop(char **args, npy_intp const *dimensions, npy_intp const *steps, void *data)`, kept
+with its `data` in the ufunc object (`PyUFuncObject`, numpy/ufuncobject.h, whose layout is part of NumPy's ABI). NumPy itself
 runs loops over numbers without the GIL.
 """
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _I8, _I64, _F64 = ir.IntType(8), ir.IntType(64), ir.DoubleType()
 _POINTER = _I8.as_pointer()
+_PLACES = {"d": ir.ArrayType(_F64, 1), "D": ir.ArrayType(_F64, 2), "l": ir.ArrayType(_I64, 1),
+           "q": ir.ArrayType(_I64, 1)}
+"""Where an operand or the result of each of NumPy's letters lies."""
 
 
 class _UFunc(ctypes.Structure):
@@ -42,34 +45,37 @@ def loop_of(ufunc: np.ufunc, loop: str) -> tuple[int, int]:
     return made.functions[at] or 0, (made.data[at] or 0) if made.data else 0
 
 
-def call_ufunc(e: Emitter, name: str, loop: str, *operands: Any) -> Any:
-    """One float64 for each lane."""
+def call_ufunc(e: Emitter, name: str, loop: str, part: str, *operands: Any) -> Any:
+    """One float64 for each lane; `part` of it when the result is complex."""
     function, data = loop_of(foreign.find(name), loop)
     stem = f"pyflat_ufunc_{name}_{loop.replace('->', '_')}"
     e.symbols[stem] = function
     module, builder = e.builder.module, e.builder
     prototype = ir.FunctionType(ir.VoidType(), [_POINTER.as_pointer(), _I64.as_pointer(), _I64.as_pointer(), _POINTER])
     callee = module.globals.get(stem) or ir.Function(module, prototype, stem)
-    count = len(operands) + 1
+    letters = loop.replace("->", "")
+    count = len(letters)
 
     def one(*numbers: Any) -> Any:
+        given = iter(numbers)
         with builder.goto_entry_block():
-            places = [builder.alloca(n.type) for n in numbers] + [builder.alloca(_F64)]
+            places = [builder.alloca(_PLACES[letter]) for letter in letters]
             arguments = builder.alloca(ir.ArrayType(_POINTER, count))
             sizes = builder.alloca(ir.ArrayType(_I64, count + 1))
         first = ir.Constant(_I64, 0)
-        for k, place in enumerate(places):
-            if k < len(numbers):
-                builder.store(numbers[k], place)
+        for k, (letter, place) in enumerate(zip(letters, places, strict=True)):
+            for half in range(0 if k == count - 1 else 2 if letter == "D" else 1):
+                builder.store(next(given), builder.gep(place, [first, ir.Constant(_I64, half)]))
             slot = builder.gep(arguments, [first, ir.Constant(_I64, k)])
             builder.store(builder.bitcast(place, _POINTER), slot)
-            builder.store(ir.Constant(_I64, 8), builder.gep(sizes, [first, ir.Constant(_I64, k + 1)]))
+            size = ir.Constant(_I64, 16 if letter == "D" else 8)
+            builder.store(size, builder.gep(sizes, [first, ir.Constant(_I64, k + 1)]))
         builder.store(ir.Constant(_I64, 1), builder.gep(sizes, [first, first]))
         dimensions = builder.gep(sizes, [first, first])
         builder.call(callee, [builder.gep(arguments, [first, first]), dimensions,
                               builder.gep(sizes, [first, ir.Constant(_I64, 1)]),
                               builder.inttoptr(ir.Constant(_I64, data), _POINTER)])
-        return builder.load(places[-1], typ=_F64)
+        return builder.load(builder.gep(places[-1], [first, ir.Constant(_I64, int(part == "imag"))]), typ=_F64)
 
     return e.each(one, _F64, *operands)
 

@@ -57,7 +57,8 @@ _SPELLINGS: dict[str, str] = {
     "floor_int": "lanes.floor_int({0})", "ceil_int": "lanes.ceil_int({0})", "round_int": "lanes.round_int({0})",
     **{name: f"np.{name}({{0}})" for name in ("floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "sqrt")},
     **{name: f"np.{name}({{0}}, {{1}})" for name in ("copysign", "fmod", "nextafter")},
-    "exponent": "lanes.exponent({0})", "remainder": "lanes.remainder({0}, {1})", "ldexp": "lanes.ldexp({0}, {1})", "ipow": "lanes.ipow({0}, {1})",
+    "exponent": "lanes.exponent({0})",
+    "remainder": "lanes.remainder({0}, {1})", "ldexp": "lanes.ldexp({0}, {1})", "ipow": "lanes.ipow({0}, {1})",
     "round_digits": "lanes.round_digits({0}, {1})", "gather": "lanes.gather({table}, {0})",
     **{"np_" + name: f"np.{name}({{0}})" for name in (*NUMPY_UNARY, "sqrt")},
     **{"np_" + name: f"np.{name}({{0}}, {{1}})" for name in NUMPY_BINARY},
@@ -78,7 +79,8 @@ def spelling(op: Op) -> str:
     """
     if op.opcode == "ufunc":
         operands = ", ".join(f"{{{k}}}" for k in range(len(op.args)))
-        return f"lanes.ufunc({operands}, loop={op.attr('loop')!r}, ufunc={op.attr('ufunc')!r})"
+        options = ", ".join(f"{name}={value!r}" for name, value in op.attrs)
+        return f"lanes.ufunc({operands}, {options})"
     if op.opcode == "np_dot":
         return f"lanes.np_dot({', '.join(f'{{{k}}}' for k in range(len(op.args)))})"
     text = _SPELLINGS.get(op.opcode)

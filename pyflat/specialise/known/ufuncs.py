@@ -6,12 +6,13 @@ import libcst as cst
 import numpy as np
 
 from pyflat.ir import foreign
-from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.specialise import calls
+from pyflat.ir.nodes import Value
+from pyflat.ir.types import FLOAT, INT
+from pyflat.specialise import calls, complex_numbers
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane
-from pyflat.specialise.values import Abstract, Choice, Static, numeric_kind
+from pyflat.specialise.values import Abstract, Choice, Complex, Static, complex_parts, numeric_kind
 
 
 def call(s: Specialiser, ufunc: np.ufunc, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
@@ -24,20 +25,36 @@ def call(s: Specialiser, ufunc: np.ufunc, arguments: calls.Arguments, node: cst.
                 return calls.call(s, Static(ufunc), calls.Arguments(replaced, arguments.named), node)
 
             return s.split(value, with_one)
-    kinds = [INT if numeric_kind(value) is BOOL else numeric_kind(value) for value in values]
-    if arguments.named or len(values) != ufunc.nin or None in kinds:
+    types = [_type(value) for value in values]
+    if arguments.named or len(values) != ufunc.nin or None in types:
         raise s.refuse("flatten/unknown-call", f"these arguments of {ufunc.__name__}", node,
                        help=f"call it with {ufunc.nin} numbers and no options")
-    known = tuple(kind for kind in kinds if kind is not None)
-    loop = foreign.loop_for(ufunc, known)
+    loop = foreign.loop_for(ufunc, [t for t in types if t is not None])
     if loop is None:
         raise s.refuse("flatten/unknown-call", f"{ufunc.__name__} has no loop over these kinds of numbers that gives "
                        "one float", node, help="pass floats, or compute it outside and pass the result")
-    operands = []
-    for value, kind in zip(values, foreign.operand_kinds(loop), strict=True):
-        number = lane(value)
-        operands.append(number if number.kind is kind else num.to_kind(s, number, INT) if kind is INT
-                        else s.build.op("to_float", number))
-    result = s.build.op("ufunc", *operands, kind=FLOAT, loop=loop, ufunc=foreign.register(ufunc))
+    operands = [operand for value, letter in zip(values, loop, strict=False) for operand in _operands(s, value, letter)]
+    name = foreign.register(ufunc)
+
+    def one(part: str) -> Value:
+        return s.build.op("ufunc", *operands, kind=FLOAT, loop=loop, part=part, ufunc=name)
+
     s.saw_numpy = True
-    return s.mark_numpy(result)
+    return Complex(one("real"), one("imag")) if loop.endswith("D") else s.mark_numpy(one(""))
+
+
+def _type(value: Abstract) -> type | None:
+    if complex_parts(value) is not None:
+        return complex
+    kind = numeric_kind(value)
+    return None if kind is None else float if kind is FLOAT else int
+
+
+def _operands(s: Specialiser, value: Abstract, letter: str) -> list[Value]:
+    if letter == "D":
+        parts = complex_numbers.promoted(s, value)
+        return [lane(parts.real), lane(parts.imag)]
+    number = lane(value)
+    if letter == "d":
+        return [number if number.kind is FLOAT else s.build.op("to_float", number)]
+    return [num.to_kind(s, number, INT)]

@@ -73,10 +73,10 @@ def spell(op: Op, target: Target, *, single_use: frozenset[Value] | set[Value]) 
         case "gather":
             return _gather(op, args[0], target)
         case "ufunc" if target == "numpy":
-            parts = [*args, Word(repr(op.attr("loop"))), Word(repr(op.attr("ufunc")))]
-            return Call("lanes.ufunc", parts, [*([""] * len(args)), "loop", "ufunc"])
+            parts = [*args, *[Word(repr(value)) for _, value in op.attrs]]
+            return Call("lanes.ufunc", parts, [*([""] * len(args)), *[name for name, _ in op.attrs]])
         case "ufunc":
-            return Call(str(op.attr("ufunc")), args)
+            return Call("_".join(str(op.attr(name)) for name in ("ufunc", "part") if op.attr(name)), args)
         case "call":
             return Call(str(op.attr("name")), args)
         case "part":
