@@ -69,7 +69,7 @@ def keep(s: Specialiser, entry: Call, function: Any, arguments: Arguments, node:
 
 def may_fold(entry: Call, pure: bool) -> bool:
     """A call whose arguments are all constants may be computed now."""
-    return entry.pure and not entry.barrier and (entry.python is not None or pure)
+    return entry.pure and not entry.barrier and not entry.guarded and (entry.python is not None or pure)
 
 
 def _positional(s: Specialiser, function: Any, arguments: Arguments, node: cst.CSTNode) -> list[Abstract]:
