@@ -51,29 +51,33 @@ DTYPES: dict[Kind, type[np.generic]] = {BOOL: np.bool_, INT: np.int64, FLOAT: np
 class Compiled:
     """A kernel's machine code for one pattern of uniform arguments, ready to be called with its operands."""
 
-    __slots__ = ("code", "_call", "_state", "_ufunc")
+    __slots__ = ("code", "step", "_call", "_state", "_ufunc", "_words")
 
     def __init__(self, kernel: Kernel, pattern: Pattern):
         cpu = processor()
         text, symbols = write_kernel(kernel, pattern, choose_shape(kernel, cpu.vector_bytes))
         self.code: Code = compile_ir(text, ENTRY, symbols, cpu)
+        self.step = max(CALL_WORK // (kernel.size + 1), 1)
+        """Lanes in one call, so that Python gets to see Ctrl-C."""
         self._state = State()
+        self._words = self._state.words
         inputs, outputs = ([np.dtype(DTYPES[v.kind]) for v in values] for values in (kernel.params, kernel.roots))
         if inputs and outputs and len(inputs) + len(outputs) <= MAX_OPERANDS:
-            self._ufunc = Ufunc("twin", self.code.address, self._state.address, inputs, outputs, self.code, self._state)
+            self._ufunc: Ufunc | None = Ufunc("twin", self.code.address, self._state.address, inputs, outputs, self.code, self._state)
             self._call = self._ufunc.call
         else:
-            self._call = Direct(self.code.address, self._state.address, self.code, self._state)
+            self._ufunc = None
+            self._call: Any = Direct(self.code.address, self._state.address, self.code, self._state)
 
     def run(self, n: int, operands: Sequence[Any]) -> bool:
         """Compute `n` lanes; whether any is suspect. Raises what came up inside and could not be raised there."""
-        words = self._state.words
+        words = self._words
         before = words[SUSPECTS]
-        self._call(*operands) if isinstance(self._call, np.ufunc) else self._call(n, operands)
+        self._call(*operands) if self._ufunc is not None else self._call(n, operands)
         if words[INTERRUPTED]:
             self._state.raise_interrupt()
         libm.raise_pending()
-        return bool(words[SUSPECTS] != before)
+        return words[SUSPECTS] != before
 
 
 @dataclass(slots=True)
@@ -111,7 +115,7 @@ class Engine:
         """Run the kernel in calls of bounded length; whether any lane is suspect."""
         pattern = tuple([not isinstance(lane, np.ndarray) for lane in lanes])
         compiled = self._compiled.get((id(kernel), pattern)) or self._compile(kernel, pattern)
-        step = max(CALL_WORK // (kernel.size + 1), 1)
+        step = compiled.step
         if n <= step:
             return compiled.run(n, [*lanes, *outputs])
         suspect = False

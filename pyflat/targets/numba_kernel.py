@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from llvmlite import ir
@@ -35,7 +36,7 @@ Pattern = tuple[bool, ...]
 """Which arguments are uniform."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Kernel:
     """What one compiled loop computes: `roots` are stored, `suspect` is counted in the state."""
 
@@ -44,7 +45,7 @@ class Kernel:
     roots: tuple[Value, ...]
     suspect: Value | None
 
-    @property
+    @cached_property
     def size(self) -> int:
         return sum(1 for _ in all_ops(list(self.items)))
 

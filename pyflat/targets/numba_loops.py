@@ -241,4 +241,6 @@ class Gang:
         value = self.read(register, after).value
         if param in plan.suspects:
             return self.emitter.builder.or_(phi, value)
+        if param in self.suspects and param in plan.waiting and go is not None:  # cheaper than a choice of masks
+            return self.emitter.builder.or_(phi, self.emitter.builder.and_(value, go))
         return self.emitter.builder.select(go, value, phi) if param in plan.waiting and go is not None else value
