@@ -7,17 +7,13 @@ import math
 
 from pyflat.vmath.coefficients import LN2, LOG, LOG2_E, LOG10_2, LOG10_E
 from pyflat.vmath.machine import Machine, Number, pick
-from pyflat.vmath.steps import Pair, exact_product, exact_sum, mantissa_exponent, polynomial, quick_sum
+from pyflat.vmath.steps import exact_product, exact_sum, mantissa_exponent, polynomial, quick_sum
 
 
-def _log_of_one_plus(m: Machine, f: Number, rest: Number) -> Pair:
-    """log(1 + f) for 1 + f from sqrt(1/2) to sqrt(2), plus a tiny `rest`, as a pair with a few digits more than one
-    number has: f - f**2/2, and s (f**2/2 + s**2 R)."""
-    s = f / (2.0 + f)
+def _tail(m: Machine, s: Number, half_square: Number) -> Number:
+    """log(1 + f) - f + f**2/2 of s = f / (2 + f), for 1 + f from sqrt(1/2) to sqrt(2): s (f**2/2 + s**2 R)."""
     z = s * s
-    half_square = 0.5 * f * f
-    tail = s * m.fma(z, polynomial(m, z, pick(m, LOG)), half_square)
-    return quick_sum(f, (tail + rest) - half_square)
+    return s * m.fma(z, polynomial(m, z, pick(m, LOG)), half_square)
 
 
 def _at_limits(m: Machine, x: Number, result: Number) -> Number:
@@ -31,27 +27,27 @@ def log(m: Machine, x: Number) -> Number:
     mantissa, k = mantissa_exponent(m, x)
     first, second = pick(m, LN2)
     f = mantissa - 1.0
-    s = f / (2.0 + f)
-    z = s * s
     half_square = 0.5 * f * f
-    tail = m.fma(k, second, s * m.fma(z, polynomial(m, z, pick(m, LOG)), half_square))
+    tail = m.fma(k, second, _tail(m, f / (2.0 + f), half_square))
     return _at_limits(m, x, m.fma(k, first, f - (half_square - tail)))
 
 
 def log2(m: Machine, x: Number) -> Number:
     """The binary logarithm, exact for powers of two."""
     mantissa, k = mantissa_exponent(m, x)
-    high, low = _log_of_one_plus(m, mantissa - 1.0, 0.0)
     first, second = pick(m, LOG2_E)
-    product, error = exact_product(m, high, first)
-    total, lost = quick_sum(k, product)
-    return _at_limits(m, x, total + (lost + (error + m.fma(high, second, low * first))))
+    f = mantissa - 1.0
+    half_square = 0.5 * f * f
+    natural = f - (half_square - _tail(m, f / (2.0 + f), half_square))
+    return _at_limits(m, x, m.fma(natural, first, m.fma(natural, second, k)))
 
 
 def log10(m: Machine, x: Number) -> Number:
-    """The decimal logarithm."""
+    """The decimal logarithm, with a few digits more before the last rounding: right at powers of ten."""
     mantissa, k = mantissa_exponent(m, x)
-    high, low = _log_of_one_plus(m, mantissa - 1.0, 0.0)
+    f = mantissa - 1.0
+    half_square = 0.5 * f * f
+    high, low = quick_sum(f, _tail(m, f / (2.0 + f), half_square) - half_square)
     first, second = pick(m, LOG10_E)
     product, error = exact_product(m, high, first)
     of_two, of_two_rest = pick(m, LOG10_2)
@@ -64,18 +60,16 @@ def log10(m: Machine, x: Number) -> Number:
 def log1p_of_pair(m: Machine, x: Number, rest: Number, more: Number = 0.0) -> Number:
     """log(1 + x + rest) + more ln 2 for a positive 1 + x, a tiny rest and a whole number `more`."""
     total, low = exact_sum(1.0, x)
-    low = low + rest
     mantissa, k = mantissa_exponent(m, total)
-    # f is exact, and low/total needs only a few digits: log(total + low) = log(total) + low/total.
+    # f is exact: log(total + low) is log(total) + low / total.
     f = mantissa - 1.0
-    s = f / (2.0 + f)
-    z = s * s
     half_square = 0.5 * f * f
     k = k + more
     first, second = pick(m, LN2)
-    tail = m.fma(k, second, m.fma(s, m.fma(z, polynomial(m, z, pick(m, LOG)), half_square), low / total))
-    high, lost = quick_sum(k * first, f)
-    return high + (lost - (half_square - m.fma(k, first, -(k * first)) - tail))
+    tail = m.fma(k, second, _tail(m, f / (2.0 + f), half_square) + (low + rest) / total)
+    shift = k * first
+    high, lost = quick_sum(shift, f)
+    return high + (lost - (half_square - m.fma(k, first, -shift) - tail))
 
 
 def log1p(m: Machine, x: Number) -> Number:
