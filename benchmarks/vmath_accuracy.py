@@ -1,15 +1,13 @@
-"""The largest errors of the vector math, against mpmath, and its speed: `python -m benchmarks.vmath_accuracy`.
+"""The largest errors of the vector math, against mpmath: `python -m benchmarks.vmath_accuracy`.
 
-  --docs          write docs/vmath.md
+  --docs          write docs/vmath.md, with the table of `benchmarks.vmath_speed`
   --points N      operands of each kind of operands (default 2,000)
-  --speed         print nanoseconds for each lane, and the ratios to the C library's function and to NumPy's
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,7 @@ import mpmath
 import numpy as np
 from mpmath import mpf
 
-from benchmarks import vmath_kernels
+from benchmarks import vmath_kernels, vmath_speed
 from benchmarks.vmath_points import DTYPES, operands
 from pyflat import vmath
 from pyflat.vmath.machine import FORMATS, NumpyMachine
@@ -120,6 +118,7 @@ def measure(name: str, width: str, count: int, seed: int = 0) -> Measured:
 # --- the page
 
 _RANGES = {
+    "lgamma": {"f8": "x >= 0", "f4": "x >= 0"},
     "sin": {"f8": "abs(x) <= 2**45", "f4": "abs(x) <= 2**17"},
     "fmod": {"f8": "abs(x / y) < 2**53", "f4": "abs(x / y) < 2**24"},
 }
@@ -133,7 +132,7 @@ _INTRODUCTION = """\
 The functions of `pyflat.vmath` have no branch, no call and no table, so that a loop around them becomes SIMD code
 (AVX2, AVX-512, NEON). Each is written once and computes **the same bits on every computer**: every step is an
 operation that IEEE 754 rounds, a fused multiply-add among them (exact also where the C library has to compute it,
-for want of an instruction, and then slow).
+for want of an instruction, and then slower than the C library's functions: `math="libm"` is for such processors).
 
 - Every error is below {limit:g} units in the last place of the result (ulp), over the whole range of the operands, the
   subnormal results included. The table has the largest error found against mpmath, on operands spread over the whole
@@ -160,64 +159,20 @@ def page(rows: list[Measured]) -> str:
     return "\n".join(lines) + "\n"
 
 
-# --- speed
-
-_NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power",
-                "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}
-_TIMED = {"asin": (-1, 1), "acos": (-1, 1), "atanh": (-0.99, 0.99), "acosh": (1, 20), "log": (0.01, 100),
-          "log2": (0.01, 100), "log10": (0.01, 100), "log1p": (-0.9, 10), "erf": (-3, 3), "erfc": (-3, 5)}
-_LANES = 1 << 14
-
-
-def _fastest(call: Callable[..., object], lanes: list[np.ndarray], out: np.ndarray, repeats: int = 15) -> float:
-    """Nanoseconds for each lane, without what a call costs that has one lane only."""
-
-    def best(*operands: np.ndarray, into: np.ndarray) -> float:
-        shortest = math.inf
-        for _ in range(repeats):
-            start = time.perf_counter()
-            call(*operands, out=into)
-            shortest = min(shortest, time.perf_counter() - start)
-        return shortest
-
-    return (best(*lanes, into=out) - best(*[a[:1] for a in lanes], into=out[:1])) / _LANES * 1e9
-
-
-def speed(width: str) -> list[str]:
-    """One line for each function: nanoseconds per lane and the ratios."""
-    rng = np.random.default_rng(0)
-    lines = []
-    for name, row in vmath.TABLE.items():
-        low, high = _TIMED.get(name, (0.1, 8.0))
-        lanes = [rng.uniform(low, high, _LANES).astype(DTYPES[width]) for _ in range(row.operands)]
-        out = np.empty_like(lanes[0])
-        own = _fastest(vmath_kernels.library(width).kernel(name), lanes, out)
-        scalar = _fastest(vmath_kernels.library_loop(name, width), lanes, out, 5)
-        ufunc = getattr(np, _NUMPY_NAMES.get(name, name), None)
-        numpys = f"{_fastest(ufunc, lanes, out, 5) / own:5.1f}x" if ufunc else "none"
-        lines.append(f"{name:6} {width}  {own:7.3f} ns   libm {scalar / own:5.1f}x   numpy {numpys}")
-    return lines
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--docs", action="store_true")
-    parser.add_argument("--speed", action="store_true")
     parser.add_argument("--points", type=int, default=2000)
     parser.add_argument("--only", nargs="*", default=list(vmath.TABLE))
     options = parser.parse_args()
-    if options.speed:
-        for width in FORMATS:
-            print("\n".join(speed(width)), flush=True)
-        return
     rows = []
     for name in options.only:
         for width in FORMATS:
-            rows.append(measure(name, width, options.points))
-            row = rows[-1]
+            row = measure(name, width, options.points)
+            rows.append(row)
             print(f"{name:6} {width}  {row.largest:.3f} ulp at {row.at}, {row.points:,} operands", flush=True)
     if options.docs:
-        PAGE.write_text(page(rows), encoding="utf-8")
+        PAGE.write_text(page(rows) + vmath_speed.page(vmath_speed.measure()), encoding="utf-8")
 
 
 if __name__ == "__main__":
