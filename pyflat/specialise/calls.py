@@ -154,6 +154,10 @@ def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.
     match function:
         case types.FunctionType() if hasattr(function, "dispatch") and hasattr(function, "registry"):
             return _dispatched(s, function, arguments, node)
+        case types.FunctionType() if (function.__module__, function.__qualname__) in known.REPLACED:
+            replacement = known.REPLACED[function.__module__, function.__qualname__]
+            s.saw_numpy = True
+            return s.mark_numpy(inline(s, replacement, arguments, node))
         case types.FunctionType():
             return inline(s, function, arguments, node)
         case types.MethodType():

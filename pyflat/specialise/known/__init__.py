@@ -19,7 +19,7 @@ import numpy as np
 from pyflat.ir.nodes import Fault
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from pyflat.ir.types import BOOL
-from pyflat.specialise import calls, complex_numbers, containers, contexts, library, objects, stdlib
+from pyflat.specialise import calls, complex_numbers, containers, contexts, library, objects, splines, stdlib
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known import (
     arithmetic,
@@ -213,6 +213,13 @@ _HANDLERS.update({fn: comparison(opcode) for opcode, fns in {
 _HANDLERS.update({fn: unary_operation(opcode) for opcode, fns in {
     "neg": (operator.neg, np.negative), "pos": (operator.pos,), "invert": (operator.invert,)}.items() for fn in fns})
 
+REPLACED: dict[tuple[str, str], Any] = {
+    ("scipy.interpolate._fitpack_impl", "splev"): splines.splev,
+    ("scipy.interpolate._fitpack_impl", "bisplev"): splines.bisplev,
+}
+"""Python functions around compiled code, by module and name, and what is inlined in their place: the same computation
+with NumPy scalars as results."""
+
 _WHOLE = {len, range, tuple, list, sum, any, all, sorted, set, frozenset, dict, *iterators.HANDLERS}
 """The ones of `_ALWAYS` that are split when an argument is one of several things."""
 
@@ -221,4 +228,4 @@ _ALWAYS = {warnings.simplefilter, warnings.filterwarnings, list, dict, sorted, *
            set, frozenset}
 """Handled even when everything is static, because they make local objects, or take objects whole."""
 
-__all__ = ["function", "is_pure", "method", "mutates", "ufuncs"]
+__all__ = ["REPLACED", "function", "is_pure", "method", "mutates", "ufuncs"]
