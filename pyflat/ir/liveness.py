@@ -136,6 +136,21 @@ def outer_values(items: Sequence[Item], roots: Sequence[Value]) -> list[Value]:
     return [value for value in used if value not in defined and not isinstance(value, Const)]
 
 
+def used_outside(items: Sequence[Item], roots: Iterable[Value]) -> set[Value]:
+    """The values of a flat or masked function that something else than an operation of their own block uses."""
+    found = set(roots)
+    for item in items:
+        match item:
+            case Block():
+                here: set[Value] = set(item.ops)
+                found.update(arg for op in item.ops for arg in op.args if arg not in here)
+            case Loop():
+                parts = take_apart(item)
+                inner = used_outside([*parts.header, *parts.rest], [parts.go, *parts.leave, *parts.next])
+                found.update(item.inits, inner)
+    return found
+
+
 def captured(loop: Loop) -> list[Value]:
     """What the body of a loop uses from outside: neither its parameters nor what they start with."""
     parts = take_apart(loop)

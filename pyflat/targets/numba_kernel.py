@@ -21,7 +21,7 @@ from typing import Any
 from llvmlite import ir
 
 from pyflat import libm
-from pyflat.ir.liveness import outer_values
+from pyflat.ir.liveness import outer_values, used_outside
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Item, Loop, Param, Value
 from pyflat.ir.types import BOOL
@@ -151,8 +151,9 @@ class _Lanes:
         builder.store(emitter.const(BOOL, False).value, suspects)
         finish = builder.append_basic_block("finish")
         interrupts = Interrupts(emitter, state, finish) if has_loop(inner) else None
+        marked, outside = suspect_values(inner, kernel.suspect), used_outside(inner, kernel.results)
         with counted(builder, count, self.shape.lanes) as start:
-            gang = Gang(emitter, self.shape.registers, interrupts, dict(shared), suspect_values(inner, kernel.suspect))
+            gang = Gang(emitter, self.shape.registers, interrupts, dict(shared), marked, outside)
             starts = [builder.add(start, i64(r * self.shape.width)) for r in gang.registers]
             for r, lanes in enumerate(gang.sets):
                 for param, pointer in zip(self.varying, pointers):  # noqa: B905 - the results follow
@@ -208,7 +209,7 @@ class _Entry:
         status = self._save_status()
         finish = builder.append_basic_block("finish")
         interrupts = Interrupts(self.emitter, state, finish) if has_loop(list(kernel.items)) else None
-        gang = Gang(self.emitter, 1, interrupts, {}, set())
+        gang = Gang(self.emitter, 1, interrupts, {}, set(), set())
         for param, place in zip(kernel.params, places):  # noqa: B905 - the results follow
             if param in self.uniform:
                 gang.sets[0][param] = self._scalar(param, place)

@@ -29,9 +29,10 @@ from typing import Any
 
 from llvmlite import ir
 
-from pyflat.ir.nodes import Block, Const, Item, Loop, Param, Value
+from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
 from pyflat.ir.types import BOOL
 from pyflat.targets.numba_ir import I8, I32, I64, POINTER, element_at, i64, stack
+from pyflat.targets.numba_arms import Arm, plan_arms
 from pyflat.targets.numba_ops import Emitter, Lane, emit
 from pyflat.targets.numba_uniform import Plan, plan_loop
 
@@ -119,17 +120,19 @@ class Gang:
     """The lanes that run together: `registers` times the emitter's width.
 
     `sets` has the values of each register, `shared` those that are the same in all lanes, as scalars; `active` are the
-    masks of the lanes that run (None: all). `suspects` are the bools that make their lane suspect.
+    masks of the lanes that run (None: all). `suspects` are the bools that make their lane suspect, `outside` the
+    values that are used outside of their block.
     """
 
     def __init__(self, emitter: Emitter, registers: int, interrupts: Interrupts | None, shared: dict[Value, Lane],
-                 suspects: set[Value]):
+                 suspects: set[Value], outside: set[Value]):
         self.emitter = emitter
         self.scalars = emitter if emitter.width == 1 else Emitter(emitter.builder, emitter.symbols)
         self.registers = range(registers)
         self.interrupts = interrupts
         self.shared = shared
         self.suspects = suspects
+        self.outside = outside
         self.sets: list[dict[Value, Lane]] = [{} for _ in self.registers]
         self.active: list[Any] = [None] * registers
 
@@ -161,10 +164,49 @@ class Gang:
                 self.shared[op] = emit(self.scalars, op, [self.read_shared(arg) for arg in op.args])
             else:
                 varying.append(op)
+        outside = [op for op in varying if op in self.outside]
+        planned = plan_arms(varying, outside, self.emitter.width) if self.emitter.width > 1 else None
+        self._steps(varying if planned is None else planned)
+
+    def _steps(self, steps: Sequence[Op | Arm]) -> None:
+        straight: list[Op] = []
+        for step in steps:
+            if isinstance(step, Op):
+                straight.append(step)
+                continue
+            self._ops(straight)
+            straight = []
+            self._arm(step)
+        self._ops(straight)
+
+    def _ops(self, ops: Sequence[Op]) -> None:
         for register, lanes in enumerate(self.sets):
             self.emitter.active = self.active[register]
-            for op in varying:
+            for op in ops:
                 lanes[op] = emit(self.emitter, op, [self.read(register, arg) for arg in op.args])
+
+    def _arm(self, arm: Arm) -> None:
+        """Skipped if no lane of the gang needs it; its results are then zero."""
+        builder, around = self.emitter.builder, self.active
+        masks = []
+        for r in self.registers:
+            mask = around[r]
+            for condition, wanted in arm.conditions:
+                holds = self.read(r, condition) if wanted else ~self.read(r, condition)
+                mask = holds.value if mask is None else builder.and_(mask, holds.value)
+            masks.append(mask)
+        before = builder.block
+        with builder.if_then(self.emitter.any(reduce(builder.or_, masks))):
+            self.active = masks
+            self._steps(arm.items)
+            inside = builder.block
+        self.active = around
+        for lanes in self.sets:
+            for op in arm.results:
+                phi = builder.phi(self.emitter.types[op.kind])
+                phi.add_incoming(lanes[op].value, inside)
+                phi.add_incoming(self.emitter.const(op.kind, 0).value, before)
+                lanes[op] = Lane(self.emitter, op.kind, phi)
 
     def _loop(self, loop: Loop) -> None:
         assert self.interrupts is not None

@@ -1,0 +1,224 @@
+"""Arms that cost: what only some lanes need is skipped where none of a gang needs it.
+
+    %a = vec_exp %x                        if any lane of the gang has %p:
+    %b = mul %a, %k                            %a = vec_exp %x; %b = mul %a, %k        under the mask %p
+    %c = select %p, %b, %x                 %c = select %p, %b, %x
+
+An operation has *needs*: conditions under which its value is used at all. An arm of a select adds the condition, an
+operand of `and` (the condition of a fault, most often) what the other operand says; with several users it is what
+their needs have in common. The needs in the order of the program are the operation's *path* into nested arms. An arm
+that costs less than a branch that is guessed wrong is not worth one: its operations stay in line, for all lanes.
+
+An arm is written where its values are needed first, as a whole, so that there are few branches; an operation of the
+arm that depends on a value from outside which itself depends on the arm comes in a second one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.ops import OPERATIONS, Accuracy
+from pyflat.ir.types import BOOL
+
+Literal = tuple[Value, bool]
+Needs = frozenset[Literal]
+Path = tuple[tuple[Literal, ...], ...]
+"""Nested arms, outermost first; the conditions of each hold together."""
+
+MOST_NEEDS, MOST_OPERATIONS = 24, 5_000
+"""What is looked at: time grows with the product."""
+
+WORTH = 40
+"""Cost of the operations of an arm, in machine operations for each vector register, from which on it has a branch: two
+branches that are guessed wrong (20 cycles each on Zen 4), at an operation each cycle. Measured: with exp, log or pow in
+an arm, random conditions lose at most 4 % by the branch; a polynomial of ten operations lost 20 %."""
+
+_CALLED = frozenset({Accuracy.LIBM, Accuracy.CALL, Accuracy.NUMPY})
+
+
+@dataclass(slots=True)
+class Arm:
+    """Operations that only the lanes need in which all `conditions` have the value that stands with them."""
+
+    conditions: tuple[Literal, ...]
+    items: list[Op | Arm] = field(default_factory=list)
+    results: list[Op] = field(default_factory=list)
+    """The values that are used outside."""
+
+
+def cost_of(op: Op, width: int) -> int:
+    """Machine operations for one vector register of lanes; a function that is called runs lane by lane."""
+    row = OPERATIONS[op.opcode]
+    return row.cost * width if row.accuracy in _CALLED else row.cost
+
+
+def plan_arms(ops: Sequence[Op], outside: Iterable[Value], width: int) -> list[Op | Arm] | None:
+    """The operations of a block with arms where they pay, None where none does. `outside` are the values that are
+    used behind the block."""
+    if len(ops) > MOST_OPERATIONS or not any(op.opcode == "select" or _is_and(op) for op in ops):
+        return None
+    costs = {op: cost_of(op, width) for op in ops}
+    if sum(costs.values()) < WORTH:
+        return None
+    found = set(outside)
+    paths = _worthwhile(_paths(ops, found), costs)
+    return _Schedule(ops, paths, found).items if any(paths.values()) else None
+
+
+# --- paths
+
+
+def _is_and(op: Op) -> bool:
+    return op.opcode == "and" and op.kind is BOOL
+
+
+def _paths(ops: Sequence[Op], outside: set[Value]) -> dict[Op, tuple[Literal, ...]]:
+    """The needs of each operation, in the order of the program."""
+    here: dict[Value, int] = {op: position for position, op in enumerate(ops)}
+    needs: dict[Value, Needs] = {}
+    for op in reversed(ops):
+        own = frozenset[Literal]() if op in outside else needs.get(op, frozenset())
+        needs[op] = own
+        for arg, gate in zip(op.args, _gates(op, here), strict=True):
+            if arg in here:
+                used = own if len(own) > MOST_NEEDS else own.union(gate)
+                needs[arg] = used if arg not in needs else needs[arg] & used
+    return {op: tuple(sorted(needs[op], key=lambda literal: (here.get(literal[0], -1), literal[1]))) for op in ops}
+
+
+def _gates(op: Op, here: dict[Value, int]) -> list[list[Literal]]:
+    """For each operand: the conditions under which it counts."""
+    if op.opcode == "select":
+        return [[], _literals(op.args[0], True), _literals(op.args[0], False)]
+    if _is_and(op):
+        first, second = op.args
+        earlier = here.get(first, -1) <= here.get(second, -1)
+        return [[], _literals(first, True)] if earlier else [_literals(second, True), []]
+    return [[] for _ in op.args]
+
+
+def _literals(condition: Value, wanted: bool) -> list[Literal]:
+    """A condition taken apart: `not`, `and` that holds, `or` that does not."""
+    if isinstance(condition, Const):
+        return []
+    if isinstance(condition, Op) and condition.kind is BOOL:
+        if condition.opcode == "not":
+            return _literals(condition.args[0], not wanted)
+        if condition.opcode == ("and" if wanted else "or"):
+            return [literal for arg in condition.args for literal in _literals(arg, wanted)][:MOST_NEEDS]
+    return [(condition, wanted)]
+
+
+def _worthwhile(paths: dict[Op, tuple[Literal, ...]], costs: dict[Op, int]) -> dict[Op, Path]:
+    """The arms that have operations enough of their own, besides those of the arms inside."""
+    totals: dict[tuple[Literal, ...], int] = {}
+    for op, path in paths.items():
+        for size in range(1, len(path) + 1):
+            totals[path[:size]] = totals.get(path[:size], 0) + costs[op]
+    own = {path: total for path, total in totals.items() if total >= WORTH}
+    for path in list(own):
+        if path[:-1] in own:
+            own[path[:-1]] -= totals[path]
+    kept = {path for path, cost in own.items() if cost >= WORTH}
+
+    def arms(path: tuple[Literal, ...]) -> Path:
+        cuts = [size for size in range(1, len(path) + 1) if path[:size] in kept]
+        return tuple(path[start:end] for start, end in zip([0, *cuts], cuts, strict=False))
+
+    return {op: arms(path) for op, path in paths.items()}
+
+
+# --- order
+
+
+class _Schedule:
+    """Orders operations and arms so that each value comes before its uses."""
+
+    def __init__(self, ops: Sequence[Op], paths: dict[Op, Path], outside: set[Value]):
+        self.ops, self.paths, self.outside = ops, paths, outside
+        self.members: dict[Path, list[Op]] = {}
+        for op in ops:
+            path = paths[op]
+            for size in range(1, len(path) + 1):
+                self.members.setdefault(path[:size], []).append(op)
+        self.done: set[Value] = set()
+        self.users: dict[Value, list[Op]] = {}
+        for op in ops:
+            for arg in op.args:
+                self.users.setdefault(arg, []).append(op)
+        self.items: list[Op | Arm] = []
+        self._write([op for op in ops if op in outside], (), self.items, set(ops))
+
+    def _write(self, wanted: Sequence[Op], level: Path, items: list[Op | Arm], allowed: set[Op]) -> None:
+        """Put what `wanted` needs, and then it, at the end of the list of a level; `allowed` is what may be there."""
+        waiting: list[Op] = list(reversed(wanted))
+        while waiting:
+            op = waiting[-1]
+            if op in self.done:
+                waiting.pop()
+                continue
+            path = self.paths[op]
+            if len(path) > len(level):
+                inner = path[: len(level) + 1]
+                batch = self._batch(inner, allowed)
+                missing = self._missing(batch, level)
+                if missing:
+                    waiting += missing
+                else:
+                    self._arm(inner, batch, items)
+                continue
+            missing = [arg for arg in op.args if isinstance(arg, Op) and arg in self.paths and arg not in self.done]
+            if missing:
+                waiting += reversed(missing)
+                continue
+            waiting.pop()
+            items.append(op)
+            self.done.add(op)
+
+    def _batch(self, inner: Path, allowed: set[Op]) -> list[Op]:
+        """What of an arm can be written now: all that does not wait, from outside, for the arm itself. Never nothing:
+        the first operation of the arm waits for nobody."""
+        members = [op for op in self.members[inner] if op not in self.done and op in allowed]
+        inside = set(members)
+        waits: dict[Value, bool] = {}
+
+        def touches(value: Value) -> bool:
+            """A value from outside depends on something of the arm that is not written."""
+            todo = [value]
+            while todo:
+                each = todo[-1]
+                if each in waits:
+                    todo.pop()
+                    continue
+                if not isinstance(each, Op) or each not in self.paths or each in self.done:
+                    waits[each] = False
+                    continue
+                unknown = [a for a in each.args if a not in inside and a not in waits]
+                if unknown:
+                    todo += unknown
+                    continue
+                waits[each] = any(a in inside or waits[a] for a in each.args)
+            return waits[value]
+
+        batch: set[Value] = set()
+        for op in members:
+            if all(arg in batch or (arg not in inside and not touches(arg)) for arg in op.args):
+                batch.add(op)
+        return [op for op in members if op in batch]
+
+    def _missing(self, batch: list[Op], level: Path) -> list[Op]:
+        """What has to be written before an arm: what it uses, and its condition."""
+        inside: set[Value] = set(batch)
+        conditions = [condition for condition, _ in self.paths[batch[0]][len(level)]]
+        used = [*conditions, *[arg for op in batch for arg in op.args]]
+        return [value for value in dict.fromkeys(used)
+                if isinstance(value, Op) and value in self.paths and value not in inside and value not in self.done]
+
+    def _arm(self, inner: Path, batch: list[Op], items: list[Op | Arm]) -> None:
+        arm = Arm(inner[-1])
+        self._write(batch, inner, arm.items, set(batch))
+        inside: set[Value] = set(batch)
+        arm.results = [op for op in batch if op in self.outside or any(u not in inside for u in self.users.get(op, ()))]
+        items.append(arm)
