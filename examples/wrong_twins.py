@@ -1,6 +1,9 @@
-"""Twelve twins that go wrong when they are written by hand with NumPy or left to numba, beside the original and pyflat.
+"""Sixteen twins that go wrong when they are written by hand with NumPy or left to numba or JAX, beside the original and
+pyflat.
 
     python examples/wrong_twins.py
+
+The cases of JAX are shown where it is installed.
 
 Each case is a plain function, the usual way to run it over arrays, and lanes where that way gives another value than
 Python, or raises, warns, or stays silent where Python does not.
@@ -124,6 +127,25 @@ def converted_stale(x):
     return compiled(x)
 
 
+def step_table(level):
+    return STEPS[level]
+
+
+def share(total, parts):
+    return total // parts
+
+
+def tail(x):
+    return (x + 1.0) - x
+
+
+def halved(x):
+    return x * 0.5
+
+
+STEPS = (0.5, 1.5, 2.5)
+
+
 def column(*values: Any, dtype: Any = np.float64) -> np.ndarray[Any, Any]:
     return np.array(values, dtype=dtype)
 
@@ -155,13 +177,50 @@ def cases() -> list[Case]:
     ]
 
 
+def jax_cases() -> list[Case]:
+    """The cases of JAX, compiled for the processor; none where it is not installed."""
+    try:
+        import jax
+        import jax.numpy as jnp
+    except ImportError:
+        return []
+    table = jnp.array(STEPS)
+    cpu = jax.devices("cpu")[0]
+
+    def compiled(fn: Callable[..., Any]) -> Callable[..., Any]:
+        traced = jax.jit(fn)
+
+        def run(*lanes: Any) -> np.ndarray[Any, Any]:
+            with jax.default_device(cpu):
+                return np.asarray(traced(*lanes))
+
+        return run
+
+    def wide(fn: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*lanes: Any) -> np.ndarray[Any, Any]:
+            with jax.enable_x64(True):
+                return compiled(fn)(*lanes)
+
+        return run
+
+    ints = column(1, 7, dtype=np.int32)
+    return [
+        Case("an index beyond the table is its end", "jax.jit", step_table, compiled(lambda level: table[level]),
+             (ints,)),
+        Case("an int divided by zero is a number", "jax.jit", share, compiled(share),
+             (column(7, 7, dtype=np.int32), column(2, 0, dtype=np.int32))),
+        Case("float64 becomes float32", "jax.jit", tail, compiled(tail), (column(1.0, 1e9),)),
+        Case("subnormal numbers become zero", "jax.jit, x64", halved, wide(halved), (column(1.0, 1e-310),)),
+    ]
+
+
 def python_outcomes(case: Case) -> list[str]:
     """The original, lane by lane."""
     found = []
     for row in zip(*(lane.tolist() for lane in case.lanes), strict=True):
         try:
             found.append(repr(case.original(*row)))
-        except (ArithmeticError, ValueError, UnboundLocalError) as error:
+        except (ArithmeticError, ValueError, LookupError, UnboundLocalError) as error:
             found.append(f"raises {type(error).__name__}")
     return found
 
@@ -198,7 +257,7 @@ def table(number: int, case: Case) -> str:
 
 
 def main() -> None:
-    for number, case in enumerate(cases(), 1):
+    for number, case in enumerate(cases() + jax_cases(), 1):
         print(table(number, case), end="\n\n")
 
 

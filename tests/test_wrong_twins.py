@@ -71,3 +71,40 @@ def test_the_table() -> None:
     text = WRONG.table(1, CASES[0])
     assert text.splitlines()[0] == "1. the arm not taken warns (RuntimeWarning: divide by zero encountered in log)"
     assert len(text.splitlines()) == 4
+
+
+JAX_EXPECTED = {
+    "an index beyond the table is its end": (["1.5", "raises IndexError"], ["1.5", "2.5"]),
+    "an int divided by zero is a number": (["3", "raises ZeroDivisionError"], ["3", "-2"]),
+    "float64 becomes float32": (["1.0", "1.0"], ["1.0", "0.0"]),
+    "subnormal numbers become zero": (["0.5", "5e-311"], ["0.5", "0.0"]),
+}
+
+
+def jax_case(title: str):
+    pytest.importorskip("jax")
+    return next(case for case in WRONG.jax_cases() if case.title == title)
+
+
+@pytest.mark.parametrize("title", JAX_EXPECTED)
+def test_the_wrong_twin_of_jax_is_wrong(title: str) -> None:
+    case, (python, wrong) = jax_case(title), JAX_EXPECTED[title]
+    assert WRONG.python_outcomes(case) == python
+    got, warned = WRONG.wrong_outcomes(case)
+    assert not warned
+    if title == "an int divided by zero is a number":  # which number, XLA decides
+        assert got[1].lstrip("-").isdigit()
+        wrong = [wrong[0], got[1]]
+    assert got == wrong
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("title", JAX_EXPECTED)
+def test_pyflats_twin_of_a_jax_case_is_right(title: str, target: str) -> None:
+    case = jax_case(title)
+    assert WRONG.twin_outcomes(case, target) == JAX_EXPECTED[title][0]
+
+
+def test_every_case_of_jax_has_its_expectation() -> None:
+    pytest.importorskip("jax")
+    assert [case.title for case in WRONG.jax_cases()] == list(JAX_EXPECTED)
