@@ -75,7 +75,7 @@ class Intervals:
         if op.kind not in (INT, FLOAT):
             return
         if op.opcode == "select":
-            found: Interval | None = _union(self.of(op.args[1]), self.of(op.args[2]))
+            found: Interval | None = self._chosen(op)
         elif op.opcode == "gather":
             found = _of_table(op.attr("table"))
         elif op.opcode in self._ranges:
@@ -91,6 +91,19 @@ class Intervals:
         before = self.of(value)
         low, high = max(before.low, interval.low), min(before.high, interval.high)
         self._known[value] = Interval(low, high, before.nan and interval.nan)
+
+    def _chosen(self, op: Op) -> Interval:
+        """Of a select; the smaller of two numbers is no larger than either."""
+        cond, a, b = op.args
+        x, y = self.of(a), self.of(b)
+        both = _union(x, y)
+        if isinstance(cond, Op) and cond.opcode in _ORDERS and {*map(_same, cond.args)} == {_same(a), _same(b)}:
+            smaller = (cond.opcode in ("lt", "le")) == (_same(cond.args[0]) == _same(a))
+            if smaller and not (x.nan and y.nan):
+                return Interval(both.low, _least_high(x, y), both.nan)
+            if not smaller and not (x.nan and y.nan):
+                return Interval(_greatest_low(x, y), both.high, both.nan)
+        return both
 
     def decide(self, opcode: str, args: tuple[Value, ...]) -> bool | None:
         """The outcome of a comparison, nan test or overflow test when it is the same in every lane."""
@@ -157,6 +170,23 @@ def _facts(condition: Value) -> list[Op]:
         return [fact for arg in condition.args for fact in _facts(arg)]
     ordered = condition.opcode in ("lt", "le", "gt", "ge") and condition.args[0].kind in (INT, FLOAT)
     return [condition] if ordered else []
+
+
+_ORDERS = ("lt", "le", "gt", "ge")
+
+
+def _same(value: Value) -> object:
+    """Equal for the same value, and for equal literals."""
+    return value.key if isinstance(value, Const) else value
+
+
+def _least_high(a: Interval, b: Interval) -> Number:
+    """A number that is compared with nan is chosen or dropped without regard to its size."""
+    return min(a.high, b.high) if not (a.nan or b.nan) else b.high if a.nan else a.high
+
+
+def _greatest_low(a: Interval, b: Interval) -> Number:
+    return max(a.low, b.low) if not (a.nan or b.nan) else b.low if a.nan else a.low
 
 
 def _union(a: Interval, b: Interval) -> Interval:

@@ -41,6 +41,7 @@ from pyflat.ir.decisions import (
     beyond_range,
     is_decision,
     is_finiteness_test,
+    margin,
     nearness,
     shifted_threshold,
 )
@@ -221,6 +222,8 @@ class _Draft:
         self.depths[op] = max(map(self.depth, op.args), default=0)
         if op.opcode in self.math and op not in self.pinned and not all(isinstance(arg, Const) for arg in args):
             self.fast(op, args)
+            if self.inexact(op):
+                self.watch_domain(op)
             return
         if op.opcode == "fault" or not self.inexact(op):
             self.put(op, with_args(op, args))
@@ -230,7 +233,7 @@ class _Draft:
             new = self.put(op, with_args(op, args))
             self.bounds[op] = self.carried(op, self.case(op, args, new))
             self.guard(op, new)
-            self.watch_domain(op, new)
+            self.watch_domain(op)
 
     def inexact(self, op: Op) -> bool:
         if is_finiteness_test(op):
@@ -259,7 +262,7 @@ class _Draft:
             new, ulps = self.power(op, args[0], power)
         new.statement = op.statement
         self.put(op, new)
-        bound = elementary_bound(self.case(op, args, new), op.opcode, ulps, op.opcode in UNDERFLOWS)
+        bound = elementary_bound(self.case(op, args, new), op.opcode, ulps, self.underflows(op, op.opcode))
         self.bounds[op] = Bound(bound.relative, bound.absolute, bound.term, bound.origins | {op}, bound.hazards,
                                 bound.known)
 
@@ -291,12 +294,20 @@ class _Draft:
             return EXACT
         elif (function := _function(op)) is not None:
             ulps = 2 * (NUMPY_ULPS if op.opcode.startswith("np_") else LIBRARY_ULPS[function])
-            return elementary_bound(case, function, ulps, function in UNDERFLOWS)
+            return elementary_bound(case, function, ulps, self.underflows(op, function))
         elif op.opcode in ARITHMETIC and all(bound.known for bound in case.bounds):
             rule = ARITHMETIC[op.opcode]
         else:
             return case.unknown
         return rule(case) if all(bound.known for bound in case.bounds) else case.unknown
+
+    def underflows(self, op: Op, function: str) -> bool:
+        """Whether a result may be subnormal."""
+        if function == "pow":
+            exponent = self.intervals.of(op.args[1])
+            return largest(exponent) > 0.9
+        low = self.intervals.of(op.args[0]).low
+        return function in UNDERFLOWS and not (function in ("exp", "exp2") and low > -600)
 
     # --- decisions
 
@@ -314,7 +325,7 @@ class _Draft:
             self.pins |= frozenset[Op]().union(*[bound.origins for bound in bounds])
             return
         if tested is not None and largest(self.intervals.of(tested)) <= LARGEST:
-            self.new[op] = FALSE
+            self.new[op] = self.terms.op("ne", self.read(tested), self.read(tested))
             return
         near = nearness(case) if tested is None else beyond_range(case, self.read(tested))
         if always(near):
@@ -349,9 +360,29 @@ class _Draft:
             args = list(case.args)
             args[k] = const(moved)
             return self.terms.op(op.opcode, *args)
+        if op.opcode in ("lt", "le", "gt", "ge") and not finiteness and (cond := self.moved(op, case, positive)):
+            return cond
         if positive:
             return self.terms.op("or", case.value, near)
         return self.terms.op("and", case.value, self.terms.op("not", near))
+
+    def moved(self, op: Op, case: Case, positive: bool) -> Value | None:
+        """An ordering of a number and a literal with the number moved by its term, the literal by the rest: so that
+        it holds (`positive`) or fails where the error is nan."""
+        (number, literal), (bound, _) = case.args, case.bounds
+        if not isinstance(literal, Const) or bound.term is None:
+            return None
+        threshold = float(literal.value or 0.0)
+        room = margin(case.bounds, threshold) + abs(threshold) * 2.0**-40
+        less = op.opcode in ("lt", "le")
+        size = self.terms.total(0.0, bound.term)
+        if less == positive:
+            moved = self.terms.op("sub", number, size), const(math.nextafter(threshold + room, math.inf))
+        else:
+            moved = self.terms.op("add", number, size), const(math.nextafter(threshold - room, -math.inf))
+        if not positive:
+            return self.terms.op(op.opcode, *moved)
+        return self.terms.op("not", self.terms.op(_OPPOSITE[op.opcode], *moved))
 
     # --- overflow of inexact arithmetic
 
@@ -386,10 +417,12 @@ class _Draft:
 
     # --- operands that leave the domain in the twin alone
 
-    def watch_domain(self, op: Op, new: Op) -> None:
+    def watch_domain(self, op: Op) -> None:
         """An alarm where the twin's operand is outside; where CPython's may be, the fault says so (`mark`)."""
         rule = OPERATIONS[op.opcode].faults
-        if rule not in _DOMAINS or op.kind is not FLOAT or self.stays_inside(op, rule):
+        if op.opcode == "pow":
+            self.watch_base(op)
+        if rule not in _DOMAINS or op.kind is not FLOAT or self.stays_inside(rule, op.args[-1]):
             return
         build = Builder()
         cond = fault_condition(build, op)
@@ -398,16 +431,27 @@ class _Draft:
         if not isinstance(cond, Op) or self.intervals.decide(cond.opcode, cond.args) is not False:
             return
         build = Builder()
-        outside = fault_condition(build, new)
+        outside = fault_condition(build, Op(op.opcode, list(map(self.read, op.args)), FLOAT))
         assert outside is not None
         self.terms.ops += build.block.ops
         self.alarms.append(_Alarm(op, outside))
 
-    def stays_inside(self, op: Op, rule: str) -> bool:
+    def watch_base(self, op: Op) -> None:
+        """An alarm where the sign of the base of a power is not certain; its fault looks at the result."""
+        base, exponent = op.args
+        if not self.bound(base).known or self.stays_inside("negative", base):
+            return
+        known = exponent.value if isinstance(exponent, Const) else None
+        if known is not None and known >= 0 and float(known).is_integer():
+            return
+        case = self.case(op, list(map(self.read, op.args)), self.read(op))
+        beside = self.terms.op("gt", case.size(0), self.terms.total(case.bounds[0].absolute, case.bounds[0].term))
+        self.alarms.append(_Alarm(op, self.terms.op("not", beside)))
+
+    def stays_inside(self, rule: str, operand: Value) -> bool:
         """Whether the sign of the operand that matters is CPython's."""
         if rule not in ("negative", "not_positive", "zero_divisor"):
             return False
-        operand = op.args[-1]
         bound, least = self.bound(operand), smallest(self.intervals.of(operand))
         return bound.pure or (bound.known and bound.term is None and bound.absolute < least * MAX_RELATIVE)
 
@@ -453,6 +497,9 @@ class _Draft:
                 return TRUE
             total = part if total is FALSE else self.terms.op("or", total, part)
         return total
+
+
+_OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
 
 
 def _covers(bound: Bound, new: Bound) -> bool:

@@ -52,7 +52,8 @@ def with_fast_math(fn: Function, math: FastMath, *, decide: bool = True) -> Func
     chosen = choose_math.choose_math(fn, math, decide=decide)
     if chosen is fn:
         return fn
-    chosen = prune_dead.prune_dead(fold_constants.fold_constants(chosen))
+    chosen = share_subexpressions.share_subexpressions(fold_constants.fold_constants(chosen))
+    chosen = prune_dead.prune_dead(chosen)
     if os.environ.get("PYFLAT_VALIDATE") == "1":
         validate(chosen)
     return chosen
