@@ -35,7 +35,7 @@ def exp2(m: Machine, x: Number) -> Number:
 
 def exp_pair(m: Machine, r: Number, rest: Number) -> Pair:
     """e**(r + rest) for |r| <= ln 2 / 2 and a tiny rest, as a pair."""
-    return quick_sum(m.select(m.equal(r, r), 1.0, r), r + m.fma(r * r, polynomial(m, r, pick(m, EXP)), rest))
+    return quick_sum(1.0, r + m.fma(r * r, polynomial(m, r, pick(m, EXP)), rest))
 
 
 def expm1(m: Machine, x: Number) -> Number:

@@ -29,7 +29,7 @@ _FROM = 7.0
 
 def _shifted(m: Machine, a: Number, rest: Number) -> tuple[Pair, Pair]:
     """t = a + rest + n >= _FROM for a + rest > 0, and the product of the n factors from a + rest to t - 1, as pairs."""
-    t, product = (a, rest), (m.select(m.equal(a, a), 1.0, a), m.select(m.equal(a, a), 0.0, a))
+    t, product = (a, rest), (1.0, 0.0)
     for step in range(int(_FROM)):
         below = t[0] < _FROM
         longer = pair_product(m, product, t)

@@ -18,8 +18,8 @@ def _tail(m: Machine, s: Number, half_square: Number) -> Number:
 
 def _at_limits(m: Machine, x: Number, result: Number) -> Number:
     """The value of a logarithm that is infinite at 0 and at infinity and nan below 0."""
-    special = m.select(m.equal(x, 0.0), -math.inf, m.select(x < 0.0, math.nan, x))
-    return m.select((x > 0.0) & (x < math.inf), result, special)
+    finite = m.select(x < math.inf, result, x)
+    return m.select(x > 0.0, finite, m.select(m.equal(x, 0.0), -math.inf, math.nan))
 
 
 def log(m: Machine, x: Number) -> Number:
