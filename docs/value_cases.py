@@ -186,12 +186,47 @@ def table(i):
     return (10, 20, 30)[i]
 
 
+def plus(a, b):
+    return a + b
+
+
+def wrapped_shift(n):
+    return (n << 40) & 0xFFFFFFFFFFFF
+
+
+def ceiling(x):
+    return math.ceil(x)
+
+
+def truncated(x):
+    return math.trunc(x)
+
+
+def rounded_int(n):
+    return round(n)
+
+
+def mixed_sign(x):
+    return -(0 if x > 1.0 else x)
+
+
+def log_factorial(x):
+    return math.lgamma(x)
+
+
+def factorial(x):
+    return math.gamma(x)
+
+
 CASES = (
     Case("ints: overflow is a fault", times, ((3, 5), (2**32 + 1, 2**32 + 1))),
+    Case("ints: overflow is a fault", plus, ((3, 5), (2**62, 2**62))),
+    Case("ints: overflow is a fault", difference, ((3, 5), (INT_MIN, 1))),
     Case("ints: overflow is a fault", negative, ((5,), (INT_MIN,))),
     Case("ints: overflow is a fault", magnitude, ((-5,), (INT_MIN,))),
     Case("ints: overflow on the way is replayed", modular, ((3, 5), (2**40, 2**40 + 1))),
     Case("ints: a low-bit mask wraps exactly", stirred, ((1,), (2**62 + 3,))),
+    Case("ints: a low-bit mask wraps exactly", wrapped_shift, ((3,), (2**40 + 5,), (-1,))),
     Case("`/` of ints is a float, exact beyond 2**53 too", quotient, ((1, 3), (2**53 + 1, 3), (1, 0))),
     Case("division by zero is a fault, also of floats", quotient, ((1.0, 4.0), (1.0, 0.0), (NAN, -0.0))),
     Case("floor semantics, bit for bit", floor_quotient, ((-7, 2), (INT_MIN, -1), (7, 0))),
@@ -200,9 +235,10 @@ CASES = (
     Case("floor semantics, bit for bit", remainder,
          ((-1e-20, 1.0), (-0.0, 3.0), (5.0, INF), (-5.0, INF), (1.0, 0.0))),
     Case("floor semantics, bit for bit", both, ((-7, 2), (7, -2), (7, 0))),
+    Case("floor semantics, bit for bit", both, ((-7.5, 2.0), (1.0, -INF), (7.0, 0.0))),
     Case("`**`: literal exponents of ints are exact", cubed, ((-7,), (2097151,), (2097152,))),
     Case("`**`: literal exponents of ints are exact", to_minus_two, ((4,), (0,))),
-    Case("`**`: a negative exponent that is not literal is a fault", power, ((2, 10), (2, -1), (0, 0))),
+    Case("`**`: a negative exponent that is not literal is a fault", power, ((2, 10), (2, -1), (1, -1), (0, 0))),
     Case("`**`: 0**negative, overflow, complex are faults", power,
          ((4.0, 0.5), (0.0, -1.0), (10.0, 400.0), (-8.0, 0.5))),
     Case("`x ** .5` is no sqrt", root_by_power, ((4.0,), (-0.0,), (-INF,))),
@@ -217,10 +253,14 @@ CASES = (
          arbitrary=True),
     Case("the int of nan, inf and beyond 64 bits is a fault", floor, ((-2.5,), (-INF,), (1e19,)),
          arbitrary=True),
+    Case("the int of nan, inf and beyond 64 bits is a fault", ceiling, ((-2.5,), (NAN,), (-1e19,)), arbitrary=True),
+    Case("the int of nan, inf and beyond 64 bits is a fault", truncated, ((-2.5,), (NAN,), (1e19,)), arbitrary=True),
+    Case("round is half-even, decimal ties as CPython", rounded_int, ((7,), (2**53 + 1,))),
     Case("round is half-even, decimal ties as CPython", rounded, ((2.5,), (3.5,), (-0.5,), (NAN,)), arbitrary=True),
     Case("round is half-even, decimal ties as CPython", cents, ((2.675,), (1.005,), (0.125,), (-0.001,))),
     Case("min and max are Python's, in order", smaller, ((1.0, NAN), (NAN, 1.0), (0.0, -0.0), (-0.0, 0.0))),
     Case("min and max are Python's, in order", larger, ((1.0, NAN), (NAN, 1.0), (0.0, -0.0), (-0.0, 0.0))),
+    Case("min and max are Python's, in order", smaller, ((2, 1.5), (1, 1.5), (1, NAN))),
     Case("shifts: negative counts are faults, large ones are Python's", left, ((1, 3), (1, -1), (1, 63), (0, 70)),
          arbitrary=True),
     Case("shifts: negative counts are faults, large ones are Python's", right, ((-8, 1), (1, 64), (-1, 100), (1, -1)),
@@ -232,7 +272,10 @@ CASES = (
     Case("and, or give an operand; nan is true", neither, ((0.0,), (NAN,), (2.0,))),
     Case("bool arithmetic is int arithmetic", counted, ((True, True), (True, False))),
     Case("joins have the wider kind", joined, ((2.0,), (1.0,))),
+    Case("joins have the wider kind", mixed_sign, ((2.0,), (0.0,), (-1.5,))),
     Case("hypot is CPython's", hypotenuse, ((3.0, 4.0), (INF, NAN), (5e-324, 0.0))),
+    Case("gamma and lgamma are the C library's", factorial, ((5.0,), (0.0,), (-1.5,), (200.0,))),
+    Case("gamma and lgamma are the C library's", log_factorial, ((0.5,), (-1.0,), (1e306,))),
     Case("sum is in source order", total, ((1.0, 2.0, 4.0), (INF, -INF, 1.0))),
     Case("names bound on some paths only are faults elsewhere", unbound, ((2.0,), (-2.0,))),
     Case("indices count from the end, others are faults", table, ((0,), (-1,), (3,), (-4,)), arbitrary=True),
