@@ -65,7 +65,33 @@ def _for_over(s: Specialiser, node: cst.For, source: Abstract) -> None:
         assert isinstance(source, Static)
         if _rolled_if_possible(s, node, source.value):
             return
+    if length is not None and s.loops == "auto" and s.nest is None:
+        assert isinstance(source, Static)
+        _unroll_or_roll(s, node, source.value)
+        return
     _unroll(s, node, containers.gaps_of(s, source, node.iter), length)
+
+
+def _unroll_or_roll(s: Specialiser, node: cst.For, known: range) -> None:
+    """The outermost loop of a nest: kept as a loop when the nest has too many iterations, and each of it has not."""
+    before, counter, forget = s.state, s.counter, rolled.remember_ways(s)
+    s.state = before.copy()
+    try:
+        with s.build.detached() as items:
+            left = False
+            try:
+                _unroll(s, node, (Static(i) for i in known), len(known))
+            except ControlLeft:
+                left = True
+    except FlattenError as error:
+        if error.code != "flatten/loop-too-long":
+            raise
+        s.state, s.counter, s.nest = before, counter, None
+        forget()
+        if not _rolled_if_possible(s, node, known):
+            raise
+        return
+    _continue_with(s, items, left)
 
 
 def _rolled_if_possible(s: Specialiser, node: cst.For, known: range) -> bool:
