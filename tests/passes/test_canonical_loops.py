@@ -265,6 +265,8 @@ def test_a_fault_before_the_limit_is_no_limit() -> None:
     fused = gather_suspects(limit_trips(flatten_ir(fn), 2), limited=True)
     assert run(fused, [0, 2.0]).values[1:] == (False, True)
     assert run(fused, [0, 1e9]).values[1:] == (False, False)
+    fused = gather_suspects(limit_trips(flatten_ir(fn), 1), limited=True)
+    assert run(fused, [0, 2.0]).values[1:] == (False, True)  # the fault is in the last trip that is allowed
 
 
 @pytest.mark.parametrize("change", [fold_constants, share_subexpressions, prune_dead, drop_faults])
