@@ -26,6 +26,8 @@ from pyflat.targets.clike import prepare
 
 SIDE = 176
 COLUMNS = 4
+LARGEST = 40_000
+"""Bytes of a picture."""
 HEAD = """# Gallery
 
 <!-- written by examples/gallery.py (`make gallery`); do not edit -->
@@ -81,9 +83,11 @@ def rendered(shader: Callable[..., Any], side: int, on_device: bool) -> Rendered
 
 
 def save(picture: np.ndarray, file: Path) -> None:
-    """A PNG with 256 colours of its own."""
+    """A PNG, with 256 colours of its own where all of them take too much room."""
     image = Image.fromarray(graphics.to_bytes(picture)[..., :3])
-    image.quantize(256, dither=Image.Dither.NONE).save(file, optimize=True)
+    image.save(file, optimize=True)
+    if file.stat().st_size > LARGEST:
+        image.quantize(256, dither=Image.Dither.NONE).save(file, optimize=True)
 
 
 def page(done: list[Rendered], adapter: str | None) -> str:
@@ -94,17 +98,17 @@ def page(done: list[Rendered], adapter: str | None) -> str:
                  for one in done[start:start + COLUMNS]]
         lines.append(f"| {' | '.join(cells + [''] * (COLUMNS - len(cells)))} |")
     pixels = SIDE * SIDE
-    told = (f"Pictures of {SIDE} x {SIDE} pixels, rendered by {adapter or 'NumPy'} in 32 bits and by the NumPy twin in "
-            "64. A pixel is different when a component is off by more than 0.001: a comparison went the other way there.")
+    told = (f"Pictures of {SIDE} x {SIDE} pixels, rendered by {adapter or 'NumPy'} in 32 bits and by the NumPy twin "
+            "in 64. A pixel is different when a component is off by more than 0.001: there a comparison went the other "
+            "way.")
     lines += ["", "## In numbers", "", told, "",
               "| shader | operations | of them selects | loops kept | typical distance | different pixels |",
               "|---|---|---|---|---|---|"]
     lines += [f"| `{one.name}` | {one.operations:,} | {one.selects} | {one.loops} | {one.typical:.0e} | "
               f"{one.different} of {pixels:,} |" for one in done]
     total, selects = sum(one.operations for one in done), sum(one.selects for one in done)
-    loops, different = sum(one.loops for one in done), sum(one.different for one in done)
-    lines.append(f"| {len(done)} shaders | {total:,} | {selects:,} | {loops} | | {different} of {pixels * len(done):,} |")
-    lines.append("")
+    loops, different = sum(one.loops for one in done), f"{sum(one.different for one in done)} of {pixels * len(done):,}"
+    lines += [f"| {len(done)} shaders | {total:,} | {selects:,} | {loops} | | {different} |", ""]
     return "\n".join(lines)
 
 

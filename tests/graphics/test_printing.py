@@ -300,7 +300,7 @@ def test_every_operation_is_spelled_or_listed_as_missing(language) -> None:
             try:
                 language.compute(language.function(operation(name, operands, result), ["value"]))
             except FlattenError:
-                missing.add(name)
+                missing.add(name.removeprefix("vec_"))
     assert missing == MISSING - {"fault", "call", "part"}
 
 

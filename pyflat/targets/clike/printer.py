@@ -29,6 +29,9 @@ from pyflat.targets.clike.shared import float_bits, is_finite
 MAX_EXPRESSION = 96
 """Longer expressions are named, so that lines stay readable and nesting stays shallow."""
 
+SHORT = 24
+"""Results up to this length stay where they are returned."""
+
 
 def print_function(fn: Function, language: Language, results: Sequence[str], name: str = "") -> Printed:
     """The text of a function that `prepare` gave; `results` name its result leaves.
@@ -77,7 +80,7 @@ class _Printer:
         params = [(self._bind(param, param.name), param.kind) for param in self.fn.params]
         self._count(self.fn.body, results_of(self.fn))
         self._items(self.fn.body)
-        values = [self.text(value) for value in results_of(self.fn)]
+        values = self._results([label for label, _ in labels])
         self._line(f"return {self.language.assemble(record, values) if record else values[0]};")
         returned = record or self.language.types[labels[0][1]]
         head = self.language.function(self.name, params, returned)
@@ -87,6 +90,15 @@ class _Printer:
         parts += [*self.language.helpers_in(body), body]
         return Printed(self.name, tuple(params), tuple(labels), "\n\n".join(parts) + "\n", record,
                        frozenset(self.names.taken))
+
+    def _results(self, labels: Sequence[str]) -> list[str]:
+        """The expressions of the results, those that make a long line by name."""
+        values = results_of(self.fn)
+        texts = [self.text(value) for value in values]
+        if sum(map(len, texts)) <= MAX_EXPRESSION:
+            return texts
+        return [self._constant(Op("copy", (), value.kind), label, text) if len(text) > SHORT else text
+                for label, value, text in zip(labels, values, texts, strict=True)]
 
     # --- which values need a name
     def _count(self, items: Sequence[Item], ends: Iterable[Value]) -> None:
