@@ -16,6 +16,7 @@ import numpy as np
 
 from pyflat.vmath import error, exponential, gamma, hyperbolic, inverse, logarithm, power, remainder, trigonometric
 from pyflat.vmath.machine import F4, F8, Machine, Number, NumpyMachine
+from pyflat.vmath.scalar import ScalarMachine
 
 Algorithm = Callable[..., Number]
 _MACHINES: dict[np.dtype[Any], Machine] = {np.dtype(np.float64): NumpyMachine(F8),
@@ -94,10 +95,15 @@ def _total(name: str, operands: tuple[float, ...]) -> float:
 
 
 def reference(name: str) -> Callable[..., float]:
-    """The function on Python floats."""
+    """The function on Python floats: float64's bits."""
+    row, machine = TABLE[name], ScalarMachine(F8)
 
     def call(*args: float) -> float:
-        return float(evaluate(name, *[np.array([x], dtype=np.float64) for x in args])[0])
+        numbers = [np.float64(x) for x in args]
+        with np.errstate(all="ignore"):
+            if row.far is not None and row.far(machine, *numbers):
+                return _total(name, args)
+            return float(row.algorithm(machine, *numbers))
 
     call.__name__ = call.__qualname__ = f"vec_{name}"
     return call

@@ -10,6 +10,8 @@ import pytest
 
 from pyflat import vmath
 from pyflat.ir.ops import OPERATIONS, PRIMITIVES, VECTOR, Accuracy
+from pyflat.vmath.machine import F4, F8
+from pyflat.vmath.scalar import ScalarMachine
 
 INF, NAN = math.inf, math.nan
 DTYPES = (np.float64, np.float32)
@@ -113,6 +115,26 @@ def test_the_reference_is_the_function_on_python_floats():
     value = vmath.reference("pow")(2.0, 0.5)
     assert type(value) is float
     assert value == vmath.evaluate("pow", np.full(100, 2.0), np.full(100, 0.5))[37]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", vmath.TABLE)
+def test_one_lane_is_computed_like_many(name, dtype):
+    """The machine of one lane and that of arrays."""
+    row = vmath.TABLE[name]
+    numbers = np.array([*EDGES, 0.7, -0.3, 7.25, 1.5e-3, 88.0, -600.0, 1e5, 1e18, 5e-310], dtype=dtype)
+    args = [a.ravel()[::row.operands] for a in np.meshgrid(*[numbers] * row.operands)]
+    many = vmath.evaluate(name, *args)
+    machine = ScalarMachine(F8 if dtype is np.float64 else F4)
+    for k, operands in enumerate(zip(*args)):
+        with np.errstate(all="ignore"):
+            if row.far is not None and row.far(machine, *operands):
+                continue
+            one = row.algorithm(machine, *operands)
+        assert one.dtype == dtype
+        assert same(np.array([one]), many[k : k + 1]), operands
+        if dtype is np.float64:
+            assert same(np.array([vmath.reference(name)(*map(float, operands))]), many[k : k + 1])
 
 
 @pytest.mark.parametrize("name", VECTOR)
