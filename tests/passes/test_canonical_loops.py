@@ -265,8 +265,13 @@ def test_a_fault_before_the_limit_is_no_limit() -> None:
     fused = gather_suspects(limit_trips(flatten_ir(fn), 2), limited=True)
     assert run(fused, [0, 2.0]).values[1:] == (False, True)
     assert run(fused, [0, 1e9]).values[1:] == (False, False)
+
+
+def test_a_fault_in_the_last_trip_that_is_allowed_is_no_limit() -> None:
+    fn = parse_function(HALVE.replace("%y.1 = mul", "%7 = floordiv %k, %n : i8\n    %y.1 = mul"))
     fused = gather_suspects(limit_trips(flatten_ir(fn), 1), limited=True)
-    assert run(fused, [0, 2.0]).values[1:] == (False, True)  # the fault is in the last trip that is allowed
+    assert run(fused, [0, 16.0]).values[1:] == (False, True)
+    assert run(fused, [1, 16.0]).values[1:] == (True, True)
 
 
 @pytest.mark.parametrize("change", [fold_constants, share_subexpressions, prune_dead, drop_faults])
