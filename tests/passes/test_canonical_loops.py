@@ -13,6 +13,8 @@ from pyflat.ir.loops import all_ops, canonical_parts, has_loop, take_apart
 from pyflat.ir.nodes import TRIP_LIMIT, Function, Loop, walk
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
+from pyflat.ir.shape import Leaf
+from pyflat.ir.types import INT
 from pyflat.ir.validate import validate
 from pyflat.passes import lower_exits as module
 from pyflat.passes.convert_ifs import convert_ifs
@@ -23,6 +25,7 @@ from pyflat.passes.lower_exits import lower_exits
 from pyflat.passes.pipeline import FLATTEN, flatten_ir
 from pyflat.passes.prune_dead import prune_dead
 from pyflat.passes.share_subexpressions import share_subexpressions
+from pyflat.specialise import specialise
 from tests.passes.structured_programs import StructuredPrograms, bits, difference, lanes, strict
 
 PROGRAMS = 250
@@ -265,6 +268,24 @@ def test_a_fault_before_the_limit_is_no_limit() -> None:
     fused = gather_suspects(limit_trips(flatten_ir(fn), 2), limited=True)
     assert run(fused, [0, 2.0]).values[1:] == (False, True)
     assert run(fused, [0, 1e9]).values[1:] == (False, False)
+
+
+def inner_trips(n):
+    m = 0
+    k = 0
+    while m < 2:
+        m += 1
+        k = 0
+        while k < n:
+            k += 1
+    return k
+
+
+def test_inner_loops_are_limited() -> None:
+    masked = flatten_ir(specialise(inner_trips, {"n": Leaf(INT)}, loops="masked", max_unroll=0).function)
+    fused = gather_suspects(limit_trips(masked, 3), limited=True)
+    assert run(fused, [3]).values == (3, False, False)
+    assert run(fused, [4]).values[1:] == (True, True)
 
 
 def test_a_fault_in_the_last_trip_that_is_allowed_is_no_limit() -> None:
