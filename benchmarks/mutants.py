@@ -29,7 +29,7 @@ PAGE = ROOT / "docs" / "mutants.md"
 FOUND = re.compile(r"^FAILURE seed (\d+): (.*)$", re.MULTILINE)
 FAILED = re.compile(r"^(?:FAILED|ERROR) tests/([^\s\[]+)", re.MULTILINE)
 TEST_SECONDS = 240
-FUZZ_SECONDS = 3600
+FUZZ_SECONDS = 600
 MEMORY = 6 << 30
 NOBODY = "-"
 ALIVE = f"| {NOBODY} | {NOBODY} |"
@@ -117,7 +117,7 @@ def _differing_program(mutant: Mutant, folder: Path, programs: int) -> str:
         text = _run(["benchmarks.fuzz", *span, *options], folder, FUZZ_SECONDS) or ""
         found = FOUND.search(text)
         if found is None:
-            if "programs (" not in text:
+            if text and "programs (" not in text:
                 raise SystemExit(f"{key(mutant)}: the fuzzer did not run to its end\n{text[-2000:]}")
             return NOBODY
         seed = int(found[1])
