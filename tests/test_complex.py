@@ -297,6 +297,13 @@ def test_functions_of_cmath(name: str) -> None:
     agree(of_real, "f")
 
 
+@pytest.mark.parametrize("name", ["exp", "tan"])
+def test_arms_that_wait_for_each_other(name: str) -> None:
+    """Two arms of the numba kernel, each of which needs a value of the other."""
+    fn = getattr(cmath, name)
+    agree(lambda z: fn(z), "c", target="numba")
+
+
 # --- arguments and results
 
 

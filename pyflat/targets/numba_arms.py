@@ -154,6 +154,7 @@ class _Schedule:
     def _write(self, wanted: Sequence[Op], level: Path, items: list[Op | Arm], allowed: set[Op]) -> None:
         """Put what `wanted` needs, and then it, at the end of the list of a level; `allowed` is what may be there."""
         waiting: list[Op] = list(reversed(wanted))
+        begun: dict[Path, None] = {}
         while waiting:
             op = waiting[-1]
             if op in self.done:
@@ -162,11 +163,13 @@ class _Schedule:
             path = self.paths[op]
             if len(path) > len(level):
                 inner = path[: len(level) + 1]
-                batch = self._batch(inner, allowed)
+                batch = self._batch(inner, allowed, begun)
                 missing = self._missing(batch, level)
                 if missing:
+                    begun[inner] = None
                     waiting += missing
                 else:
+                    begun.pop(inner, None)
                     self._arm(inner, batch, items)
                 continue
             missing = [arg for arg in op.args if isinstance(arg, Op) and arg in self.paths and arg not in self.done]
@@ -177,11 +180,12 @@ class _Schedule:
             items.append(op)
             self.done.add(op)
 
-    def _batch(self, inner: Path, allowed: set[Op]) -> list[Op]:
-        """What of an arm can be written now: all that does not wait, from outside, for the arm itself. Never nothing:
-        the first operation of the arm waits for nobody."""
+    def _batch(self, inner: Path, allowed: set[Op], begun: Iterable[Path]) -> list[Op]:
+        """What of an arm can be written now: all that does not wait, from outside, for the arm itself or for one that
+        was `begun` before, which waits for this one. Never nothing: the first operation of the arm waits for nobody."""
         members = [op for op in self.members[inner] if op not in self.done and op in allowed]
         inside = set(members)
+        inside |= {op for path in begun if path != inner for op in self.members[path] if op not in self.done}
         waits: dict[Value, bool] = {}
 
         def touches(value: Value) -> bool:
