@@ -193,11 +193,13 @@ def _outcomes(node: Node) -> list[tuple[Any, Any]] | None:
     if len(operands) != 1 or (operand := operands.pop()).kind not in _VALUES:
         return None
     found = []
-    for value in _candidates(operand.kind, node.inputs):
+    size = len(node.attrs["table"]) if node.opcode == "gather" else 0
+    values = list(range(-size, size)) if size else list(_candidates(operand.kind, node.inputs))
+    for value in values:
         outcome = _evaluate(node, [value if n is operand else n.attrs["value"] for n in node.inputs])
         if outcome is not None:
             found.append((value, outcome))
-    return found if len(found) > len(_VALUES[operand.kind]) // 2 else None
+    return found if len(found) > len(values) // 3 else None
 
 
 def _candidates(kind: str, inputs: Sequence[Node]) -> Iterator[Any]:
