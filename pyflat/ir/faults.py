@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from pyflat.ir.build import Builder, const
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.ops import OPERATIONS
+from pyflat.ir.ops import NEAR_LARGEST, OPERATIONS
 from pyflat.ir.types import EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN
 
 Rule = Callable[[Builder, Op], Value | None]
@@ -242,6 +242,18 @@ def _nonfinite(b: Builder, op: Op) -> Value | None:
 
 
 RULES["nonfinite_of_first"] = _nonfinite
+
+
+@_rule
+def _near_overflow(b: Builder, op: Op) -> Value | None:
+    """As `nonfinite` and `pow`, of a function that is some ulp from the C library's: where one of them overflows the
+    other may still be just below."""
+    beyond = b.op("not", b.op("lt", b.op("abs", op), const(NEAR_LARGEST)))
+    for x in op.args:
+        known = literal(x)
+        if known is None or math.isnan(known):
+            beyond = b.op("and", beyond, b.op("eq", x, x))
+    return beyond
 
 
 @_rule

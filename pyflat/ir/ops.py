@@ -316,17 +316,22 @@ _VECTOR_COSTS = {
 """Machine operations of each vector function, a division counted as eight."""
 
 
+NEAR_LARGEST = 1.7976931348623157e308 * (1 - 2.0**-46)
+"""From here on the C library's function may have overflowed although the vector function has not."""
+
+
 def _vector(name: str) -> Primitive:
-    """The row vec_<name>: where the vector function has no finite value, the row's of the C library decides."""
+    """The row vec_<name>: where the vector function has no finite value, or hardly, the C library's row decides."""
     row = PRIMITIVES[name]
 
     def python(*args: float) -> float:
         from pyflat import vmath  # a package of its own, needed where such an operation is
 
         value = vmath.reference(name)(*args)
-        return value if math.isfinite(value) else float(row.python(*args))
+        return value if abs(value) < NEAR_LARGEST else float(row.python(*args))
 
-    return Primitive("vec_" + name, row.signatures, python, row.faults, Accuracy.VECTOR, cost=_VECTOR_COSTS[name])
+    faults = "near_overflow" if row.faults in ("nonfinite", "pow") else row.faults
+    return Primitive("vec_" + name, row.signatures, python, faults, Accuracy.VECTOR, cost=_VECTOR_COSTS[name])
 
 
 VECTOR: dict[str, Primitive] = {row.name: row for row in map(_vector, _VECTOR_COSTS)}
