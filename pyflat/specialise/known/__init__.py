@@ -121,7 +121,8 @@ def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTN
     if any(complex_numbers.holds_complex(v) for v in [*arguments.positional, *arguments.named.values()]):
         complex_functions.check(s, fn, node)
     for position, value in enumerate(arguments.positional):
-        if isinstance(value, Choice) and (fn not in _ALWAYS or fn in _WHOLE):
+        whole = fn in complex_functions.HANDLERS and complex_numbers.is_number(value)
+        if isinstance(value, Choice) and (fn not in _ALWAYS or fn in _WHOLE) and not whole:
             return _split_call(s, fn, arguments, position, value, node)
     on_bools = isinstance(fn, np.ufunc) and any(numeric_kind(v) is BOOL for v in arguments.positional)
     if on_bools and fn not in (np.logical_and, np.logical_or, np.logical_not, np.logical_xor):
