@@ -121,6 +121,8 @@ class Specialiser:
         """What a short circuit has joined: (is `and`, its parts)."""
         self.catching_warnings = False
         """The place is inside `with warnings.catch_warnings()`."""
+        self.zero_dimensional: set[Value] = set()
+        """What NumPy gives as an array without axes, and not as a number: np.asarray(x)."""
         self.saw_numpy = False
         """A NumPy scalar may be among the values: its operators give inf where Python's raise."""
         self.doubtful: Fault | None = None

@@ -191,6 +191,8 @@ def _class_attribute(s: Specialiser, owner: Abstract, cls: type, name: str, node
 
 def store_attribute(s: Specialiser, owner: Abstract, name: str, value: Abstract, node: cst.CSTNode) -> None:
     """`owner.name = value`, on instances made in the flattened code only."""
+    if numeric_kind(owner) is not None and not isinstance(owner, Static):
+        raise s.raised(AttributeError, node)  # a float has no attributes of its own, nor have NumPy's scalars
     if not isinstance(owner, ObjRef):
         raise s.refuse("flatten/effect", f"an attribute of {describe(owner)} is written", node)
     found = inspect.getattr_static(owner.cls, name, None)

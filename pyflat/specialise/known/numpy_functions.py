@@ -13,13 +13,15 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.specialise import arrays, calls, numpy_library
+from pyflat.ir.nodes import Param, Value
+from pyflat.specialise import arrays, calls, containers, numpy_library
 from pyflat.specialise import numbers as num
+from pyflat.specialise.complex_numbers import holds_complex
 from pyflat.specialise.frames import Specialiser
-from pyflat.specialise.known import formulas, making, products, reductions, tables
+from pyflat.specialise.known import complex_functions, formulas, making, products, reductions, tables
 from pyflat.specialise.known.support import Given, bind_names
 from pyflat.specialise.numbers import describe, is_number_choice, now
-from pyflat.specialise.values import Abstract, Choice, Complex, ListRef, Seq, Static, numeric_kind
+from pyflat.specialise.values import Abstract, Choice, ListRef, Seq, Static, numeric_kind
 
 NumpyHandler = Callable[[Specialiser, Given, cst.CSTNode], Abstract]
 _REDUCED = "a axis !dtype !out keepdims !initial !where"
@@ -40,17 +42,23 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
     done = _now(s, fn, arguments, is_pure)
     if done is not None:
         return done
-    if fn is not np.where and any(isinstance(v, Complex) for v in [*arguments.positional, *arguments.named.values()]):
+    if any(holds_complex(v) for v in [*arguments.positional, *arguments.named.values()]):
+        complex_functions.check(s, fn, node)
         return None
+    if fn is np.broadcast_arrays and not arguments.named:
+        return broadcast_arrays(s, arguments, node)
     row = _TABLE.get(fn)
     if row is not None:
         handler, parameters = row
-        title = f"np.{fn.__name__}"
-        return handler(s, bind_names(s, title, parameters, arguments, node), node)
+        title = _title(fn)
+        result = handler(s, bind_names(s, title, parameters, arguments, node), node)
+        if isinstance(result, Value) and fn in _WITHOUT_AXES:
+            s.zero_dimensional.add(result)
+        return result
     if not any(_has_elements(v) for v in arguments.positional):
         return None
     if not (isinstance(fn, np.ufunc) or fn in BY_ELEMENT):
-        raise s.refuse("flatten/unknown-call", f"np.{fn.__name__} of an array of lanes", node,
+        raise s.refuse("flatten/unknown-call", f"{_title(fn)} of an array of lanes", node,
                        why="it has no form that is the same in every lane" if fn.__name__ in _SHAPELESS else "",
                        help="write it out with loops over the elements")
     if isinstance(fn, np.ufunc) and (arguments.named or len(arguments.positional) != fn.nin):
@@ -61,7 +69,18 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
         s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), arguments.named), node), operands, node)
 
 
+_WITHOUT_AXES: set[Any] = {np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asarray_chkfinite, np.copy,
+                           np.where, np.select, np.piecewise, np.squeeze, np.zeros_like, np.ones_like, np.full_like,
+                           np.reshape, np.full, np.transpose, np.broadcast_to}
+"""They give an array without axes for a number."""
+_FILLED: dict[Any, Any] = {np.empty: np.zeros, np.empty_like: np.zeros_like}
+"""What is in an empty array is nobody's business; here it is zeros."""
 _SHAPELESS = {"unique", "nonzero", "flatnonzero", "argwhere", "extract", "compress"}
+
+
+def _title(fn: Any) -> str:
+    module = ".linalg" if str(getattr(fn, "__module__", "")).startswith("numpy.linalg") else ""
+    return f"np{module}.{fn.__name__}"
 
 
 def is_numpy(fn: Any) -> bool:
@@ -100,6 +119,7 @@ def _now(s: Specialiser, fn: Any, arguments: calls.Arguments, is_pure: Callable[
     if isinstance(fn, np.ufunc) and count > fn.nin:
         return None
     named = dict(zip(arguments.named, found[count:], strict=True))
+    fn = _FILLED.get(fn, fn)
     result = now(s, lambda: fn(*found[:count], **named))
     return arrays.local(s, result, found)
 
@@ -111,8 +131,6 @@ def where(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
         raise s.refuse("flatten/lane-to-object", "np.where with a condition only", node,
                        why="the number of indices would differ from lane to lane",
                        help="np.where(condition, a, b) chooses values")
-    if any(isinstance(given.named[name], Complex) for name in ("x", "y")):
-        return _where_complex(s, given, node)
     condition, *values = (arrays.array(s, given.named[name], node) for name in ("condition", "x", "y"))
     kind = arrays.joined_kind(s, [arrays.grid(s, v, node) for v in values], node)
 
@@ -124,14 +142,6 @@ def where(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
         return num.choose(s, cond, a, b)
 
     return arrays.apply(s, one, [condition, *values], node, kind)
-
-
-def _where_complex(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
-    cond = num.truth(s, given.named["condition"])
-    a, b = given.named["x"], given.named["y"]
-    if isinstance(cond, Static):
-        return a if cond.value else b
-    return num.choose(s, cond, a, b)
 
 
 def by_element(fn: Any, *names: str) -> NumpyHandler:
@@ -163,11 +173,26 @@ def about(read: Callable[[tuple[int, ...]], Any]) -> NumpyHandler:
 
 def isscalar(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     value = given.value("element")
-    if numeric_kind(value) is not None and s.may_be_numpy(value):
+    if isinstance(value, Choice) or isinstance(value, Value) and s.saw_numpy and (
+            value in s.zero_dimensional or isinstance(value, Param) and value not in s.arguments):
         raise s.refuse("flatten/unsupported-expression", "np.isscalar of what NumPy has made", node,
                        why="it is false for arrays without axes, which pyflat does not tell from numbers",
                        help="use np.ndim(x) == 0")
     return Static(numeric_kind(value) is not None)
+
+
+def broadcast_arrays(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    """Numbers as they are; arrays spread to one shape, as copies that are not written to."""
+    values = [arrays.array(s, v, node) for v in arguments.positional]
+    if not any(map(arrays.is_array, values)):
+        return containers.make_tuple(values)
+    try:
+        spread = np.broadcast_arrays(*[arrays.grid(s, v, node) for v in values])
+    except ValueError:
+        raise s.raised(ValueError, node) from None
+    frozen = "np.broadcast_arrays gives views"
+    return containers.make_tuple([arrays.new(s, g, node, arrays.kind_of(v), frozen)
+                                  for g, v in zip(spread, values, strict=True)])
 
 
 _TABLE: dict[Any, tuple[NumpyHandler, str]] = {
