@@ -44,8 +44,12 @@ class RegisteredEngine:
         if len(found) != len(kinds):
             raise TypeError(f"the target gave {len(found)} results for {self.flat.name}, not {len(kinds)}")
         pairs = zip(found, kinds, strict=True)
-        *results, suspect = [np.array(np.broadcast_to(np.asarray(value, _DTYPES[kind]), n)) for value, kind in pairs]
-        return results, suspect if suspect.any() else None
+        arrays = [_filled(value, _DTYPES[kind], n) for value, kind in pairs]
+        return arrays[:-1], arrays[-1] if arrays[-1].any() else None
+
+
+def _filled(value: Any, dtype: Any, n: int) -> npt.NDArray[Any]:
+    return np.array(np.broadcast_to(np.asarray(value, dtype), n))
 
 
 def registered_engine(name: str, spec: Specialised, flat: Function, arguments: Mapping[str, Shape]) -> RegisteredEngine:

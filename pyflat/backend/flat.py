@@ -226,7 +226,7 @@ def _paths(shape: Shape, prefix: str) -> Iterator[str]:
             yield prefix
         case Record():
             for position, item in enumerate(shape.items):
-                if shape.names:
+                if len(shape.names) == len(shape.items):  # not an array, whose names are its shape
                     part = f"{prefix}.{shape.names[position]}" if prefix else str(shape.names[position])
                 else:
                     part = f"{prefix}[{position}]"

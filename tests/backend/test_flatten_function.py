@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from pyflat.backend import FlattenError, flatten_fold, flatten_function
@@ -63,6 +64,36 @@ def test_records_in_and_out():
     assert flat.result_names == ("x", "y")
     given = (Point(1.0, 2.0), Light(Point(0.0, 5.0), True), 3.0)
     assert flat.run(*given) == lit(*given) == Point(3.0, 7.0)
+
+
+@dataclass
+class Out:
+    r: float
+    g: float
+
+
+def paint(x: float, out: Out):
+    if x > 0.5:
+        out.r = x
+    out.g = 2.0 * x
+
+
+def test_what_a_function_writes_are_results():
+    flat = flatten_fold(flatten_function(paint))
+    assert flat.result_names == ("out_r", "out_g")
+    assert flat.counts() == {"gt": 1, "mul": 1, "select": 1}
+    for x in (0.25, 0.75):
+        out = Out(9.0, 9.0)
+        paint(x, out)
+        assert flat.run_leaves([x, 9.0, 9.0]).values == (out.r, out.g)
+
+
+def test_arrays_dicts_and_complex_numbers_are_results():
+    array = flatten_function(lambda x: np.array([x, 2.0 * x]))
+    assert array.result_names == ("[0]", "[1]") and array.run(1.5).tolist() == [1.5, 3.0]
+    assert flatten_function(lambda x: {"low": x, "high": x + 1.0}).result_names == ("low", "high")
+    number = flatten_function(lambda x: complex(x, 2.0) * 1j)
+    assert number.result_names == ("real", "imag") and number.run(3.0) == complex(3.0, 2.0) * 1j
 
 
 def test_a_default_that_is_no_number_is_a_constant():
