@@ -12,7 +12,7 @@ import pytest
 import pyflat
 from gallery_accuracy import BOUND, measure, picture_arguments
 from gallery_functions import FUNCTIONS
-from gallery_shaders import BRANCHLESS, SHADERS
+from gallery_shaders import SHADERS
 from pyflat import graphics
 from pyflat.errors import FlattenError
 from pyflat.ir.ops import FUSED, PRIMITIVES, Accuracy
@@ -139,13 +139,6 @@ def test_pictures_are_those_of_numpy(shader) -> None:
     assert np.all(on_gpu[..., 3] == 1.0)
 
 
-def test_branchless_shaders_are_the_same_graph() -> None:
-    from pyflat.backend import flatten_function
-
-    for shader in BRANCHLESS:
-        assert "select" not in flatten_function(shader, max_unroll=64).counts()
-
-
 # --- pictures
 def test_the_place_is_the_centre_of_the_pixel() -> None:
     found = graphics.render(lambda u, v: (u, v, 0.0), 4, 2)
@@ -207,6 +200,12 @@ def test_scalars_arrays_and_structures_come_back_as_from_other_targets() -> None
 def test_no_arguments_and_constants() -> None:
     assert unchecked(lambda: 2.5)() == 2.5
     assert unchecked(lambda n: (n * 0 + 7, 1.5))(np.arange(3))[0].tolist() == [7, 7, 7]
+
+
+def test_a_function_that_gives_no_number() -> None:
+    assert unchecked(lambda x: None)(np.arange(3.0)) is None
+    with pytest.raises(FlattenError, match="gives no number"):
+        pyflat.twin(lambda x: None).show(target="wgsl")
 
 
 def test_more_lanes_than_one_dispatch_takes(monkeypatch) -> None:

@@ -36,8 +36,10 @@ SHORT = 24
 def print_function(fn: Function, language: Language, results: Sequence[str], name: str = "") -> Printed:
     """The text of a function that `prepare` gave; `results` name its result leaves.
 
-    Raises FlattenError for an operation or a constant that the language does not have.
+    Raises FlattenError for an operation or a constant that the language does not have, and where there is no result.
     """
+    if not results:
+        raise refuse("flatten/result-kind", f"{fn.name} gives no number: there is nothing for a shader to compute")
     return _Printer(language, fn, name or fn.name).printed(results)
 
 

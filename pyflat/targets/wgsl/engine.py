@@ -21,16 +21,17 @@ class WgslEngine:
     """
 
     def __init__(self, fn: Function, result: Shape):
-        self.printed = function(fn, leaf_names(result))
+        names = leaf_names(result)
+        self.printed = function(fn, names) if names else None
 
     @property
     def source(self) -> str:
-        """The compute shader."""
-        return compute(self.printed)
+        """The compute shader; nothing for a function that gives no number."""
+        return compute(self.printed) if self.printed else ""
 
     def __call__(
         self, lanes: Sequence[npt.NDArray[Any] | np.generic], n: int, /
     ) -> tuple[list[npt.NDArray[Any]], npt.NDArray[Any] | None]:
         from pyflat.targets.wgsl.run import run_compute
 
-        return run_compute(self.printed, lanes, n), None
+        return run_compute(self.printed, lanes, n) if self.printed else [], None
