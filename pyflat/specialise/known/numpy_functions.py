@@ -97,7 +97,7 @@ def is_numpy(fn: Any) -> bool:
 
 def _is_written_in_python(fn: Any) -> bool:
     """A function of NumPy's own Python files, like np.ones: called now where that is possible, otherwise inlined."""
-    return isinstance(fn, types.FunctionType) and fn.__module__.split(".")[0] == "numpy"
+    return isinstance(fn, types.FunctionType) and str(fn.__module__).split(".")[0] == "numpy"
 
 
 def _has_elements(value: Abstract) -> bool:
