@@ -7,6 +7,7 @@ so that the same tree serves for counting uses, for choosing names and for print
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -255,12 +256,19 @@ def _comma(call: Call) -> str:
     return "," if not call.head and len(call.args) == 1 else ""
 
 
+TABLE = 16
+"""A tuple of more items is a table of constants: as many on a line as fit."""
+
+
 def layout(prefix: str, expr: Expr, indent: str, suffix: str = "") -> list[str]:
     """Lines for `prefix expr suffix`, broken at arguments and operators when one line would be too long."""
     text = flat(expr)
     if len(indent) + len(prefix) + len(text) + len(suffix) <= LINE:
         return [indent + prefix + text + suffix]
     match expr:
+        case Call(head="") if len(expr.args) > TABLE and not any(" " in flat(arg) for arg in expr.args):
+            items = textwrap.wrap(", ".join(map(flat, expr.args)) + ",", LINE - len(indent + STEP))
+            return [f"{indent}{prefix}(", *(indent + STEP + line for line in items), f"{indent}){suffix}"]
         case Call() if expr.args:
             lines = [f"{indent}{prefix}{expr.head}("]
             for key, arg in zip(_keys(expr), expr.args, strict=True):
