@@ -22,11 +22,14 @@ are boolean algebra (of flags, mostly) become it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pyflat.errors import InternalError
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.kept import is_guarded
 from pyflat.ir.loops import LoopParts, end_of, has_loop, join_parts, take_apart
+from pyflat.ir.low_bits import wrapping
 from pyflat.ir.nodes import (
     FALSE,
     TRUE,
@@ -68,7 +71,7 @@ def convert_ifs(fn: Function) -> Function:
     loops the masked form."""
     if fn.total:
         return fn
-    conversion = _Conversion()
+    conversion = _Conversion(wrapping(fn))
     values = conversion.convert_list(fn.body, None)
     build = conversion.build
     build.end(Yield(values))
@@ -92,7 +95,8 @@ class _Predicate:
 class _Conversion:
     """The state of one run: what stands for each value of the input, and the negations built so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, wrapping: Collection[Op]) -> None:
+        self.wrapping = wrapping
         self.build = Builder()
         self.stands_for: dict[Value, Value] = {}
         self.negations: dict[Value, Value] = {}
@@ -157,7 +161,7 @@ class _Conversion:
         new.statement = op.statement
         self.stands_for[op] = self.build.append(new)
         rule = OPERATIONS[op.opcode].faults
-        if rule:
+        if rule and op not in self.wrapping:
             self.mark_fault(new, rule, under)
 
     def mark_fault(self, op: Op, rule: str, under: _Predicate | None) -> None:
