@@ -102,7 +102,7 @@ class Mat4(Matrix, _Columns4):  # type: ignore[misc]
 M = TypeVar("M", Mat2, Mat3, Mat4)
 
 
-def _entries(parts: tuple[Part, ...], size: int) -> list[float]:
+def _entries(parts: tuple[Part, ...], size: int) -> list[Any]:
     """The entries column by column; one number is the diagonal."""
     if len(parts) == 1 and not isinstance(parts[0], Vector):
         one = parts[0] * 1.0

@@ -23,6 +23,8 @@ from pyflat.vec.swizzles import PLACES, Swizzles2, Swizzles3, Swizzles4
 if TYPE_CHECKING:
     from typing import Self
 
+    import numpy.typing as npt
+
 Scalar: TypeAlias = float
 Map = Callable[[float], float]
 Zip = Callable[[float, float], float]
@@ -227,12 +229,12 @@ class Vec4(Vector, Swizzles4, _Quadruple):  # type: ignore[misc]
 
 AnyVector = Vec2 | Vec3 | Vec4
 V = TypeVar("V", Vec2, Vec3, Vec4)
-Part: TypeAlias = Scalar | Vec2 | Vec3 | Vec4
+Part: TypeAlias = "Scalar | Vec2 | Vec3 | Vec4 | npt.NDArray[Any]"
 
 
-def components(parts: tuple[Part, ...], size: int) -> list[float]:
+def components(parts: tuple[Part, ...], size: int) -> list[Any]:
     """The `size` components that the arguments of a constructor make up, as floats. TypeError where they do not."""
-    values: list[float] = []
+    values: list[Any] = []
     for part in parts:
         if isinstance(part, Vector):
             values.extend(part)
@@ -243,7 +245,7 @@ def components(parts: tuple[Part, ...], size: int) -> list[float]:
     return values
 
 
-def _spread(parts: tuple[Part, ...], size: int) -> list[float]:
+def _spread(parts: tuple[Part, ...], size: int) -> list[Any]:
     """The components of a vector; one number is all of them."""
     if len(parts) == 1 and not isinstance(parts[0], Vector):
         return [parts[0] * 1.0] * size

@@ -6,6 +6,7 @@ from typing import Any, assert_type
 import numpy as np
 
 import pyflat
+from pyflat.vec import Mat3, Vec2, Vec3, clamp, dot, mat3, mix, normalize, vec2, vec3
 
 
 @pyflat.flatten
@@ -73,3 +74,18 @@ def decorated(fn: pyflat.Flattened[[float, float], float]) -> float:
 
 
 decorated(shade)
+
+
+def lit(uv: Vec2, turn: Mat3, gain: float = 1.0) -> Vec3:
+    normal = normalize(vec3(uv, 1.0))
+    assert_type(normal, Vec3)
+    assert_type(normal.xy, Vec2)
+    assert_type(normal.b, float)
+    assert_type(dot(normal, normal.zyx), float)
+    assert_type(clamp(uv * 2.0 - 1.0, 0.0, 1.0), Vec2)
+    assert_type(gain * normal, Vec3)
+    return mix(normal, normal.replace(x=0.0), clamp(gain, 0.0, 1.0))
+
+
+assert_type(lit(vec2(0.5), mat3(1.0)), Vec3)
+lanes: Any = pyflat.twin(lit)(vec2(xs, 0.5), mat3(1.0))
