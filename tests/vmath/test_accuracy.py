@@ -13,6 +13,7 @@ pytest.importorskip("llvmlite")
 from mpmath import mpf, workprec
 
 from benchmarks import vmath_accuracy as accuracy
+from benchmarks import vmath_fit
 from benchmarks.vmath_points import hard_angles, operands
 from pyflat import vmath
 
@@ -69,3 +70,15 @@ def test_the_operands_hold_the_hard_cases(width):
     x = x[np.isfinite(x)]
     assert (np.abs(x) < np.finfo(x.dtype).tiny).sum() > 3
     assert (np.abs(x - 1) < 10 * np.finfo(x.dtype).eps).sum() > 20
+
+
+def test_the_coefficients_are_those_that_the_fit_computes():
+    assert vmath_fit.PAGE.read_text(encoding="utf-8") == vmath_fit.page()
+
+
+def test_the_page_has_every_function_below_the_limit():
+    """docs/vmath.md is up to date: a row for each function and format, with what was measured."""
+    rows = [line.split("|") for line in accuracy.PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    measured = {(row[1].strip(" `"), row[2].strip()): float(row[4]) for row in rows if row[2].strip() in ("float64", "float32")}
+    assert set(measured) == {(name, kind) for name in vmath.TABLE for kind in ("float64", "float32")}
+    assert max(measured.values()) < accuracy.LIMIT
