@@ -1,8 +1,8 @@
 """Relations that hold whatever a program computes: no oracle is asked, twins are compared with twins.
 
 The lanes permuted, reversed, split, repeated; the program with its ifs inverted, its expressions wrapped or moved into
-functions of their own; NumPy beside numba. Programs are random ones; those that are refused in one form are left out,
-and few are.
+functions of their own; NumPy beside numba. Programs are random ones; those that are refused in other words are left
+out, and few are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from tests.generator.differential import columns, loaded
 from tests.generator.lanes import lanes_for
 
 LANES = 40
-SEEDS = range(500, 524)
+SEEDS = [seed for seed in range(500, 522) if seed != 504]
+"""Programs that are not refused."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,7 @@ def program(request):
     """A random program, its function and its columns of lanes."""
     made = generate(request.param)
     with loaded(made.source) as fn:
-        cols = columns(lanes_for(made, LANES), made.kinds)
-        try:
-            ran(fn, cols)
-        except pyflat.FlattenError:
-            pytest.skip("refused")
-        yield made, fn, cols
+        yield made, fn, columns(lanes_for(made, LANES), made.kinds)
 
 
 def test_a_permutation_of_the_lanes_permutes_the_results(program) -> None:
@@ -89,16 +85,12 @@ def test_parts_of_the_lanes_give_parts_of_the_results(program) -> None:
     assert same(many, straight * 300)
 
 
-@pytest.mark.parametrize("seed", list(SEEDS)[:6])
+@pytest.mark.parametrize("seed", SEEDS[:6])
 def test_numba_gives_what_numpy_gives(seed: int) -> None:
     made = generate(seed)
     with loaded(made.source) as fn:
         cols = columns(lanes_for(made, LANES), made.kinds)
-        try:
-            wanted = ran(fn, cols)
-        except pyflat.FlattenError:
-            pytest.skip("refused")
-        assert same(ran(fn, cols, "numba").lanes(), wanted.lanes())
+        assert same(ran(fn, cols, "numba").lanes(), ran(fn, cols).lanes())
 
 
 # --- the same program in other words
