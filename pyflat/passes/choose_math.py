@@ -97,6 +97,8 @@ def choose_math(fn: Function, math: FastMath | None = None, *, decide: bool = Tr
         if draft.pins <= pinned:
             return draft.finished()
         pinned |= draft.pins
+        if all(op in pinned for op in all_ops(fn.body) if op.opcode in math):
+            break
     return fn
 
 

@@ -1,0 +1,122 @@
+"""Every bound holds: random programs with functions that err as much as they may, against CPython's, value by value."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from pyflat.ir import error_bounds
+from pyflat.ir.decisions import LARGEST
+from pyflat.ir.demand import Demand
+from pyflat.ir.fast_math import FastMath
+from pyflat.ir.interp import run
+from pyflat.ir.nodes import Const, Function, Op
+from pyflat.ir.print import format_function
+from pyflat.ir.roles import Roles
+from pyflat.ir.types import FLOAT
+from pyflat.ir.uses import with_body
+from pyflat.ir.validate import validate
+from pyflat.passes import choose_math
+from tests.ir.inexact_programs import InexactPrograms, wrong_functions
+
+BATCH = 25
+SIZES = (6, 12, 25, 40)
+
+
+@pytest.fixture(autouse=True)
+def loose(monkeypatch):
+    """Errors of hundreds of ulps, so that a wrong bound shows: what counts as worth nothing has to be larger too."""
+    for module in (error_bounds, choose_math):
+        monkeypatch.setattr(module, "MAX_RELATIVE", 2.0**-22)
+
+
+def settled(fn: Function, table: FastMath) -> choose_math._Draft | None:
+    pinned: set[Op] = set()
+    for _ in range(choose_math.ROUNDS):
+        draft = choose_math._Draft(fn, table, Roles(fn), frozenset(pinned))
+        if draft.pins <= pinned:
+            return draft
+        pinned |= draft.pins
+    return None
+
+
+class Checked:
+    """One program, and what of it was compared."""
+
+    def __init__(self, fn: Function, table: FastMath, functions: dict[str, Any]):
+        draft = settled(fn, table)
+        assert draft is not None
+        self.fn, self.draft, self.functions = fn, draft, functions
+        self.final = draft.finished()
+        validate(self.final)
+        self.full = with_body(fn, draft.items)
+        doubtful = choose_math._depending(fn, {alarm.op for written in draft.blocks for alarm in written.alarms})
+        self.demand = Demand(fn, doubtful)
+        self.bounds = self.lanes = self.suspect = 0
+
+    def lane(self, lane: tuple[Any, ...]) -> None:
+        exact: dict[Any, Any] = dict(zip(self.fn.params, lane, strict=True))
+        ours: dict[Any, Any] = dict(exact)
+        want = run(self.fn, lane, on_op=exact.__setitem__)
+        got = run(self.full, lane, elementary=self.functions, on_op=ours.__setitem__)
+        assert run(self.final, lane, elementary=self.functions).suspect == got.suspect
+        self.lanes += 1
+        if got.suspect:
+            self.suspect += 1
+            return
+        where = f"lane {lane}\n{format_function(self.fn)}"
+        assert not want.suspect, f"a fault of CPython's is not suspect, {where}"
+        for theirs, mine in zip(want.values, got.values, strict=True):
+            assert isinstance(theirs, float) or theirs == mine, f"{theirs} became {mine}, {where}"
+        for op in self.fn.flat_block.ops:
+            if op.kind is FLOAT and any(all(exact[c] == outcome for c, outcome in each) for each in self.demand.of(op)):
+                self.value(op, exact, ours, where)
+
+    def value(self, op: Op, exact: dict[Any, Any], ours: dict[Any, Any], where: str) -> None:
+        bound, c, new = self.draft.bound(op), exact[op], self.draft.read(op)
+        v = new.value if isinstance(new, Const) else ours[new]
+        if c == v or (c != c and v != v) or not bound.known:
+            return
+        if not (math.isfinite(c) and math.isfinite(v)):
+            assert bound.hazards or max(abs(c), abs(v)) > LARGEST, f"{op}: {c} became {v}, {where}"
+            return
+        assert not bound.exact, f"{op}: {c} became {v} and is exact, {where}"
+        term = 0.0
+        if bound.term is not None:
+            value = bound.term.value
+            term = bound.term.scale * (value.value if isinstance(value, Const) else ours[value])
+        error = bound.relative * abs(v) + bound.absolute + term
+        assert abs(c - v) <= error * (1 + 2.0**-40), f"{op}: {c} became {v}, bounded by {error}, {where}"
+        self.bounds += 1
+
+
+@pytest.mark.parametrize("ulps", [3, 64, 4096])
+@pytest.mark.parametrize("first", range(0, 100, BATCH))
+def test_bounds_of_random_programs_hold(first, ulps):
+    bounds = lanes = suspect = 0
+    with wrong_functions(ulps) as (table, functions):
+        for seed in range(first, first + BATCH):
+            programs = InexactPrograms(seed)
+            checked = Checked(programs.function(programs.random.choice(SIZES)), table, functions)
+            for lane in [*programs.lanes, *[programs.lane() for _ in range(30)]]:
+                checked.lane(lane)
+            bounds, lanes, suspect = bounds + checked.bounds, lanes + checked.lanes, suspect + checked.suspect
+    assert bounds > 100
+    assert suspect < 0.6 * lanes
+
+
+def test_a_bound_that_is_too_small_is_noticed(monkeypatch):
+    monkeypatch.setitem(error_bounds.ARITHMETIC, "mul", lambda case: case.bounds[0])
+
+    def hunt() -> None:
+        with wrong_functions(64) as (table, functions):
+            for seed in range(200):
+                programs = InexactPrograms(seed)
+                checked = Checked(programs.function(25), table, functions)
+                for lane in programs.lanes:
+                    checked.lane(lane)
+
+    with pytest.raises(AssertionError, match="became"):
+        hunt()
