@@ -8,7 +8,7 @@ or one of several views, which keeps their identity.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,6 @@ from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.specialise import arrays, containers
 from pyflat.specialise import numbers as num
-from pyflat.specialise.arrays import Grid
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane
 from pyflat.specialise.numbers import describe
@@ -34,13 +33,26 @@ Key = Any
 
 @dataclass(frozen=True, slots=True)
 class _Lanes:
-    """A subscript with lane ints in it: `key(numbers)` is the subscript for these values of them."""
+    """A subscript with lane ints in it, which have these sizes."""
 
-    key: Callable[[tuple[int, ...]], Key]
+    parts: tuple[Abstract, ...]
     positions: tuple[Value, ...]
     sizes: tuple[int, ...]
 
-    def choices(self) -> list[Key]:
+    @property
+    def is_basic(self) -> bool:
+        """Beside the lanes there are only ints and slices."""
+        return all(isinstance(p.value, int | slice | None) for p in self.parts if isinstance(p, Static))
+
+    def key(self, numbers: Sequence[Any]) -> Key:
+        """The subscript for these values of the lanes."""
+        rest = iter(numbers)
+        return tuple(part.value if isinstance(part, Static) else next(rest) for part in self.parts)
+
+    def choices(self, s: Specialiser, node: cst.CSTNode) -> list[Key]:
+        count = int(np.prod(self.sizes))
+        if count > _MAX_COMBINATIONS:
+            raise s.refuse("flatten/too-large", f"lane indices into an array of {count:,} elements", node)
         return [self.key(numbers) for numbers in itertools.product(*map(range, self.sizes))]
 
 
@@ -59,7 +71,9 @@ def index(s: Specialiser, owner: Abstract, subscript: Any, node: cst.CSTNode) ->
     if isinstance(owner, Choice):
         return s.split(owner, lambda v: index(s, v, subscript, node))
     found = _lanes(s, parts, arrays.shape_of(owner), node)
-    return _choose(s, owner, found.choices(), _flat(s, found), node)
+    if isinstance(owner, Static) and arrays.kind_of(owner) is not None and found.is_basic:
+        return _gathered(s, owner, found, node)
+    return _choose(s, owner, found.choices(s, node), _flat(s, found), node)
 
 
 def _known(s: Specialiser, owner: Abstract, key: Key, node: cst.CSTNode) -> Abstract:
@@ -93,7 +107,7 @@ def _choose(s: Specialiser, owner: Abstract, keys: Sequence[Key], position: Valu
     else:
         assert isinstance(owner, Static)
         shape = np.shape(owner.value[keys[0]])
-    whole = arrays.grid(s, owner, node) if isinstance(owner, Array) else _table(s, owner, node)
+    whole = arrays.grid(s, owner, node)
     if not shape:
         return s.mark_numpy(_pick(s, [whole[key] for key in keys], position))
     rows = [whole[key] for key in keys]
@@ -103,11 +117,21 @@ def _choose(s: Specialiser, owner: Abstract, keys: Sequence[Key], position: Valu
     return arrays.laid_out(made, owner.value[keys[0]]) if isinstance(owner, Static) else made
 
 
-def _table(s: Specialiser, owner: Static, node: cst.CSTNode) -> Grid:
-    """A captured table may be large: it is only gathered from."""
-    if arrays.kind_of(owner) is None:
-        return arrays.grid(s, owner, node)
-    return arrays.filled(owner.value.shape, [Static(v) for v in owner.value.flat])
+def _gathered(s: Specialiser, owner: Static, lanes: _Lanes, node: cst.CSTNode) -> Abstract:
+    """Gathers from a captured table of any size: one for each element of what is taken."""
+    whole = owner.value[lanes.key([slice(None)] * len(lanes.sizes))]
+    kept = [part for part in lanes.parts if not (isinstance(part, Static) and isinstance(part.value, int))]
+    axes = [axis for axis, part in enumerate(kept) if not isinstance(part, Static)]
+    columns = np.moveaxis(whole, axes, range(len(axes)))
+    extent = columns.shape[len(axes):]
+    columns = columns.reshape(int(np.prod(lanes.sizes)), -1)
+    position, kind = _flat(s, lanes), arrays.kind_of(owner)
+    cells: list[Abstract] = [s.build.op("gather", position, kind=kind, table=tuple(column.tolist()))
+                             for column in columns.T]
+    if not extent:
+        return s.mark_numpy(cells[0])
+    made = arrays.new(s, arrays.filled(extent, cells), node, kind, frozen="it is a row of a captured array")
+    return arrays.laid_out(made, owner.value[lanes.key([0] * len(lanes.sizes))])
 
 
 def _pick(s: Specialiser, items: Sequence[Abstract], position: Value) -> Abstract:
@@ -138,6 +162,12 @@ def _window(s: Specialiser, owner: Abstract, part: containers.Slice, node: cst.C
     containers.fault_if(s, outside, "IndexError", "a slice reaches over the end", node)
     if last < 0:
         raise s.fault("IndexError", "a slice reaches over the end", node)
+    if isinstance(owner, Static) and owner.value.ndim == 1 and arrays.kind_of(owner) is not None:
+        table = tuple(owner.value.tolist())
+        cells = [build.op("gather", build.op("add", start, const(offset)), kind=arrays.kind_of(owner), table=table)
+                 for offset in range(part.width)]
+        return arrays.new(s, arrays.filled((part.width,), cells), node, arrays.kind_of(owner),
+                          frozen="it is a part of a captured array")
     return _choose(s, owner, [slice(at, at + part.width) for at in range(last + 1)], start, node)
 
 
@@ -199,17 +229,13 @@ def _lanes(s: Specialiser, parts: list[Abstract], shape: tuple[int, ...], node: 
             raise s.refuse("flatten/not-yet", "an array of lane indices beside other indices", node,
                            help="index with one int for each axis")
         if isinstance(part, Value):
+            if not shape[axis]:
+                raise s.raised(IndexError, node)
             positions.append(containers.check_index(s, num.to_kind(s, part, INT), shape[axis], node))
             sizes.append(shape[axis])
         axis += not (isinstance(part, Static) and part.value is None)
 
-    def key(numbers: tuple[int, ...]) -> Key:
-        rest = iter(numbers)
-        return tuple(part.value if isinstance(part, Static) else next(rest) for part in full)
-
-    if int(np.prod(sizes)) > _MAX_COMBINATIONS:
-        raise s.refuse("flatten/too-large", f"lane indices into an array of {int(np.prod(sizes)):,} elements", node)
-    return _Lanes(key, tuple(positions), tuple(sizes))
+    return _Lanes(tuple(full), tuple(positions), tuple(sizes))
 
 
 def _flat(s: Specialiser, lanes: _Lanes) -> Value:
@@ -245,7 +271,7 @@ def store(s: Specialiser, owner: Abstract, subscript: Any, value: Abstract, node
     else:
         found = _lanes(s, parts, owner.places.shape, node)
         flat = _flat(s, found)
-        for number, key in enumerate(found.choices()):
+        for number, key in enumerate(found.choices(s, node)):
             write(s, owner, owner.places[key], value, node, s.build.op("eq", flat, const(number)))
 
 
