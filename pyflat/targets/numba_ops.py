@@ -465,7 +465,12 @@ def _binary_exponent(e: Emitter, x: Lane) -> Lane:
     return field - e.select(subnormal, e.const(INT, 1022 + 54), e.const(INT, 1022))
 
 
-EMITTERS["exponent"] = lambda e, x: _binary_exponent(e, abs(x))
+@_emitter
+def _exponent(e: Emitter, x: Lane) -> Lane:
+    """frexp's: 0 for zeros, infinities and nan."""
+    size = abs(x)
+    return e.select(size.compare(">", 0.0) & size.compare("<", float("inf")), _binary_exponent(e, size), 0)
+
 
 
 def _power_of_two(e: Emitter, exponent: Lane) -> Lane:
