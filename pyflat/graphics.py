@@ -19,7 +19,7 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,6 +30,7 @@ from pyflat.api import twin_of
 from pyflat.backend.arguments import argument_shapes
 from pyflat.callables import unwrap
 from pyflat.compiled import flatten
+from pyflat.ir.kept import Call
 from pyflat.ir.nodes import Function
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, item_at, leaves, make_record, record_of, written_record
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -52,25 +53,28 @@ class Shader:
     result: Shape
     uniform: tuple[bool, ...]
     values: tuple[Any, ...]
+    whitelist: Mapping[str, Call]
 
-    def fragment(self, language: Language = "wgsl") -> str:
-        """The fragment shader; in WGSL with the vertex shader that goes with it."""
+    def fragment(self, language: Language = "wgsl", prelude: str = "") -> str:
+        """The fragment shader; in WGSL with the vertex shader that goes with it. `prelude` has the functions that the
+        twin's `whitelist=` keeps, in the language."""
         from pyflat.targets import glsl, wgsl
 
-        if language == "wgsl":
-            return wgsl.fragment(self._printed(), self.uniform)
-        return glsl.fragment(glsl.function(self.ir, leaf_names(self.result)), self.uniform)
+        printed = self._printed(language, prelude)
+        return wgsl.fragment(printed, self.uniform) if language == "wgsl" else glsl.fragment(printed, self.uniform)
 
-    def render(self, width: int, height: int) -> npt.NDArray[np.float32]:
+    def render(self, width: int, height: int, prelude: str = "") -> npt.NDArray[np.float32]:
         """The picture, as `render` gives it."""
         from pyflat.targets.wgsl.run import run_fragment
 
-        return run_fragment(self._printed(), self.uniform, self.values, width, height)
+        return run_fragment(self._printed("wgsl", prelude), self.uniform, self.values, width, height)
 
-    def _printed(self) -> Printed:
-        from pyflat.targets import wgsl
+    def _printed(self, language: Language, prelude: str) -> Printed:
+        from pyflat.targets import glsl, wgsl
 
-        return wgsl.function(self.ir, leaf_names(self.result))
+        function = wgsl.function if language == "wgsl" else glsl.function
+        printed = function(self.ir, leaf_names(self.result), whitelist=self.whitelist)
+        return replace(printed, text=f"{prelude.strip()}\n\n{printed.text}") if prelude else printed
 
 
 def shader(fn: Callable[..., Any], /, **uniforms: Any) -> Shader:
@@ -92,15 +96,15 @@ def shader(fn: Callable[..., Any], /, **uniforms: Any) -> Shader:
     if size not in COLOURS:
         raise TypeError(f"{given.function.__name__} gives {size} numbers, which is no colour: expected one (grey), "
                         "three (rgb) or four (rgba)")
-    return Shader(done.flat, done.spec.result, tuple(flags), tuple(values))
+    return Shader(done.flat, done.spec.result, tuple(flags), tuple(values), done.spec.kept.entries)
 
 
 def fragment(fn: Callable[..., Any], /, *, uniforms: Collection[str] | Mapping[str, Any] = (),
-             language: Language = "wgsl") -> str:
+             language: Language = "wgsl", prelude: str = "") -> str:
     """A complete fragment shader of `fn`. `uniforms`: the parameters that are the same for all pixels, by name, or with
-    values where these specialise the shader. Raises as `shader` does."""
+    values where these specialise the shader; `prelude`: see `Shader.fragment`. Raises as `shader` does."""
     given = dict(uniforms) if isinstance(uniforms, Mapping) else _examples(fn, uniforms)
-    return shader(fn, **given).fragment(language)
+    return shader(fn, **given).fragment(language, prelude)
 
 
 def render(fn: Callable[..., Any], width: int, height: int, /, **uniforms: Any) -> npt.NDArray[np.float32]:
@@ -172,7 +176,7 @@ class _Parameters:
 
 def _function_of(fn: Any) -> tuple[FunctionType, Options]:
     """The function below a twin or a callable, and the options that the twin flattens it with."""
-    known = ("loops", "max_unroll", "max_trips", "static")
+    known = ("loops", "max_unroll", "max_trips", "static", "whitelist")
     kept = {name: value for name, value in getattr(fn, "settings", ()) if name in known}
     options = resolve(settings({"target": "numpy", "errors": "raise", **kept}))
     return unwrap(getattr(fn, "original", fn)).function, options

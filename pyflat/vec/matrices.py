@@ -8,13 +8,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from pyflat.vec.functions import cross, dot
 from pyflat.vec.vectors import Part, Vec2, Vec3, Vec4, Vector, components
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 class Matrix:

@@ -16,14 +16,11 @@ is how vectors go into a twin and come out of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, TypeVar
+
+import numpy.typing as npt
 
 from pyflat.vec.swizzles import PLACES, Swizzles2, Swizzles3, Swizzles4
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    import numpy.typing as npt
 
 Scalar: TypeAlias = float
 Map = Callable[[float], float]
@@ -229,7 +226,7 @@ class Vec4(Vector, Swizzles4, _Quadruple):  # type: ignore[misc]
 
 AnyVector = Vec2 | Vec3 | Vec4
 V = TypeVar("V", Vec2, Vec3, Vec4)
-Part: TypeAlias = "Scalar | Vec2 | Vec3 | Vec4 | npt.NDArray[Any]"
+Part: TypeAlias = Scalar | Vec2 | Vec3 | Vec4 | npt.NDArray[Any]
 
 
 def components(parts: tuple[Part, ...], size: int) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import typing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -266,3 +267,9 @@ def test_annotations_of_vectors() -> None:
         return m * p
 
     assert len(flatten_function(shade, arguments={"m": mat3(1.0)}).params) == 12
+
+
+def test_signatures_are_readable_while_running() -> None:
+    """Backends read what a function returns from its annotation."""
+    for make, cls in ((vec2, Vec2), (vec3, Vec3), (vec4, Vec4), (mat2, Mat2), (vec.cross, Vec3)):
+        assert typing.get_type_hints(make)["return"] is cls

@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from pyflat.errors import refuse
+from pyflat.ir.kept import Call, leaf_count, result_shape
 from pyflat.ir.loops import LoopParts, take_apart
-from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Op, Value
-from pyflat.ir.types import Kind
+from pyflat.ir.nodes import TRUE, Block, Const, Function, Item, Loop, Op, Value
+from pyflat.ir.types import Kind, kind_of
 from pyflat.ir.uses import results_of
 from pyflat.targets.clike.language import ATOM, UNARY, Language, Printed, Spelling
 from pyflat.targets.clike.shared import float_bits, is_finite
@@ -33,14 +35,16 @@ SHORT = 24
 """Results up to this length stay where they are returned."""
 
 
-def print_function(fn: Function, language: Language, results: Sequence[str], name: str = "") -> Printed:
-    """The text of a function that `prepare` gave; `results` name its result leaves.
+def print_function(fn: Function, language: Language, results: Sequence[str], name: str = "",
+                   whitelist: Mapping[str, Call] | None = None) -> Printed:
+    """The text of a function that `prepare` gave; `results` name its result leaves. Calls that `whitelist` keeps are
+    calls of functions of the same name, which are somebody else's: of numbers, and of vectors for records of 2 to 4.
 
     Raises FlattenError for an operation or a constant that the language does not have, and where there is no result.
     """
     if not results:
         raise refuse("flatten/result-kind", f"{fn.name} gives no number: there is nothing for a shader to compute")
-    return _Printer(language, fn, name or fn.name).printed(results)
+    return _Printer(language, fn, name or fn.name, whitelist or {}).printed(results)
 
 
 class _Names:
@@ -62,10 +66,11 @@ class _Names:
 
 
 class _Printer:
-    def __init__(self, language: Language, fn: Function, name: str):
+    def __init__(self, language: Language, fn: Function, name: str, whitelist: Mapping[str, Call]):
         self.language = language
         self.fn = fn
-        self.names = _Names([*language.reserved, *language.helpers])
+        self.whitelist = whitelist
+        self.names = _Names([*language.reserved, *language.helpers, *whitelist])
         self.name = self.names.fresh(name)
         self.known: dict[Value, tuple[str, int]] = {}
         self.lines: list[str] = []
@@ -142,11 +147,41 @@ class _Printer:
                     self._loop(item)
 
     def _op(self, op: Op, block: Block) -> None:
+        if op.opcode == "call":
+            self._call(op)
+            return
         text, level = self._expression(op)
         if self.uses[op] == 1 and self.places[op] is block and len(text) <= MAX_EXPRESSION and not _is_users(op):
             self.known[op] = text, level
             return
         self._constant(op, op.name or "t", text)
+
+    def _call(self, op: Op) -> None:
+        """A statement of its own: calls stay in order, and a guarded one happens where its guard holds."""
+        operands = iter(op.args[1:] if op.attr("guarded") else op.args)
+        arguments = [self._argument(part, operands, op) for part in op.attr("args")]
+        text = f"{op.attr('name')}({', '.join(arguments)})"
+        if op.attr("guarded") and op.args[0] is not TRUE:
+            if op.kind is not Kind.VOID:
+                zero = self.language.literal(op.kind, None) if op.kind is not Kind.PACK else f"{self._type(op)}(0.0)"
+                text = f"{self._variable(op, op.name or 't', zero)} = {text}"
+            self._line(f"if ({self.text(op.args[0])}) {{ {text}; }}")
+        elif op.kind is Kind.VOID:
+            self._line(f"{text};")
+        else:
+            self._constant(op, op.name or "t", text)
+
+    def _argument(self, part: Any, operands: Iterator[Value], op: Op) -> str:
+        """An argument: a number, a vector of a record's numbers, or a constant."""
+        if isinstance(part, str):
+            return self.text(next(operands))
+        if part[0] == "=" and kind_of(part[1]) is not None:
+            return self.language.literal(kind_of(part[1]) or Kind.FLOAT, part[1])
+        inner = part[1:]
+        if part[0] == "=" or not 2 <= len(inner) <= 4 or set(inner) != {str(Kind.FLOAT)}:
+            message = f"an argument of {op.attr('name')} is no number and no vector, which {self.language.name} needs"
+            raise refuse("flatten/target-operation", message, op.origin.span if op.origin else None)
+        return f"{self.language.vector(len(inner))}({', '.join(self.text(next(operands)) for _ in inner)})"
 
     def _constant(self, value: Value, wanted: str, text: str) -> str:
         name = self._bind(value, wanted)
@@ -155,6 +190,8 @@ class _Printer:
 
     def _type(self, value: Value) -> str:
         if value.kind is Kind.PACK and isinstance(value, Op):
+            if value.opcode == "call":
+                return self.language.vector(leaf_count(result_shape(self.whitelist[value.attr("name")].result)))
             return self.language.vector(len(value.args))
         return self.language.types[value.kind]
 
@@ -224,7 +261,7 @@ class _Printer:
                 return self._lookup(op)
             case "pack" if len(op.args) <= 4:
                 return f"{self.language.vector(len(op.args))}({', '.join(map(self.text, op.args))})", ATOM
-            case "part" if isinstance(pack := op.args[0], Op) and pack.opcode == "pack":
+            case "part" if isinstance(pack := op.args[0], Op) and op.attr("index") < 4:
                 return f"{self._operand(pack, ATOM)}.{'xyzw'[op.attr('index')]}", ATOM
         row = self.language.spelling(op.opcode, op.args[0].kind if op.args else None)
         if row is None:

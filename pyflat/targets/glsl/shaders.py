@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import compress
 
+from pyflat.ir.kept import Call
 from pyflat.ir.nodes import Function
 from pyflat.ir.types import BOOL, Kind
 from pyflat.targets.clike import Printed, prepare, print_function
@@ -15,9 +16,11 @@ WORKGROUP = 64
 VERSION = "#version 430\n\n"
 
 
-def function(fn: Function, results: Sequence[str], name: str = "") -> Printed:
-    """The function alone. Raises FlattenError for what GLSL does not have."""
-    return print_function(prepare(fn), GLSL, results, name)
+def function(fn: Function, results: Sequence[str], name: str = "",
+             whitelist: Mapping[str, Call] | None = None) -> Printed:
+    """The function alone. `whitelist`: the calls in it that are kept, see `print_function`. Raises FlattenError for
+    what GLSL does not have."""
+    return print_function(prepare(fn), GLSL, results, name, whitelist)
 
 
 def _host_type(kind: Kind) -> str:

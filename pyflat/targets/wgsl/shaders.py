@@ -8,9 +8,10 @@ top; the results are grey, rgb or rgba.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import compress
 
+from pyflat.ir.kept import Call
 from pyflat.ir.nodes import Function
 from pyflat.ir.types import BOOL, Kind
 from pyflat.targets.clike import Printed, prepare, print_function
@@ -20,9 +21,11 @@ from pyflat.targets.wgsl.table import TYPES, WGSL
 WORKGROUP = 64
 
 
-def function(fn: Function, results: Sequence[str], name: str = "") -> Printed:
-    """The function alone. Raises FlattenError for what WGSL does not have."""
-    return print_function(prepare(fn), WGSL, results, name)
+def function(fn: Function, results: Sequence[str], name: str = "",
+             whitelist: Mapping[str, Call] | None = None) -> Printed:
+    """The function alone. `whitelist`: the calls in it that are kept, see `print_function`. Raises FlattenError for
+    what WGSL does not have."""
+    return print_function(prepare(fn), WGSL, results, name, whitelist)
 
 
 def _host_type(kind: Kind) -> str:
