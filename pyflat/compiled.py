@@ -104,6 +104,16 @@ class Flattened:
     exact: Function | None = None
     """The flat form with the C library's functions, where `flat` has others."""
 
+    @property
+    def spelled(self) -> Function:
+        """The flat form for texts, which have no names for the vector math: there with the C library's functions."""
+        from pyflat.ir.loops import all_ops
+        from pyflat.ir.ops import VECTOR
+
+        if self.exact is not None and any(op.opcode in VECTOR for op in all_ops(self.flat.body)):
+            return self.exact
+        return self.flat
+
 
 def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Flattened:
     """The flat form of `fn` for these arguments, the masked form where a loop was kept. Raises FlattenError."""

@@ -191,7 +191,7 @@ def listing(
         return Listing(note + format_function(done.flat))
     if stage == "suspect":
         name = name.removesuffix("_flat") + "_suspect"
-        return Listing(render_suspect(done.spec, gather_suspects(done.flat), target=_text_target(target), name=name))
+        return Listing(render_suspect(done.spec, gather_suspects(done.spelled), target=_text_target(target), name=name))
     return Listing(_text(done, _text_target(target), name))
 
 
@@ -202,8 +202,8 @@ def _shader(done: Flattened, language: Target) -> str:
 
     names = leaf_names(done.spec.result)
     if language == "wgsl":
-        return wgsl.compute(wgsl.function(done.flat, names))
-    return glsl.compute(glsl.function(done.flat, names))
+        return wgsl.compute(wgsl.function(done.spelled, names))
+    return glsl.compute(glsl.function(done.spelled, names))
 
 
 def _text_target(target: Target) -> TextTarget:
@@ -215,7 +215,7 @@ def _text(done: Flattened, target: TextTarget, name: str) -> str:
     from pyflat.passes.gather_suspects import drop_faults
     from pyflat.targets.text import render
 
-    return render(done.spec, drop_faults(done.flat), target=target, name=name)
+    return render(done.spec, drop_faults(done.spelled), target=target, name=name)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
