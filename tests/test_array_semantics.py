@@ -375,3 +375,35 @@ CASES: list[Callable[..., Any]] = [
 def test_every_lane_agrees(fn: Callable[..., Any], target: str) -> None:
     with np.errstate(all="ignore"):
         agree(fn, "f", target=target)
+
+
+BIG = np.random.default_rng(0).standard_normal((120, 90))
+LONG = np.arange(50_000) * 0.5
+CUBE = np.arange(24.0).reshape(2, 3, 4)
+
+
+def cell_of_a_large_table(i, j):
+    return BIG[i % 120, j % 90] + LONG[i % 50_000]
+
+
+def part_of_a_large_table(i, j):
+    return BIG[i % 100][3] + BIG[:, j % 90].sum() + BIG[i % 100, 2:5][1] + BIG[j % 90, ..., 4], LONG[i : i + 3].sum()
+
+
+def three_axes(i, j):
+    return CUBE[i, 1, j] + CUBE[1, j].sum() + CUBE[:, j, i][1] + CUBE[None, i, 2][0, 1] + CUBE[i][j][2]
+
+
+def window_of_a_local_array(i, x):
+    v = np.arange(6) * x
+    w = v[i : i + 2]
+    v[0] = 9.0
+    return w[0] + w[1]
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize(("fn", "kinds"), [(cell_of_a_large_table, "ii"), (part_of_a_large_table, "ii"),
+                                           (three_axes, "ii"), (window_of_a_local_array, "if")])
+def test_lane_indices_agree(fn: Callable[..., Any], kinds: str, target: str) -> None:
+    with np.errstate(all="ignore"):
+        agree(fn, kinds, target=target)
