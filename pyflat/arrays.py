@@ -146,7 +146,7 @@ def _constant(value: Any, lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
         parts = np.full((2, lanes.count), [[number.real], [number.imag]])
         if failed is not None:
             blank(list(parts), failed)
-        return _complex(parts, lanes)
+        return _complex(list(parts), lanes)
     if type(number) not in SCALARS:
         return number
     if lanes.scalars == "python" and failed is None:

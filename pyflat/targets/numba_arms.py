@@ -199,24 +199,29 @@ class _Schedule:
                 if not isinstance(each, Op) or each not in self.paths or each in self.done:
                     waits[each] = False
                     continue
-                unknown = [a for a in each.args if a not in inside and a not in waits]
+                used = self._uses(each, 0)
+                unknown = [a for a in used if a not in inside and a not in waits]
                 if unknown:
                     todo += unknown
                     continue
-                waits[each] = any(a in inside or waits[a] for a in each.args)
+                waits[each] = any(a in inside or waits[a] for a in used)
             return waits[value]
 
         batch: set[Value] = set()
         for op in members:
-            if all(arg in batch or (arg not in inside and not touches(arg)) for arg in op.args):
+            if all(arg in batch or (arg not in inside and not touches(arg)) for arg in self._uses(op, len(inner))):
                 batch.add(op)
         return [op for op in members if op in batch]
+
+    def _uses(self, op: Op, level: int) -> list[Value]:
+        """The operands, and the conditions of the arms deeper than `level` that the operation is in."""
+        return [*op.args, *[condition for step in self.paths[op][level:] for condition, _ in step]]
 
     def _missing(self, batch: list[Op], level: Path) -> list[Op]:
         """What has to be written before an arm: what it uses, and its condition."""
         inside: set[Value] = set(batch)
         conditions = [condition for condition, _ in self.paths[batch[0]][len(level)]]
-        used = [*conditions, *[arg for op in batch for arg in op.args]]
+        used = [*conditions, *[arg for op in batch for arg in self._uses(op, len(level) + 1)]]
         return [value for value in dict.fromkeys(used)
                 if isinstance(value, Op) and value in self.paths and value not in inside and value not in self.done]
 
