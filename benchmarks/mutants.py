@@ -31,6 +31,7 @@ FAILED = re.compile(r"^(?:FAILED|ERROR) tests/([^\s\[]+)", re.MULTILINE)
 TEST_SECONDS = 240
 FUZZ_SECONDS = 600
 MEMORY = 6 << 30
+INNER = ("tests/passes/test_rules.py", "tests/passes/test_backend_passes.py")
 NOBODY = "-"
 ALIVE = f"| {NOBODY} | {NOBODY} |"
 HEAD = """# Mutants
@@ -127,13 +128,34 @@ def _differing_program(mutant: Mutant, folder: Path, programs: int) -> str:
     return NOBODY
 
 
+def _inner_mutants(folder: Path) -> str:
+    """Runs the mutants that tests make for themselves: of rewrite rules, and of passes for backends."""
+    options = ["-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-k", "mutants_die"]
+    text = _run(["pytest", *options, *INNER], folder, FUZZ_SECONDS)
+    passed = re.search(r"(\d+) passed", text or "")
+    if passed is None or " failed" in (text or ""):
+        raise SystemExit(f"mutants of {' and '.join(INNER)} live\n{(text or '')[-2000:]}")
+    return f"{inner_count():,} mutants of rewrite rules and of passes for backends die in {' and '.join(INNER)}"
+
+
+def inner_count() -> int:
+    """How many mutants those tests make."""
+    from tests.passes import rule_checks, test_backend_passes, test_rules
+
+    rules = sum(len(list(rule_checks.mutants(rule))) for rule in test_rules.RULES)
+    return rules + sum(map(len, test_backend_passes.MUTANTS.values()))
+
+
 def write_page(verdicts: dict[str, str]) -> None:
     """The page with the rows of this run, and those of earlier ones for what was not run."""
     rows = known_rows() | verdicts
     lines = [rows[key(m)] for m in MUTANTS if key(m) in rows]
     dead = sum(not line.endswith(ALIVE) for line in lines)
     table = ["| part | mutant | test | random programs |", "|---|---|---|---|", *lines]
-    PAGE.write_text("\n".join([f"{HEAD}{dead} of {len(MUTANTS)} mutants are noticed.", "", *table, ""]))
+    count = f"{HEAD}{dead} of {len(MUTANTS)} mutants are noticed."
+    inner = (f"Beside them {inner_count():,} mutants of rewrite rules and of passes for backends, made by "
+             f"{' and '.join(f'`{path}`' for path in INNER)}, die in `make test`.")
+    PAGE.write_text("\n".join([count, "", *table, "", inner, ""]))
 
 
 def known_rows() -> dict[str, str]:
@@ -154,6 +176,8 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     known = known_rows() if options.missing else {}
     chosen = [m for m in MUTANTS if options.only in key(m) and known.get(key(m), ALIVE).endswith(ALIVE)]
+    if not options.only and not options.missing:
+        print(f"{_inner_mutants(ROOT)}", flush=True)
     killed, rows = 0, {}
     for mutant in chosen:
         verdict = hunt(mutant, options.programs, options.both)
