@@ -50,8 +50,13 @@ class Arm:
 
 def cost_of(op: Op, width: int) -> int:
     """Machine operations for one vector register of lanes; a function that is called runs lane by lane."""
-    row = OPERATIONS[op.opcode]
-    return row.cost * width if row.accuracy in _CALLED else row.cost
+    cost = OPERATIONS[op.opcode].cost
+    return cost * width if is_called(op) else cost
+
+
+def is_called(op: Op) -> bool:
+    """One call for each lane."""
+    return OPERATIONS[op.opcode].accuracy in _CALLED
 
 
 def plan_arms(ops: Sequence[Op], outside: Iterable[Value], width: int) -> list[Op | Arm] | None:

@@ -70,6 +70,23 @@ def counted(builder: ir.IRBuilder, count: Any, step: int = 1, start: Any = None,
     builder.position_at_end(end)
 
 
+@contextmanager
+def set_lanes(builder: ir.IRBuilder, bits: Any) -> Iterator[Any]:
+    """A loop over the numbers of the bits that are set in an int64 around what is written inside."""
+    before = builder.block
+    head, body, end = (builder.append_basic_block(name) for name in ("bits", "do", "done"))
+    builder.branch(head)
+    builder.position_at_end(head)
+    left = builder.phi(I64)
+    left.add_incoming(bits, before)
+    builder.cbranch(builder.icmp_unsigned("!=", left, i64(0)), body, end)
+    builder.position_at_end(body)
+    yield builder.cttz(left, ir.Constant(I1, 1))
+    left.add_incoming(builder.and_(left, builder.sub(left, i64(1))), builder.block)
+    _keep_rolled(builder.module, builder.branch(head))
+    builder.position_at_end(end)
+
+
 def _keep_rolled(module: ir.Module, branch: Any) -> None:
     """The metadata of a loop names itself first, which makes it the loop's own."""
     hint = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])

@@ -25,6 +25,7 @@ from pyflat.ir.liveness import outer_values, used_outside
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Item, Loop, Param, Value
 from pyflat.ir.types import BOOL
+from pyflat.targets.numba_arms import cost_of, is_called
 from pyflat.targets.numba_ir import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba_loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts
 from pyflat.targets.numba_ops import TYPES, Emitter, Lane
@@ -74,7 +75,12 @@ Straight-line code gains nothing: the processor runs ahead into the next lanes b
 
 
 def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
-    """Vectors of the machine's width, as many as the kernel keeps busy."""
+    """Vectors of the machine's width, as many as the kernel keeps busy. A loop that mostly calls functions lane by lane
+    gains nothing by lanes that wait for each other: one lane then."""
+    inside = [op for item in kernel.items if isinstance(item, Loop) for op in all_ops([item])]
+    called = sum(cost_of(op, 1) for op in inside if is_called(op))
+    if 2 * called > sum(cost_of(op, 1) for op in inside):
+        return Shape(1, 1)
     return Shape(vector_bytes // 8, LOOP_REGISTERS if has_loop(list(kernel.items)) else 1)
 
 

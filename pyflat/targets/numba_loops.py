@@ -31,8 +31,8 @@ from llvmlite import ir
 
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
 from pyflat.ir.types import BOOL
-from pyflat.targets.numba_ir import I8, I32, I64, POINTER, element_at, i64, stack
 from pyflat.targets.numba_arms import Arm, plan_arms
+from pyflat.targets.numba_ir import I8, I32, I64, POINTER, element_at, i64, stack
 from pyflat.targets.numba_ops import Emitter, Lane, emit
 from pyflat.targets.numba_uniform import Plan, plan_loop
 
@@ -165,7 +165,7 @@ class Gang:
             else:
                 varying.append(op)
         outside = [op for op in varying if op in self.outside]
-        planned = plan_arms(varying, outside, self.emitter.width) if self.emitter.width > 1 else None
+        planned = plan_arms(varying, outside, self.emitter.width)
         self._steps(varying if planned is None else planned)
 
     def _steps(self, steps: Sequence[Op | Arm]) -> None:

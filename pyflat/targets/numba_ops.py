@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 from llvmlite import ir
@@ -22,7 +21,21 @@ from pyflat.errors import InternalError
 from pyflat.ir.nodes import Op
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MIN, Kind
-from pyflat.targets.numba_ir import F64, I1, I8, I32, I64, Splat, counted, element_at, freeze, i64, stack, suffix
+from pyflat.targets.numba_ir import (
+    F64,
+    I1,
+    I8,
+    I32,
+    I64,
+    Splat,
+    counted,
+    element_at,
+    freeze,
+    i64,
+    set_lanes,
+    stack,
+    suffix,
+)
 from pyflat.targets.numba_ufuncs import call_ufunc
 from pyflat.targets.numba_vmath import emit_everywhere
 
@@ -190,21 +203,22 @@ class Emitter:
         """`call` of the scalars of each active lane, one lane after the other; returns its results, of the type
         `result`. `where` (a mask) leaves lanes out, which get `rest` or, without it, anything."""
         builder = self.builder
-        mask = self.active if where is None else self.masked(where)
-        if self.width == 1 and mask is None:
+        if self.width == 1 and where is None:  # the lane runs, or the branch would not be here
             return call(*args)
+        mask = self.active if where is None else self.masked(where)
         operands = [self._stored(role, arg) for role, arg in enumerate(args)]
         results = self._stored("results", self.splat(ir.Constant(result, 0)) if rest is None else rest)
-        chosen = None if mask is None else self._stored("chosen", builder.zext(mask, self.widened(I8)))
-        with counted(builder, i64(self.width), rolled=True) as k:
-            run = nullcontext() if chosen is None else builder.if_then(
-                builder.trunc(builder.load(element_at(builder, chosen, k, I8), typ=I8), I1))
-            with run:
-                types = [_scalar(arg.type) for arg in args]
-                scalars = [builder.load(element_at(builder, place, k, t), typ=t)
-                           for place, t in zip(operands, types, strict=True)]
-                builder.store(call(*scalars), element_at(builder, results, k, result))
+        lanes = counted(builder, i64(self.width), rolled=True) if mask is None else set_lanes(builder, self._bits(mask))
+        with lanes as k:
+            types = [_scalar(arg.type) for arg in args]
+            scalars = [builder.load(element_at(builder, place, k, t), typ=t)
+                       for place, t in zip(operands, types, strict=True)]
+            builder.store(call(*scalars), element_at(builder, results, k, result))
         return builder.load(results, typ=self.widened(result))
+
+    def _bits(self, mask: Any) -> Any:
+        """A mask as the low bits of an int64."""
+        return self.builder.zext(mask if self.width == 1 else self.builder.bitcast(mask, ir.IntType(self.width)), I64)
 
     def _stored(self, role: int | str, value: Any) -> Any:
         """`value` on the stack, in one place for all that are never there together."""
