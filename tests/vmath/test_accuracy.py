@@ -13,7 +13,7 @@ pytest.importorskip("llvmlite")
 from mpmath import mpf, workprec
 
 from benchmarks import vmath_accuracy as accuracy
-from benchmarks import vmath_fit
+from benchmarks import vmath_fit, vmath_float32
 from benchmarks.vmath_points import hard_angles, operands
 from pyflat import vmath
 
@@ -26,6 +26,30 @@ def test_within_two_ulp(name, width):
     found = accuracy.measure(name, width, 60, seed=1)
     assert found.points > 150
     assert found.largest < accuracy.LIMIT, f"{found.largest} ulp at {found.at}"
+
+
+@pytest.mark.parametrize("name", vmath_float32.unary())
+def test_float32_numbers_throughout_the_format(name):
+    worst, place = vmath_float32.largest_error(name, every=100_003, first=77)
+    assert 0.4 < worst < accuracy.LIMIT, f"{worst} ulp at {place}"
+
+
+def test_a_wrong_float32_lane_is_seen(monkeypatch):
+    """The comparison of whole formats: a lane that is off, one that is nan, one that is not."""
+    x = np.array([1.0, 2.0, -1.0, 3.0e38], dtype=np.float32)
+    assert (vmath_float32.errors("log", x) < 1).all()
+    kernels = {"f4": lambda lanes: np.array([1e-7, np.nan, 1.0, np.inf], dtype=np.float32), "f8": lambda lanes: np.log(lanes)}
+    with np.errstate(all="ignore"):
+        class Library:
+            def __init__(self, width):
+                self.width = width
+
+            def kernel(self, name):
+                return kernels[self.width]
+
+        monkeypatch.setattr(vmath_float32.vmath_kernels, "library", Library)
+        found = vmath_float32.errors("log", x)
+    assert (found > 100).all()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
