@@ -188,7 +188,8 @@ def table(rows: Sequence[Measured], names: Sequence[str]) -> str:
     lines = [head]
     for row in rows:
         ratios = [row.ratio(name) for name in head[2:]]
-        lines.append([row.kernel, f"{row.seconds[UNIT] * 1e9:.2f}", *["-" if r is None else f"{r:.2f}" for r in ratios]])
+        cells = ["-" if r is None else f"{r:.2f}" for r in ratios]
+        lines.append([row.kernel, f"{row.seconds[UNIT] * 1e9:.2f}", *cells])
     for label, core in (("eleven", True), ("others", False)):
         chosen = [row for row in rows if KERNELS[row.kernel].core == core]
         if chosen:

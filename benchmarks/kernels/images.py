@@ -66,8 +66,8 @@ def fade(t: float) -> float:
 
 def noise(x: float, y: float) -> float:
     """Gradient noise with a hashed lattice."""
-    i = int(math.floor(x))
-    j = int(math.floor(y))
+    i = math.floor(x)
+    j = math.floor(y)
     fx = x - i
     fy = y - j
     u = fade(fx)
@@ -114,7 +114,7 @@ def mix(t: float, a: float, b: float) -> float:
 def slope(h: int, x: float, y: float, z: float) -> float:
     h = h & 15
     u = x if h < 8 else y
-    v = y if h < 4 else (x if h == 12 or h == 14 else z)
+    v = y if h < 4 else (x if h in (12, 14) else z)
     if h & 1:
         u = -u
     if h & 2:

@@ -30,8 +30,7 @@ def black_scholes(side: float, spot: float, strike: float, years: float, volatil
     discounted = strike * math.exp(-RATE * years)
     if side > 0.0:
         return spot * normal_cdf(d1) - discounted * normal_cdf(d2)
-    else:
-        return discounted * normal_cdf(-d2) - spot * normal_cdf(-d1)
+    return discounted * normal_cdf(-d2) - spot * normal_cdf(-d1)
 
 
 def implied_volatility(price: float, spot: float, strike: float, years: float) -> float:

@@ -103,16 +103,15 @@ def piecewise(x: float) -> float:
     """Six polynomials."""
     if x < -2.0:
         return 0.25 * x - 1.0
-    elif x < -1.0:
+    if x < -1.0:
         return x * x + 2.0 * x
-    elif x < 0.0:
+    if x < 0.0:
         return ((x + 0.5) * x - 0.25) * x
-    elif x < 1.0:
+    if x < 1.0:
         return (0.3 * x * x + 0.1) * x
-    elif x < 2.0:
+    if x < 2.0:
         return 1.0 - (x - 1.5) * (x - 0.5)
-    else:
-        return 0.125 * x + 0.75
+    return 0.125 * x + 0.75
 
 
 def collatz(n: int) -> int:

@@ -62,12 +62,13 @@ class Compiled:
         self._state = State()
         self._words = self._state.words
         inputs, outputs = ([np.dtype(DTYPES[v.kind]) for v in values] for values in (kernel.params, kernel.roots))
+        self._call: Any
         if inputs and outputs and len(inputs) + len(outputs) <= MAX_OPERANDS:
             self._ufunc: Ufunc | None = Ufunc("twin", self.code.address, self._state.address, inputs, outputs, self.code, self._state)
             self._call = self._ufunc.call
         else:
             self._ufunc = None
-            self._call: Any = Direct(self.code.address, self._state.address, self.code, self._state)
+            self._call = Direct(self.code.address, self._state.address, self.code, self._state)
 
     def run(self, n: int, operands: Sequence[Any]) -> bool:
         """Compute `n` lanes; whether any is suspect. Raises what came up inside and could not be raised there."""

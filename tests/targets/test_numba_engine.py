@@ -32,7 +32,6 @@ from tests.targets.flat_functions import (
     rows_of,
 )
 
-
 NAMED = [(case, id_) for case, id_ in zip(CASES, CASE_IDS, strict=True) if case[0] != "ufunc"]
 """A ufunc of another package needs one: `tests/test_numpy_inside.py` has some."""
 
