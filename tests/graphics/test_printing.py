@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import shutil
 import subprocess
@@ -20,6 +21,8 @@ from pyflat.targets import glsl, wgsl
 from pyflat.targets.clike.shared import float_text
 from pyflat.targets.glsl.table import GLSL
 from pyflat.vec import Vec2, vec2, vec3
+from tests.generator import generate
+from tests.generator.differential import loaded
 
 MISSING = {"gamma", "lgamma", "nextafter", "round_digits", "fault", "lane_any", "call", "part", "ufunc"}
 """Operations that neither language has; round() with a constant number of digits is there."""
@@ -119,6 +122,14 @@ def lambda_of(text: str):
 ])  # fmt: skip
 def test_floats_are_written_in_their_shortest_32_bits(value: float, text: str | None) -> None:
     assert float_text(value) == text
+
+
+def test_the_sign_of_zero_is_written() -> None:
+    def signs(x, n: int):
+        return (-0.0 if x > 1.0 else x) * (0.0, -0.0)[n]
+
+    assert "select(x, -0.0f, x > 1.0f)" in "\n".join(body(signs))
+    assert "array<f32, 2>(0.0f, -0.0f)" in pyflat.twin(signs).show(target="wgsl")
 
 
 def test_what_is_no_literal_is_made_of_bits() -> None:
@@ -357,3 +368,34 @@ def kinds_of(columns) -> str:
 
     made = columns(np.random.default_rng(0), 100)
     return ",".join({"f": "f8", "i": "i8", "b": "b"}[column.dtype.kind] for column in made)
+
+
+# --- random programs
+SEEDS = range(40, 60)
+
+
+@pytest.mark.parametrize("seed", [*SEEDS, *[pytest.param(seed, marks=pytest.mark.slow) for seed in range(100, 300)]])
+def test_shaders_of_random_programs_are_valid(seed: int) -> None:
+    """By glslangValidator, and by wgpu where it is installed; operations that shaders do not have are refused."""
+    program = generate(seed)
+    kinds = ",".join({"f": "f8", "i": "i8", "b": "b"}[kind] for kind in program.kinds)
+    with loaded(program.source) as fn:
+        try:
+            texts = {language: pyflat.twin(fn).show(target=language, kinds=kinds) for language in ("wgsl", "glsl")}
+        except FlattenError:  # a constant beyond 32 bits, mostly
+            return
+    if shutil.which("glslangValidator"):
+        validate(texts["glsl"], "comp")
+    if adapter() is not None:
+        adapter().create_shader_module(code=texts["wgsl"])
+
+
+@functools.cache
+def adapter():
+    """The device, None without one."""
+    from pyflat.targets.wgsl import run
+
+    try:
+        return run.device()
+    except (ImportError, run.NoAdapter):
+        return None

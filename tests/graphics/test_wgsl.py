@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +15,14 @@ from gallery_accuracy import BOUND, measure, picture_arguments
 from gallery_functions import FUNCTIONS
 from gallery_shaders import SHADERS
 from pyflat import graphics
+from pyflat.backend import Call
 from pyflat.errors import FlattenError
 from pyflat.ir.ops import FUSED, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, PACK
 from pyflat.targets import wgsl
 from pyflat.targets.clike.prepare import MAX_TRIPS
-from pyflat.vec import Vec2, Vec3, vec2, vec3
-from tests.graphics.test_printing import operation
+from pyflat.vec import Vec2, Vec3, Vec4, vec2, vec3, vec4
+from tests.graphics.test_printing import operation, validate, validator
 
 pytestmark = pytest.mark.usefixtures("device")
 EDGES = {
@@ -308,3 +310,53 @@ def test_a_shader_that_writes_its_output() -> None:
     written = Pixel(vec3(0.0))
     assert unchecked(disc)(vec2(np.array([0.25, 0.75]), 0.5), written) is None
     assert written.colour.x.tolist() == [0.25, 0.0] and written.depth == 0.0
+
+
+def ripples(p: Vec2) -> Vec4:
+    """Stands for a texture: the shader has one of its own."""
+    return vec4(math.sin(20.0 * p.x), math.cos(20.0 * p.y), 0.5, 1.0)
+
+
+def scaled(a: float, k: float) -> float:
+    return a * k
+
+
+def tapped(uv: Vec2, gain: float = 0.5) -> Vec3:
+    if uv.x < 0.5:
+        return ripples(uv * 2.0).rgb * gain
+    return vec3(scaled(uv.y, 0.5), uv)
+
+
+PRELUDE = {
+    "wgsl": "fn ripples(p: vec2<f32>) -> vec4<f32> {\n"
+            "    return vec4<f32>(sin(20.0 * p.x), cos(20.0 * p.y), 0.5, 1.0);\n}\n"
+            "fn scaled(a: f32, k: f32) -> f32 { return a * k; }\n",
+    "glsl": "vec4 ripples(vec2 p) { return vec4(sin(20.0 * p.x), cos(20.0 * p.y), 0.5, 1.0); }\n"
+            "float scaled(float a, float k) { return a * k; }\n",
+}
+
+
+@validator
+def test_calls_of_a_whitelist_are_kept() -> None:
+    twin = pyflat.twin(tapped, whitelist=[Call("ripples", result=vec4, barrier=True), Call("scaled", where="taken")])
+    shader = graphics.shader(twin)
+    text = shader.fragment("wgsl", PRELUDE["wgsl"])
+    assert text.startswith("fn ripples(") and "ripples(vec2<f32>(uv_x * 2.0f, uv_y * 2.0f))" in text
+    assert re.search(r"if \(!t\) \{ \w+ = scaled\(uv_y, 0.5f\); \}", text)
+    assert np.allclose(shader.render(16, 16, PRELUDE["wgsl"]), graphics.paint(tapped, 16, 16), atol=1e-5)
+    glsl_text = graphics.fragment(twin, language="glsl", prelude=PRELUDE["glsl"])
+    assert "vec4 t_2 = ripples(vec2(" in glsl_text
+    validate(glsl_text, "frag")
+
+
+def test_a_kept_call_of_something_else_is_refused() -> None:
+    def shade(u, v):
+        return lookup("name", u) + v
+
+    twin = pyflat.twin(shade, whitelist=[Call("lookup")])
+    with pytest.raises(FlattenError, match="an argument of lookup is no number and no vector"):
+        graphics.fragment(twin)
+
+
+def lookup(name: str, x: float) -> float:
+    return x if name else 0.0

@@ -130,10 +130,11 @@ def _literal(kind: Kind, value: bool | int | float | None) -> str:
         case Kind.INT:
             known = check_int(int(value or 0), "GLSL")
             return f"{known}" if known > -(2**31) else "(-2147483647 - 1)"
-    text = float_text(float(value or 0.0))
+    number = 0.0 if value is None else float(value)
+    text = float_text(number)
     if text is not None:
         return text
-    return f"uintBitsToFloat({float_bits(float(value or 0.0))})"
+    return f"uintBitsToFloat({float_bits(number)})"
 
 
 def _table(name: str, of: str, literals: Sequence[str]) -> str:

@@ -141,10 +141,11 @@ def _literal(kind: Kind, value: bool | int | float | None) -> str:
         case Kind.INT:
             known = check_int(int(value or 0), "WGSL")
             return f"{known}i" if known > -(2**31) else "i32(-2147483647 - 1)"
-    text = float_text(float(value or 0.0))
+    number = 0.0 if value is None else float(value)
+    text = float_text(number)
     if text is not None:
         return f"{text}f"
-    return f"special({float_bits(float(value or 0.0))})"
+    return f"special({float_bits(number)})"
 
 
 def _table(name: str, of: str, literals: Sequence[str]) -> str:
