@@ -10,14 +10,19 @@ import threading
 import numpy as np
 import pytest
 
+import pyflat
 from pyflat import libm
 from pyflat.errors import FlattenError
 from pyflat.ir.build import Builder
 from pyflat.ir.nodes import FALSE, TRUE, Const, Function, Label, Param, Yield
 from pyflat.ir.ops import PRIMITIVES, Accuracy
+from pyflat.ir.parse import parse_function
 from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.ir.uses import results_of
 from pyflat.targets import numba as target
+from pyflat.targets import numba_arms
 from pyflat.targets import numpy as numpy_target
+from pyflat.testing import same_bits
 from tests.targets.flat_functions import (
     CASE_IDS,
     CASES,
@@ -215,3 +220,68 @@ def test_too_many_operations_are_refused_with_the_other_target_named(monkeypatch
 def test_the_source_is_the_ir():
     source = target.compile(one_operation("exp", (FLOAT,), FLOAT)).source
     assert "exp %x0" in source
+
+
+def with_costly_arms(x, y):
+    if x > y:
+        return math.exp(x - y) / (1.0 + math.exp(x - y))
+    return math.log1p(math.exp(y - x)) * math.atan(y)
+
+
+def test_one_lane_and_uniform_arguments_of_arms_that_may_be_skipped():
+    twin = pyflat.twin(with_costly_arms, target="numba")
+    for x, y in ((0.5, 0.25), (0.25, 0.5), (math.nan, 1.0)):
+        wanted = with_costly_arms(x, y)
+        assert same_bits(twin(x, y), wanted)
+        assert same_bits(twin(np.array([x]), np.array([y]))[0].item(), wanted)
+        assert same_bits(twin(np.full(9, x), y)[8].item(), wanted)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_arms_are_skipped_without_changing_a_bit(seed, monkeypatch):
+    """With every arm behind a branch, however cheap; few lanes, so that many branches are not taken."""
+    monkeypatch.setattr(numba_arms, "WORTH", 1)
+    fn = random_dag(80, seed)
+    engine = target.compile(fn)
+    rows = rows_of(DAG_PARAMS, 60, 60)
+    assert_is_interp(fn, engine, rows)
+    for row in rows[:20]:
+        assert_is_interp(fn, engine, [row])
+
+
+ARMS = """
+func @f(%x: f8, %y: f8) -> (f8, b) flat @return {
+  %p = lt %x, 0.0 : b
+  %q = gt %y, 1.0 : b
+  %0 = and %p, %q : b
+  %a = log %y : f8
+  %b = exp %a : f8
+  %c = eq %b, 0.0 : b
+  %d = and %0, %c : b
+  %e = select %0, %b, %x : f8
+  %g = add %e, 1.0 : f8
+  %h = pow %g, %y : f8
+  %i = select %0, %h, %g : f8
+  yield %i, %d
+}
+"""
+
+
+def test_what_arms_hold():
+    """The first log and exp wait for both conditions, the power for a value that depends on them: a second arm."""
+    fn = parse_function(ARMS)
+    ops = fn.flat_block.ops
+    steps = numba_arms.plan_arms(ops, results_of(fn), 8)
+    assert steps is not None
+    arms = [step for step in steps if isinstance(step, numba_arms.Arm)]
+    assert [[op.opcode for op in arm.items] for arm in arms] == [["log", "exp"], ["pow"]] or [
+        [op.opcode for op in arm.items] for arm in arms] == [["log", "exp", "eq"], ["pow"]]
+    assert all(len(arm.conditions) == 2 and all(wanted for _, wanted in arm.conditions) for arm in arms)
+    x, y = np.meshgrid([-1.0, 1.0, math.nan], [0.5, 2.0, -3.0])
+    rows = list(zip(x.ravel().tolist(), y.ravel().tolist(), strict=True))
+    assert_is_interp(fn, target.compile(fn), rows)
+
+
+def test_cheap_arms_stay_in_line():
+    fn = random_dag(60, 4, STRAIGHT, faults=False)
+    assert numba_arms.plan_arms(fn.flat_block.ops[:20], [], 8) is None
