@@ -217,7 +217,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of("choose_math", "ir/error_functions.py",
          ("the sine of an inexact number is as exact as that of an exact one", "    absolute, term = case.error(0)\n    return",
           "    absolute, term = 0.0, None\n    return"),
-         ("the cut of atan2 is forgotten", 'terms.op("or", beside, before)', 'terms.op("or", beside, TRUE)'),
+         ("the cut of atan2 is forgotten", 'terms.op("or", beside, before)', 'terms.op("or", before, terms.op("not", before))'),
          tests="ir/test_error_bounds.py"),
     *_of("choose_math", "passes/choose_math.py",
          ("fault conditions are moved the wrong way", "end = math.inf if turns % 2 == 0 else -math.inf",
