@@ -21,7 +21,7 @@ from pyflat.ir.kept import Call, KeptCalls, whitelist_of
 from pyflat.ir.nodes import Function, Param, Yield
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import Kind
-from pyflat.specialise import calls, containers, objects, results
+from pyflat.specialise import calls, containers, instances, objects, results
 from pyflat.specialise.frames import ControlLeft, Specialiser
 from pyflat.specialise.numbers import static
 from pyflat.specialise.result import Specialised
@@ -140,8 +140,7 @@ def _argument(s: Specialiser, shape: Shape, name: str, params: list[Param], keyw
         case Fixed():
             if keywords and isinstance(shape.value, dict):
                 return containers.new_dict(s, {k: static(v) for k, v in shape.value.items()})
-            s.guards.contents(shape.value)
-            return static(shape.value)
+            return objects.wrap(s, shape.value)
         case Record():
             items = tuple(_argument(s, item, _part_name(name, shape, i), params) for i, item in enumerate(shape.items))
             if keywords or shape.cls is dict:
@@ -154,7 +153,7 @@ def _argument(s: Specialiser, shape: Shape, name: str, params: list[Param], keyw
             if shape.cls is tuple:
                 return containers.make_tuple(items)
             if issubclass(shape.cls, tuple):
-                objects.require_plain_tuple(s, shape.cls)
+                instances.require_plain_tuple(s, shape.cls)
                 return Seq(shape.cls, items)
             ref = ObjRef(shape.cls)
             s.state.heap[ref] = tuple(zip(shape.names, items, strict=True))

@@ -15,7 +15,17 @@ import numpy as np
 from pyflat.capture import Captured, capture, nested
 from pyflat.errors import FlattenError, Note
 from pyflat.ir.kept import Call
-from pyflat.specialise import comprehensions, containers, expressions, kept, known, objects, scopes, statements
+from pyflat.specialise import (
+    comprehensions,
+    containers,
+    expressions,
+    instances,
+    kept,
+    known,
+    objects,
+    scopes,
+    statements,
+)
 from pyflat.specialise.frames import Frame, Scope, Specialiser
 from pyflat.specialise.guards import same
 from pyflat.specialise.numbers import describe, now, static
@@ -212,7 +222,7 @@ def _call_class(s: Specialiser, cls: type, arguments: Arguments, node: cst.CSTNo
         return Text()
     if not _is_user_class(cls):
         raise s.refuse("flatten/unknown-call", f"{cls.__qualname__}(...) cannot be made from lanes", node)
-    return objects.construct(s, cls, arguments, node)
+    return instances.construct(s, cls, arguments, node)
 
 
 def _super(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:

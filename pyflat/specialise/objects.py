@@ -16,7 +16,7 @@ import numpy as np
 
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
-from pyflat.specialise import arrays, calls, complex_numbers, containers, vectors
+from pyflat.specialise import arrays, calls, complex_numbers, containers, dates, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane
@@ -45,7 +45,7 @@ from pyflat.specialise.values import (
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), range, frozenset, type(...))
 
 
-_BUILTIN = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, np.ndarray, type(None))
+BUILTIN = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, np.ndarray, type(None))
 
 
 def is_plain(value: Any) -> bool:
@@ -64,7 +64,7 @@ def wrap(s: Specialiser, value: Any) -> Abstract:
     s.guards.contents(value)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return arrays.local(s, static(value))
-    return static(value)
+    return static(dates.in_python(value) if dates.is_compiled(value) else value)
 
 
 # --- attributes
@@ -108,6 +108,8 @@ def attribute(s: Specialiser, owner: Abstract, name: str, node: cst.CSTNode) -> 
 def _super_attribute(s: Specialiser, owner: Super, name: str, node: cst.CSTNode) -> Abstract:
     """The attribute as the classes after `cls` in the receiver's resolution order have it."""
     cls = class_of(owner.receiver)
+    if isinstance(owner.receiver, Static) and isinstance(owner.receiver.value, type):
+        cls = owner.receiver.value
     order = cls.__mro__ if cls is not None else ()
     if owner.cls not in order:
         raise s.raised(TypeError, node)
@@ -119,6 +121,10 @@ def _super_attribute(s: Specialiser, owner: Super, name: str, node: cst.CSTNode)
             return call_function(s, found.fget, [owner.receiver], node)
         if name == "__init__" and base is object:
             return Static(_nothing)
+        if name == "__new__" and isinstance(found, staticmethod):
+            return Static(found.__func__)
+        if name == "__new__" and base is object:
+            return Static(object.__new__)
         if found is not None:
             break
     raise s.refuse("flatten/unsupported-expression", f"super().{name}", node)
@@ -142,7 +148,7 @@ def _number_attribute(s: Specialiser, owner: Value, name: str, node: cst.CSTNode
 
 def _static_attribute(s: Specialiser, owner: Static, name: str, node: cst.CSTNode) -> Abstract:
     known = owner.value
-    if type(known) in _BUILTIN:
+    if type(known) in BUILTIN:
         if callable(getattr(known, name, None)):
             return Bound(owner, name)
         return now(s, lambda: getattr(known, name))
@@ -224,7 +230,7 @@ def method_of(owner: Abstract, name: str) -> types.FunctionType | None:
             found = inspect.getattr_static(type(owner.value), name, None)
         case _:
             return None
-    return found if isinstance(found, types.FunctionType) and not _is_generated(found) else None
+    return found if isinstance(found, types.FunctionType) and not is_generated(found) else None
 
 
 def call_function(s: Specialiser, fn: types.FunctionType, args: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
@@ -426,68 +432,9 @@ def _lexicographic(s: Specialiser, opcode: str, left: Sequence[Abstract], right:
     return s.branch(same, rest, lambda: compare(s, opcode, left[0], right[0], node))
 
 
-# --- instances
-def require_plain_tuple(s: Specialiser, cls: type, node: cst.CSTNode | None = None) -> None:
-    """A namedtuple whose items are reached as those of a tuple are."""
-    for special in ("__iter__", "__getitem__", "__len__", "__bool__", "__contains__", "__new__"):
-        found = inspect.getattr_static(cls, special, None)
-        written = found.__func__ if isinstance(found, staticmethod) else found
-        if isinstance(written, types.FunctionType) and not written.__code__.co_filename.startswith("<"):
-            raise s.refuse("flatten/unsupported-expression", f"{cls.__name__} defines {special}", node)
-
-
-def construct(s: Specialiser, cls: type, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    """`cls(...)` for namedtuples, dataclasses (a generated __init__ has no file) and plain classes."""
-    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        require_plain_tuple(s, cls, node)
-        bound = calls.bind(s, inspect.signature(cls), arguments, node)
-        return Seq(cls, tuple(bound[name] for name in cls._fields))
-    made_by = inspect.getattr_static(cls, "__new__", object.__new__)
-    if getattr(made_by, "__func__", made_by) is not object.__new__ or type(cls).__call__ is not type.__call__:
-        raise s.refuse("flatten/unknown-call", f"{cls.__name__} makes its instances in its own way", node)
-    if getattr(cls, "__abstractmethods__", None):
-        raise s.raised(TypeError, node)
-    _plain_attributes(s, cls, node)
-    ref = ObjRef(cls)
-    s.state.heap[ref] = ()
-    s.guards.member(cls, "__init__")
-    init = inspect.getattr_static(cls, "__init__", None)
-    if dataclasses.is_dataclass(cls) and isinstance(init, types.FunctionType) and _is_generated(init):
-        _construct_dataclass(s, ref, cls, arguments, node)
-    elif isinstance(init, types.FunctionType):
-        calls.call(s, Static(init), calls.Arguments([ref, *arguments.positional], arguments.named), node)
-    elif arguments.positional or arguments.named:
-        raise s.refuse("flatten/unknown-call", f"{cls.__name__}(...) cannot be constructed per lane", node)
-    return ref
-
-
-def _plain_attributes(s: Specialiser, cls: type, node: cst.CSTNode) -> None:
-    """Attributes are looked up and stored in the ordinary way."""
-    for name in ("__getattribute__", "__setattr__", "__getattr__"):
-        found = inspect.getattr_static(cls, name, None)
-        if isinstance(found, types.FunctionType) and not (name == "__setattr__" and _is_generated(found)):
-            raise s.refuse("flatten/unsupported-expression", f"{cls.__name__} defines {name}", node)
-
-
-def _is_generated(fn: types.FunctionType) -> bool:
+# --- classes
+def is_generated(fn: types.FunctionType) -> bool:
     return fn.__code__.co_filename == "<string>"
-
-
-def _construct_dataclass(s: Specialiser, ref: ObjRef, cls: type, arguments: calls.Arguments, node: cst.CSTNode) -> None:
-    bound = calls.bind(s, inspect.signature(cls), arguments, node)
-    fields: dict[str, Abstract] = {}
-    for field in dataclasses.fields(cls):
-        value = bound.get(field.name)
-        if isinstance(value, Static) and field.default_factory is not dataclasses.MISSING and \
-                value.value is inspect.signature(cls).parameters[field.name].default:
-            value = calls.call(s, Static(field.default_factory), calls.Arguments([], {}), node)
-        if value is None:
-            value = static(field.default)
-        fields[field.name] = value
-    s.state.heap[ref] = tuple(fields.items())
-    after = inspect.getattr_static(cls, "__post_init__", None)
-    if isinstance(after, types.FunctionType):
-        call_function(s, after, [ref], node)
 
 
 def isinstance_of(s: Specialiser, value: Abstract, classes: Any, node: cst.CSTNode) -> Abstract:
@@ -496,7 +443,7 @@ def isinstance_of(s: Specialiser, value: Abstract, classes: Any, node: cst.CSTNo
         case Choice():
             return s.split(value, lambda v: isinstance_of(s, v, classes, node))
         case Static():
-            return now(s, lambda: isinstance(value.value, classes))
+            return now(s, lambda: isinstance(value.value, dates.with_compiled(classes)))
     cls = class_of(value)
     if cls is None:
         raise s.refuse("flatten/unsupported-expression", f"the class of {describe(value)} is not known", node)

@@ -19,7 +19,17 @@ import numpy as np
 from pyflat.ir.nodes import Fault
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from pyflat.ir.types import BOOL
-from pyflat.specialise import calls, complex_numbers, containers, contexts, library, objects, splines, stdlib
+from pyflat.specialise import (
+    calls,
+    complex_numbers,
+    containers,
+    contexts,
+    instances,
+    library,
+    objects,
+    splines,
+    stdlib,
+)
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known import (
     arithmetic,
@@ -163,6 +173,7 @@ _HANDLERS: dict[Any, Handler] = {
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
     str: sequences.text, repr: sequences.text,
     format: sequences.text, operator.add: sequences.operator_add,
+    object.__new__: instances.bare, operator.index: arithmetic.index_,
     warnings.warn: _warn, warnings.simplefilter: contexts.change_filters,
     warnings.filterwarnings: contexts.change_filters,
     # math

@@ -47,6 +47,14 @@ def int_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstr
     return to_whole("to_int")(s, arguments, node)
 
 
+def index_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    """operator.index: ints as they are."""
+    (value,) = only(s, arguments, node, 1, 1)
+    if numeric_kind(value) is FLOAT or numeric_kind(value) is None:
+        raise s.raised(TypeError, node)
+    return num.to_kind(s, lane(value), INT)
+
+
 def float_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     return as_float(s, *only(s, arguments, node, 1, 1))
 

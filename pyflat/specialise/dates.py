@@ -1,0 +1,69 @@
+"""Dates of lanes: the classes of `datetime` as CPython's own Python source has them, which is inlined like user code.
+
+The classes that `datetime` gives are compiled. The standard library also has them in Python, in `datetime.py` below the
+import of the compiled ones (from 3.12 on in `_pydatetime`). Wherever the flattened code meets a class or an object of
+`datetime`, it goes on with the one in Python.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib.util
+import sys
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+_CLASSES = (datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone, datetime.tzinfo)
+_BY_IDENTITY = {id(cls): cls.__name__ for cls in _CLASSES}
+
+
+def is_compiled(value: object) -> bool:
+    """A class of `datetime`, or an object of one."""
+    return type(value) in _CLASSES or id(value) in _BY_IDENTITY
+
+
+def in_python(value: Any) -> Any:
+    """The same class or object, written in Python."""
+    module = _module()
+    if id(value) in _BY_IDENTITY:
+        return getattr(module, _BY_IDENTITY[id(value)])
+    match value:
+        case datetime.timedelta():
+            return module.timedelta(value.days, value.seconds, value.microseconds)
+        case datetime.datetime() if value.tzinfo is None:
+            return module.datetime(value.year, value.month, value.day, value.hour, value.minute, value.second,
+                                   value.microsecond, fold=value.fold)
+        case datetime.date() if type(value) is datetime.date:
+            return module.date(value.year, value.month, value.day)
+        case datetime.time() if value.tzinfo is None:
+            return module.time(value.hour, value.minute, value.second, value.microsecond, fold=value.fold)
+    return value
+
+
+def with_compiled(classes: Any) -> Any:
+    """The classes for isinstance, with the compiled one beside each that is written in Python."""
+    if isinstance(classes, tuple):
+        return tuple(map(with_compiled, classes))
+    if getattr(classes, "__module__", "") in ("datetime_in_python", "_pydatetime"):
+        return classes, getattr(datetime, classes.__name__, classes)
+    return classes
+
+
+@cache
+def _module() -> Any:
+    if sys.version_info >= (3, 12):
+        return importlib.import_module("_pydatetime")
+    spec = importlib.util.spec_from_file_location("datetime_in_python", datetime.__file__)
+    assert spec is not None and spec.loader is not None
+    module: ModuleType = importlib.util.module_from_spec(spec)
+    compiled = sys.modules.get("_datetime")
+    sys.modules["_datetime"] = None  # type: ignore[assignment]  # its import fails, so that the Python classes stay
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        if compiled is None:
+            del sys.modules["_datetime"]
+        else:
+            sys.modules["_datetime"] = compiled
+    return module
