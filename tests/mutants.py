@@ -167,8 +167,6 @@ MUTANTS: tuple[Mutant, ...] = (
          tests="passes/test_hoist_invariants.py ir/test_uniform.py"),
     *_of("choose_math", "passes/choose_math.py",
          ("a decision without an alarm", "        self.alarms.append(_Alarm(op, near))\n", "        pass\n"),
-         ("a decision that is always near its threshold keeps fast functions",
-          "        if always(near):\n            self.pins |= case.origins\n", "        if always(near):\n            pass\n"),
          ("conditions for faults become narrower", "if less == positive:", "if less != positive:"),
          ("x ** 0.5 keeps the sign of zero", 'emit("add", emit("sqrt", base), const(0.0))', 'emit("sqrt", base)'),
          tests="passes/test_choose_math.py"),
