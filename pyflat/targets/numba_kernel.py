@@ -215,7 +215,7 @@ class _Entry:
         status = self._save_status()
         finish = builder.append_basic_block("finish")
         interrupts = Interrupts(self.emitter, state, finish) if has_loop(list(kernel.items)) else None
-        gang = Gang(self.emitter, 1, interrupts, {}, set(), set(shared))
+        gang = Gang(self.emitter, 1, interrupts, {}, set(), used_outside(hoisted, shared))
         for param, place in zip(kernel.params, places):  # noqa: B905 - the results follow
             if param in self.uniform:
                 gang.sets[0][param] = self._scalar(param, place)

@@ -247,6 +247,10 @@ def test_arms_are_skipped_without_changing_a_bit(seed, monkeypatch):
     assert_is_interp(fn, engine, rows)
     for row in rows[:20]:
         assert_is_interp(fn, engine, [row])
+    results, suspects = engine([column[0] for column in columns(DAG_PARAMS, rows)], 3)
+    wanted, wanted_suspects = engine([column[:1] for column in columns(DAG_PARAMS, rows)], 1)
+    assert [r.tobytes() for r in results] == [np.resize(w, 3).tobytes() for w in wanted]
+    assert (suspects is None) == (wanted_suspects is None)
 
 
 ARMS = """
