@@ -282,10 +282,12 @@ def attribute(owner: Array, name: str) -> Abstract:
 def laid_out(value: Array, like: np.ndarray[Any, Any]) -> Array:
     """The array with the strides of `like`: in which order BLAS adds depends on them."""
     steps = [stride // like.itemsize for stride in like.strides]
-    if like.flags.c_contiguous or min(steps) <= 0:
+    if like.flags.c_contiguous or 0 in steps:
         return value
-    memory = np.zeros(sum(step * (size - 1) for step, size in zip(steps, like.shape, strict=True)) + 1, np.intp)
-    places = np.lib.stride_tricks.as_strided(memory, like.shape, [step * memory.itemsize for step in steps])
+    reach = [step * (size - 1) for step, size in zip(steps, like.shape, strict=True)]
+    low = sum(min(r, 0) for r in reach)
+    memory = np.zeros(sum(max(r, 0) for r in reach) - low + 1, np.intp)
+    places = np.lib.stride_tricks.as_strided(memory[-low:], like.shape, [step * memory.itemsize for step in steps])
     places[...] = value.places
     return Array(value.store, places)
 

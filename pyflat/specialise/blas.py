@@ -1,9 +1,9 @@
 """In which order this machine's BLAS adds the terms of a product of small arrays of floats.
 
 NumPy hands products of floats to BLAS, whose kernels choose their own order and fuse multiplications with additions.
-For few terms kernels are one chain of fused multiply-adds from 0.0, in some order that depends on the
-operation, the shape and the layout. That order is found by trial: NumPy's result on random and on special values is
-compared, bit for bit, with the exact chain. Where no order fits, the product is refused.
+For few terms a kernel is one chain of fused multiply-adds from 0.0, in some order that depends on the operation, the
+shape and the layout; where NumPy does not ask BLAS it is a plain sum. Which it is is found by trial: NumPy's result on
+random and on special values is compared, bit for bit, with the exact chain. Where none fits, the product is refused.
 """
 
 from __future__ import annotations
@@ -28,13 +28,15 @@ _SPECIAL = (0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 1e-200, -1e-200, 2.0**-537, 1
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The order of the terms of one cell; `plus_zero`: 0.0 is added at the end, so that no result is -0.0.
+    """The order of the terms of one cell; `plus_zero`: 0.0 is added at the end, so that no result is -0.0; `fused`:
+    multiplications and additions are one rounding, otherwise two (where NumPy does not ask BLAS).
 
     A product that underflows is what tells the two apart: without `plus_zero` the sign of a zero is left to NumPy.
     """
 
     order: tuple[int, ...]
     plus_zero: bool
+    fused: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def plain(shape: tuple[int, ...]) -> Layout:
 def orders(function: str, left: Layout, right: Layout) -> Any:
     """The Chain of each cell of the product, as an object array; None where some cell has none."""
     terms = left.shape[-1]
-    if not 0 < terms <= MAX_DOT or not _is_chain(terms):
+    if not 0 < terms <= MAX_DOT:
         return None
     with np.errstate(all="ignore"):
         trials = [_trial(function, left, right, seed) for seed in range(_TRIALS)]
@@ -107,6 +109,9 @@ def _trial(function: str, left: Layout, right: Layout, seed: int) -> tuple[Any, 
 def _candidates(terms: int, vectors: bool) -> Iterator[Chain]:
     """NumPy adds 0.0 to the product of two vectors; where both chains of a matrix fit, the sign of a zero is open."""
     natural = tuple(range(terms))
+    yield Chain(natural, plus_zero=True, fused=False)
+    if not _is_chain(terms):
+        return
     few = (natural, (1, 0, *natural[2:]), natural[::-1])
     for order in itertools.permutations(natural) if terms <= _PERMUTED_UP_TO else few:
         yield Chain(order, plus_zero=vectors)
@@ -114,10 +119,10 @@ def _candidates(terms: int, vectors: bool) -> Iterator[Chain]:
 
 
 def _chained(chain: Chain, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> float:
-    """fma(a[-1], b[-1], ... fma(a[0], b[0], 0.0)) in the order of the chain, exactly."""
+    """fma(a[-1], b[-1], ... fma(a[0], b[0], 0.0)) in the order of the chain, or the sum of products, exactly."""
     total = 0.0
-    for i in chain.order:
-        total = FUSED["fma"].python(float(a[i]), float(b[i]), total)
+    for x, y in ((float(a[i]), float(b[i])) for i in chain.order):
+        total = FUSED["fma"].python(x, y, total) if chain.fused else total + x * y
     return total + 0.0 if chain.plus_zero else total
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from pyflat.errors import FlattenError
 from pyflat.ir.build import const
+from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.specialise import arrays, blas, containers
 from pyflat.specialise import numbers as num
@@ -63,7 +64,7 @@ def _floats(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, functio
     layouts = [_layout(s, v, node) for v in (a, b)]
     if all(len(layout.shape) == 2 for layout in layouts) and _store(a) is not None and _store(a) is _store(b):
         raise _unknown_order(s, node)
-    orders = blas.orders("dot" if all(len(layout.shape) == 1 for layout in layouts) else function, *layouts)
+    orders = blas.orders(function, *layouts)
     if orders is None:
         raise _unknown_order(s, node)
     left, right = (arrays.grid(s, v, node) for v in (a, b))
@@ -78,6 +79,11 @@ def _floats(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, functio
 def _chain(s: Specialiser, chain: Chain, row: Grid, column: Grid, node: cst.CSTNode) -> Abstract:
     a, b = ([num.as_float(s, side[i]) for i in chain.order] for side in (row, column))
     build = s.build
+    if not chain.fused:
+        total: Value = const(0.0)
+        for x, y in zip(a, b, strict=True):
+            total = build.op("add", total, build.op("mul", x, y))
+        return s.mark_numpy(total)
     result = build.op("np_dot", *a, *b)
     if not chain.plus_zero:  # a product that underflows may leave -0.0
         zero = const(0.0)
@@ -115,7 +121,7 @@ def _layout(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Layout:
 
 
 def dot(s: Specialiser, a: Grid, b: Grid, node: cst.CSTNode) -> Abstract:
-    """The inner product of two vectors that lie in memory one number after the other."""
+    """The inner product (np.dot) of two vectors that lie in memory one number after the other."""
     kinds = {arrays.joined_kind(s, [side], node) for side in (a, b)}
     if FLOAT not in kinds:
         return s.mark_numpy(_int_dot(s, a, b))
