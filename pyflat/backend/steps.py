@@ -33,7 +33,8 @@ from pyflat.passes.share_subexpressions import share_subexpressions
 from pyflat.passes.simplify_bools import simplify_bools
 
 Change = Callable[[Function], Function]
-MAX_ROUNDS = 64
+LEAST_ROUNDS = 64
+"""So many sweeps are always allowed, and one more for each operation: some rewrites go one level at a time."""
 
 
 def flatten_fold(flat: FlatFunction, *, strict: bool = False) -> FlatFunction:
@@ -123,7 +124,7 @@ def _evaluation(calls: KeptCalls) -> Callable[[Op], Sequence[bool | int | float]
 def _settled(flat: FlatFunction, changes: Sequence[Change], step: str) -> FlatFunction:
     """All changes in turn, until none changes anything."""
     fn = flat.ir
-    for _ in range(MAX_ROUNDS):
+    for _ in range(LEAST_ROUNDS + len(fn.flat_block.ops)):
         before = fn
         for change in changes:
             fn = prune_dead(change(fn))

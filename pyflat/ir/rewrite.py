@@ -8,10 +8,11 @@ goes away only where nothing else uses it; what its right side needs may exist a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pyflat.errors import InternalError
 from pyflat.ir.build import const
+from pyflat.ir.kept import has_effect
 from pyflat.ir.nodes import Const, Function, Op, Origin, Value
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.patterns import Apply, Bindings, Literal, Match, Pattern, Rule, Word, matches
@@ -19,19 +20,41 @@ from pyflat.ir.types import Kind
 from pyflat.ir.uses import Key, Keys, results_of, with_args, with_block
 
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+_MOST_REWRITES = 64
+"""Of one operation in one sweep."""
 
 
 class Rules:
     """Rules by the opcode of their root, in the order in which they are tried."""
 
     def __init__(self, rules: Sequence[Rule]):
-        self.rules = tuple(rules)
-        self.by_opcode: dict[str, list[Rule]] = defaultdict(list)
+        self.by_opcode: dict[str, list[tuple[Rule, _Needs]]] = defaultdict(list)
         for rule in rules:
-            opcode = rule.pattern.opcode
-            self.by_opcode[opcode].append(rule)
+            opcode, needs = rule.pattern.opcode, _Needs(rule.pattern)
+            self.by_opcode[opcode].append((rule, needs))
             if opcode in _MIRRORED:
-                self.by_opcode[_MIRRORED[opcode]].append(rule)
+                self.by_opcode[_MIRRORED[opcode]].append((rule, needs))
+
+    def candidates(self, op: Op) -> Iterator[Rule]:
+        """The rules whose left side may be this operation: a quick look at its operands."""
+        found = self.by_opcode.get(op.opcode)
+        if found:
+            opcodes = [arg.opcode if isinstance(arg, Op) else "" for arg in op.args]
+            literal = any(map(is_literal, op.args))
+            for rule, needs in found:
+                if (literal or not needs.literal) and all(any(o in each for o in opcodes) for each in needs.opcodes):
+                    yield rule
+
+
+class _Needs:
+    """What the operands of a match have among them: a literal, operations."""
+
+    __slots__ = ("literal", "opcodes")
+
+    def __init__(self, pattern: Apply):
+        self.literal = any(isinstance(a, Literal) or isinstance(a, Word) and a.literal for a in pattern.args)
+        inner = {a.opcode for a in pattern.args if isinstance(a, Apply)}
+        self.opcodes = [frozenset({opcode, _MIRRORED.get(opcode, opcode)}) for opcode in inner]
 
 
 def use_counts(fn: Function) -> Counter[Value]:
@@ -44,27 +67,14 @@ def use_counts(fn: Function) -> Counter[Value]:
 
 def rewrite(fn: Function, rules: Rules) -> Function:
     """`fn`, a flat function, after one sweep; `fn` itself when no rule fires. What becomes unused is left there."""
-    sweep = Sweep(fn)
+    sweep = _Rewriting(fn, rules)
     for op in fn.flat_block.ops:
-        found = _replacement(sweep, op, rules)
-        if found is None:
-            sweep.keep(op)
-        else:
-            sweep.replace(op, found)
+        sweep.visit(op)
     return sweep.result(fn)
 
 
-def _replacement(sweep: Sweep, op: Op, rules: Rules) -> Value | None:
-    for rule in rules.by_opcode.get(op.opcode, ()):
-        for found in matches(rule, op):
-            if sweep.pays(op, found, rule.replacement, rule.by_cost):
-                return sweep.build(rule.replacement, found.bindings, op)
-    return None
-
-
 class Sweep:
-    """A forward pass that copies operations and puts others in their place. Matching looks at the old operations,
-    building uses what became of them."""
+    """A forward pass that copies operations and puts others in their place; `uses` counts those of the old ones."""
 
     def __init__(self, fn: Function):
         self.ops: list[Op] = []
@@ -99,6 +109,105 @@ class Sweep:
 
     def result(self, fn: Function) -> Function:
         return with_block(fn, self.ops, list(map(self.read, results_of(fn)))) if self.changed else fn
+
+    # --- building
+
+    def build(self, pattern: Pattern, bound: Bindings, root: Op) -> Value:
+        match pattern:
+            case Literal():
+                return const(pattern.value)
+            case Word():
+                return self.read(bound[pattern.name])
+            case Apply():
+                return self.emit(pattern.opcode, *[self.build(arg, bound, root) for arg in pattern.args],
+                                 origin=root.origin)
+
+    def emit(self, opcode: str, *args: Value, origin: Origin | None = None) -> Op:
+        """A new operation, or an equal one that exists already."""
+        return self.emit_op(_operation(opcode, args, origin))
+
+    def emit_like(self, op: Op, args: Sequence[Value], origin: Origin | None = None) -> Op:
+        """`op` on other operands."""
+        return self.emit_op(Op(op.opcode, args, op.kind, attrs=op.attrs, origin=origin))
+
+    def emit_op(self, op: Op) -> Op:
+        existing = self.made.get(self.keys.key(op))
+        if existing is not None:
+            return existing
+        self.fresh.add(op)
+        self.add(op)
+        return op
+
+
+class _Rewriting(Sweep):
+    """A sweep of rules. Matching looks at the new operations, so that what one rule makes another one sees at once;
+    `uses` follows: for each value how often what is there now, or is still to come, reads it."""
+
+    def __init__(self, fn: Function, rules: Rules):
+        super().__init__(fn)
+        self.rules = rules
+        self.gone: set[Value] = set()
+
+    def visit(self, op: Op) -> None:
+        current = with_args(op, list(map(self.read, op.args)))
+        standing = False
+        for _ in range(_MOST_REWRITES):
+            found = self._replacement(current)
+            if found is None:
+                break
+            self.changed = True
+            if standing:
+                self.gone.add(current)
+            for arg in current.args:
+                self._release(arg)
+            if not isinstance(found, Op) or found not in self.fresh or self.uses[found]:
+                self._settle(op, found)
+                return
+            current, standing = found, True
+        if not standing:
+            self.add(current)
+        self._settle(op, current)
+
+    def _settle(self, op: Op, new: Value) -> None:
+        """`new` stands for `op`: its uses to come are those of `op`."""
+        if new is op:
+            return
+        if isinstance(new, Op) and new in self.fresh and op.name and not new.name:
+            new.name, new.statement = op.name, op.statement
+        self._revive(new)
+        self.uses[new] += self.uses[op]
+        self.mapped[op] = new
+
+    def _replacement(self, op: Op) -> Value | None:
+        for rule in self.rules.candidates(op):
+            for found in matches(rule, op):
+                if self.pays(op, found, rule.replacement, rule.by_cost):
+                    return self.build(rule.replacement, found.bindings, op)
+        return None
+
+    def emit_op(self, op: Op) -> Op:
+        known = len(self.fresh)
+        made = super().emit_op(op)
+        if len(self.fresh) > known:
+            for arg in made.args:
+                self._revive(arg)
+                self.uses[arg] += 1
+        return made
+
+    def _release(self, value: Value) -> None:
+        """One use less; an operation without any does not use its operands either."""
+        self.uses[value] -= 1
+        if isinstance(value, Op) and self.uses[value] == 0 and value not in self.gone and not has_effect(value):
+            self.gone.add(value)
+            for arg in value.args:
+                self._release(arg)
+
+    def _revive(self, value: Value) -> None:
+        if isinstance(value, Op) and value in self.gone:
+            self.gone.remove(value)
+            for arg in value.args:
+                self._revive(arg)
+                self.uses[arg] += 1
 
     # --- does it pay
 
@@ -138,39 +247,10 @@ class Sweep:
                 if all(arg is not None for arg in args):
                     probe = _operation(pattern.opcode, [a for a in args if a is not None], root.origin)
                     existing = self.made.get(self.keys.key(probe))
-                    if existing is not None:
+                    if existing is not None and existing not in self.gone:
                         return existing
                 made.append(pattern.opcode)
                 return None
-
-    # --- building
-
-    def build(self, pattern: Pattern, bound: Bindings, root: Op) -> Value:
-        match pattern:
-            case Literal():
-                return const(pattern.value)
-            case Word():
-                return self.read(bound[pattern.name])
-            case Apply():
-                return self.emit(pattern.opcode, *[self.build(arg, bound, root) for arg in pattern.args],
-                                 origin=root.origin)
-
-    def emit(self, opcode: str, *args: Value, origin: Origin | None = None) -> Op:
-        """A new operation, or an equal one that exists already."""
-        return self.emit_op(_operation(opcode, args, origin))
-
-    def emit_like(self, op: Op, args: Sequence[Value], origin: Origin | None = None) -> Op:
-        """`op` on other operands."""
-        return self.emit_op(Op(op.opcode, args, op.kind, attrs=op.attrs, origin=origin))
-
-    def emit_op(self, op: Op) -> Op:
-        existing = self.made.get(self.keys.key(op))
-        if existing is not None:
-            return existing
-        self.fresh.add(op)
-        self.add(op)
-        return op
-
 
 def _operation(opcode: str, args: Sequence[Value], origin: Origin | None) -> Op:
     kinds = tuple(a.kind for a in args)

@@ -25,7 +25,7 @@ def factor_selects(fn: Function) -> Function:
     """One sweep over a flat function; `fn` itself when nothing is factored."""
     sweep = Sweep(fn)
     for op in fn.flat_block.ops:
-        found = _factored(sweep, op) if op.opcode == "select" else None
+        found = _factored(sweep, op, *op.args) if op.opcode == "select" else None
         if found is None:
             sweep.keep(op)
         else:
@@ -33,8 +33,23 @@ def factor_selects(fn: Function) -> Function:
     return sweep.result(fn)
 
 
-def _factored(sweep: Sweep, select: Op) -> Op | None:
-    cond, a, b = select.args
+def _factored(sweep: Sweep, select: Op, cond: Value, a: Value, b: Value) -> Op | None:
+    """The operation on a select, down through as many operations as there are; None when there is none."""
+    way: list[tuple[Op, int, tuple[Value, ...]]] = []
+    while (found := _step(sweep, a, b)) is not None:
+        op, place, args, a, b = found
+        way.append((op, place, args))
+    if not way:
+        return None
+    result = sweep.emit("select", *map(sweep.read, (cond, a, b)), origin=select.origin)
+    for op, place, args in reversed(way):
+        operands = [result if k == place else sweep.read(arg) for k, arg in enumerate(args)]
+        result = sweep.emit_like(op, operands, origin=select.origin)
+    return result
+
+
+def _step(sweep: Sweep, a: Value, b: Value) -> tuple[Op, int, tuple[Value, ...], Value, Value] | None:
+    """One operation that both arms make: which operand differs, the operands, and the two values of that one."""
     if not (isinstance(a, Op) and isinstance(b, Op)) or a.opcode != b.opcode or a.attrs != b.attrs:
         return None
     if sweep.uses[a] != 1 or sweep.uses[b] != 1 or is_barrier(a) or is_guarded(a) or a.opcode == "part":
@@ -43,9 +58,7 @@ def _factored(sweep: Sweep, select: Op) -> Op | None:
     if aligned is None:
         return None
     place, first, second = aligned
-    chosen = sweep.emit("select", *map(sweep.read, (cond, first[place], second[place])), origin=select.origin)
-    args = [chosen if k == place else sweep.read(arg) for k, arg in enumerate(first)]
-    return sweep.emit_like(a, args, origin=select.origin)
+    return a, place, first, first[place], second[place]
 
 
 def _aligned(a: Op, b: Op) -> tuple[int, tuple[Value, ...], tuple[Value, ...]] | None:
