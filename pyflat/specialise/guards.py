@@ -8,6 +8,7 @@ instances were seen: which operator found none, and was therefore done in anothe
 
 from __future__ import annotations
 
+import builtins
 import itertools
 import operator
 import types
@@ -143,8 +144,9 @@ class Guards:
             self._items.add(name, value, scope.get, name)
 
     def absent(self, scope: dict[str, Any], name: str) -> None:
-        """A builtin is meant: the module does not define the name."""
+        """A builtin is meant: the module does not define the name, and it is the builtin that it was."""
         self.global_name(scope, name, _MISSING)
+        self.global_name(vars(builtins), name, vars(builtins).get(name, _MISSING))
 
     def code(self, fn: Any) -> None:
         """The code and defaults of an inlined function; does not keep the function alive."""

@@ -83,6 +83,13 @@ def test_a_name_that_becomes_bound_or_unbound(builds):
     follows(twin, m.f, lambda: m.__dict__.pop("abs"), builds)
 
 
+def test_a_builtin_that_is_another_one(builds, monkeypatch):
+    m = module("def f(x):\n    return later(x) + 1.0\n")
+    monkeypatch.setattr("builtins.later", m.execute("def g(x):\n    return x * 2.0\n") or m.g, raising=False)
+    m.execute("def h(x):\n    return x * 3.0\n")
+    follows(pyflat.twin(m.f), m.f, lambda: monkeypatch.setattr("builtins.later", m.h), builds)
+
+
 def test_a_module_by_identity(builds):
     m = module("import math as lib\ndef f(x):\n    return lib.sqrt(x)\n")
 
