@@ -68,7 +68,7 @@ def plan_arms(ops: Sequence[Op], outside: Iterable[Value], width: int) -> list[O
     if sum(costs.values()) < WORTH:
         return None
     found = set(outside)
-    paths = _worthwhile(_paths(ops, found), costs)
+    paths = _worthwhile(_paths(ops, found, costs), costs)
     return _Schedule(ops, paths, found).items if any(paths.values()) else None
 
 
@@ -79,28 +79,32 @@ def _is_and(op: Op) -> bool:
     return op.opcode == "and" and op.kind is BOOL
 
 
-def _paths(ops: Sequence[Op], outside: set[Value]) -> dict[Op, tuple[Literal, ...]]:
+def _paths(ops: Sequence[Op], outside: set[Value], costs: dict[Op, int]) -> dict[Op, tuple[Literal, ...]]:
     """The needs of each operation, in the order of the program."""
     here: dict[Value, int] = {op: position for position, op in enumerate(ops)}
+    ranks: dict[Value, tuple[int, int]] = {}
+    for position, op in enumerate(ops):
+        ranks[op] = max([costs[op], *[ranks[arg][0] for arg in op.args if arg in ranks]]), position
     needs: dict[Value, Needs] = {}
     for op in reversed(ops):
         own = frozenset[Literal]() if op in outside else needs.get(op, frozenset())
         needs[op] = own
-        for arg, gate in zip(op.args, _gates(op, here), strict=True):
+        for arg, gate in zip(op.args, _gates(op, ranks), strict=True):
             if arg in here:
                 used = own if len(own) > MOST_NEEDS else own.union(gate)
                 needs[arg] = used if arg not in needs else needs[arg] & used
     return {op: tuple(sorted(needs[op], key=lambda literal: (here.get(literal[0], -1), literal[1]))) for op in ops}
 
 
-def _gates(op: Op, here: dict[Value, int]) -> list[list[Literal]]:
-    """For each operand: the conditions under which it counts."""
+def _gates(op: Op, ranks: dict[Value, tuple[int, int]]) -> list[list[Literal]]:
+    """For each operand: the conditions under which it counts. Of an `and` the operand that costs less comes first: what
+    its dearest operation costs, then its place in the program, are `ranks`."""
     if op.opcode == "select":
         return [[], _literals(op.args[0], True), _literals(op.args[0], False)]
     if _is_and(op):
         first, second = op.args
-        earlier = here.get(first, -1) <= here.get(second, -1)
-        return [[], _literals(first, True)] if earlier else [_literals(second, True), []]
+        cheaper = ranks.get(first, (0, -1)) <= ranks.get(second, (0, -1))
+        return [[], _literals(first, True)] if cheaper else [_literals(second, True), []]
     return [[] for _ in op.args]
 
 
