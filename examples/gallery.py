@@ -21,7 +21,7 @@ from PIL import Image
 from gallery_shaders import SHADERS
 from pyflat import graphics
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import Loop, walk
+from pyflat.ir.nodes import Loop, count_ops, walk
 from pyflat.targets.clike import prepare
 
 SIDE = 176
@@ -45,6 +45,7 @@ class Rendered:
     shader: Callable[..., Any]
     picture: np.ndarray
     operations: int
+    fast: int
     selects: int
     loops: int
     typical: float
@@ -75,10 +76,11 @@ def rendered(shader: Callable[..., Any], side: int, on_device: bool) -> Rendered
     wanted = graphics.paint(shader, side, side)
     picture = graphics.render(shader, side, side) if on_device else wanted
     distance = np.nan_to_num(np.abs(picture - wanted).max(axis=-1))
-    ir = prepare(graphics.shader(shader).ir)
+    made = graphics.shader(shader)
+    ir, fast = prepare(made.ir), prepare(made.optimized().ir)
     opcodes = [op.opcode for op in all_ops(ir.body)]
     loops = sum(isinstance(item, Loop) for item in walk(ir.body))
-    return Rendered(shader, picture, len(opcodes), opcodes.count("select"), loops,
+    return Rendered(shader, picture, len(opcodes), count_ops(fast), opcodes.count("select"), loops,
                     float(np.median(distance)), int((distance > 1e-3).sum()))
 
 
@@ -102,13 +104,14 @@ def page(done: list[Rendered], adapter: str | None) -> str:
             "in 64. A pixel is different when a component is off by more than 0.001: there a comparison went the other "
             "way.")
     lines += ["", "## In numbers", "", told, "",
-              "| shader | operations | of them selects | loops kept | typical distance | different pixels |",
-              "|---|---|---|---|---|---|"]
-    lines += [f"| `{one.name}` | {one.operations:,} | {one.selects} | {one.loops} | {one.typical:.0e} | "
+              "| shader | operations | of them selects | fast math | loops | typical distance | different pixels |",
+              "|---|---|---|---|---|---|---|"]
+    lines += [f"| `{one.name}` | {one.operations:,} | {one.selects} | {one.fast:,} | {one.loops} | {one.typical:.0e} | "
               f"{one.different} of {pixels:,} |" for one in done]
     total, selects = sum(one.operations for one in done), sum(one.selects for one in done)
     loops, different = sum(one.loops for one in done), f"{sum(one.different for one in done)} of {pixels * len(done):,}"
-    lines += [f"| {len(done)} shaders | {total:,} | {selects:,} | {loops} | | {different} |", ""]
+    fast = sum(one.fast for one in done)
+    lines += [f"| {len(done)} shaders | {total:,} | {selects:,} | {fast:,} | {loops} | | {different} |", ""]
     return "\n".join(lines)
 
 

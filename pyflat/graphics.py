@@ -31,6 +31,7 @@ from pyflat.backend.arguments import argument_shapes
 from pyflat.callables import unwrap
 from pyflat.compiled import flatten
 from pyflat.ir.kept import Call
+from pyflat.ir.loops import has_loop
 from pyflat.ir.nodes import Function
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, item_at, leaves, make_record, record_of, written_record
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -62,6 +63,18 @@ class Shader:
 
         printed = self._printed(language, prelude)
         return wgsl.fragment(printed, self.uniform) if language == "wgsl" else glsl.fragment(printed, self.uniform)
+
+    def optimized(self) -> Shader:
+        """The shader after the backend's steps with all of fast math: fewer operations, other last digits, and nothing
+        to rely on for nan and infinities. A shader with a loop stays as it is."""
+        from pyflat.backend import FlatFunction, flatten_fold, flatten_fuse, flatten_optimize
+        from pyflat.passes.gather_suspects import drop_faults
+
+        if has_loop(self.ir.body):
+            return self
+        flat = FlatFunction(self.ir.name, None, drop_faults(self.ir), self.result)
+        fast = flatten_optimize(flatten_fold(flat), fast_math=True)
+        return replace(self, ir=flatten_fuse(fast, fast_math=True).ir)
 
     def render(self, width: int, height: int, prelude: str = "") -> npt.NDArray[np.float32]:
         """The picture, as `render` gives it."""
@@ -100,11 +113,13 @@ def shader(fn: Callable[..., Any], /, **uniforms: Any) -> Shader:
 
 
 def fragment(fn: Callable[..., Any], /, *, uniforms: Collection[str] | Mapping[str, Any] = (),
-             language: Language = "wgsl", prelude: str = "") -> str:
+             language: Language = "wgsl", prelude: str = "", fast_math: bool = False) -> str:
     """A complete fragment shader of `fn`. `uniforms`: the parameters that are the same for all pixels, by name, or with
-    values where these specialise the shader; `prelude`: see `Shader.fragment`. Raises as `shader` does."""
+    values where these specialise the shader; `prelude`: see `Shader.fragment`; `fast_math`: see `Shader.optimized`.
+    Raises as `shader` does."""
     given = dict(uniforms) if isinstance(uniforms, Mapping) else _examples(fn, uniforms)
-    return shader(fn, **given).fragment(language, prelude)
+    made = shader(fn, **given)
+    return (made.optimized() if fast_math else made).fragment(language, prelude)
 
 
 def render(fn: Callable[..., Any], width: int, height: int, /, **uniforms: Any) -> npt.NDArray[np.float32]:

@@ -17,11 +17,12 @@ from gallery_shaders import SHADERS
 from pyflat import graphics
 from pyflat.backend import Call
 from pyflat.errors import FlattenError
+from pyflat.ir.nodes import count_ops
 from pyflat.ir.ops import FUSED, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, PACK
 from pyflat.targets import wgsl
 from pyflat.targets.clike.prepare import MAX_TRIPS
-from pyflat.vec import Vec2, Vec3, Vec4, vec2, vec3, vec4
+from pyflat.vec import Vec2, Vec3, Vec4, dot, vec2, vec3, vec4
 from tests.graphics.test_printing import operation, validate, validator
 
 pytestmark = pytest.mark.usefixtures("device")
@@ -38,6 +39,7 @@ LOOSE = {
 """Absolute (or relative, above 1) errors of the elementary functions on drivers; other operations are within 2e-6."""
 CANCELLING = ("mod", "fmod", "remainder", "lerp", "mad", "dot", "hadd")
 """Differences of large products: their error is that of the operands."""
+OPTIMIZED = ("vignette", "ripple", "truchet", "heat", "fresnel", "phong", "cube", "sunset")
 TESTED = sorted(name for name, row in {**PRIMITIVES, **FUSED}.items()
                 if row.accuracy is not Accuracy.NUMPY and name not in {
                     "fault", "call", "part", "pack", "gamma", "lgamma", "nextafter", "round_digits", "ufunc",
@@ -271,19 +273,29 @@ def test_kept_state_of_two_variables_that_swap() -> None:
     assert unchecked(fibonacci)(np.arange(10)).tolist() == [0, 1, 1, 2, 3, 5, 8, 13, 21, 34]
 
 
-def test_a_flat_function_of_the_backend_prints_with_its_fused_operations() -> None:
-    from pyflat.backend import flatten_function
-    from pyflat.targets.wgsl.run import run_compute
+@pytest.mark.parametrize("shader", [shader for shader in SHADERS if shader.__name__ in OPTIMIZED],
+                         ids=lambda fn: fn.__name__)
+def test_optimized_shaders_give_the_same_pictures(shader) -> None:
+    plain = graphics.shader(shader)
+    fast = plain.optimized()
+    assert 0.3 * count_ops(plain.ir) < count_ops(fast.ir) < 0.95 * count_ops(plain.ir)
+    different = np.abs(fast.render(48, 40) - graphics.paint(shader, 48, 40)).max(axis=-1) > 1e-3
+    assert different.mean() < 0.01
 
-    def shade(n: Vec3, light: Vec3, t: float):
-        return max(n.x * light.x + n.y * light.y + n.z * light.z, 0.0) * (1.0 - t) + t
 
-    flat = flatten_function(shade)
-    rng = np.random.default_rng(1)
-    columns = list(rng.uniform(-1.0, 1.0, (7, 50)))
-    (found,) = run_compute(wgsl.function(flat.ir, ["value"]), columns, 50)
-    wanted = [shade(Vec3(*row[:3]), Vec3(*row[3:6]), row[6]) for row in zip(*columns, strict=True)]
-    assert np.allclose(found, wanted, atol=1e-6)
+def test_optimizing_uses_what_the_languages_have() -> None:
+    def lit(uv: Vec2) -> float:
+        p = vec3(uv, 0.5)
+        return max(dot(p, p.zxy), 0.0) * (1.0 - uv.x) + uv.y * uv.x
+
+    text = graphics.fragment(lit, fast_math=True)
+    assert "dot(vec3<f32>(" in text and "mix(" in text and "max(" in text
+    assert "dot(vec3(" in graphics.fragment(lit, fast_math=True, language="glsl")
+
+
+def test_a_shader_with_a_loop_is_not_optimized() -> None:
+    made = graphics.shader(next(shader for shader in SHADERS if shader.__name__ == "julia"))
+    assert made.optimized() is made
 
 
 def test_what_the_language_does_not_have_is_refused_before_anything_runs() -> None:
