@@ -83,18 +83,16 @@ def _mutated(mutant: Mutant) -> Iterator[Path]:
         yield folder
 
 
-def _run(arguments: list[str], folder: Path, seconds: float) -> str | None:
-    """The output of a Python program in a folder; None when it takes longer."""
+def _run(arguments: list[str], folder: Path, seconds: int) -> str | None:
+    """The output of a Python program in a folder; None when it takes more of the processor's time."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
-    try:
-        done = subprocess.run([sys.executable, "-m", *arguments], cwd=folder, timeout=seconds, preexec_fn=limit,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    except subprocess.TimeoutExpired:
-        return None
-    return done.stdout
+    done = subprocess.run([sys.executable, "-m", *arguments], cwd=folder, preexec_fn=limit, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    return None if done.returncode < 0 else done.stdout
 
 
 def _failing_test(mutant: Mutant, folder: Path) -> str:
