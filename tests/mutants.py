@@ -169,7 +169,7 @@ MUTANTS: tuple[Mutant, ...] = (
          ("a decision without an alarm", "        self.alarms.append(_Alarm(op, near))\n", "        pass\n"),
          ("conditions for faults become narrower", "if less == positive:", "if less != positive:"),
          ("x ** 0.5 keeps the sign of zero", 'emit("add", emit("sqrt", base), const(0.0))', 'emit("sqrt", base)'),
-         tests="passes/test_choose_math.py"),
+         tests="passes/test_choose_math.py ir/test_error_bounds.py"),
     *_of("fold_calls", "passes/fold_calls.py",
          ("parts in another order are the vector", 'arg.attr("index") == k', 'arg.attr("index") >= 0'),
          ("every part is the first", "sweep.read(whole.args[index])", "sweep.read(whole.args[0])"),
