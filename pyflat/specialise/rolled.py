@@ -40,12 +40,15 @@ Place = str | tuple[Ref, int]
 """What a loop can change: a local by its name, or an item of a list, dict or object on the heap."""
 
 def remember_ways(s: Specialiser) -> Callable[[], None]:
-    """A function that forgets the exits which an abandoned attempt has added to the enclosing labels."""
+    """A function that forgets the exits which an abandoned attempt has added to the enclosing labels, and what it has
+    learnt from conditions."""
     scopes_now = [f.returns for f in s.frames]
     scopes_now += [x for f in s.frames for loop in f.loops for x in (loop.leave, loop.again) if x is not None]
     sizes = [(scope, len(scope.ways)) for scope in scopes_now]
+    known = len(s.facts)
 
     def forget() -> None:
+        del s.facts[known:]
         for scope, size in sizes:
             del scope.ways[size:]
 
@@ -118,7 +121,7 @@ def _roll(s: Specialiser, node: Any, body: Callable[[LoopScope], None], extra: d
     entry = s.state
     entry.locals.update(extra)
     kinds: dict[Place, Any] = {}
-    nest, forget = s.nest, remember_ways(s)
+    nest, forget, known = s.nest, remember_ways(s), len(s.facts)
     for _ in range(MAX_ROUNDS):
         scope = LoopScope(Scope(s.fresh("loop")), Scope(s.fresh("next")))
         params, inits, owned, s.state = _generalised(s, entry, kinds, node)
@@ -133,6 +136,7 @@ def _roll(s: Specialiser, node: Any, body: Callable[[LoopScope], None], extra: d
                 if isinstance(s.build.block.end, Yield):  # never reached: every path has left
                     s.build.block.end.values = [undefined(param.kind) for param, _ in inits]
         s.nest = nest
+        del s.facts[known:]  # what holds in an iteration need not hold for the lanes that have left
         assert scope.leave is not None and scope.again is not None
         start = entry.copy()
         for place, param in params.items():

@@ -59,3 +59,35 @@ def two_conditions(x):
     if x < 0 and x > -50:
         return two_conditions(-x)
     return x * 2
+
+
+def left_loops_teach_nothing(x):
+    n = 0
+    while n < 5:
+        if x < 0:
+            break
+        n += 1
+    if x < 0:
+        return left_loops_teach_nothing(-x) + n
+    return x + 100 * n
+
+
+def left_constant_loops_teach_nothing(x):
+    for n in range(3):
+        if x < 0:
+            break
+    if x < 0:
+        return -left_constant_loops_teach_nothing(-x) - n
+    return x + n
+
+
+def caught_errors_teach_nothing(x):
+    try:
+        if x < 0:
+            raise ValueError
+        y = 1.0
+    except ValueError:
+        y = 2.0
+    if x < 0:
+        return y - caught_errors_teach_nothing(-x)
+    return y + x
