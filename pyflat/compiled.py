@@ -28,6 +28,7 @@ from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.rerun import Rerun
 
 if TYPE_CHECKING:
+    from pyflat.ir.kept import KeptCalls
     from pyflat.ir.nodes import Function
     from pyflat.settings import Options
     from pyflat.specialise.result import Specialised
@@ -173,27 +174,30 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
 
         made = registered_engine(options.target, done.spec, done.flat, arguments)
         return Built(made, done.spec.result, done.spec.guards, arguments, False)
-    _refuse_kept_calls(done.flat, options.target)
+    calls = _kept_calls(done, options.target)
     limited = options.max_trips is not None and done.flat.form == "masked"
 
     def engine_of(flat: Function) -> Engine:
         if limited and options.max_trips is not None:
             flat = limit_trips(flat, options.max_trips)
         fused = gather_suspects(flat, limited=limited)
-        return _compiler(options.target)(fused, unchecked=options.errors == "unchecked")
+        return _compiler(options.target)(fused, unchecked=options.errors == "unchecked", **calls)
 
     rerun = None if done.exact is None else Rerun(partial(engine_of, done.exact))
     return Built(engine_of(done.flat), done.spec.result, done.spec.guards, arguments, limited, rerun)
 
 
-def _refuse_kept_calls(flat: Function, target: str) -> None:
-    """What `whitelist=` keeps is for backends: no engine of arrays can make the call."""
+def _kept_calls(done: Flattened, target: str) -> dict[str, KeptCalls]:
+    """What the engine must know about the calls that `whitelist=` keeps. Only NumPy can make them, where their entries
+    say how; otherwise they are refused."""
     from pyflat.ir.loops import all_ops
 
-    for op in all_ops(flat.body):
-        if op.opcode == "call":
+    kept = [op for op in all_ops(done.flat.body) if op.opcode == "call"]
+    for op in kept:
+        if target != "numpy" or done.spec.kept.on_arrays(op) is None:
             raise refuse("flatten/call-not-runnable", f"{target} cannot make the kept call of {op.attr('name')}",
                          op.origin.span if op.origin else None)
+    return {"calls": done.spec.kept} if kept else {}
 
 
 def _compiler(target: str) -> Callable[..., Engine]:

@@ -80,8 +80,8 @@ _code("flatten/unknown-call", "this call cannot be inlined",
       "it is neither a Python function with source nor a primitive that pyflat knows",
       "replace it by arithmetic or a supported function, or pass its result as an argument")
 _code("flatten/call-not-runnable", "a call was kept for a backend, and this engine cannot make it",
-      "a whitelisted call stays a call; NumPy and numba cannot make it, the interpreter only when it is told how",
-      "leave the name out of whitelist=, run the function on a backend that has it, or give Call(name, python=...)")
+      "a whitelisted call stays a call; numba cannot make it, NumPy and the interpreter only when they are told how",
+      "leave the name out of whitelist=, use a backend that has it, or give Call(name, arrays=...) or python=...")
 _code("flatten/fold-residual", "an operation is left that folding should have taken",
       "strict_fold=True asks that nothing is computed whose value is known or is one of its operands",
       "this is a gap in pyflat's folding, not an error of the function: report it, or leave out strict_fold=True")

@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, Literal
@@ -44,6 +44,8 @@ class Call:
              never duplicated, never shared with an equal one, never moved before another barrier
     python   what it computes on Python scalars, for tests and for folding calls with constant arguments; without it the
              interpreter calls the function that the source names
+    arrays   what it computes on arrays of lanes, for the NumPy engine: called with arrays or numbers for the numbers
+             among its arguments, it gives arrays or numbers. None: NumPy refuses the call, as numba does
     """
 
     name: str
@@ -52,6 +54,7 @@ class Call:
     where: Literal["anywhere", "taken"] = "anywhere"
     barrier: bool = False
     python: Callable[..., Any] | None = None
+    arrays: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         if not str(self.name).isidentifier():
@@ -157,12 +160,22 @@ class KeptCalls:
         function = (entry.python if entry else None) or self.functions.get(name)
         if function is None:
             raise refuse("flatten/call-not-runnable", f"nothing says what the kept call of {name} computes", span)
-        parts, guarded = attrs["args"], attrs["guarded"]
+        made = self._on_operands(function, attrs["args"], packed)
+        if not attrs["guarded"]:
+            return made
+        return lambda guard, *operands: made(*operands) if guard else None
 
+    def on_arrays(self, op: Op) -> Callable[..., Any] | None:
+        """A call as a function of arrays for its operands; None where its entry does not say how, or where it may not
+        be made in every lane."""
+        entry = self.entries[op.attr("name")]
+        if entry.arrays is None or entry.guarded:
+            return None
+        return self._on_operands(entry.arrays, op.attr("args"), op.kind is Kind.PACK)
+
+    def _on_operands(self, function: Callable[..., Any], parts: Sequence[Part], packed: bool) -> Callable[..., Any]:
         def call(*operands: Any) -> Any:
-            if guarded and not operands[0]:
-                return None
-            values = iter(operands[1:] if guarded else operands)
+            values = iter(operands)
             found = function(*[self._argument(part, values) for part in parts])
             return flat_values(found) if packed else found
 

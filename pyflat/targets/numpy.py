@@ -30,6 +30,7 @@ import numpy as np
 
 from pyflat import lanes as lane_functions
 from pyflat.errors import InternalError
+from pyflat.ir.kept import KeptCalls
 from pyflat.ir.liveness import captured, last_uses, outer_values, sliced
 from pyflat.ir.loops import take_apart
 from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Op, Value
@@ -135,10 +136,11 @@ class Engine:
         return suspects
 
 
-def compile(fused: Function, *, unchecked: bool = False) -> Engine:
-    """The engine of a fused function: its last result is the suspect bit, which `unchecked` leaves out."""
+def compile(fused: Function, *, unchecked: bool = False, calls: KeptCalls | None = None) -> Engine:
+    """The engine of a fused function: its last result is the suspect bit, which `unchecked` leaves out. `calls` says
+    how kept calls are made on arrays."""
     *roots, suspect = results_of(fused)
-    writer = _Writer(fused.name)
+    writer = _Writer(fused.name, calls)
     source = writer.source(fused, roots if unchecked else [*roots, suspect])
     namespace: dict[str, Any] = {
         "np": np, "lanes": lane_functions, "bits": bits, "choose_int": choose_int, "choose_float": choose_float,
@@ -162,14 +164,15 @@ def _part(lane: Lane, start: int, stop: int) -> Lane:
 
 
 class _Writer:
-    """The text of an engine: constants, the functions of loops, the block function."""
+    """The text of an engine: constants, tables and kept calls by name, the functions of loops, the block function."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, calls: KeptCalls | None = None):
         self.name = name
+        self.calls = calls
         self.constants: dict[tuple[str, str], str] = {}
         self.head: list[str] = []
         self.loops: list[str] = []
-        self.tables: dict[str, np.ndarray] = {}
+        self.tables: dict[str, Any] = {}
         self.loop_count = 0
 
     def source(self, fused: Function, roots: Sequence[Value]) -> str:
@@ -268,6 +271,12 @@ class _Lines:
             table = f"table{len(tables)}"
             tables[table] = np.array(op.attr("table"), dtype=DTYPES[op.kind])
             return spelling(op).format(*operands, table=table)
+        if op.opcode == "call" and self.writer.calls is not None:
+            call = f"call{len(self.writer.tables)}"
+            self.writer.tables[call] = self.writer.calls.on_arrays(op)
+            return f"{call}({', '.join(operands)})"
+        if op.opcode == "part":
+            return f"{operands[0]}[{op.attr('index')}]"
         if op.opcode in ("floordiv", "mod") and (power := _power_of_two(op.args[1])):
             sign, amount = (">>", power.bit_length() - 1) if op.opcode == "floordiv" else ("&", power - 1)
             return f"{operands[0]} {sign} {self.writer.value(Const(INT, amount), self.names)}"

@@ -9,7 +9,7 @@ import pytest
 
 import pyflat
 from pyflat import registered
-from pyflat.backend import FlatFunction, target
+from pyflat.backend import Call, FlatFunction, target
 
 
 class Evaluator:
@@ -103,6 +103,37 @@ def test_engines_refuse_kept_calls(engine):
     with pytest.raises(pyflat.FlattenError, match="kept call of noise") as error:
         pyflat.twin(grain, target=engine, whitelist=["noise"])(np.array([8.0]))
     assert error.value.code == "flatten/call-not-runnable"
+
+
+def lookup(name: str, uv: tuple[float, float]):
+    return (uv[0] + 1.0, uv[1] * 2.0)
+
+
+def tapped(u, v):
+    a, b = lookup("albedo", (u, v))
+    if a > 1.5:
+        return a / v
+    return b + noise(u)
+
+
+def test_numpy_makes_calls_that_have_arrays():
+    sizes = []
+
+    def on_arrays(name, uv):
+        sizes.append(np.size(uv[0]))
+        assert name == "albedo"
+        return uv[0] + 1.0, uv[1] * 2.0
+
+    entries = [Call("lookup", result="vec2", arrays=on_arrays), Call("noise", arrays=lambda x: x * 2.0)]
+    twin = pyflat.twin(tapped, whitelist=entries)
+    u, v = np.linspace(0.0, 1.0, 11), np.linspace(1.0, 3.0, 11)
+    assert np.array_equal(twin(u, v), [tapped(*lane) for lane in zip(u.tolist(), v.tolist(), strict=True)])
+    assert sizes == [11]
+    with pytest.raises(ZeroDivisionError):
+        twin(np.array([0.0, 0.75]), 0.0)
+    guarded = [Call("lookup", result="vec2", arrays=on_arrays, where="taken"), entries[1]]
+    with pytest.raises(pyflat.FlattenError, match="kept call of lookup"):
+        pyflat.twin(tapped, whitelist=guarded)(u, v)
 
 
 def test_text_shows_kept_calls():
