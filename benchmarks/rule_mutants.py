@@ -1,0 +1,42 @@
+"""`python -m benchmarks.rule_mutants`: every rewrite rule of the backends, the mutants of it, and how many die.
+
+Exit status 1 if a mutant survives, a rule does not hold, or a rule has fewer than three mutants.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from pyflat.ir.patterns import Rule
+from tests.passes.rule_checks import counterexample, mutants
+from tests.passes.test_rules import RULES
+
+
+def killed(rule: Rule) -> tuple[int, int]:
+    """Dead mutants and all."""
+    made = [mutant for _, mutant in mutants(rule)]
+    return sum(_dies(mutant) for mutant in made), len(made)
+
+
+def _dies(mutant: Rule) -> bool:
+    try:
+        return counterexample(mutant) is not None
+    except KeyError:  # a word that the left side does not bind
+        return True
+
+
+def main() -> int:
+    wrong = dead = total = 0
+    for rule in RULES:
+        found, made = killed(rule)
+        bad = found < made or made < 3 or counterexample(rule) is not None
+        dead, total, wrong = dead + found, total + made, wrong + bad
+        part = rule.part or "exact"
+        print(f"{rule.name:32} {rule.kind!s:3} {part:24} {found:3} of {made:3}  {rule.before} -> {rule.after}"
+              f"{'  WRONG' if bad else ''}")
+    print(f"{len(RULES)} rules, {dead} of {total} mutants killed")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
