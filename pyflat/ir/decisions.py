@@ -62,18 +62,6 @@ def _within(case: Case, distance: Value, absolute: float, term: Term | None) -> 
     return case.terms.op("not", case.terms.op("gt", distance, case.terms.total(absolute, term)))
 
 
-def shifted_threshold(case: Case) -> tuple[int, float] | None:
-    """For an ordering of an inexact operand and a literal, where the error near it is a constant: the number of the
-    literal operand, and that error."""
-    literals = [k for k, arg in enumerate(case.args) if isinstance(arg, Const)]
-    if len(literals) != 1 or any(bound.term is not None for bound in case.bounds):
-        return None
-    literal = case.args[literals[0]]
-    assert isinstance(literal, Const)
-    error = margin(case.bounds, float(literal.value or 0.0))
-    return (literals[0], error) if math.isfinite(error) else None
-
-
 def margin(bounds: Sequence[Bound], threshold: float) -> float:
     """The error of operands that are about `threshold`, as far as it is constant."""
     return up(sum(b.relative for b in bounds) * abs(threshold) * 1.01) + sum(b.absolute for b in bounds) * 1.01
@@ -173,10 +161,7 @@ def _remainder(case: Case) -> Value | None:
     distance = terms.op("abs", terms.op("sub", terms.op("abs", case.value), half))
     if term is not None:
         distance = terms.op("add", distance, terms.total(0.0, term))
-    if isinstance(half, Const) and half.value is not None:
-        room = const(half.value * (1 - 8 * ULP) - absolute)
-    else:
-        room = terms.op("sub", terms.op("mul", half, const(1 - 8 * ULP)), const(absolute))
+    room = terms.op("sub", terms.op("mul", half, const(1 - 8 * ULP)), const(absolute))
     return terms.op("not", terms.op("lt", distance, room))
 
 

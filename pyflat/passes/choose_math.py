@@ -29,7 +29,6 @@ The flat and the masked form; the loops of the latter must be canonical.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,9 +40,7 @@ from pyflat.ir.decisions import (
     beyond_range,
     is_decision,
     is_finiteness_test,
-    margin,
     nearness,
-    shifted_threshold,
 )
 from pyflat.ir.demand import Conjunction, Demand
 from pyflat.ir.error_bounds import (
@@ -69,6 +66,7 @@ from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.roles import Roles
 from pyflat.ir.types import BOOL, FLOAT, VOID
 from pyflat.ir.uses import Key, results_of, with_args, with_body
+from pyflat.ir.widening import widened_condition
 from pyflat.passes.record import Pass
 
 MAX_DEPTH = 4
@@ -340,51 +338,12 @@ class _Draft:
         """Say that `op` may not be CPython's where `near`."""
         only = self.roles.only_faults(op)
         if only is not None:
-            self.new[op] = self.widen(op, case, near, only, finiteness)
+            self.new[op] = near if finiteness and only else widened_condition(case, near, only)
             return
         self.depths[op] = min(self.depths[op] + 1, MAX_DEPTH + 1)
         if self.depths[op] > MAX_DEPTH:
             self.pins |= case.origins
         self.alarms.append(_Alarm(op, near))
-
-    def widen(self, op: Op, case: Case, near: Value, positive: bool, finiteness: bool) -> Value:
-        """A condition that only leads to faults, wider (or, where it is negated, narrower) by the error."""
-        if finiteness and positive:
-            return near
-        shift = shifted_threshold(case) if op.opcode in ("lt", "le", "gt", "ge") and not finiteness else None
-        if shift is not None:
-            k, error = shift
-            literal = case.args[k]
-            assert isinstance(literal, Const)
-            turns = [op.opcode in ("gt", "ge"), k == 0, not positive].count(True)
-            end = math.inf if turns % 2 == 0 else -math.inf
-            moved = math.nextafter(float(literal.value or 0.0) + math.copysign(error, end), end)
-            args = list(case.args)
-            args[k] = const(moved)
-            return self.terms.op(op.opcode, *args)
-        if op.opcode in ("lt", "le", "gt", "ge") and not finiteness and (cond := self.moved(op, case, positive)):
-            return cond
-        if positive:
-            return self.terms.op("or", case.value, near)
-        return self.terms.op("and", case.value, self.terms.op("not", near))
-
-    def moved(self, op: Op, case: Case, positive: bool) -> Value | None:
-        """An ordering of a number and a literal with the number moved by its term, the literal by the rest: so that
-        it holds (`positive`) or fails where the error is nan."""
-        (number, literal), (bound, _) = case.args, case.bounds
-        if not isinstance(literal, Const) or bound.term is None:
-            return None
-        threshold = float(literal.value or 0.0)
-        room = margin(case.bounds, threshold) + abs(threshold) * 2.0**-40
-        less = op.opcode in ("lt", "le")
-        size = self.terms.total(0.0, bound.term)
-        if less == positive:
-            moved = self.terms.op("sub", number, size), const(math.nextafter(threshold + room, math.inf))
-        else:
-            moved = self.terms.op("add", number, size), const(math.nextafter(threshold - room, -math.inf))
-        if not positive:
-            return self.terms.op(op.opcode, *moved)
-        return self.terms.op("not", self.terms.op(_OPPOSITE[op.opcode], *moved))
 
     # --- overflow of inexact arithmetic
 
@@ -499,9 +458,6 @@ class _Draft:
                 return TRUE
             total = part if total is FALSE else self.terms.op("or", total, part)
         return total
-
-
-_OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
 
 
 def _covers(bound: Bound, new: Bound) -> bool:
