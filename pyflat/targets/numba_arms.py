@@ -15,7 +15,7 @@ arm that depends on a value from outside which itself depends on the arm comes i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from pyflat.ir.nodes import Const, Op, Value
@@ -100,23 +100,23 @@ def _gates(op: Op, ranks: dict[Value, tuple[int, int]]) -> list[list[Literal]]:
     """For each operand: the conditions under which it counts. Of an `and` the operand that costs less comes first: what
     its dearest operation costs, then its place in the program, are `ranks`."""
     if op.opcode == "select":
-        return [[], _literals(op.args[0], True), _literals(op.args[0], False)]
+        return [[], _literals(op.args[0], True, ranks), _literals(op.args[0], False, ranks)]
     if _is_and(op):
         first, second = op.args
         cheaper = ranks.get(first, (0, -1)) <= ranks.get(second, (0, -1))
-        return [[], _literals(first, True)] if cheaper else [_literals(second, True), []]
+        return [[], _literals(first, True, ranks)] if cheaper else [_literals(second, True, ranks), []]
     return [[] for _ in op.args]
 
 
-def _literals(condition: Value, wanted: bool) -> list[Literal]:
-    """A condition taken apart: `not`, `and` that holds, `or` that does not."""
+def _literals(condition: Value, wanted: bool, here: Collection[Value]) -> list[Literal]:
+    """A condition taken apart, as far as it is made in this block: `not`, `and` that holds, `or` that does not."""
     if isinstance(condition, Const):
         return []
-    if isinstance(condition, Op) and condition.kind is BOOL:
+    if isinstance(condition, Op) and condition in here and condition.kind is BOOL:
         if condition.opcode == "not":
-            return _literals(condition.args[0], not wanted)
+            return _literals(condition.args[0], not wanted, here)
         if condition.opcode == ("and" if wanted else "or"):
-            return [literal for arg in condition.args for literal in _literals(arg, wanted)][:MOST_NEEDS]
+            return [literal for arg in condition.args for literal in _literals(arg, wanted, here)][:MOST_NEEDS]
     return [(condition, wanted)]
 
 
@@ -155,8 +155,9 @@ class _Schedule:
         self.done: set[Value] = set()
         self.users: dict[Value, list[Op]] = {}
         for op in ops:
-            for arg in op.args:
-                self.users.setdefault(arg, []).append(op)
+            conditions = [condition for arm in paths[op] for condition, _ in arm]
+            for value in (*op.args, *conditions):
+                self.users.setdefault(value, []).append(op)
         self.items: list[Op | Arm] = []
         self._write([op for op in ops if op in outside], (), self.items, set(ops))
 
