@@ -8,7 +8,7 @@ builder and raises ControlLeft, which unwinds to them.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +21,7 @@ from pyflat.capture import Captured
 from pyflat.errors import FlattenError, InternalError, Note, Span, refuse
 from pyflat.ir.build import Builder
 from pyflat.ir.kept import KeptCalls
-from pyflat.ir.nodes import FAULT, Exit, Fault, If, Item, Label, Op, Origin, Param, Region, Value, Yield
+from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, If, Item, Label, Op, Origin, Param, Region, Value, Yield
 from pyflat.specialise.facts import Fact
 from pyflat.specialise.guards import Guards
 from pyflat.specialise.merge import Joiner
@@ -112,6 +112,7 @@ class Specialiser:
         self.tries: list[TryScope] = []
         self.kept = KeptCalls()
         self.numpy_values: set[Value] = set()
+        self.python_values: set[Value] = set()
         self.arguments: set[Value] = set()
         self.frozen: WeakSet[Ref] = WeakSet()
         """Lists and objects that a rolled loop copies and that more than one name may mean: not to be written."""
@@ -134,6 +135,17 @@ class Specialiser:
             self.numpy_values.add(value)
         return value
 
+    def mark_python(self, value: Abstract, given: Sequence[Abstract]) -> Abstract:
+        """float(), int() or a function of `math` has made this value: a Python number, also of a NumPy scalar."""
+        if not isinstance(value, Value) or isinstance(value, Const) or not self.saw_numpy:
+            return value
+        if any(value is each for each in given):
+            if not self.may_be_numpy(value):
+                return value
+            value = self.build.op("select", TRUE, value, value)
+        self.python_values.add(value)
+        return value
+
     def may_be_numpy(self, value: Abstract) -> bool:
         """The value may be a NumPy scalar, whose rounding, truth arithmetic and powers are not Python's."""
         if isinstance(value, Static):
@@ -145,6 +157,8 @@ class Specialiser:
         waiting, seen = [value], set()
         while waiting:
             each = waiting.pop()
+            if each in self.python_values:
+                continue
             if each in self.numpy_values:
                 return True
             if isinstance(each, Op) and each not in seen:

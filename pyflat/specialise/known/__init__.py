@@ -138,6 +138,8 @@ def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTN
     if on_bools and fn not in (np.logical_and, np.logical_or, np.logical_not, np.logical_xor):
         raise s.refuse("flatten/unsupported-expression", f"np.{fn.__name__} of a bool", node)
     result = handler(s, arguments, node)
+    if fn in (float, int, bool) or getattr(fn, "__module__", "") == "math":
+        return s.mark_python(result, arguments.positional)
     return s.mark_numpy(result) if str(getattr(fn, "__module__", "numpy")).startswith("numpy") else result
 
 

@@ -66,7 +66,7 @@ def _listed(s: Specialiser, owner: Abstract, node: cst.CSTNode) -> Abstract:
     def nested(part: arrays.Grid) -> Abstract:
         if not part.shape:
             found: Abstract = part[()]
-            return Static(found.value.item()) if isinstance(found, Static) else found
+            return Static(found.value.item()) if isinstance(found, Static) else s.mark_python(found, [found])
         return containers.new_list(s, [nested(part[i, ...]) for i in range(len(part))])
 
     return nested(arrays.grid(s, owner, node))
@@ -77,8 +77,8 @@ def _item(s: Specialiser, owner: Abstract, arguments: calls.Arguments, node: cst
     if not arguments.positional:
         if found.size != 1:
             raise s.raised(ValueError, node)
-        only: Abstract = found.flat[0]
-        return only
+        one: Abstract = found.flat[0]
+        return s.mark_python(one, [one])
     if len(arguments.positional) > 1:
         return array_items.index(s, owner, containers.make_tuple(arguments.positional), node)
     flat = arrays.new(s, found.ravel(), node)

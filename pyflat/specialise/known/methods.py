@@ -60,7 +60,9 @@ def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.C
             return calls.call(s, Static(library.bit_length), calls.Arguments([receiver], {}), node)
         case Value() if name == "bit_count" and receiver.kind is not FLOAT:
             return calls.call(s, Static(stdlib.bit_count), calls.Arguments([receiver], {}), node)
-        case Value() if name in ("conjugate", "item"):
+        case Value() if name == "item":
+            return s.mark_python(receiver, [receiver])
+        case Value() if name == "conjugate":
             return num.unary(s, "pos", receiver)
         case Complex() if name == "conjugate" and not arguments.positional and not arguments.named:
             return complex_numbers.conjugate(s, receiver)

@@ -36,6 +36,8 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
         return formulas.poly1d(s, fn, arguments, node)
     if fn is np.poly1d or fn is np.dtype or fn is np.finfo or fn is np.iinfo:
         return _now(s, fn, arguments, lambda _: True)
+    if isinstance(getattr(fn, "__self__", None), np.ufunc) and fn.__name__ == "reduce":
+        return _reduced(s, fn.__self__, arguments, node)
     if not is_numpy(fn):
         return _now(s, fn, arguments, is_pure) if _is_written_in_python(fn) else None
     s.saw_numpy = True
@@ -60,7 +62,7 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
     if not (isinstance(fn, np.ufunc) or fn in BY_ELEMENT):
         raise s.refuse("flatten/unknown-call", f"{_title(fn)} of an array of lanes", node,
                        why="it has no form that is the same in every lane" if fn.__name__ in _SHAPELESS else "",
-                       help="write it out with loops over the elements")
+                       help=_INSTEAD.get(fn.__name__, "write it out with loops over the elements"))
     if isinstance(fn, np.ufunc) and (arguments.named or len(arguments.positional) != fn.nin):
         raise s.refuse("flatten/unsupported-expression", f"the options of np.{fn.__name__}", node,
                        help="use np.where for where=, and assign the result instead of out=")
@@ -76,6 +78,23 @@ _WITHOUT_AXES: set[Any] = {np.array, np.asarray, np.asanyarray, np.ascontiguousa
 _FILLED: dict[Any, Any] = {np.empty: np.zeros, np.empty_like: np.zeros_like}
 """What is in an empty array is nobody's business; here it is zeros."""
 _SHAPELESS = {"unique", "nonzero", "flatnonzero", "argwhere", "extract", "compress"}
+
+
+_REDUCE: dict[Any, Any] = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min,
+                           np.logical_and: np.all, np.logical_or: np.any}
+_INSTEAD = {**dict.fromkeys(("det", "inv", "solve", "eig", "eigh", "eigvals", "svd", "lstsq", "qr"),
+                            "write the formula for two or three rows out; LAPACK adds in an order of its own"),
+            "nanmean": "np.nansum(v) / np.count_nonzero(v == v)", "einsum": "write it as sums of products",
+            "argsort": "compare the elements"}
+
+
+def _reduced(s: Specialiser, ufunc: np.ufunc, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
+    """np.add.reduce(v) of one axis is np.sum(v)."""
+    same = _REDUCE.get(ufunc)
+    if same is None or arguments.named or len(arguments.positional) != 1 \
+            or arrays.as_grid(s, arguments.positional[0], node).ndim != 1:
+        return None
+    return calls.call(s, Static(same), arguments, node)
 
 
 def _title(fn: Any) -> str:
