@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -217,10 +218,15 @@ def operate(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.C
     if special is not None:
         return special
     if isinstance(a, Static) and isinstance(b, Static):
-        if objects.is_plain(a.value) and objects.is_plain(b.value):
+        if objects.is_plain(a.value) and objects.is_plain(b.value) or _are_types(a.value, b.value):
             return now(s, lambda: python(a.value, b.value))
         raise s.refuse("flatten/unsupported-expression", f"`{opcode}` of {describe(a)} and {describe(b)}", node)
     return num.binary(s, opcode, a, b)
+
+
+def _are_types(*values: Any) -> bool:
+    """`int | float`"""
+    return all(isinstance(value, type | types.UnionType | types.GenericAlias) for value in values)
 
 
 def _unary(s: Specialiser, node: cst.UnaryOperation) -> Abstract:

@@ -15,7 +15,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.ir.nodes import Value
-from pyflat.ir.types import FLOAT
+from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.specialise import arrays, calls, complex_numbers, containers, dates, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
@@ -262,6 +262,9 @@ def operate(s: Specialiser, opcode: str, dunder: str, a: Abstract, b: Abstract) 
     for items, owner, count in ((left, a, b), (right, b, a)):
         if opcode == "mul" and items is not None and isinstance(count, Static) and isinstance(count.value, int):
             return _sequence_like(s, owner, list(items) * count.value)
+        if opcode == "mul" and items is not None and numeric_kind(count) in (BOOL, INT):
+            raise s.refuse("flatten/list-mutation", "a list is repeated a number of times that differs by lane", node,
+                           help="make it as long as it can get, or loop over range(n)")
     return None
 
 

@@ -47,6 +47,7 @@ from pyflat.specialise.known.support import (
     comparison,
     float_operation,
     inlined,
+    inlined_for_ints,
     unary_operation,
 )
 from pyflat.specialise.numbers import now
@@ -184,9 +185,9 @@ _HANDLERS: dict[Any, Handler] = {
     math.degrees: arithmetic.scale(180.0 / math.pi), math.radians: arithmetic.scale(math.pi / 180.0),
     math.pow: float_operation("pow", 2), math.hypot: arithmetic.hypot, math.ldexp: arithmetic.ldexp,
     math.prod: sequences.product, math.isclose: inlined(library.isclose), math.modf: inlined(library.modf),
-    math.isqrt: inlined(library.isqrt), math.factorial: inlined(library.factorial),
-    math.gcd: inlined(library.gcd), math.lcm: inlined(stdlib.lcm), math.comb: inlined(stdlib.comb),
-    math.perm: inlined(stdlib.perm), math.frexp: inlined(stdlib.frexp), math.ulp: inlined(stdlib.ulp),
+    math.isqrt: inlined_for_ints(library.isqrt), math.factorial: inlined_for_ints(library.factorial),
+    math.gcd: inlined_for_ints(library.gcd), math.lcm: inlined_for_ints(stdlib.lcm),
+    math.comb: inlined_for_ints(stdlib.comb), math.perm: inlined_for_ints(stdlib.perm), math.frexp: inlined(stdlib.frexp), math.ulp: inlined(stdlib.ulp),
     math.fsum: arithmetic.fsum, math.dist: arithmetic.dist, stdlib.exponent: float_operation("exponent"),
     bisect.bisect_left: inlined(stdlib.bisect_left), bisect.bisect_right: inlined(stdlib.bisect_right),
     int.bit_count: inlined(stdlib.bit_count), int.bit_length: inlined(library.bit_length),

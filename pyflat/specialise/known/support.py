@@ -9,11 +9,13 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
+from pyflat.ir.nodes import Fault
+from pyflat.ir.types import FLOAT
 from pyflat.specialise import calls, objects
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.numbers import as_float, describe
-from pyflat.specialise.values import Abstract, Static
+from pyflat.specialise.values import Abstract, Static, numeric_kind
 
 Handler = Callable[[Specialiser, "calls.Arguments", cst.CSTNode], Abstract]
 
@@ -84,6 +86,19 @@ def inlined(fn: Any) -> Handler:
     """A library function that is inlined."""
 
     def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        return calls.inline(s, fn, arguments, node)
+
+    return handler
+
+
+def inlined_for_ints(fn: Any) -> Handler:
+    """A library function of ints that is inlined; Python raises TypeError for a float."""
+
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        if any(numeric_kind(value) is FLOAT for value in arguments.positional):
+            said = Fault("TypeError", "'float' object cannot be interpreted as an integer", s.span(node))
+            s.doubtful = s.doubtful or said
+            raise s.raised(TypeError, node)
         return calls.inline(s, fn, arguments, node)
 
     return handler
