@@ -152,8 +152,8 @@ class Twin(Generic[P, R_co]):
 
         stage   None: the twin as Python text; "captured": the original's source; "structured", "flat": the
                 IR before and after flattening; "suspect": Python text that says which lanes go to the original
-        target  None: neutral text with `select`; "numpy" or "numba": text that runs as it stands; "dataflow": the graph;
-                "wgsl", "glsl": a compute shader
+        target  None: neutral text with `select`; "numpy" or "numba": text that runs as it stands; "dataflow": the
+                graph; "wgsl", "glsl": a compute shader
         kinds   argument kinds, as "f8,i8,b,c16" or ("float", "int", ...); else from annotations, defaults, or float
         """
         from pyflat import listing
