@@ -135,7 +135,8 @@ class Guards:
 
     def watch(self, key: Hashable, what: str, read: Callable[[], Any], value: Any) -> None:
         """Remember that `read()` gave `value`."""
-        if _is_stable(what, read(), value) and self._new(key):
+        if key not in self._seen and _is_stable(what, read(), value):
+            self._seen.add(key)
             self._others.append((what, lambda: same(value, read())))
 
     # --- names
@@ -161,9 +162,13 @@ class Guards:
     # --- attributes
     def attribute(self, owner: Any, name: str, value: Any) -> None:
         """`owner.name` gave `value`."""
+        key = "attribute", id(owner), name
+        if key in self._seen:
+            return
         named = isinstance(owner, type | types.ModuleType)
         title = f"{owner.__name__ if named else type(owner).__name__}.{name}"
-        if _is_stable(title, getattr(owner, name, _MISSING), value) and self._new(("attribute", id(owner), name)):
+        if _is_stable(title, getattr(owner, name, _MISSING), value):
+            self._seen.add(key)
             self._anchors.append(owner)
             self._attributes.add(title, value, owner, name)
 
