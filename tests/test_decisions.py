@@ -261,11 +261,11 @@ def has_math(seed: int) -> bool:
     return "math." in source or "**" in source
 
 
-@pytest.mark.parametrize("first", range(0, 120, 20))
+@pytest.mark.parametrize("first", range(0, 60, 20))
 def test_random_programs_decide_as_their_originals(first, monkeypatch):
     monkeypatch.setattr(pyflat.rerun, "WORTH_COMPILING", 5)
     for seed in filter(has_math, range(first, first + 20)):
-        check_program(seed, "numba" if seed % 10 == 0 else "numpy")
+        check_program(seed, "numba" if seed % 20 == 0 else "numpy")
 
 
 def check_program(seed: int, target: str) -> None:
@@ -300,7 +300,7 @@ def expression(r: random.Random, depth: int) -> str:
         f"abs({a}) ** 0.3", f"({a}) ** 2", f"math.erf({a})", f"math.asin(math.sin({a}))", f"math.expm1(-abs({a}))"))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_thresholds_that_are_values_of_the_expression_itself(seed, tmp_path):
     """Adversarial: each decision is taken exactly at its threshold in some lanes, and an ulp beside it in others."""
     r = random.Random(seed)
