@@ -39,11 +39,8 @@ lint: $(READY)  ## the static part of check
 fuzz: $(READY)  ## compare random programs with their twins: make fuzz PROGRAMS=20000 SEED=0
 	"$(PY)" -m benchmarks.fuzz --programs $(or $(PROGRAMS),20000) --seed $(or $(SEED),0)
 
-mutants: $(READY)  ## plant shaders bugs into copies, see tests and the fuzzer find each, write docs/mutants.md
+mutants: $(READY)  ## plant bugs into copies, see tests and the fuzzer find each, write docs/mutants.md
 	"$(PY)" -m benchmarks.mutants --write
-
-shaders: $(READY)  ## shaders without control flow: operations before and after each step
-	"$(PY)" -m examples.shaders
 
 shaders: $(READY)  ## shaders without control flow: operations before and after each step
 	"$(PY)" -m examples.shaders
