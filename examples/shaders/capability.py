@@ -331,7 +331,7 @@ SHADERS = (
     Shader(march, "sphere tracing: no mask is left",
            {"add": 13, "mul": 6, "lt": 4, "select": 4, "sqrt": 4, "sub": 4}, 28),
     Shader(albedo, "vectors: one select for each component", {"mul": 8, "add": 3, "select": 3, "gt": 1}, 12),
-    Shader(phong, "dot products", {"mul": 18, "add": 8, "sub": 3, "max": 2, "pow": 1}, 21),
+    Shader(phong, "dot products", {"mul": 15, "add": 8, "neg": 3, "sub": 3, "max": 2, "pow": 1}, 21),
     Shader(swizzled, "swizzles cost nothing", {"sub": 2, "add": 1}, 3),
     Shader(desaturate, "mix is lerp", {"mul": 7, "add": 5, "sub": 1}, 4),
     Shader(checker, "floor and remainder of ints",

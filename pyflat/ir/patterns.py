@@ -61,6 +61,7 @@ class Rule:
     part     "" for rules that keep every bit, else the parts of fast math that the rule needs, "a+b": see
              `backend.fast_math`
     by_cost  it may make more operations, if they cost less
+    free     it need not pay: the right side is the form that other rules expect
     """
 
     name: str
@@ -70,6 +71,7 @@ class Rule:
     where: Where | None = field(default=None, compare=False)
     part: str = ""
     by_cost: bool = False
+    free: bool = False
 
     @cached_property
     def pattern(self) -> Apply:

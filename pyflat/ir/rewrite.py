@@ -181,7 +181,7 @@ class _Rewriting(Sweep):
     def _replacement(self, op: Op) -> Value | None:
         for rule in self.rules.candidates(op):
             for found in matches(rule, op):
-                if self.pays(op, found, rule.replacement, rule.by_cost):
+                if self.pays(op, found, rule):
                     return self.build(rule.replacement, found.bindings, op)
         return None
 
@@ -211,14 +211,15 @@ class _Rewriting(Sweep):
 
     # --- does it pay
 
-    def pays(self, root: Op, found: Match, replacement: Pattern, by_cost: bool = False) -> bool:
-        """Fewer operations, or as many that cost less; `by_cost`: that cost less."""
+    def pays(self, root: Op, found: Match, rule: Rule) -> bool:
+        """Fewer operations, or as many that cost less; `by_cost`: that cost less; `free`: that do not cost more."""
         going = self.going(root, found.inner)
         made: list[str] = []
-        self.price(replacement, found.bindings, root, made)
-        if len(made) != len(going) and not by_cost:
+        self.price(rule.replacement, found.bindings, root, made)
+        if len(made) != len(going) and not rule.by_cost:
             return len(made) < len(going)
-        return sum(OPERATIONS[o].cost for o in made) < sum(OPERATIONS[op.opcode].cost for op in going)
+        less = sum(OPERATIONS[op.opcode].cost for op in going) - sum(OPERATIONS[o].cost for o in made)
+        return less > 0 or rule.free and less == 0
 
     def going(self, root: Op, inner: Sequence[Op]) -> set[Op]:
         """The root and those operations below it that nothing else uses."""
