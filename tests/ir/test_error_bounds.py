@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 from typing import Any
 
 import pytest
 
 from pyflat.ir import error_bounds
+from pyflat.ir.build import Builder, const
 from pyflat.ir.decisions import LARGEST
 from pyflat.ir.demand import Demand
 from pyflat.ir.fast_math import FastMath
+from pyflat.ir.faults import fault_condition
 from pyflat.ir.interp import run
-from pyflat.ir.nodes import Const, Function, Op
+from pyflat.ir.nodes import Block, Const, Fault, Function, Label, Op, Param, Value, Yield
 from pyflat.ir.print import format_function
 from pyflat.ir.roles import Roles
 from pyflat.ir.types import FLOAT
 from pyflat.ir.uses import with_body
 from pyflat.ir.validate import validate
 from pyflat.passes import choose_math
+from tests.ir.inexact_programs import UNARY as UNARY_FUNCTIONS
 from tests.ir.inexact_programs import InexactPrograms, wrong_functions
 
 BATCH = 25
@@ -105,6 +110,53 @@ def test_bounds_of_random_programs_hold(first, ulps):
             bounds, lanes, suspect = bounds + checked.bounds, lanes + checked.lanes, suspect + checked.suspect
     assert bounds > 100
     assert suspect < 0.6 * lanes
+
+
+BINARY = ("pow", "atan2", "add", "sub", "mul", "truediv", "mod", "fmod", "copysign", "hypot", "min", "max")
+UNARY = (*UNARY_FUNCTIONS, "sqrt", "neg", "abs")
+FORMS = ("relative", "constant", "term")
+
+
+def inexact(build: Builder, form: str, x: Value, y: Value) -> Value:
+    """A number whose error is known as a relative one, as a constant, or as a term."""
+    angle = build.op("atan", x)
+    if form == "relative":
+        return build.op("mul", angle, y)
+    if form == "constant":
+        return build.op("sub", angle, const(0.25))
+    return build.op("sub", build.op("mul", angle, y), y)
+
+
+def one_operation(opcode: str, forms: tuple[str, ...]) -> Function:
+    """The operation on inexact operands ("exact": a parameter), with its faults."""
+    build = Builder()
+    x, y, z, w = params = [Param(FLOAT, name) for name in "xyzw"]
+    pairs = [(x, y), (z, w)]
+    args = [z if form == "exact" else inexact(build, form, *pair) for form, pair in zip(forms, pairs, strict=False)]
+    if opcode in ("min", "max"):
+        op = build.op("select", build.op("lt" if opcode == "min" else "gt", *args), *args)
+    else:
+        op = build.op(opcode, *args)
+        cond = fault_condition(build, op)
+        if cond is not None:
+            build.fault(cond, Fault("ValueError"))
+    block = Block(build.block.ops, Yield([op]))
+    return Function("f", params, [block], Label("return"), [FLOAT], "flat")
+
+
+@pytest.mark.parametrize(("opcode", "forms"), [
+    *[(name, (form,)) for name in UNARY for form in FORMS],
+    *[(name, pair) for name in BINARY for pair in itertools.product((*FORMS, "exact"), repeat=2) if pair != ("exact", "exact")],
+])
+def test_bounds_of_each_operation_hold(opcode, forms):
+    r = random.Random(repr((opcode, forms)))
+    with wrong_functions(64) as (table, functions):
+        checked = Checked(one_operation(opcode, forms), table, functions)
+        for _ in range(200):
+            reach = r.choice((1.0, 1.0, 3.0, 30.0))
+            checked.lane(tuple(r.choice((r.uniform(-reach, reach), float(r.randrange(-4, 5)))) for _ in range(4)))
+        checked.lane((-1.0, 4.0, 1e-17, -3.0))
+    assert checked.lanes == 201
 
 
 def test_a_bound_that_is_too_small_is_noticed(monkeypatch):
