@@ -195,6 +195,7 @@ def extremum(chosen: Any) -> Handler:
             known = [v.value for v in (a, b) if isinstance(v, Static)]
             if not any(v != 0 for v in known):
                 containers.suspect_if(s, zeros, "zeros of both signs", node)
+            return calls.call(s, Static(chosen), calls.Arguments([x, y], {}), node)
         return calls.call(s, Static(chosen), arguments, node)
 
     return handler
