@@ -127,8 +127,7 @@ def hue_wheel(uv: Vec2) -> Vec3:
     radius = length(p)
     if radius > 1.0:
         return vec3(0.12)
-    red, green, blue = colorsys.hsv_to_rgb(atan2(p.y, p.x) / TURN + 0.5, radius, 1.0)
-    return vec3(red, green, blue)
+    return vec3(*colorsys.hsv_to_rgb(atan2(p.y, p.x) / TURN + 0.5, radius, 1.0))
 
 
 def heat(uv: Vec2) -> Vec3:

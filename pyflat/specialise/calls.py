@@ -69,7 +69,7 @@ def _arguments(s: Specialiser, node: cst.Call, function: Abstract) -> Arguments:
                 value: Abstract = comprehensions.evaluate(s, arg.value, at_once=True)
             else:
                 value = expressions.evaluate(s, arg.value)
-            arguments.positional += containers.items_now(s, value, arg) if arg.star else [value]
+            arguments.positional += statements.starred_items(s, value, arg) if arg.star else [value]
     for arg in node.args:
         if arg.keyword is None and arg.star != "**":
             continue

@@ -32,6 +32,7 @@ from pyflat.specialise.values import (
     State,
     Static,
     Way,
+    alternatives,
     complex_parts,
     numeric_kind,
 )
@@ -57,12 +58,6 @@ def settle(s: Specialiser, ways: Sequence[Way]) -> Shape:
             continue
         way.end.values = leaves
     return shape
-
-
-def _options(value: Abstract) -> list[Abstract]:
-    if isinstance(value, Choice):
-        return _options(value.then) + _options(value.orelse)
-    return [value]
 
 
 def _parts(value: Abstract, state: State) -> _Parts | None:
@@ -92,7 +87,7 @@ def _parts(value: Abstract, state: State) -> _Parts | None:
 
 
 def _shape(s: Specialiser, values: Sequence[tuple[Abstract, State]]) -> Shape:
-    options = [(option, state) for value, state in values for option in _options(value)]
+    options = [(option, state) for value, state in values for option in alternatives(value)]
     kinds = [k for k in (numeric_kind(v) for v, _ in options) if k is not None]
     if any(complex_parts(v) is not None for v, _ in options):
         return REAL_OR_COMPLEX if kinds else COMPLEX

@@ -24,7 +24,7 @@ from pyflat.specialise import (
 )
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.numbers import BINARY, describe, is_number_choice
-from pyflat.specialise.values import UNBOUND, Abstract, Caught, Choice, ListRef, Static, numeric_kind
+from pyflat.specialise.values import UNBOUND, Abstract, Caught, Choice, ListRef, Static, alternatives, numeric_kind
 
 Statement = cst.BaseStatement | cst.BaseSmallStatement
 
@@ -121,6 +121,23 @@ def _unpack(s: Specialiser, elements: Sequence[cst.BaseElement], value: Abstract
         assign(s, element.value, item)
 
 
+def starred_items(s: Specialiser, value: Abstract, node: cst.CSTNode) -> list[Abstract]:
+    """The items of `f(*value)`. Alternatives of one length join item by item; one that has no items is Python's fault
+    in its lanes."""
+    if not isinstance(value, Choice):
+        return containers.items_now(s, value, node)
+    found = [containers.sequence_items(s, option, node) for option in alternatives(value) if not _is_single(option)]
+    lengths = {-1 if items is None else len(items) for items in found}
+    if len(lengths) != 1 or lengths == {-1}:
+        return containers.items_now(s, value, node)
+    return _items_to_unpack(s, value, lengths.pop(), node)
+
+
+def _is_single(value: Abstract) -> bool:
+    """None or a number: nothing to iterate over."""
+    return numeric_kind(value) is not None or isinstance(value, Static) and value.value is None
+
+
 def _items_to_unpack(s: Specialiser, value: Abstract, count: int, node: cst.CSTNode) -> list[Abstract]:
     """The items; an alternative that cannot be unpacked is Python's fault in its lanes."""
     if isinstance(value, Choice):
@@ -131,7 +148,7 @@ def _items_to_unpack(s: Specialiser, value: Abstract, count: int, node: cst.CSTN
             return containers.make_tuple(items)
 
         return containers.items_now(s, s.split(value, one), node)
-    if numeric_kind(value) is not None or isinstance(value, Static) and value.value is None:
+    if _is_single(value):
         raise s.fault("TypeError", f"cannot unpack {describe(value)}", node)
     return containers.items_now(s, value, node)
 

@@ -229,6 +229,13 @@ def plain_number(value: Abstract, *, numpy: bool = True) -> Abstract:
     return Static(base(value.value))
 
 
+def alternatives(value: Abstract) -> list[Abstract]:
+    """What a value may be, by lane."""
+    if isinstance(value, Choice):
+        return alternatives(value.then) + alternatives(value.orelse)
+    return [value]
+
+
 def maybe_unbound(value: Abstract) -> bool:
     """Some lanes have no value here."""
     if isinstance(value, Choice):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 import math
 import typing
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import pytest
 import pyflat
 from pyflat import vec
 from pyflat.backend import flatten_function
+from pyflat.errors import FlattenError
 from pyflat.vec import Mat2, Mat3, Vec2, Vec3, Vec4, mat2, mat3, mat4, swizzles, vec2, vec3, vec4
 
 ROWS = 257
@@ -246,6 +248,25 @@ def test_structs_with_vectors_in_and_out() -> None:
     twin.verify(s, FINITE[5])
     found = twin(s, FINITE[5])
     assert type(found) is Surface and type(found.colour) is Vec3 and found.hit.dtype == bool
+
+
+def test_a_tuple_or_none_is_starred() -> None:
+    """colorsys.hsv_to_rgb ends with a path that returns None."""
+    twin = pyflat.twin(lambda h, s, v: vec3(*colorsys.hsv_to_rgb(h, s, v)))
+    assert twin.verify(*np.abs(FINITE[:3])).lanes == ROWS
+
+    def pair(x: float) -> Vec2:
+        return vec2(*((x, 1.0) if x > 0.0 else None))
+
+    found, faults = pyflat.twin(pair, errors="mask")(FINITE[0])
+    assert np.array_equal(faults.mask, FINITE[0] <= 0.0) and faults[int(faults.lanes[0])].type is TypeError
+
+    with pytest.raises(FlattenError, match="cannot iterate over"):
+        pyflat.twin(lambda x: length_of(*((x, x) if x > 0.0 else (x,))))(FINITE[0])
+
+
+def length_of(*items: float) -> int:
+    return len(items)
 
 
 def test_a_captured_vector_is_a_constant() -> None:
