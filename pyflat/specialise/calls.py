@@ -368,7 +368,7 @@ def drop_locals(s: Specialiser) -> None:
 def _check_recursion(s: Specialiser, frame: Frame, node: cst.CSTNode) -> None:
     active = [f for f in s.frames if _identity(f) is _identity(frame)]
     repeated = [f for f in active if _no_progress(f.arguments, frame.arguments)]
-    frame.recursive = bool(active)
+    frame.recursive = bool(repeated)
     if len(repeated) > LANE_DEPTH and any(f.endless_for_nan for f in repeated):
         raise s.fault("RecursionError", "maximum recursion depth exceeded", node)
     if len(repeated) > LANE_DEPTH or repeated and not s.facts:

@@ -68,7 +68,7 @@ class Frame:
     """Names declared global or nonlocal: reading them is fine, writing is refused."""
     has_closures: bool = False
     recursive: bool = False
-    """The function is running already."""
+    """The function is running already, with arguments that differ in lane values only."""
     endless_for_nan: bool = False
     """A test is undecided only because the lanes may be nan: those recurse without an end in Python too."""
     hidden: tuple[str, ...] = ()
