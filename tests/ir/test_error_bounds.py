@@ -159,6 +159,30 @@ def test_bounds_of_each_operation_hold(opcode, forms):
     assert checked.lanes == 201
 
 
+def finished(build: Builder, params: list[Param], result: Value) -> Function:
+    return Function("f", params, [Block(build.block.ops, Yield([result]))], Label("return"), [result.kind], "flat")
+
+
+@pytest.mark.parametrize("number", [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0])
+def test_an_angle_next_to_the_cut_has_no_bound(number):
+    """In CPython y is 0.0 and the angle pi; an error below zero would make it -pi."""
+    build, params = Builder(), [Param(FLOAT, "x")]
+    y = build.op("sub", build.op("atan", params[0]), const(math.atan(number)))
+    with wrong_functions(64) as (table, functions):
+        Checked(finished(build, params, build.op("atan2", y, const(-1.0))), table, functions).lane((number,))
+
+
+def test_a_product_that_overflows_in_cpython_alone_is_suspect_behind_a_decision():
+    build, params = Builder(), [Param(FLOAT, "x"), Param(FLOAT, "y")]
+    product = build.op("mul", build.op("asinh", params[0]), params[1])
+    small = build.op("lt", build.op("mul", product, const(1e-300)), const(1e9))
+    with wrong_functions(64) as (table, functions):
+        checked = Checked(finished(build, params, small), table, functions)
+        for k in range(-80, 80):
+            for x in (3.0, 5.0, 9.0, 20.0):
+                checked.lane((x, 1.7976931348623157e308 / math.asinh(x) * (1 + k * 2.0**-52)))
+
+
 def test_a_bound_that_is_too_small_is_noticed(monkeypatch):
     monkeypatch.setitem(error_bounds.ARITHMETIC, "mul", lambda case: case.bounds[0])
 
