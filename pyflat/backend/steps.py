@@ -66,7 +66,7 @@ def flatten_optimize(flat: FlatFunction, *, fast_math: FastMath | bool = False) 
     if fast.parts:
         quick.append(lambda fn: fold_fast(fn, fast.parts))
     if fast.reassoc:
-        quick.append(reassociate)
+        quick.append(lambda fn: reassociate(fn, finite=fast.finite, no_signed_zeros=fast.no_signed_zeros))
     done = _settled(flat, [*_folding(flat), *exact, *quick], "optimize")
     if fast.reciprocal:
         done = _settled(done, [share_reciprocals, *_folding(flat)], "")

@@ -27,12 +27,14 @@ from pyflat.passes.record import Pass
 _SUMS = frozenset({"add", "sub", "neg"})
 
 
-def reassociate(fn: Function) -> Function:
-    """One sweep over a flat function; `fn` itself when no sum or product gets shorter."""
+def reassociate(fn: Function, *, finite: bool = False, no_signed_zeros: bool = False) -> Function:
+    """One sweep over a flat function; `fn` itself when no sum or product gets shorter.
+
+    Terms that cancel go only if everything is `finite`, a constant that is zero only with `no_signed_zeros`."""
     sweep = Sweep(fn)
     parents = _only_users(fn)
     for op in fn.flat_block.ops:
-        found = _rebuilt(sweep, op, parents) if op.kind is FLOAT else None
+        found = _rebuilt(sweep, op, parents, finite, no_signed_zeros) if op.kind is FLOAT else None
         if found is None:
             sweep.keep(op)
         else:
@@ -44,7 +46,7 @@ def _only_users(fn: Function) -> dict[Value, Op]:
     return {arg: op for op in fn.flat_block.ops for arg in op.args}
 
 
-def _rebuilt(sweep: Sweep, op: Op, parents: dict[Value, Op]) -> Value | None:
+def _rebuilt(sweep: Sweep, op: Op, parents: dict[Value, Op], finite: bool, no_signed_zeros: bool) -> Value | None:
     """The shorter form of the tree with this root; None for inner operations, which their root takes along."""
     parent = parents.get(op) if sweep.uses[op] == 1 else None
     if op.opcode in _SUMS:
@@ -52,7 +54,8 @@ def _rebuilt(sweep: Sweep, op: Op, parents: dict[Value, Op]) -> Value | None:
             return None
         terms = Sum()
         terms.collect(sweep, op, 1.0, root=True)
-        return terms.build(sweep, op) if terms.shorter() else None
+        allowed = (finite or not terms.cancels()) and (no_signed_zeros or not terms.loses_zero())
+        return terms.build(sweep, op) if allowed and terms.shorter() else None
     if op.opcode == "mul":
         if parent is not None and parent.opcode == "mul":
             return None
@@ -67,6 +70,8 @@ class Sum:
     """constant + the sum of coefficient*term."""
 
     constant: float = 0.0
+    constants: int = 0
+    """Literals in the tree."""
     terms: dict[Value, float] = field(default_factory=dict)
     size: int = 0
     """Operations in the tree."""
@@ -74,6 +79,7 @@ class Sum:
     def collect(self, sweep: Sweep, value: Value, scale: float, root: bool = False) -> None:
         if isinstance(value, Const) and value.value is not None:
             self.constant += scale * value.value
+            self.constants += 1
             return
         inner = isinstance(value, Op) and (root or sweep.uses[value] == 1)
         if inner and isinstance(value, Op) and value.opcode in _SUMS:
@@ -94,6 +100,13 @@ class Sum:
 
     def live(self) -> list[tuple[Value, float]]:
         return [(value, scale) for value, scale in self.terms.items() if scale != 0.0]
+
+    def cancels(self) -> bool:
+        return 0.0 in self.terms.values()
+
+    def loses_zero(self) -> bool:
+        """x + 0.0, and a sum of nothing, have a sign of their own; so has 0.0 - x."""
+        return self.constants > 0 and self.constant == 0.0
 
     def shorter(self) -> bool:
         finite = math.isfinite(self.constant) and all(map(math.isfinite, self.terms.values()))

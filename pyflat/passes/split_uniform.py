@@ -6,8 +6,8 @@ Before, %t uniform:                  preamble:                    body:
     %c = mul %x, %b : f8                 yield %b
     yield %c
 
-An operation is uniform when all its operands are, and it is no barrier, no guarded call and no fault. The preamble gives
-what the body reads of it; the body takes these values as further parameters.
+An operation is uniform when all its operands are, and it is no barrier, no guarded call and no fault. The preamble
+gives what the body reads of it; the body takes these values as further parameters.
 """
 
 from __future__ import annotations
