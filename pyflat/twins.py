@@ -16,7 +16,9 @@ from pyflat.callables import Parameters, explain_method_call, unwrap
 from pyflat.settings import OptionArguments, Options, Settings, resolve
 
 if TYPE_CHECKING:
-    from pyflat import listing
+    import numpy as np
+
+    from pyflat import listing, ufuncs
     from pyflat.calls import Caller, Stats
     from pyflat.faults import Faults
     from pyflat.ir.shape import Shape
@@ -52,6 +54,7 @@ class Twin(Generic[P, R_co]):
         self._callee = callee
         self._made: Caller | None = None
         self._function: listing.Made | None = None
+        self._ufunc: ufuncs.Made | None = None
 
     @property
     def _caller(self) -> Caller:
@@ -191,6 +194,23 @@ class Twin(Generic[P, R_co]):
             self._function = listing.make_function(self._callee.function, shapes, options, self.__name__)
             self._function.function.__doc__ = self.__doc__
         return self._function.function
+
+    @property
+    def ufunc(self) -> np.ufunc:
+        """The twin as a numpy.ufunc: broadcasting, `out=`, `where=`, casting, reductions by NumPy's rules.
+
+        Its operands are the parameters that are lanes, by annotation, default value, or float. A lane in which the
+        original raises makes the call raise (`errors="nan"`: is nan). docs/performance.md has the rules. Raises
+        FlattenError where an operand or result is no number, ValueError with errors="mask".
+        """
+        from pyflat import ufuncs
+
+        options = self.options
+        made = self._ufunc
+        if made is None or not made.holds(options):
+            shapes, text = self._shapes(options, None), self.__doc__ or ""
+            made = self._ufunc = ufuncs.make_ufunc(self._caller, self.__name__, text, shapes, options)
+        return made.ufunc
 
     if not TYPE_CHECKING:  # type checkers would accept any attribute
 

@@ -23,8 +23,8 @@ from pyflat import libm
 from pyflat.errors import refuse
 from pyflat.ir.liveness import sliced
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import Block, Const, Function, Value, walk
-from pyflat.ir.ops import VECTOR
+from pyflat.ir.nodes import Block, Const, Function, Op, Value, walk
+from pyflat.ir.ops import OPERATIONS, VECTOR, Accuracy
 from pyflat.ir.print import format_function
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.ir.uses import results_of
@@ -70,6 +70,15 @@ class Compiled:
             self._ufunc = None
             self._call = Direct(self.code.address, self._state.address, self.code, self._state)
 
+    @property
+    def state(self) -> int:
+        """The address of the state."""
+        return self._state.address
+
+    def raise_interrupt(self) -> None:
+        """Raise what a signal handler raised inside the kernel."""
+        self._state.raise_interrupt()
+
     def run(self, n: int, operands: Sequence[Any]) -> bool:
         """Compute `n` lanes; whether any is suspect. Raises what came up inside and could not be raised there."""
         words = self._words
@@ -79,6 +88,20 @@ class Compiled:
             self._state.raise_interrupt()
         libm.raise_pending()
         return words[SUSPECTS] != before
+
+
+@dataclass(frozen=True, slots=True)
+class InnerLoop:
+    """The machine code of a kernel with all operands varying, as NumPy calls inner loops: addresses of the code and of
+    its last operand, the state, in which it counts the suspect lanes."""
+
+    address: int
+    state: int
+    compiled: Compiled
+
+    def raise_interrupt(self) -> None:
+        """Raise what a signal handler raised inside the kernel."""
+        self.compiled.raise_interrupt()
 
 
 @dataclass(slots=True)
@@ -133,6 +156,16 @@ class Engine:
                 self._compiled[key] = Compiled(kernel, pattern)
             return self._compiled[key]
 
+    def inner_loop(self) -> InnerLoop | None:
+        """The values' kernel by itself, None where it calls back into Python, which cannot raise there."""
+        kernel = self.values
+        if any(_calls_python(op) for op in all_ops(list(kernel.items))):
+            return None
+        if kernel is self.mask:
+            kernel = Kernel(kernel.params, kernel.items, kernel.roots[:-1], kernel.suspect)
+        compiled = Compiled(kernel, (False,) * len(kernel.params))
+        return InnerLoop(compiled.code.address, compiled.state, compiled)
+
     def inspect_llvm(self) -> str:
         """The optimised LLVM IR of the kernels that have been compiled."""
         return "\n".join(compiled.code.llvm for compiled in self._compiled.values())
@@ -140,6 +173,14 @@ class Engine:
     def inspect_asm(self) -> str:
         """The machine code of the kernels that have been compiled, as text."""
         return "\n".join(compiled.code.assembly() for compiled in self._compiled.values())
+
+
+def _calls_python(op: Op) -> bool:
+    """Whether CPython's own function is called."""
+    if op.opcode == "round_digits":
+        return True
+    accuracy = OPERATIONS[op.opcode].accuracy
+    return accuracy is Accuracy.CALL or (accuracy is Accuracy.LIBM and not libm.from_library(op.opcode))
 
 
 def longest_mask_chain(fused: Function) -> int:
