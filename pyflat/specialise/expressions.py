@@ -12,7 +12,17 @@ import libcst as cst
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import BOOL, INT
-from pyflat.specialise import arrays, calls, complex_numbers, comprehensions, containers, facts, objects, vectors
+from pyflat.specialise import (
+    arrays,
+    calls,
+    complex_numbers,
+    comprehensions,
+    containers,
+    facts,
+    membership,
+    objects,
+    vectors,
+)
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Frame, Specialiser
 from pyflat.specialise.numbers import BINARY, COMPARE, describe, now
@@ -323,9 +333,9 @@ def _chain(s: Specialiser, node: cst.Comparison, left: Abstract, index: int) -> 
 def compare(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     match operator:
         case cst.In():
-            return containers.contains(s, b, a, node)
+            return membership.contains(s, b, a, node)
         case cst.NotIn():
-            return num.negate(s, containers.contains(s, b, a, node))
+            return num.negate(s, membership.contains(s, b, a, node))
         case cst.Is():
             return identical(s, a, b, node)
         case cst.IsNot():

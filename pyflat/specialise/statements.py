@@ -17,6 +17,7 @@ from pyflat.specialise import (
     contexts,
     expressions,
     handlers,
+    item_writes,
     loops,
     objects,
     patterns,
@@ -90,7 +91,7 @@ def assign(s: Specialiser, target: cst.BaseExpression, value: Abstract, statemen
             _unpack(s, target.elements, value, target)
         case cst.Subscript():
             owner = expressions.evaluate(s, target.value)
-            containers.store_item(s, owner, expressions.subscript_key(s, target), value, target)
+            item_writes.store_item(s, owner, expressions.subscript_key(s, target), value, target)
         case cst.Attribute():
             owner = expressions.evaluate(s, target.value)
             objects.store_attribute(s, owner, target.attr.value, value, target)
@@ -166,7 +167,7 @@ def _augmented(s: Specialiser, node: cst.AugAssign) -> None:
             key = expressions.subscript_key(s, node.target)
             old = containers.index(s, owner, key, node.target)
             value = expressions.evaluate(s, node.value)
-            containers.store_item(s, owner, key, _combine(s, operator, old, value, node), node.target)
+            item_writes.store_item(s, owner, key, _combine(s, operator, old, value, node), node.target)
         case cst.Attribute():
             owner = expressions.evaluate(s, node.target.value)
             old = objects.attribute(s, owner, node.target.attr.value, node.target)
@@ -304,7 +305,7 @@ def _assert(s: Specialiser, node: cst.Assert) -> None:
 def _delete(s: Specialiser, node: cst.Del) -> None:
     if isinstance(node.target, cst.Subscript):
         owner = expressions.evaluate(s, node.target.value)
-        containers.delete_item(s, owner, expressions.subscript_key(s, node.target), node)
+        item_writes.delete_item(s, owner, expressions.subscript_key(s, node.target), node)
         return
     for name in target_names(node.target):
         expressions.load(s, s.frame, name, node)
