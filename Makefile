@@ -46,7 +46,7 @@ shaders: $(READY)  ## shaders without control flow: operations before and after 
 	"$(PY)" -m examples.shaders
 
 bench: $(READY)  ## speed ratios against what people use instead
-	"$(PY)" -m benchmarks.speed
+	"$(PY)" -m benchmarks.lanes $(BENCH_ARGS)
 
 corpus: $(READY)  ## run an open corpus of packaged functions: make corpus CORPUS=path/to/corpus
 	@test -n '$(CORPUS)' || { echo 'usage: make corpus CORPUS=path/to/corpus' >&2; exit 2; }

@@ -92,7 +92,10 @@ def _is_suspect(value: Value, params: set[Param], suspects: set[Value]) -> bool:
 
 
 def _counts(test: Value, loop: Loop, parts: LoopParts) -> bool:
-    """The test alone ends the loop: it compares a counter with something from outside."""
+    """The test alone ends the loop: it compares a counter with something from outside, or is a parameter that says how
+    that comparison came out in the trip before."""
+    if isinstance(test, Param) and test in loop.params:
+        test = parts.next[loop.params.index(test)]
     if not isinstance(test, Op) or test.opcode not in ("lt", "le", "gt", "ge"):
         return False
     counter, limit = test.args

@@ -15,16 +15,19 @@ import pytest
 import pyflat
 from pyflat.ir.interp import run
 from pyflat.ir.loops import has_loop
-from pyflat.ir.nodes import Function
+from pyflat.ir.nodes import Function, Loop
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
+from pyflat.ir.shape import Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.ir.uses import results_of
 from pyflat.passes.gather_suspects import gather_suspects
 from pyflat.passes.limit_trips import limit_trips
 from pyflat.passes.pipeline import flatten_ir
+from pyflat.specialise import specialise
 from pyflat.targets import numba as numba_target
+from pyflat.targets import numba_arms, numba_uniform, numpy_loops
 from pyflat.targets import numpy as numpy_target
-from pyflat.targets import numpy_loops
 from tests.passes.structured_programs import StructuredPrograms, bits, lanes
 
 TARGETS = ("numpy", "numba")
@@ -407,6 +410,32 @@ def rolled_programs(seeds: range) -> list[tuple[int, Function, Function]]:
     made = [(seed, StructuredPrograms(seed, loops=True).function()) for seed in seeds]
     flat = [(seed, fn, flatten_ir(fn)) for seed, fn in made]
     return [(seed, fn, masked) for seed, fn, masked in flat if has_loop(masked.body)]
+
+
+def test_random_loops_with_every_arm_behind_a_branch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba_arms, "WORTH", 1)
+    for seed, fn, masked in rolled_programs(range(252, 268)):
+        fused = gather_suspects(masked)
+        compare(fused, fn, seed, numba_target.compile(fused), 12)
+
+
+def test_loops_without_masks() -> None:
+    """All lanes make the same trips, also those that are suspect on the way."""
+
+    def total(x: float, n: int):
+        s = 0.0
+        for i in range(200):
+            s += x / (i - n)
+        return s
+
+    check(total, [np.array([1.0, 2.0, -1.0]), np.array([-1, 500, 7])], "numba", 3, loops="masked", max_unroll=1)
+    arguments = {"x": Leaf(FLOAT), "n": Leaf(INT)}
+    fused = gather_suspects(flatten_ir(specialise(total, arguments, loops="masked", max_unroll=0).function))
+    (loop,) = (item for item in fused.body if isinstance(item, Loop))
+    marked = numba_uniform.suspect_values(list(fused.body), results_of(fused)[-1])
+    plan = numba_uniform.plan_loop(loop, lambda _: False, marked)
+    assert not plan.masked
+    assert len(plan.suspects) == 1
 
 
 @pytest.mark.parametrize("limit", [None, 2])
