@@ -19,11 +19,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Any, Literal, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast
 
 from pyflat.errors import refuse
-from pyflat.ir.kept import Call, whitelist_of
-from pyflat.registered import Registered, registered
+
+if TYPE_CHECKING:
+    from pyflat.ir.kept import Call
+    from pyflat.registered import Registered
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,11 @@ def _value(name: str, value: Any) -> Any:
     if name == "static":
         return _names(name, value)
     if name == "whitelist":
-        return None if value is None else frozenset(whitelist_of(value).values())
+        if value is None:
+            return None
+        from pyflat.ir.kept import whitelist_of
+
+        return frozenset(whitelist_of(value).values())
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name}={value!r}: expected an int")
     if value < 1:
@@ -189,9 +195,15 @@ def _choice(name: str, value: Any, shown: str) -> str:
     choices = _CHOICES[name]
     if not isinstance(value, str):
         raise TypeError(f"{shown}: expected a string, one of {', '.join(map(repr, choices))}")
-    if value not in choices and not (name == "target" and value in registered()):
+    if value not in choices and not (name == "target" and _is_registered(value)):
         raise ValueError(f"{shown}{_nearest(value, choices)}: expected one of {', '.join(map(repr, choices))}")
     return value
+
+
+def _is_registered(target: str) -> bool:
+    from pyflat.registered import registered
+
+    return target in registered()
 
 
 def _names(name: str, value: Any) -> tuple[str, ...]:
