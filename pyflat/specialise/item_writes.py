@@ -7,6 +7,7 @@ from typing import Any
 import libcst as cst
 
 from pyflat.ir.build import const
+from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, INT
 from pyflat.specialise import array_items, arrays, containers
 from pyflat.specialise import numbers as num
@@ -22,7 +23,6 @@ from pyflat.specialise.values import (
     ListRef,
     Seq,
     Static,
-    Value,
     numeric_kind,
 )
 
