@@ -1,7 +1,7 @@
 """Speed of branchy scalar functions over arrays, against what people use instead: `make bench`.
 
 One process, one thread; contenders take turns (round-robin) on the same lanes, and the shortest of each one's runs
-counts, so that the noise of the machine falls on all alike. Each contender's result is compared with the original's
+counts, so that the noise of the machine falls on all alike; what counts is the thread's processor time. Each contender's result is compared with the original's
 first. The unit is numba.vectorize of the unmodified function: 1.0, more is faster. np.vectorize runs on a sample.
 
     python -m benchmarks.lanes [--size 262144] [--kernels bs,srgb] [--contenders numba,vector] [--repeats 9]
@@ -161,18 +161,18 @@ def round_robin(runs: dict[str, Run], repeats: int, budget: float) -> dict[str, 
     best = dict.fromkeys(runs, math.inf)
     calls: dict[str, int] = {}
     for name, run in runs.items():
-        start = time.perf_counter()
+        start = time.thread_time()
         run()
-        calls[name] = max(1, int(SHORTEST / max(time.perf_counter() - start, 1e-9)))
+        calls[name] = max(1, int(SHORTEST / max(time.thread_time() - start, 1e-9)))
     spent = dict.fromkeys(runs, 0.0)
     for turn in range(repeats):
         for name, run in runs.items():
             if turn >= 3 and spent[name] > budget:
                 continue
-            start = time.perf_counter()
+            start = time.thread_time()
             for _ in range(calls[name]):
                 run()
-            elapsed = time.perf_counter() - start
+            elapsed = time.thread_time() - start
             spent[name] += elapsed
             best[name] = min(best[name], elapsed / calls[name])
     return best
@@ -216,8 +216,9 @@ def main() -> None:
         ratios = {k: f"{r:.2f}" for k in names if (r := row.ratio(k)) is not None}
         print(name, f"{row.seconds[UNIT] * 1e9:.2f} ns", ratios, row.notes or "", flush=True)
         if options.json:
+            record = {"kernel": name, "size": options.size, "seconds": row.seconds, "notes": row.notes}
             with open(options.json, "a", encoding="utf-8") as file:
-                file.write(json.dumps({"kernel": name, "size": options.size, "ns": row.seconds, "notes": row.notes}) + "\n")
+                file.write(json.dumps(record) + "\n")
     print(table(rows, names))
 
 

@@ -64,7 +64,8 @@ class Compiled:
         inputs, outputs = ([np.dtype(DTYPES[v.kind]) for v in values] for values in (kernel.params, kernel.roots))
         self._call: Any
         if inputs and outputs and len(inputs) + len(outputs) <= MAX_OPERANDS:
-            self._ufunc: Ufunc | None = Ufunc("twin", self.code.address, self._state.address, inputs, outputs, self.code, self._state)
+            self._ufunc: Ufunc | None = Ufunc(
+                "twin", self.code.address, self._state.address, inputs, outputs, self.code, self._state)
             self._call = self._ufunc.call
         else:
             self._ufunc = None
