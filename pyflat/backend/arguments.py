@@ -39,7 +39,8 @@ def argument_shapes(
     shapes: dict[str, Shape] = {}
     plain: list[str] = []
     for name, parameter in parameters.items():
-        if name in bound or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        variable = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if name in bound or variable and name not in given:
             continue
         if name in constant:
             shapes[name] = Fixed(constant[name])

@@ -11,7 +11,7 @@ from pyflat.backend.flat import FlatFunction
 from pyflat.callables import unwrap
 from pyflat.errors import FlattenError, refuse
 from pyflat.ir.kept import Call
-from pyflat.ir.nodes import Function, Loop, walk
+from pyflat.ir.nodes import Const, Function, Loop, walk
 from pyflat.passes.convert_ifs import convert_ifs
 from pyflat.passes.gather_suspects import drop_faults, gather_suspects
 from pyflat.passes.lower_exits import lower_exits
@@ -49,6 +49,7 @@ def flatten_function(
     """
     if faults not in ("drop", "mask", "keep"):
         raise ValueError(f"faults={faults!r}: expected 'drop', 'mask' or 'keep'")
+    fn = _original(fn)
     try:
         flat = _flattened(fn, whitelist, argument_shapes(fn, kinds, arguments, static), faults, max_unroll)
         return _folded(flat) if strict_fold else flat
@@ -56,6 +57,11 @@ def flatten_function(
         if raises:
             raise
         return FlatFunction(getattr(fn, "__name__", repr(fn)), error)
+
+
+def _original(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that a twin is of."""
+    return fn.original if type(fn).__name__ == "Twin" and hasattr(fn, "original") else fn
 
 
 def _folded(flat: FlatFunction) -> FlatFunction:
@@ -73,6 +79,8 @@ def _flattened(fn: Callable[..., Any], whitelist: Any, shapes: dict[str, Any], f
     flat = _straight(spec.function)
     if any(isinstance(item, Loop) for item in walk(flat.body)):
         raise refuse("flatten/while-unbounded", f"a loop of {spec.captured.name} stays a loop")
+    if any(op.opcode == "fault" and isinstance(op.args[0], Const) and op.args[0].value for op in flat.flat_block.ops):
+        raise refuse("flatten/result-kind", f"no path through {spec.captured.name} returns: each raises")
     flat = {"drop": drop_faults, "mask": gather_suspects, "keep": _kept}[faults](flat)
     name, source = spec.captured.name.strip("<>"), spec.captured.source
     return FlatFunction(name, None, flat, spec.result, shapes, spec.kept, source, unwrap(fn).function, ("flatten",),

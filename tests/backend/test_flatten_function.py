@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+import pyflat
 from pyflat.backend import FlattenError, flatten_fold, flatten_function
 from pyflat.ir.shape import Fixed
 
@@ -177,6 +178,23 @@ def test_faults_dropped_masked_and_kept():
     assert kept.run_leaves([0.0, -1.0]).suspect and not kept.run_leaves([2.0, 1.0]).suspect
     with pytest.raises(ValueError, match="faults='ignore'"):
         flatten_function(shade, faults="ignore")
+
+
+def total(*values):
+    return values[0] + values[1] * 2.0
+
+
+def test_variable_arguments_are_a_tuple():
+    assert flatten_function(total, arguments={"values": (1.0, 2.0)}).run(1.0, 3.0) == 7.0
+
+
+def test_a_function_that_always_raises_is_refused():
+    for fn in (total, lambda x: [x][3]):
+        assert flatten_function(fn, raises=False).error.code == "flatten/result-kind"
+
+
+def test_a_twin_is_its_original():
+    assert flatten_function(pyflat.twin(shade)).counts() == flatten_function(shade).counts()
 
 
 def test_methods_and_partials():
