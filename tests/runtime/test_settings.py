@@ -64,9 +64,15 @@ def test_what_is_not_built_yet_is_refused(given):
 
 def test_defaults_written_out_are_accepted():
     given = {"target": "numpy", "static": (), "loops": "auto", "max_unroll": 4096, "max_trips": None, "errors": "raise",
-             "math": "libm", "dtype": "float64", "fast_math": False, "parallel": False, "cache": True,
+             "math": None, "dtype": "float64", "fast_math": False, "parallel": False, "cache": True,
              "whitelist": None, "inject": True}
     assert pyflat.twin(f.inverse, **given).options == pyflat.Options()
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_elementary_functions_are_the_c_librarys_where_nothing_is_said(target):
+    assert pyflat.Options(target=target).functions == "libm"
+    assert pyflat.Options(target=target, math="vector").functions == "vector"
 
 
 def test_precedence(monkeypatch):
