@@ -29,6 +29,19 @@ def else_and_two_handlers(x: float, y: float):
     return b
 
 
+def the_first_that_fits(x: float, y: float):
+    r = 0.0
+    try:
+        r = x / y
+    except ZeroDivisionError:
+        r += 1.0
+    except ArithmeticError:
+        r += 20.0
+    except Exception:
+        r += 300.0
+    return r
+
+
 def _div(a, b):
     return a / b
 
@@ -167,6 +180,7 @@ def match_static(x: float, mode="a"):
 CASES = [
     (division, "f"),
     (else_and_two_handlers, "ff"),
+    (the_first_that_fits, "ff"),
     (in_a_loop_through_a_helper, "ff"),
     (class_of_the_user, "f"),
     (raise_to_a_handler, "f"),
