@@ -37,7 +37,7 @@ def the_first_that_fits(x: float, y: float):
         r += 1.0
     except ArithmeticError:
         r += 20.0
-    except Exception:
+    except (ValueError, ArithmeticError):
         r += 300.0
     return r
 
