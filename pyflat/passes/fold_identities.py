@@ -157,6 +157,7 @@ WHOLE_DIVISION = (
     Rule("int: rest of zero", INT, "mod(0, x)", "0"),
     Rule("int: one to the power", INT, "ipow(1, x)", "1"),
     Rule("int: all bits shifted", INT, "shr(-1, x)", "-1"),
+    Rule("int: shifted by itself", INT, "shr(x, x)", "0"),
 )
 """Where these operations raise, the lane is a fault, and its value means nothing."""
 INTEGERS = (
