@@ -161,7 +161,8 @@ def known_rows() -> dict[str, str]:
     if not PAGE.exists():
         return {}
     cells = (line.split(" | ") for line in PAGE.read_text().splitlines() if line.count(" | ") == 3)
-    return {" | ".join(c[:2])[2:]: " | ".join(c) for c in cells}
+    rows = {" | ".join(c[:2])[2:]: " | ".join(c) for c in cells}
+    return {name: rows[name] for name in map(key, MUTANTS) if name in rows}
 
 
 def main(argv: list[str] | None = None) -> int:
