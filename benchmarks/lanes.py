@@ -2,7 +2,7 @@
 
 One process, one thread; contenders take turns (round-robin) on the same lanes, and the shortest of each one's runs
 counts, so that the noise of the machine falls on all alike; what counts is the thread's processor time. Each contender's result is compared with the original's
-first. The unit is numba.vectorize of the unmodified function: 1.0, more is faster. np.vectorize runs on a sample.
+first; all give a new array. The unit is numba.vectorize of the unmodified function: 1.0, more is faster. np.vectorize runs on a sample.
 
     python -m benchmarks.lanes [--size 262144] [--kernels bs,srgb] [--contenders numba,vector] [--repeats 9]
 """
@@ -52,8 +52,7 @@ def _vectorize(kernel: Kernel, lanes: Sequence[np.ndarray]) -> Run:
     result = np.asarray(kernel.function(*[column[0].item() for column in lanes])).dtype
     signature = numba.from_dtype(result)(*[numba.from_dtype(column.dtype) for column in lanes])
     run = numba.vectorize([signature])(_with_compiled_helpers(kernel.function))
-    out = np.empty(len(lanes[0]), result)
-    return lambda: run(*lanes, out=out)
+    return lambda: run(*lanes)
 
 
 def _loop(kernel: Kernel, lanes: Sequence[np.ndarray]) -> Run:
@@ -62,9 +61,10 @@ def _loop(kernel: Kernel, lanes: Sequence[np.ndarray]) -> Run:
     scope = {"fn": compiled(kernel.function)}
     exec(f"def run({names}, out):\n    for i in range(len(out)):\n        out[i] = fn({items})\n", scope)
     run = numba.njit(scope["run"])
-    out = np.empty(len(lanes[0]), np.asarray(kernel.function(*[column[0].item() for column in lanes])).dtype)
+    dtype = np.asarray(kernel.function(*[column[0].item() for column in lanes])).dtype
 
     def call() -> np.ndarray:
+        out = np.empty(len(lanes[0]), dtype)
         run(*lanes, out)
         return out
 
