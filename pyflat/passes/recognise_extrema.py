@@ -21,7 +21,7 @@ import math
 from pyflat.ir.nodes import Function
 from pyflat.ir.patterns import Rule
 from pyflat.ir.rewrite import Rules, rewrite
-from pyflat.ir.types import FLOAT, INT, Kind
+from pyflat.ir.types import FLOAT, INT, INT_MAX, INT_MIN, Kind
 from pyflat.passes.record import Pass
 
 
@@ -39,6 +39,14 @@ def _min(A: float, B: float) -> dict[str, float] | None:
 
 def _max(A: float, B: float) -> dict[str, float] | None:
     return None if math.isnan(A) or math.isnan(B) else {"R": max(A, B)}
+
+
+def _is_infinity(A: float) -> dict[str, float] | None:
+    return {} if math.inf == A else None
+
+
+def _is_minus_infinity(A: float) -> dict[str, float] | None:
+    return {} if -math.inf == A else None
 
 
 def _rules(kind: Kind) -> tuple[Rule, ...]:
@@ -65,6 +73,12 @@ RULES = (
     Rule("max of literal", FLOAT, "select(ge(A, x), A, x)", "max(x, A)", _nonzero),
     Rule("int: min or equal", INT, "select(le(x, y), x, y)", "min(x, y)"),
     Rule("int: max or equal", INT, "select(ge(x, y), x, y)", "max(x, y)"),
+    Rule("int: min with the least", INT, f"min(x, {INT_MIN})", f"{INT_MIN}"),
+    Rule("int: max with the most", INT, f"max(x, {INT_MAX})", f"{INT_MAX}"),
+    Rule("int: min with the most", INT, f"min(x, {INT_MAX})", "x"),
+    Rule("int: max with the least", INT, f"max(x, {INT_MIN})", "x"),
+    Rule("min with infinity", FLOAT, "min(x, A)", "x", _is_infinity),
+    Rule("max with minus infinity", FLOAT, "max(x, A)", "x", _is_minus_infinity),
     Rule("min of negatives", FLOAT, "min(neg(x), neg(y))", "neg(max(x, y))"),
     Rule("max of negatives", FLOAT, "max(neg(x), neg(y))", "neg(min(x, y))"),
 )
