@@ -11,7 +11,7 @@ from pyflat.backend.flat import FlatFunction
 from pyflat.callables import unwrap
 from pyflat.errors import FlattenError, refuse
 from pyflat.ir.kept import Call
-from pyflat.ir.nodes import Const, Function, Loop, walk
+from pyflat.ir.nodes import Const, Function, Loop, Op, walk
 from pyflat.passes.convert_ifs import convert_ifs
 from pyflat.passes.gather_suspects import drop_faults, gather_suspects
 from pyflat.passes.lower_exits import lower_exits
@@ -79,12 +79,16 @@ def _flattened(fn: Callable[..., Any], whitelist: Any, shapes: dict[str, Any], f
     flat = _straight(spec.function)
     if any(isinstance(item, Loop) for item in walk(flat.body)):
         raise refuse("flatten/while-unbounded", f"a loop of {spec.captured.name} stays a loop")
-    if any(op.opcode == "fault" and isinstance(op.args[0], Const) and op.args[0].value for op in flat.flat_block.ops):
+    if faults == "drop" and any(map(_always_raises, flat.flat_block.ops)):
         raise refuse("flatten/result-kind", f"no path through {spec.captured.name} returns: each raises")
     flat = {"drop": drop_faults, "mask": gather_suspects, "keep": _kept}[faults](flat)
     name, source = spec.captured.name.strip("<>"), spec.captured.source
     return FlatFunction(name, None, flat, spec.result, shapes, spec.kept, source, unwrap(fn).function, ("flatten",),
                         {"faults": faults})
+
+
+def _always_raises(op: Op) -> bool:
+    return op.opcode == "fault" and isinstance(op.args[0], Const) and bool(op.args[0].value)
 
 
 def _straight(fn: Function) -> Function:

@@ -94,6 +94,8 @@ SIGNS = (
     Rule("quotient of sizes", FLOAT, "truediv(abs(x), abs(y))", "abs(truediv(x, y))"),
     Rule("its own sign", FLOAT, "copysign(x, x)", "x"),
     Rule("scaled by one", FLOAT, "ldexp(x, 0)", "x"),
+    Rule("scaled zero", FLOAT, "ldexp(0.0, n)", "0.0"),
+    Rule("scaled negative zero", FLOAT, "ldexp(-0.0, n)", "-0.0"),
     Rule("next to itself", FLOAT, "nextafter(x, x)", "x"),
     Rule("size of exp", FLOAT, "abs(exp(x))", "exp(x)"),
     Rule("nan of negative", FLOAT, "isnan(neg(x))", "isnan(x)"),
