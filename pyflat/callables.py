@@ -57,6 +57,9 @@ def _below(fn: object) -> object:
     inner = getattr(fn, "py_func", None)
     if isinstance(inner, FunctionType):
         return inner
+    dispatcher = getattr(fn, "_dispatcher", None)  # numba.vectorize
+    if type(fn).__name__ == "DUFunc" and isinstance(getattr(dispatcher, "py_func", None), FunctionType):
+        return getattr(dispatcher, "py_func")  # noqa: B009 - an object of numba's
     if callable(inner := getattr(fn, "pyfunc", None)):
         raise refuse("flatten/not-a-function", f"a {type(fn).__name__} object is not a Python function",
                      help=f"flatten the function that it calls: pyflat.twin({getattr(inner, '__name__', 'f')})")

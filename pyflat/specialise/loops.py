@@ -188,27 +188,55 @@ def _iteration(s: Specialiser, scope: LoopScope, body: cst.BaseSuite, has_contin
 
 # --- while
 def execute_while(s: Specialiser, node: cst.While) -> None:
-    """Tries to unroll: static conditions decide. A lane condition, or too many copies, makes it a rolled loop."""
-    before, counter, forget = s.state, s.counter, rolled.remember_ways(s)
+    """Tries to unroll: static conditions decide. A lane condition, or too many copies, makes it a rolled loop; where
+    that is refused, a loop that lanes leave early may still have somewhat more copies."""
     if s.loops == "masked":
         _roll_while(s, node)
         return
-    s.state = before.copy()
-    nest = (s.nest.count, s.nest.fresh, list(s.nest.depth_lengths)) if s.nest is not None else None
+    first = s.long if s.loops == "auto" else TRY_UNROLL
+    undo = _checkpoint(s)
     try:
-        with s.build.detached() as items:
-            left = False
-            try:
-                _unroll_while(s, node)
-            except ControlLeft:
-                left = True
-    except TooLongError as stop:
-        if s.nest is not None and nest is not None:
-            s.nest.count, s.nest.fresh, s.nest.depth_lengths = nest
-        s.state, s.counter = before, counter
-        forget()
-        _roll_or_refuse(s, node, stop.error, lambda: rolled.roll_while(s, node))
+        _unrolled_while(s, node, first)
         return
+    except TooLongError as stop:
+        too_long = stop.error
+        undo()
+    try:
+        _roll_or_refuse(s, node, too_long, lambda: rolled.roll_while(s, node))
+        return
+    except FlattenError as error:
+        if first >= TRY_UNROLL or too_long.code != "flatten/while-unbounded":
+            raise
+        undo()
+        refusal = error
+    try:
+        _unrolled_while(s, node, TRY_UNROLL)
+    except TooLongError:
+        raise refusal from None
+
+
+def _checkpoint(s: Specialiser) -> Callable[[], None]:
+    """A function that takes back what has been built since."""
+    before, counter, forget, why = s.state, s.counter, rolled.remember_ways(s), s.rolled
+    nest = (s.nest.count, s.nest.fresh, list(s.nest.depth_lengths)) if s.nest is not None else None
+    s.state = before.copy()
+
+    def undo() -> None:
+        if s.nest is not None and nest is not None:
+            s.nest.count, s.nest.fresh, s.nest.depth_lengths = nest[0], nest[1], list(nest[2])
+        s.state, s.counter, s.rolled = before.copy(), counter, why
+        forget()
+
+    return undo
+
+
+def _unrolled_while(s: Specialiser, node: cst.While, most: int) -> None:
+    with s.build.detached() as items:
+        left = False
+        try:
+            _unroll_while(s, node, most)
+        except ControlLeft:
+            left = True
     _continue_with(s, items, left)
 
 
@@ -227,7 +255,7 @@ def _roll_while(s: Specialiser, node: cst.While) -> None:
     _roll_or_refuse(s, node, why, lambda: rolled.roll_while(s, node))
 
 
-def _unroll_while(s: Specialiser, node: cst.While) -> None:
+def _unroll_while(s: Specialiser, node: cst.While, most: int) -> None:
     found = scopes.jumps(node.body)
     scope = LoopScope(Scope(s.fresh("loop")) if "break" in found else None, None)
     unbounded = s.refuse("flatten/while-unbounded", "the trip count of this while loop depends on lanes", node,
@@ -243,7 +271,7 @@ def _unroll_while(s: Specialiser, node: cst.While) -> None:
                 if not test.value:
                     break
                 trips += 1
-                if nest.count >= s.max_unroll or trips > TRY_UNROLL and _lanes_leave(scope):
+                if nest.count >= s.max_unroll or trips > most and _lanes_leave(scope):
                     raise TooLongError(unbounded if _lanes_leave(scope) or trips <= 1 else _too_long(s, node, trips))
                 _count(s, nest, node, None)
                 _iteration(s, scope, node.body, "continue" in found)
