@@ -764,7 +764,7 @@ REFUSED: list[tuple[Callable[..., Any], np.ndarray[Any, Any], str]] = [
     (wrong_number_of_arguments, FLOAT, "flatten/bad-call"),
     (calls_unknown_c_function, FLOAT, "flatten/unknown-call"),
     (string_of_lane, FLOAT, "flatten/unsupported-expression"),
-    (lane_as_key, INT, "flatten/unsupported-expression"),
+    (lane_as_key, INT, "flatten/list-mutation"),
     (large_constant, INT, "flatten/int-too-large"),
 ]
 
