@@ -23,6 +23,7 @@ import click
 
 import pyflat
 from pyflat.cli_dataflow import dataflow
+from pyflat.cli_explain import explain, profile
 from pyflat.cli_graph import graph
 from pyflat.cli_survey import survey
 from pyflat.cli_verify import prove, verify
@@ -298,7 +299,7 @@ def codes(code: str | None) -> None:
     _print(f"{name}: {row.title}\n  why:  {row.why}\n  help: {row.help}")
 
 
-for _command in (dataflow, graph, verify, prove, survey):
+for _command in (dataflow, graph, verify, prove, survey, explain, profile):
     commands.add_command(_command)
 
 

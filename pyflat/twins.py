@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
     from pyflat import listing, ufuncs
     from pyflat.calls import Caller, Stats
+    from pyflat.explain import Explanation
     from pyflat.faults import Faults
     from pyflat.ir.shape import Shape
     from pyflat.magnify import Magnified
+    from pyflat.profile import Profile
     from pyflat.registered import Registered
     from pyflat.verified import Verified
 
@@ -211,6 +213,46 @@ class Twin(Generic[P, R_co]):
             shapes, text = self._shapes(options, None), self.__doc__ or ""
             made = self._ufunc = ufuncs.make_ufunc(self._caller, self.__name__, text, shapes, options)
         return made.ufunc
+
+    def explain(self, kinds: str | Sequence[str] | None = None) -> Explanation:
+        """What the twin costs and why: operations, arms, loops, elementary functions, the width of its vectors, and
+        what keeps it from being faster. `print(twin.explain())` is a page; its attributes are for programs.
+
+        kinds   as in `show`
+        """
+        from pyflat.explain import explain
+
+        options = self.options
+        shapes = self._shapes(options, kinds)
+        return explain(self._callee.function, shapes, options, self.__name__, self.stats)
+
+    def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
+        """Where the lanes of this call go: how many take each arm and each number of trips, which arms none takes. The
+        original is not run, nothing is compiled. Of very long arrays a part is looked at; the profile says how many."""
+        from pyflat.profile import profile
+
+        self._check_receiver(args)
+        return profile(self._caller, self.__name__.removesuffix("_flat"), args, kwargs, self.options)
+
+    def inspect_llvm(self) -> str:
+        """The optimised LLVM IR of the kernels that the last kinds of arguments have compiled.
+
+        Raises ValueError on other targets than numba, and before the first call.
+        """
+        return str(self._compiled_engine().inspect_llvm())
+
+    def inspect_asm(self) -> str:
+        """The machine code of these kernels, as text. Raises ValueError as `inspect_llvm`."""
+        return str(self._compiled_engine().inspect_asm())
+
+    def _compiled_engine(self) -> Any:
+        options = self.options
+        if options.target != "numba":
+            raise ValueError(f"target={options.target!r}: only the numba target makes machine code")
+        built = self._caller.compilations.last(options.as_built)
+        if built is None:
+            raise ValueError(f"{self.__name__} has not run yet: call it once, then there is code to look at")
+        return built.engine
 
     if not TYPE_CHECKING:  # type checkers would accept any attribute
 

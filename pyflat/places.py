@@ -1,0 +1,119 @@
+"""Where the branches and loops of a structured function stand in the source, for reports."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyflat.errors import Span
+from pyflat.ir.nodes import Block, Exit, Function, If, Item, Loop, Node, Op, Param, Region, Value, child_lists, walk
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of source, as a person would name it."""
+
+    file: str
+    line: int
+    text: str
+
+
+def place_of(span: Span | None) -> Place | None:
+    if span is None:
+        return None
+    return Place(span.file, span.line, linecache.getline(span.file, span.line).strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """An If of the source; `expression` is its condition where that is one operation on one line."""
+
+    node: If
+    place: Place | None
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A loop that stayed a loop; `depth` counts the loops around it."""
+
+    node: Loop
+    place: Place | None
+    depth: int
+
+
+class Places:
+    """The branches and loops of a structured function, in the order of the program."""
+
+    def __init__(self, fn: Function):
+        self._made: dict[Value, Node] = {}
+        for item in walk(fn.body):
+            if not isinstance(item, Block):
+                self._made.update(dict.fromkeys(item.results, item))
+        self.branches = [self._branch(item) for item in walk(fn.body) if isinstance(item, If)]
+        self.loops = list(self._loops(fn.body, 0))
+
+    def _branch(self, node: If) -> Branch:
+        span = self.span(node.cond) or _first_span([*node.then, *node.orelse])
+        if isinstance(node.cond, Param) and node.cond not in self._made:  # a parameter of the function
+            return Branch(node, place_of(span), node.cond.name)
+        return Branch(node, place_of(span), _expression(span) if isinstance(node.cond, Op) else "")
+
+    def span(self, value: Value) -> Span | None:
+        """Where a condition was written; a result of `and` or `or` stands where its first operand does."""
+        if isinstance(value, Op):
+            if value.origin is not None and value.origin.span is not None:
+                return value.origin.span
+            return next((span for arg in value.args if (span := self.span(arg)) is not None), None)
+        node = self._made.get(value)
+        return self.span(node.cond) or _first_span([*node.then, *node.orelse]) if isinstance(node, If) else None
+
+    def _loops(self, items: list[Item], depth: int) -> Iterator[Kept]:
+        for item in items:
+            if isinstance(item, Block):
+                continue
+            if isinstance(item, Loop):
+                yield Kept(item, self._loop_place(item), depth)
+            for inner in child_lists(item):
+                yield from self._loops(inner, depth + isinstance(item, Loop))
+
+    def _loop_place(self, loop: Loop) -> Place | None:
+        """A loop stands where its test does: the first branch that leaves it, otherwise its first operation."""
+        for item in loop.body:
+            if isinstance(item, If) and (span := self.span(item.cond)) is not None:
+                return place_of(span)
+            if isinstance(item, Region):
+                break
+        return place_of(_first_span(loop.body))
+
+
+def _first_span(items: list[Item]) -> Span | None:
+    """Where the first operation of a list was written."""
+    spans = (op.origin.span for item in walk(items) if isinstance(item, Block)
+             for op in item.ops if op.origin is not None)
+    return next((span for span in spans if span is not None), None)
+
+
+def _expression(span: Span | None) -> str:
+    if span is None or span.line != span.end_line:
+        return ""
+    line = linecache.getline(span.file, span.line)
+    return line[span.column:span.end_column]
+
+
+def test_of(loop: Loop) -> If | None:
+    """The loop's own test: the first branch that may leave it, where one of its arms does nothing else."""
+    for item in loop.body:
+        if isinstance(item, If) and any(_only_leaves(arm, loop) for arm in (item.then, item.orelse)):
+            return item
+        inside = [] if isinstance(item, Block) else [each for part in child_lists(item) for each in walk(part)]
+        if any(isinstance(each, Block) and isinstance(each.end, Exit) for each in inside):
+            return None
+    return None
+
+
+def _only_leaves(arm: list[Item], loop: Loop) -> bool:
+    first = arm[0]
+    return (len(arm) == 1 and isinstance(first, Block) and isinstance(first.end, Exit)
+            and first.end.label is loop.label)
