@@ -37,11 +37,7 @@ from tests.targets.flat_functions import (
     rows_of,
 )
 
-NAMED = [(case, id_) for case, id_ in zip(CASES, CASE_IDS, strict=True) if case[0] != "ufunc"]
-"""A ufunc of another package needs one: `tests/test_numpy_inside.py` has some."""
-
-
-@pytest.mark.parametrize(("opcode", "kinds", "result"), [case for case, _ in NAMED], ids=[id_ for _, id_ in NAMED])
+@pytest.mark.parametrize(("opcode", "kinds", "result"), CASES, ids=CASE_IDS)
 def test_every_operation_is_the_interpreters(opcode, kinds, result):
     fn = one_operation(opcode, kinds, result)
     rows = rows_of(kinds)
