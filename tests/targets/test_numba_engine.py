@@ -37,6 +37,7 @@ from tests.targets.flat_functions import (
     rows_of,
 )
 
+
 @pytest.mark.parametrize(("opcode", "kinds", "result"), CASES, ids=CASE_IDS)
 def test_every_operation_is_the_interpreters(opcode, kinds, result):
     fn = one_operation(opcode, kinds, result)
