@@ -1,0 +1,145 @@
+"""A flat function as a graph of terms, in the operations of one engine.
+
+Equal terms are one. `terms_of` walks the nodes of a `FlatFunction` and asks the engine's rules for each of them: a rule
+gives the term that stands for the operation, made of operations that the engine has, or None to leave it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyflat.backend import FlatFunction
+from pyflat.errors import Span
+from pyflat.ir.ops import COMPARISONS, OPERATIONS
+
+Rules = Mapping[str, Callable[..., "Term | None"]]
+"""By operation, or operation and kind of the first operand ("mod:f8"), which goes first: `rule(terms, *operands)`."""
+_TESTS = frozenset({*COMPARISONS, "isnan", "isinf", "isfinite", "not", "signbit"})
+_FOLDED = frozenset({"add", "sub", "mul", "neg", "abs"})
+_WHOLE = frozenset({"to_whole"})
+Number = bool | int | float
+
+
+@dataclass(eq=False, slots=True)
+class Term:
+    """An operation, a "const" (`value`) or a "param" (`value`: its number)."""
+
+    opcode: str
+    args: tuple[Term, ...]
+    kind: str
+    value: Any = None
+    span: Span | None = None
+    name: str = ""
+
+
+@dataclass
+class Terms:
+    """Makes terms. `doubts` are bools, true where a rule could not say what Python computes: such rows are faults.
+
+    `checked` are the divisors that the function compares with zero itself, so that a quotient by zero is a fault or is
+    dropped."""
+
+    rules: Rules = field(default_factory=dict)
+    doubts: list[Term] = field(default_factory=list)
+    checked: set[Term] = field(default_factory=set)
+    span: Span | None = None
+    made: dict[Any, Term] = field(default_factory=dict)
+
+    def const(self, value: Number) -> Term:
+        kind = "b" if isinstance(value, bool) else "i8" if isinstance(value, int) else "f8"
+        return self._only(("const", kind, repr(value)), lambda: Term("const", (), kind, value))
+
+    def param(self, number: int, kind: str, name: str) -> Term:
+        return self._only(("param", number), lambda: Term("param", (), kind, number, None, name))
+
+    def op(self, opcode: str, *operands: Term | Number, name: str = "") -> Term:
+        """An operation by its rule, if it has one: the result of further operations. Numbers stand for constants."""
+        args = tuple(arg if isinstance(arg, Term) else self.const(arg) for arg in operands)
+        rule = self.rules.get(f"{opcode}:{args[0].kind}") or self.rules.get(opcode)
+        found = rule(self, *args) if rule is not None else None
+        return self.raw(opcode, *args, name=name) if found is None else found
+
+    def raw(self, opcode: str, *operands: Term | Number, name: str = "") -> Term:
+        """The operation itself: what the engine's table spells."""
+        args = tuple(arg if isinstance(arg, Term) else self.const(arg) for arg in operands)
+        known = self._known(opcode, args)
+        if known is not None:
+            return known
+        kind = _kind(opcode, args)
+        return self._only((opcode, *map(id, args)), lambda: Term(opcode, args, kind, None, self.span, name))
+
+    def doubt(self, condition: Term) -> None:
+        self.doubts.append(condition)
+
+    def _only(self, key: Any, make: Callable[[], Term]) -> Term:
+        if key not in self.made:
+            self.made[key] = make()
+        return self.made[key]
+
+    def _known(self, opcode: str, args: tuple[Term, ...]) -> Term | None:
+        """What needs no operation."""
+        if opcode in _FOLDED and all(arg.opcode == "const" and arg.kind == "f8" for arg in args):
+            return self.const(OPERATIONS[opcode].python(*[arg.value for arg in args]))
+        if opcode == "select" and (args[1] is args[2] or args[0].opcode == "const"):
+            return args[1] if args[0].value in (None, True) else args[2]
+        if opcode not in ("and", "or") or args[0].kind != "b":
+            return None
+        for one, other in (args, args[::-1]):
+            if one.opcode == "const":
+                return other if one.value is (opcode == "and") else one
+        return None
+
+
+def _kind(opcode: str, args: tuple[Term, ...]) -> str:
+    if opcode in _TESTS:
+        return "b"
+    if opcode == "select":
+        return args[1].kind
+    if opcode in _WHOLE:
+        return "i8"
+    return "f8" if opcode == "to_float" else args[0].kind
+
+
+def terms_of(flat: FlatFunction, rules: Rules) -> tuple[list[Term], Terms]:
+    """The results of a flat function as terms, and what made them."""
+    terms = Terms(rules)
+    terms.checked = set()
+    of: dict[int, Term] = {}
+    tested = {node.inputs[0].index for node in flat.nodes if _is_zero_test(node)}
+    for node in flat.nodes:
+        terms.span = node.span
+        operands = [of[n.index] for n in node.inputs]
+        match node.opcode:
+            case "param":
+                made = terms.param(node.index, node.kind, node.name)
+            case "const":
+                made = terms.const(node.attrs["value"])
+            case "gather":
+                made = lookup(terms, operands[0], node.attrs["table"])
+            case _:
+                made = terms.op(node.opcode, *operands, name=node.name)
+        of[node.index] = made
+        if node.index in tested:
+            terms.checked.add(made)
+    return [of[n.index] for n in flat.results], terms
+
+
+def _is_zero_test(node: Any) -> bool:
+    return (node.opcode in ("eq", "ne") and len(node.inputs) == 2 and node.inputs[1].opcode == "const"
+            and node.inputs[1].attrs["value"] == 0)
+
+
+def lookup(terms: Terms, index: Term, table: Sequence[Number]) -> Term:
+    """table[index] as a tree of selects; beyond the table, where Python raises, its first or last entry."""
+    size = len(table)
+    index = terms.op("select", terms.op("lt", index, 0), terms.op("add", index, size), index)
+
+    def part(low: int, high: int) -> Term:
+        if high - low == 1:
+            return terms.const(table[low])
+        middle = (low + high) // 2
+        return terms.op("select", terms.op("lt", index, middle), part(low, middle), part(middle, high))
+
+    return part(0, size)

@@ -1,0 +1,176 @@
+"""The Polars way out: a function as an expression of `when`, `then` and `otherwise`.
+
+    frame.with_columns(tax=expression(income_tax, income="salary"))
+
+A row with a null among its columns is null, and so is a row in which Python raises; docs/engines.md has the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from pyflat.targets.columns import Column, Engine, Printer, Rules, Term, Terms, flattened, terms_of
+from pyflat.targets.columns import expand as x
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ALLOWED = ("null", "mask", "unchecked")
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
+          "ne": "!=", "and": "&", "or": "|", "xor": "^"}
+_METHODS = {
+    "floor": "floor", "ceil": "ceil", "trunc": "truncate", "isnan": "is_nan", "isinf": "is_infinite",
+    "isfinite": "is_finite", "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "log": "log", "log10": "log10",
+    "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan",
+    "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+    "abs": "abs",
+}
+_SPELLINGS = {
+    **{name: f"({{0}} {sign} {{1}})" for name, sign in _SIGNS.items()},
+    **{name: f"{{0}}.{method}()" for name, method in _METHODS.items()},
+    "floordiv:i8": "({0} // {1})", "mod:i8": "({0} % {1})", "neg": "(-{0})", "not": "(~{0})",
+    "select": "pl.when({0}).then({1}).otherwise({2})", "pow": "({0} ** {1})", "atan2": "pl.arctan2({0}, {1})",
+    "rint": "{0}.round(0, mode=\"half_to_even\")", "to_float": "{0}.cast(pl.Float64)", "to_whole": "{0}.cast(pl.Int64)",
+}
+
+
+def _invert(t: Terms, value: Term) -> Term:
+    return t.op("sub", -1, value)
+
+
+def _signbit(t: Terms, value: Term) -> Term:
+    below = t.op("and", t.op("eq", value, 0.0), t.op("lt", t.op("truediv", 1.0, value), 0.0))
+    return t.op("or", t.op("lt", value, 0.0), below)
+
+
+def _copysign(t: Terms, value: Term, sign: Term) -> Term:
+    size = t.op("abs", value)
+    return t.op("select", _signbit(t, sign), t.op("neg", size), size)
+
+
+def _exp2(t: Terms, value: Term) -> Term:
+    return t.op("pow", 2.0, value)
+
+
+_RULES: Rules = {
+    **x.RULES,
+    **{f"{name}:f8": x.nan_is_largest(name)  # type: ignore[misc]
+       for name in ("lt", "le", "gt", "ge", "eq", "ne")},
+    "fmod": x.fmod, "invert": _invert, "copysign": _copysign, "exp2": _exp2,
+}
+
+
+def _literal(value: Any) -> str:
+    match value:
+        case bool():
+            return f"pl.lit({value})"
+        case int():
+            return f"pl.lit({value}, dtype=pl.Int64)"
+    return f"pl.lit({value!r})" if math.isfinite(value) else f"pl.lit(float('{value}'))"
+
+
+ENGINE = Engine("Polars", _SPELLINGS, _literal, _RULES, ("pl.when({0}).then({1})", len("pl")), 100)
+
+
+def expression(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | None = None, **columns: Any) -> pl.Expr:
+    """`fn` as an expression over columns; a function with several results gives a struct of them.
+
+    columns  for each parameter the name of a column, a Polars expression, or a number, which is a constant; left out:
+             the column of the same name. For a record a dict of columns, or a struct column
+    kinds    of the plain parameters, "f8,i8,b"; without it annotations and default values say so, or it is float
+    faults   rows in which Python raises: "null" or "unchecked" (any value)
+
+    Raises FlattenError where the function cannot be flattened or Polars cannot say it exactly.
+    """
+    import polars as pl
+
+    found = expressions(fn, faults=faults, kinds=kinds, **columns)
+    if len(found) == 1:
+        return next(iter(found.values()))
+    return pl.struct(**{name.strip("[]"): value for name, value in found.items()})
+
+
+def expressions(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | None = None, **columns: Any
+                ) -> dict[str, pl.Expr]:
+    """As `expression`, one for each result: by its path in the record, "" for a single number. With faults="mask" one
+    more, "suspect", which is true in rows in which Python raises."""
+    import polars as pl
+
+    names, results, leaves = _results(fn, faults, kinds, columns)
+    params = [_param(leaf) for leaf in leaves]
+    made: dict[str, pl.Expr] = {}
+    for name, result in zip(names, results, strict=True):
+        printer = Printer(ENGINE, _texts("p[{}]", len(leaves)))
+        stages, (text,) = printer.stages([result], "v[{}]".format)
+        if not stages:
+            made[name] = _evaluated(text, params, [])
+            continue
+        inside = [pl.field(f"p{k}") for k in range(len(leaves))]
+        fields = [pl.field(f"v{k}") for k in range(sum(map(len, stages)))]
+        record = pl.struct(**{f"p{k}": param for k, param in enumerate(params)})
+        for stage in [*stages, {"v[]": text}]:
+            record = record.struct.with_fields(
+                **{f"v{of[2:-1]}": _evaluated(value, inside, fields) for of, value in stage.items()})
+        made[name] = record.struct.field("v")
+    return made
+
+
+def source(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | None = None, **columns: Any) -> str:
+    """What `expression` is made of, to be read: the names of its stages, then each result."""
+    names, results, leaves = _results(fn, faults, kinds, columns)
+    given = [leaf.argument if leaf.given is None else leaf.given for leaf in leaves]
+    params = [f"pl.col({name!r})" if isinstance(name, str) else f"({name})" for name in given]
+    stages, texts = Printer(ENGINE, [*params, *(f"{text}.is_null()" for text in params)]).stages(results, "v{}".format)
+    lines = [f"{name} = {text}" for stage in stages for name, text in stage.items()]
+    return "\n".join([*lines, *(f"{name or 'result'} = {text}" for name, text in zip(names, texts, strict=True))])
+
+
+def _texts(param: str, count: int) -> list[str]:
+    """The texts of parameters, and behind all of them those of whether they are null."""
+    return [param.format(k) for k in range(count)] + [f"{param.format(k)}.is_null()" for k in range(count)]
+
+
+def _evaluated(text: str, params: list[pl.Expr], values: list[pl.Expr]) -> pl.Expr:
+    import polars as pl
+
+    made: pl.Expr = eval(text, {"pl": pl, "p": params, "v": values})
+    return made
+
+
+def _results(fn: Callable[..., Any], faults: str, kinds: str | None, columns: Mapping[str, Any]
+             ) -> tuple[list[str], list[Term], list[Column]]:
+    """Names and terms of the results. The terms read param k as its value, and behind all of them whether it is null."""
+    flat, leaves = flattened(fn, columns, faults, ALLOWED, kinds)
+    results, t = terms_of(flat, _RULES)
+    absent = [t.param(len(leaves) + k, "b", "") for k in range(len(leaves))]
+    missing = reduce(lambda a, b: t.op("or", a, b), absent, t.const(False))
+    if faults != "unchecked":
+        *results, suspect = results
+        failed = reduce(lambda a, b: t.op("or", a, b), t.doubts, suspect)
+        if faults == "mask":
+            results = [*results, failed]
+        else:
+            missing = t.op("or", missing, failed)
+    if missing.opcode != "const":
+        null = Term("text", (), "b", "None")
+        results = [Term("select", (missing, null, value), value.kind) for value in results]
+    return list(flat.result_names[:len(results)]), results, leaves
+
+
+def _param(column: Column) -> pl.Expr:
+    """The column, of which Polars refuses another type: `| 0` is for ints only, `| False` for bools."""
+    import polars as pl
+
+    given = column.argument if column.given is None else column.given
+    if not isinstance(given, str | pl.Expr):
+        raise TypeError(f"{column.argument} is the name of a column, an expression or a number, "
+                        f"not {type(given).__name__}")
+    value = pl.col(given) if isinstance(given, str) else given
+    for field in filter(None, column.path.split(".")):
+        value = value.struct.field(field)
+    if column.kind == "f8":
+        return value.cast(pl.Float64)
+    return (value | pl.lit(0, dtype=pl.Int64)).cast(pl.Int64) if column.kind == "i8" else value | pl.lit(False)

@@ -1,0 +1,317 @@
+"""The way out for array namespaces: a function as straight code over `xp`, with `xp.where` for its branches.
+
+    def blend(a0, a1):                              twin = function(blend, jax.numpy)
+        t0 = a1 > c0
+        t1 = xp.sqrt(xp.where(t0, a1, c1))          the operand of the arm not taken is harmless
+        return xp.where(t0, t1, a0)
+
+It runs on what has the functions of the Python array API standard: NumPy, JAX, PyTorch, CuPy. Both arms of a branch are
+computed, and one is dropped. A derivative would not drop it: 0 times the infinite slope of the other arm is nan. So an
+operation that may have no finite slope has harmless operands in the lanes that do not take its path.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import math
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from types import FunctionType
+from typing import Any, Literal
+
+from pyflat.backend import FlatFunction
+from pyflat.callables import unwrap
+from pyflat.errors import refuse
+from pyflat.ir.shape import Fixed, Record, Shape, rebuild
+from pyflat.targets.columns import Engine, Rules, Term, Terms, flattened, terms_of
+from pyflat.targets.columns import expand as x
+from pyflat.targets.columns.printer import in_order
+
+Faults = Literal["nan", "mask", "unchecked"]
+Extra = Mapping[str, tuple[str, Any]]
+"""More operations of a namespace: name -> how the text calls it, and what that is."""
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
+          "ne": "!=", "and": "&", "or": "|", "xor": "^", "floordiv": "//", "mod": "%"}
+_UNARY = ("floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "signbit", "sqrt", "exp", "expm1", "log", "log1p",
+          "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
+          "atanh", "exp2", "cbrt")
+_SPELLINGS = {
+    **{name: f"{{0}} {sign} {{1}}" for name, sign in _SIGNS.items()},
+    **{name: f"xp.{name}({{0}})" for name in _UNARY},
+    **{name: f"xp.{name}({{0}}, {{1}})" for name in ("pow", "atan2", "copysign", "hypot", "fmod", "nextafter")},
+    "shl": "xp.bitwise_left_shift({0}, {1})", "shr": "xp.bitwise_right_shift({0}, {1})", "neg": "-{0}",
+    "not": "xp.logical_not({0})", "invert": "~{0}", "abs": "xp.abs({0})", "rint": "xp.round({0})",
+    "select": "xp.where({0}, {1}, {2})", "to_float": "cast({0}, F)", "to_whole": "cast({0}, I)",
+}
+RULES: Rules = {
+    name: rule for name, rule in x.RULES.items() if name not in ("shl", "shr", "xor:b", "eq:b", "ne:b")
+}
+RULES = {**RULES, "mod:i8": x.mod_whole, "floordiv:i8": x.floordiv_whole}
+ENGINE = Engine("the namespace", _SPELLINGS, repr, RULES, ("", 0), 0)
+
+_HARMLESS: dict[str, tuple[float | None, ...]] = {
+    "truediv": (None, 1.0), "fmod": (None, 1.0), "pow": (1.0, 1.0), "atan2": (1.0, 1.0), "hypot": (1.0, 1.0),
+    **dict.fromkeys(("sqrt", "log", "log2", "log10", "cbrt", "gamma", "lgamma"), (1.0,)), "acosh": (2.0,),
+    **dict.fromkeys(("asin", "acos", "atanh", "log1p", "exp", "exp2", "expm1", "sinh", "cosh", "tan"), (0.0,)),
+}
+"""Operations whose slope may be infinite or nan, and operands at which it is not; None: that operand does not matter."""
+
+
+def function(fn: Callable[..., Any], xp: Any, /, *, faults: Faults = "nan", kinds: str | None = None,
+             dtype: Literal["float64", "float32"] = "float64", extra: Extra | None = None, **static: Any
+             ) -> Callable[..., Any]:
+    """`fn` over arrays of the namespace `xp`: it takes arrays or numbers that broadcast, in the order of the parameters
+    (records as `fn` takes them), and gives what `fn` gives, of arrays.
+
+    faults  lanes in which Python raises: "nan" (float results only), "mask": `(result, mask)`, "unchecked"
+    kinds   of the plain parameters, "f8,i8,b"; without it annotations and default values say so, or it is float
+    dtype   of floats
+    extra   more operations that the namespace has
+    static  parameters that are constants
+
+    Its `source` is the code. Raises FlattenError where `fn` cannot be flattened or the namespace lacks an operation,
+    ValueError where its floats are not of that dtype (JAX without `jax_enable_x64`).
+    """
+    flat, _ = flattened(fn, static, faults, ("nan", "mask", "unchecked"), kinds)
+    original = fn if isinstance(fn, FunctionType) else unwrap(fn).function
+    return Twin(flat, compiled(flat, xp, faults, dtype, extra), inspect.signature(original), xp, faults == "mask")
+
+
+@dataclass(frozen=True, eq=False)
+class Twin:
+    """What `function` gives. `code` has arrays for the numbers of its arguments and gives arrays for those of the
+    result."""
+
+    flat: FlatFunction
+    code: Callable[..., tuple[Any, ...]]
+    signature: inspect.Signature
+    xp: Any
+    masked: bool
+
+    @property
+    def source(self) -> str:
+        return str(self.code.__doc__)
+
+    @property
+    def __name__(self) -> str:
+        return self.flat.name
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        bound = self.signature.bind_partial(*args, **named)
+        bound.apply_defaults()
+        lanes: list[Any] = []
+        for name, shape in self.flat.arguments.items():
+            if not isinstance(shape, Fixed):
+                lanes.extend(_numbers(shape, bound.arguments[name]))
+        *values, mask = [*self.code(*lanes), None] if not self.masked else self.code(*lanes)
+        result = rebuild(self.flat.result, iter(values))
+        return (result, mask) if self.masked else result
+
+
+def _numbers(shape: Shape, value: Any) -> list[Any]:
+    if not isinstance(shape, Record):
+        return [value]
+    items = value if isinstance(value, tuple | list) else [getattr(value, name) for name in shape.names]
+    return [number for part, item in zip(shape.items, items, strict=True) for number in _numbers(part, item)]
+
+
+def compiled(flat: FlatFunction, xp: Any, faults: str = "nan", dtype: str = "float64", extra: Extra | None = None
+             ) -> Callable[..., tuple[Any, ...]]:
+    """The code of a flat function: arrays for its params, in order, to a tuple of arrays. Its docstring is the text."""
+    extra = extra or {}
+    results, t = terms_of(flat, _rules(xp))
+    suspect = t.const(False)
+    if faults != "unchecked":
+        *results, suspect = results
+        suspect = reduce(lambda a, b: t.op("or", a, b), t.doubts, suspect)
+    results = _Slopes(t, suspect).results(results)
+    if faults == "nan" and suspect.opcode != "const":
+        if any(root.kind != "f8" for root in results):
+            raise refuse("flatten/result-kind", f"{flat.name} can fail, and its results are not all floats: no nan "
+                         "for them", help='faults="mask" gives the mask beside the results, "unchecked" any value')
+        results = [t.op("select", suspect, math.nan, root) for root in results]
+    if faults == "mask":
+        results = [*results, suspect]
+    return _Writer(xp, dtype, extra).compiled(flat.name, [node.kind for node in flat.params], results)
+
+
+def _rules(xp: Any) -> Rules:
+    return RULES if hasattr(xp, "fmod") else {**RULES, "fmod": x.fmod}
+
+
+Conjunction = frozenset[tuple[Term, bool]]
+ALWAYS: frozenset[Conjunction] = frozenset([frozenset()])
+MANY = 8
+
+
+class _Slopes:
+    """The results again, so that no slope of an arm not taken is infinite or nan.
+
+    Conditions, and what is rounded, are computed as they are: no derivative goes through them. Everything else is made
+    anew from operands that are harmless where no result depends on them (`needed`: a disjunction of conjunctions)."""
+
+    def __init__(self, t: Terms, suspect: Term):
+        self.t = t
+        never = suspect.opcode == "const" and not suspect.value
+        self.start = ALWAYS if never else frozenset([frozenset([(suspect, False)])])
+        self.needed: dict[Term, frozenset[Conjunction]] = {}
+
+    def results(self, roots: Sequence[Term]) -> list[Term]:
+        order = in_order(roots)
+        for root in roots:
+            self._need(root, self.start)
+        for term in reversed(order):
+            self._spread(term)
+        new: dict[Term, Term] = {}
+        for term in order:
+            new[term] = self._again(term, new)
+        return [new[root] for root in roots]
+
+    def _need(self, term: Term, where: frozenset[Conjunction]) -> None:
+        self.needed[term] = _either(self.needed.get(term, frozenset()), where)
+
+    def _spread(self, term: Term) -> None:
+        where = self.needed.get(term)
+        if where is None or not _is_smooth(term):
+            return
+        if term.opcode != "select":
+            for arg in term.args:
+                self._need(arg, where)
+            return
+        condition, then, otherwise = term.args
+        self._need(then, _also(where, condition, True))
+        self._need(otherwise, _also(where, condition, False))
+
+    def _again(self, term: Term, new: dict[Term, Term]) -> Term:
+        if not _is_smooth(term) or term not in self.needed:
+            return term
+        args = [new[arg] if arg.kind == "f8" else arg for arg in term.args]
+        harmless = _HARMLESS.get(term.opcode)
+        where = self.needed[term]
+        if harmless is not None and where != ALWAYS:
+            condition = self._condition(where)
+            args = [arg if value is None or arg.opcode == "const" else self.t.raw("select", condition, arg, value)
+                    for arg, value in zip(args, harmless, strict=True)]
+        return self.t.raw(term.opcode, *args, name=term.name)
+
+    def _condition(self, where: frozenset[Conjunction]) -> Term:
+        t = self.t
+        parts = []
+        for conjunction in sorted(where, key=lambda each: sorted(id(term) for term, _ in each)):
+            tests = [term if holds else t.op("not", term) for term, holds in conjunction]
+            parts.append(reduce(lambda a, b: t.op("and", a, b), tests))
+        return reduce(lambda a, b: t.op("or", a, b), parts)
+
+
+def _is_smooth(term: Term) -> bool:
+    """A derivative goes through it."""
+    return term.kind == "f8" and bool(term.args) and term.opcode not in ("floor", "ceil", "trunc", "rint", "to_float")
+
+
+def _also(where: frozenset[Conjunction], condition: Term, holds: bool) -> frozenset[Conjunction]:
+    return frozenset(each | {(condition, holds)} for each in where if (condition, not holds) not in each)
+
+
+def _either(a: frozenset[Conjunction], b: frozenset[Conjunction]) -> frozenset[Conjunction]:
+    """a or b, simplified; when there are many, what they have in common, which is needed at least as often."""
+    found = set(a | b)
+    changed = True
+    while changed:
+        changed = False
+        for each in list(found):
+            for condition, holds in each:
+                rest = each - {(condition, holds)}
+                if rest | {(condition, not holds)} in found and rest not in found:
+                    found.add(rest)
+                    changed = True
+        found = {each for each in found if not any(other < each for other in found)}
+    return frozenset(found) if len(found) <= MANY else frozenset([frozenset.intersection(*found)])
+
+
+_MIXES = frozenset(_SIGNS)
+"""Operations of arrays with Python numbers, too."""
+
+
+class _Writer:
+    """The text of a function, and what it names."""
+
+    def __init__(self, xp: Any, dtype: str, extra: Extra):
+        self.xp = xp
+        self.extra = extra
+        self.dtypes = {"f8": getattr(xp, dtype), "i8": xp.int64, "b": getattr(xp, "bool", None) or xp.bool_}
+        self.names: dict[str, Any] = {"xp": xp, "F": self.dtypes["f8"], "I": self.dtypes["i8"], "cast": _cast}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # JAX warns here; below it is an error
+            one = xp.asarray(1.0, dtype=self.dtypes["f8"])
+        if one.dtype != self.dtypes["f8"]:
+            raise ValueError(f"{xp.__name__} has no {dtype} here (JAX: jax.config.update('jax_enable_x64', True))")
+
+    def compiled(self, name: str, kinds: Sequence[str], results: Sequence[Term]) -> Callable[..., tuple[Any, ...]]:
+        texts: dict[Term, str] = {}
+        head: list[str] = []
+        body: list[str] = []
+        for term in in_order(results):
+            match term.opcode:
+                case "param":
+                    texts[term] = f"a{term.value}"
+                case "const":
+                    texts[term] = f"c{len(head)}"
+                    head.append(f"c{len(head)} = xp.asarray({_number(term.value)}, dtype={term.kind})")
+                case _:
+                    body.append(f"t{len(body)} = {self._spelled(term, texts)}")
+                    texts[term] = f"t{len(body) - 1}"
+        title = name if name.isidentifier() else "twin"
+        lines = [f"def {title}({', '.join(f'a{k}' for k in range(len(kinds)))}):", *body,
+                 f"return {''.join(texts[root] + ', ' for root in results).rstrip()}"]
+        text = "\n".join([*head, "\n    ".join(lines), ""])
+        space = {**self.names, **self.dtypes}
+        exec(builtins.compile(text, f"<{self.xp.__name__} twin of {name}>", "exec"), space)
+        code, asarray, types = space[title], self.xp.asarray, [self.dtypes[kind] for kind in kinds]
+
+        def run(*lanes: Any) -> tuple[Any, ...]:
+            arrays = [_array(lane, dtype, asarray) for lane, dtype in zip(lanes, types, strict=True)]
+            made: tuple[Any, ...] = code(*arrays)
+            return made
+
+        run.__doc__ = text
+        return run
+
+    def _spelled(self, term: Term, texts: Mapping[Term, str]) -> str:
+        numbers = term.opcode in _MIXES and any(arg.opcode != "const" for arg in term.args)
+        operands = [_bracketed(arg) if numbers and arg.opcode == "const" else texts[arg] for arg in term.args]
+        if term.opcode in self.extra:
+            called, self.names[called] = self.extra[term.opcode]
+            return f"{called}({', '.join(operands)})"
+        text = ENGINE.spelling(term)
+        for wanted in re.findall(r"xp\.(\w+)", text):
+            if not hasattr(self.xp, wanted):
+                raise refuse("flatten/target-operation", f"{self.xp.__name__} has no {wanted}", term.span)
+        return text.format(*operands)
+
+
+def _number(value: Any) -> str:
+    return f"float('{value}')" if isinstance(value, float) and not math.isfinite(value) else repr(value)
+
+
+def _bracketed(term: Term) -> str:
+    text = _number(term.value)
+    return f"({text})" if text.startswith("-") else text
+
+
+def _cast(lanes: Any, dtype: Any) -> Any:
+    return lanes.astype(dtype) if hasattr(lanes, "astype") else lanes.to(dtype)
+
+
+def _array(lane: Any, dtype: Any, asarray: Callable[..., Any]) -> Any:
+    """A lane as an array of that type, with its gradient. TypeError for floats where an int is wanted."""
+    if not hasattr(lane, "dtype"):
+        lane = asarray(lane)
+    if lane.dtype == dtype:
+        return lane
+    if "float" in str(lane.dtype) and "float" not in str(dtype):
+        raise TypeError(f"an array of {lane.dtype} for a parameter of kind {dtype}")
+    return _cast(lane, dtype)
