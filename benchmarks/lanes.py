@@ -1,8 +1,9 @@
 """Speed of branchy scalar functions over arrays, against what people use instead: `make bench`.
 
 One process, one thread; contenders take turns (round-robin) on the same lanes, and the shortest of each one's runs
-counts, so that the noise of the machine falls on all alike; what counts is the thread's processor time. Each contender's result is compared with the original's
-first; all give a new array. The unit is numba.vectorize of the unmodified function: 1.0, more is faster. np.vectorize runs on a sample.
+counts, so that the noise of the machine falls on all alike; what counts is the thread's processor time. Each
+contender's result is compared with the original's first; all give a new array. The unit is numba.vectorize of the
+unmodified function: 1.0, more is faster. np.vectorize runs on a sample.
 
     python -m benchmarks.lanes [--size 262144] [--kernels bs,srgb] [--contenders numba,vector] [--repeats 9]
 """
