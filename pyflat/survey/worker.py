@@ -35,12 +35,19 @@ def work() -> None:
     sys.argv = ["survey"]
     warnings.simplefilter("ignore")
     skip = {tuple(item) for item in order["skip"]}
+    _load()
     for name in order["modules"]:
         say({"begin": [name, ""]})
         module = _import(name, say, order["timeout"])
         if module is not None:
             _survey(module, name, order["timeout"], skip, say)
     say({"end": True})
+
+
+def _load() -> None:
+    """Import what flattening imports when it is first used: an alarm in the middle would leave half a module."""
+    for name in ("pyflat.specialise", "pyflat.passes.pipeline"):
+        importlib.import_module(name)
 
 
 def _silence() -> Say:
