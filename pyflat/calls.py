@@ -77,7 +77,7 @@ class Caller:
 
     def _run(self, built: Built, call: Call, options: Options) -> Any:
         lanes = prepare(call)
-        return self.settle(built.result, call, lanes, built.run(lanes.inputs, lanes.count), options)
+        return self.settle(built.result, call, lanes, built.run(lanes.inputs, lanes.count, options.parallel), options)
 
     def settle(self, result: Shape, call: Call, lanes: Lanes, ran: Ran, options: Options) -> Any:
         """Replay the suspect lanes of a run, and give the results in the caller's form."""

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from pyflat import threads
 from pyflat.errors import FlattenError, refuse
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.rerun import Rerun
@@ -53,6 +54,10 @@ class Engine(Protocol):
     ) -> tuple[list[npt.NDArray[Any]], npt.NDArray[Any] | None]: ...
 
 
+class Compiled(Engine, threads.Splittable, Protocol):
+    """An engine of this process's cores."""
+
+
 class Guarded(Protocol):
     """What a specialisation has read from outside."""
 
@@ -71,10 +76,15 @@ class Built:
     """The last leaf of the engine says which lanes ran into `max_trips`."""
     rerun: Rerun | None = None
     """The twin with exact functions, where the engine's are fast."""
+    split: threads.Splittable | None = None
+    """The engine, where it may run on several threads."""
 
-    def run(self, lanes: Sequence[npt.NDArray[Any] | np.generic], n: int) -> Ran:
+    def run(self, lanes: Sequence[npt.NDArray[Any] | np.generic], n: int, parallel: bool | None = False) -> Ran:
         """Run the engine, and the lanes that it suspects through the exact twin."""
-        leaves, suspect = self.engine(lanes, n)
+        if self.split is None or n < 2 * threads.GRAIN:
+            leaves, suspect = self.engine(lanes, n)
+        else:
+            leaves, suspect = threads.run(self.split, lanes, n, parallel)
         again = 0 if suspect is None or self.rerun is None else self.rerun.settle(lanes, leaves, suspect)
         if not self.trips_limited:
             return Ran(leaves, suspect, None, again)
@@ -177,14 +187,16 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
     calls = _kept_calls(done, options.target)
     limited = options.max_trips is not None and done.flat.form == "masked"
 
-    def engine_of(flat: Function) -> Engine:
+    def engine_of(flat: Function) -> Compiled:
         if limited and options.max_trips is not None:
             flat = limit_trips(flat, options.max_trips)
         fused = gather_suspects(flat, limited=limited)
         return _compiler(options.target)(fused, unchecked=options.errors == "unchecked", **calls)
 
     rerun = None if done.exact is None else Rerun(partial(engine_of, done.exact))
-    return Built(engine_of(done.flat), done.spec.result, done.spec.guards, arguments, limited, rerun)
+    engine = engine_of(done.flat)
+    split = None if calls else engine  # what a kept call does on several threads, nobody knows
+    return Built(engine, done.spec.result, done.spec.guards, arguments, limited, rerun, split)
 
 
 def _kept_calls(done: Flattened, target: str) -> dict[str, KeptCalls]:
@@ -200,7 +212,7 @@ def _kept_calls(done: Flattened, target: str) -> dict[str, KeptCalls]:
     return {"calls": done.spec.kept} if kept else {}
 
 
-def _compiler(target: str) -> Callable[..., Engine]:
+def _compiler(target: str) -> Callable[..., Compiled]:
     if target == "numba":
         from pyflat.targets import numba
 

@@ -215,7 +215,8 @@ class _Machine:
         if not fails.any():
             return lanes
         self.counts.failed += int(fails.sum())
-        return lanes[~fails]
+        left: Indices = lanes[~fails]
+        return left
 
     def _rule(self, op: Op) -> tuple[Sequence[Op], Value] | None:
         """The operations that say where `op` fails, and the value that they come to."""

@@ -44,6 +44,8 @@ class Options:
                 or False in failing lanes; "nan": nan there; "unchecked": nothing is detected
     math        "libm": elementary functions are the C library's, as in CPython; "vector": faster ones, whose last digits
                 differ, with CPython's decisions; None: the target's default (`DEFAULT_MATH`)
+    parallel    several threads (numpy and numba, same results); None: where a call takes more than a few milliseconds
+                and cores are free
     cache       keep compiled twins in memory; False flattens anew at each call
     whitelist   functions whose calls are kept, by name or as `pyflat.backend.Call`: see `pyflat.backend`
     inject      the decorator also puts `<name>_flat` into the module
@@ -58,7 +60,7 @@ class Options:
     math: Literal["vector", "libm"] | None = None
     dtype: Literal["float64", "float32", "input"] = "float64"
     fast_math: bool = False
-    parallel: bool = False
+    parallel: bool | None = None
     cache: bool = True
     whitelist: frozenset[Call] | None = None
     inject: bool = True
@@ -70,8 +72,12 @@ class Options:
 
     @property
     def as_built(self) -> Options:
-        """The options that a compiled twin depends on: what happens to failing lanes is decided after it has run."""
-        return self if self.errors in ("raise", "unchecked") else replace(self, errors="raise")
+        """The options that a compiled twin depends on: what happens to failing lanes is decided after it has run, and
+        the number of threads at each call."""
+        errors = self.errors if self.errors == "unchecked" else "raise"
+        if errors == self.errors and self.parallel is None:
+            return self
+        return replace(self, errors=errors, parallel=None)
 
 
 DEFAULT_MATH: dict[str, Literal["vector", "libm"]] = {"numpy": "libm", "numba": "libm"}
@@ -90,7 +96,7 @@ class OptionArguments(TypedDict, total=False):
     math: Literal["vector", "libm"] | None
     dtype: Literal["float64", "float32", "input"]
     fast_math: bool
-    parallel: bool
+    parallel: bool | None
     cache: bool
     whitelist: Iterable[str | Call] | None
     inject: bool
@@ -112,7 +118,6 @@ _PLANNED: dict[tuple[str, object], str] = {
     ("dtype", "float32"): 'leave it out: float32 arrays are computed in float64; convert the result',
     ("dtype", "input"): 'leave it out: float32 arrays are computed in float64; convert the result',
     ("fast_math", True): "leave it out: the twin then computes exactly what Python computes",
-    ("parallel", True): "leave it out, or call the twin on pieces of the arrays from threads of your own",
 }
 
 
@@ -168,7 +173,7 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _value(name: str, value: Any) -> Any:
-    if value is None and name in ("max_trips", "math"):
+    if value is None and name in ("max_trips", "math", "parallel"):
         return None
     if name in _CHOICES:
         return _choice(name, value, f"{name}={value!r}")

@@ -13,13 +13,14 @@ for 20,000, 12 s for 40,000.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from pyflat import libm
+from pyflat import libm, threads
 from pyflat.errors import refuse
 from pyflat.ir.liveness import sliced
 from pyflat.ir.loops import all_ops
@@ -30,7 +31,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.ir.uses import results_of
 from pyflat.targets.numba_jit import MAX_OPERANDS, Code, Direct, Ufunc, compile_ir, processor
 from pyflat.targets.numba_kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
-from pyflat.targets.numba_loops import INTERRUPTED, SUSPECTS, State
+from pyflat.targets.numba_loops import INTERRUPTED, STOPPED, SUSPECTS, State
 
 MAX_OPERATIONS = 50_000
 """LLVM's time grows faster than the function; this many operations take it tens of seconds."""
@@ -71,6 +72,20 @@ class Compiled:
             self._ufunc = None
             self._call = Direct(self.code.address, self._state.address, self.code, self._state)
 
+    def _after_interrupt(self, n: int, operands: Sequence[Any]) -> None:
+        """Raise what a signal handler raised here. Another thread's kernel may have left for the same reason: it runs
+        again when that is over, unless its work has been given up."""
+        while self._words[INTERRUPTED]:
+            self._state.raise_interrupt()
+            threads.raise_if_given_up()
+            time.sleep(1e-3)
+            if not self._words[INTERRUPTED]:
+                self._call(*operands) if self._ufunc is not None else self._call(n, operands)
+
+    def stop(self, stopped: bool) -> None:
+        """Make all that run this kernel leave their loops, or let them run again."""
+        self._words[INTERRUPTED] = STOPPED if stopped else 0
+
     @property
     def state(self) -> int:
         """The address of the state."""
@@ -86,7 +101,7 @@ class Compiled:
         before = words[SUSPECTS]
         self._call(*operands) if self._ufunc is not None else self._call(n, operands)
         if words[INTERRUPTED]:
-            self._state.raise_interrupt()
+            self._after_interrupt(n, operands)
         libm.raise_pending()
         return words[SUSPECTS] != before
 
@@ -127,14 +142,18 @@ class Engine:
         `lanes` are arrays of length n or NumPy scalars, of bool_, int64 or float64, in the order of the parameters.
         """
         results = [np.empty(n, dtype) for dtype in self.dtypes]
+        return results, self.into(lanes, n, results)
+
+    def into(self, lanes: Sequence[LaneArgument], n: int, results: list[np.ndarray]) -> np.ndarray | None:
+        """The same, with the results written into these arrays; gives the mask."""
         if self.mask is not None and self.mask is self.values:
             suspects = np.empty(n, dtype=np.bool_)
-            return results, suspects if self._run(self.values, lanes, n, [*results, suspects]) else None
+            return suspects if self._run(self.values, lanes, n, [*results, suspects]) else None
         if not self._run(self.values, lanes, n, results) or self.mask is None:
-            return results, None
+            return None
         suspects = np.empty(n, dtype=np.bool_)
         self._run(self.mask, lanes, n, [suspects])
-        return results, suspects
+        return suspects
 
     def _run(self, kernel: Kernel, lanes: Sequence[LaneArgument], n: int, outputs: list[np.ndarray]) -> bool:
         """Run the kernel in calls of bounded length; whether any lane is suspect."""
@@ -156,6 +175,11 @@ class Engine:
             if key not in self._compiled:
                 self._compiled[key] = Compiled(kernel, pattern)
             return self._compiled[key]
+
+    def stop(self, stopped: bool) -> None:
+        """Make all kernels leave their loops: what they compute is given up."""
+        for compiled in tuple(self._compiled.values()):
+            compiled.stop(stopped)
 
     def inner_loop(self) -> InnerLoop | None:
         """The values' kernel by itself, None where it calls back into Python, which cannot raise there."""

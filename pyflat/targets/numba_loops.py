@@ -40,8 +40,10 @@ PATIENCE = 2**16
 """Trips between two looks at the signals: below a millisecond for small bodies, a second for the largest."""
 
 SUSPECTS, INTERRUPTED, FETCHED = 0, 1, 2
-"""Slots of the state: how often suspect lanes were seen, whether a signal made the kernel leave, and what the handler
-raised (type, value, traceback)."""
+"""Slots of the state: how often suspect lanes were seen; 1 when a signal made the kernel leave, `STOPPED` when its call
+is given up, so that all that run it leave; what the handler raised (type, value, traceback)."""
+
+STOPPED = 2
 
 
 LEFT_EARLY = 2
@@ -62,7 +64,7 @@ class State:
 
     def raise_interrupt(self) -> None:
         """Raise what a signal handler raised inside the kernel."""
-        if not self.words[INTERRUPTED] or threading.current_thread() is not threading.main_thread():
+        if self.words[INTERRUPTED] != 1 or threading.current_thread() is not threading.main_thread():
             return
         raised = [ctypes.c_void_p(self.words[FETCHED + k] or None) for k in range(3)]
         for slot in range(INTERRUPTED, FETCHED + 3):
@@ -104,7 +106,9 @@ class Interrupts:
             builder.store(ir.Constant(I8, LEFT_EARLY), self.left_early)
         self._python("PyEval_RestoreThread", ir.VoidType(), self._python("PyEval_SaveThread", POINTER))
         self._python("PyGILState_Release", ir.VoidType(), held)
-        with builder.if_then(raised, likely=False):
+        stopped = builder.icmp_signed("!=", builder.load(self._slot(INTERRUPTED), typ=I64), i64(0))
+        with builder.if_then(stopped, likely=False):
+            builder.store(ir.Constant(I8, LEFT_EARLY), self.left_early)
             builder.branch(self.leave)
 
     def _slot(self, number: int) -> Any:

@@ -118,8 +118,15 @@ class Engine:
         `lanes` are arrays of length n or NumPy scalars, of bool_, int64 or float64, in the order of the parameters.
         """
         results = [np.empty(n, dtype) for dtype in self.dtypes]
+        return results, self.into(lanes, n, results)
+
+    def into(self, lanes: Sequence[Lane], n: int, results: list[np.ndarray]) -> np.ndarray | None:
+        """The same, with the results written into these arrays; gives the mask."""
         with saved_status(), np.errstate(all="ignore"):
-            return results, self._run(lanes, n, results)
+            return self._run(lanes, n, results)
+
+    def stop(self, stopped: bool) -> None:
+        """Python itself ends a run of this engine."""
 
     def _run(self, lanes: Sequence[Lane], n: int, results: list[np.ndarray]) -> np.ndarray | None:
         suspects: np.ndarray | None = None

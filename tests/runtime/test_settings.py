@@ -53,7 +53,7 @@ def test_wrong_options(given, error, message):
 
 @pytest.mark.parametrize("given", [
     {"dtype": "float32"}, {"dtype": "input"},
-    {"fast_math": True}, {"parallel": True},
+    {"fast_math": True},
 ])
 def test_what_is_not_built_yet_is_refused(given):
     for place in places(**given):
@@ -64,7 +64,7 @@ def test_what_is_not_built_yet_is_refused(given):
 
 def test_defaults_written_out_are_accepted():
     given = {"target": "numpy", "static": (), "loops": "auto", "max_unroll": 4096, "max_trips": None, "errors": "raise",
-             "math": None, "dtype": "float64", "fast_math": False, "parallel": False, "cache": True,
+             "math": None, "dtype": "float64", "fast_math": False, "parallel": None, "cache": True,
              "whitelist": None, "inject": True}
     assert pyflat.twin(f.inverse, **given).options == pyflat.Options()
 

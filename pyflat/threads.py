@@ -1,0 +1,233 @@
+"""One run of an engine on several threads: pieces of the lanes, each of at least half a millisecond of work.
+
+Engines leave the GIL while they compute. Pieces start at multiples of `GRAIN` lanes, which are multiples of the
+blocks and gangs of the engines, so that each lane is computed by the same operations in the same place of a block
+whatever the number of threads: results do not depend on it.
+
+The calling thread works too, on the first piece alone to see how long a lane takes, then on pieces that are left. The
+other threads are few, shared by all twins, made when they are first needed, and daemons: an endless loop that
+Ctrl-C has ended in the calling thread must not keep the process.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+GRAIN = 16_384
+"""Lanes; the block of the NumPy engine, and a multiple of every gang."""
+
+PIECE = 0.5e-3
+"""Seconds of work in a piece at least; below that, waking a thread costs more than it brings."""
+
+WORTH_IT = 4e-3
+"""Seconds that are left of a call from which on threads are used without being asked for."""
+
+PIECES = 4
+"""For each thread, so that one that is interrupted does not hold up the others."""
+
+PATIENCE = 5.0
+"""Seconds that an interrupted call waits for its other threads: loops look for signals within a second."""
+
+Array = npt.NDArray[Any]
+Lane = Array | np.generic
+
+
+class Splittable(Protocol):
+    """An engine that writes into given arrays."""
+
+    @property
+    def dtypes(self) -> Sequence[np.dtype[Any]]: ...
+    def into(self, lanes: Sequence[Lane], n: int, results: list[Array], /) -> Array | None:
+        """Run `n` lanes; gives the mask of suspect lanes, None when there is none."""
+
+    def stop(self, stopped: bool, /) -> None:
+        """Whether what runs now is given up, and has to end soon."""
+
+
+def run(engine: Splittable, lanes: Sequence[Lane], n: int, parallel: bool | None) -> tuple[list[Array], Array | None]:
+    """What `engine(lanes, n)` gives. `parallel`: True, False, or None where the length of the work decides."""
+    results = [np.empty(n, dtype) for dtype in engine.dtypes]
+    most = limit()
+    if parallel is False or n < 2 * GRAIN or most < 2:
+        return results, engine.into(lanes, n, results)
+    work = _Work(engine, lanes, n, results)
+    start, seconds = 0, PIECE
+    while start + GRAIN < n and start < 2 * GRAIN and seconds >= PIECE:  # the first piece may have compiled the engine
+        seconds = work.timed(start, start + GRAIN)
+        start += GRAIN
+    left = seconds * (n - start) / GRAIN
+    if left < (2 * PIECE if parallel else WORTH_IT) or (parallel is None and not _cores_free()):
+        work.do(start, n)
+        return results, work.suspects
+    pieces = max(1, min(most * PIECES, int(left / PIECE)))
+    step = -(-(n - start) // (pieces * GRAIN)) * GRAIN
+    work.share([(at, min(at + step, n)) for at in range(start, n, step)], most)
+    return results, work.suspects
+
+
+def limit() -> int:
+    """The number of threads that a call may use: the cores of this process, or PYFLAT_NUM_THREADS."""
+    wanted = os.environ.get("PYFLAT_NUM_THREADS", "")
+    return max(1, int(wanted)) if wanted.isdigit() else _cores()
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _cores_free() -> bool:
+    """Whether the machine has more than one core that nobody used in the last minute."""
+    if not hasattr(os, "getloadavg"):
+        return True
+    return (os.cpu_count() or 1) - os.getloadavg()[0] >= 1.0
+
+
+class _Work:
+    """The lanes of one call, and what is known of them so far."""
+
+    def __init__(self, engine: Splittable, lanes: Sequence[Lane], n: int, results: list[Array]):
+        self.engine, self.lanes, self.n, self.results = engine, lanes, n, results
+        self.suspects: Array | None = None
+        self.errors: dict[int, BaseException] = {}
+        self._lock = threading.Lock()
+        self._todo: list[tuple[int, int]] = []
+        self._unfinished = 0
+        self.given_up = False
+        self._done = threading.Condition(self._lock)
+
+    def do(self, start: int, stop: int) -> None:
+        inputs = [lane[start:stop] if isinstance(lane, np.ndarray) else lane for lane in self.lanes]
+        found = self.engine.into(inputs, stop - start, [result[start:stop] for result in self.results])
+        if found is None:
+            return
+        with self._lock:
+            if self.suspects is None:
+                self.suspects = np.zeros(self.n, np.bool_)
+        self.suspects[start:stop] = found
+
+    def timed(self, start: int, stop: int) -> float:
+        before = time.perf_counter()
+        self.do(start, stop)
+        return time.perf_counter() - before
+
+    def share(self, pieces: list[tuple[int, int]], threads: int) -> None:
+        """Run all pieces. Raises what a piece raised; the earliest one's, where several did."""
+        self._todo = pieces[::-1]
+        self._unfinished = len(pieces)
+        for _ in range(min(threads, len(pieces)) - 1):
+            _pool().put(self._help)
+        try:
+            while (piece := self._next()) is not None:
+                try:
+                    self.do(*piece)
+                finally:
+                    self._finish()
+            with self._done:
+                while self._unfinished:
+                    self._done.wait()
+        except BaseException:
+            self._give_up()
+            raise
+        if self.errors:
+            raise self.errors[min(self.errors)]
+
+    def _give_up(self) -> None:
+        """Wait, not for long, for the other threads to leave their pieces."""
+        with self._done:
+            self.given_up = True
+            self._unfinished -= len(self._todo)
+            self._todo.clear()
+        self.engine.stop(True)
+        try:
+            deadline = time.monotonic() + PATIENCE
+            with self._done:
+                while self._unfinished > 0 and time.monotonic() < deadline:
+                    self._done.wait(0.05)
+        finally:
+            self.engine.stop(False)
+
+    def _help(self) -> None:
+        """What another thread does."""
+        _helping.work = self
+        try:
+            while (piece := self._next()) is not None:
+                try:
+                    self.do(*piece)
+                except BaseException as error:  # noqa: BLE001 - raised in the calling thread
+                    self.errors[piece[0]] = error
+                self._finish()
+        finally:
+            _helping.work = None
+
+    def _next(self) -> tuple[int, int] | None:
+        with self._lock:
+            return self._todo.pop() if self._todo else None
+
+    def _finish(self) -> None:
+        with self._done:
+            self._unfinished -= 1
+            self._done.notify()
+
+
+class GivenUp(Exception):
+    """The call that a piece belongs to has ended already."""
+
+
+_helping = threading.local()
+
+
+def raise_if_given_up() -> None:
+    """Raises GivenUp in a thread of this module whose call has been given up."""
+    work: _Work | None = getattr(_helping, "work", None)
+    if work is not None and work.given_up:
+        raise GivenUp
+
+
+class _Pool:
+    """Threads that wait for work."""
+
+    def __init__(self) -> None:
+        self._queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._count = 0
+        self._lock = threading.Lock()
+
+    def put(self, work: Callable[[], None]) -> None:
+        with self._lock:
+            if self._count < limit() - 1:
+                self._count += 1
+                threading.Thread(target=self._serve, name=f"pyflat-{self._count}", daemon=True).start()
+        self._queue.put(work)
+
+    def _serve(self) -> None:
+        while True:
+            self._queue.get()()
+
+
+_the_pool: _Pool | None = None
+_making = threading.Lock()
+
+
+def _pool() -> _Pool:
+    global _the_pool  # noqa: PLW0603 - one for the process
+    with _making:
+        if _the_pool is None:
+            _the_pool = _Pool()
+        return _the_pool
+
+
+def _forget() -> None:
+    """Threads do not survive a fork, and locks may be held by those that are gone."""
+    global _the_pool, _making
+    _the_pool, _making = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
