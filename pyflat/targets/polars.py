@@ -72,7 +72,7 @@ def _literal(value: Any) -> str:
     return f"pl.lit({value!r})" if math.isfinite(value) else f"pl.lit(float('{value}'))"
 
 
-ENGINE = Engine("Polars", _SPELLINGS, _literal, _RULES, ("pl.when({0}).then({1})", len("pl")), 100)
+ENGINE = Engine("Polars", _SPELLINGS, _literal, _RULES, ("pl.when({0}).then({1})", len("pl")), 100, divisors=True)
 
 
 def expression(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | None = None, **columns: Any) -> pl.Expr:
@@ -105,7 +105,7 @@ def expressions(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str |
     for name, result in zip(names, results, strict=True):
         printer = Printer(ENGINE, _texts("p[{}]", len(leaves)))
         stages, (text,) = printer.stages([result], "v[{}]".format)
-        if not stages:
+        if not stages and not any(isinstance(leaf.given, pl.Expr) for leaf in leaves):
             made[name] = _evaluated(text, params, [])
             continue
         inside = [pl.field(f"p{k}") for k in range(len(leaves))]

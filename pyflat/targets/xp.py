@@ -159,9 +159,11 @@ class _Slopes:
         never = suspect.opcode == "const" and not suspect.value
         self.start = ALWAYS if never else frozenset([frozenset([(suspect, False)])])
         self.needed: dict[Term, frozenset[Conjunction]] = {}
+        self.rank: dict[Term, int] = {}
 
     def results(self, roots: Sequence[Term]) -> list[Term]:
         order = in_order(roots)
+        self.rank = {term: k for k, term in enumerate([*order, *in_order(term for term, _ in self._started())])}
         for root in roots:
             self._need(root, self.start)
         for term in reversed(order):
@@ -170,6 +172,9 @@ class _Slopes:
         for term in order:
             new[term] = self._again(term, new)
         return [new[root] for root in roots]
+
+    def _started(self) -> Conjunction:
+        return frozenset().union(*self.start)
 
     def _need(self, term: Term, where: frozenset[Conjunction]) -> None:
         self.needed[term] = _either(self.needed.get(term, frozenset()), where)
@@ -201,8 +206,8 @@ class _Slopes:
     def _condition(self, where: frozenset[Conjunction]) -> Term:
         t = self.t
         parts = []
-        for conjunction in sorted(where, key=lambda each: sorted(id(term) for term, _ in each)):
-            tests = [term if holds else t.op("not", term) for term, holds in conjunction]
+        for ranked in sorted(sorted((self.rank[term], holds, term) for term, holds in each) for each in where):
+            tests = [term if holds else t.op("not", term) for _, holds, term in ranked]
             parts.append(reduce(lambda a, b: t.op("and", a, b), tests))
         return reduce(lambda a, b: t.op("or", a, b), parts)
 

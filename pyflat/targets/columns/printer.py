@@ -6,6 +6,7 @@ written twice: unless it is short, it is named instead, and the names come in st
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ class Engine:
     literal    the text of a constant
     rules      operations that are made of others (`columns.expand`)
     chain      how a select starts, whose other arm is a select, and how much of that one is left out then
+    divisors   constant divisors are named, too: the engine would multiply by the reciprocal of a number
     depth      operations within each other that one text has at most: parsers have limits
     """
 
@@ -38,6 +40,7 @@ class Engine:
     rules: Rules
     chain: tuple[str, int]
     depth: int
+    divisors: bool = False
 
     def spelling(self, term: Term) -> str:
         found = self.spellings.get(f"{term.opcode}:{term.args[0].kind}") or self.spellings.get(term.opcode)
@@ -60,6 +63,8 @@ class Printer:
         Raises FlattenError for an operation that the engine lacks."""
         order = in_order(roots)
         named = _named(order, self._uses(order, roots), self.engine.depth)
+        if self.engine.divisors:
+            named |= {term.args[1] for term in order if term.opcode == "truediv" and _is_rounded(term.args[1])}
         names = {term: name(k) for k, term in enumerate(term for term in order if term in named)}
         texts = self._texts(order, names)
         level: dict[Term, int] = {}
@@ -132,6 +137,11 @@ def _named(order: Iterable[Term], uses: Mapping[Term, int], limit: int) -> set[T
         if depth[term] > limit or uses[term] > 1 and size[term] > SHORT:
             named.add(term)
     return named
+
+
+def _is_rounded(divisor: Term) -> bool:
+    """A constant whose reciprocal is rounded, or may be."""
+    return divisor.opcode == "const" and abs(math.frexp(divisor.value)[0]) != 0.5
 
 
 def _bare(text: str) -> str:
