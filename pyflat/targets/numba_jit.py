@@ -12,16 +12,21 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
+import sys
 import threading
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
+import llvmlite
 import numpy as np
 from llvmlite import binding as llvm
 
+import pyflat
 from pyflat import libm
+from pyflat.disk_cache import key_of, opened
 
 LARGE = 20_000
 """Lines of IR above which LLVM is told to hurry."""
@@ -91,12 +96,17 @@ _names = itertools.count()
 
 @dataclass(slots=True)
 class Code:
-    """Machine code, in memory as long as this object lives: where it starts, and the optimised IR."""
+    """Machine code, in memory as long as this object lives: where it starts, and the optimised IR, compressed."""
 
     address: int
-    llvm: str
     cpu: Processor
+    _llvm: bytes
     _loaded: Any
+
+    @property
+    def llvm(self) -> str:
+        """The optimised IR."""
+        return zlib.decompress(self._llvm).decode()
 
     def assembly(self) -> str:
         """The machine code as text."""
@@ -105,20 +115,60 @@ class Code:
 
 
 def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor) -> Code:
-    """Optimise, compile and load a module; `symbols` are the addresses of the functions that it calls."""
+    """Optimise, compile and load a module; `symbols` are the addresses of the functions that it calls.
+
+    What is compiled is kept on disk (`pyflat.disk_cache`), but for modules with addresses of this process in them. Code
+    from there names the functions that it calls; the addresses are always those given here.
+    """
     with _lock:
         _initialise()
-        module = llvm.parse_assembly(text)
-        module.verify()
-        hurry = text.count("\n") > LARGE
-        machine = _machine(cpu, 1 if hurry else 3)
-        module.triple, module.data_layout = machine.triple, str(machine.target_data)
-        _optimise(module, machine, 1 if hurry else 2)
-        library = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).export_symbol(entry)
+        disk = None if "inttoptr" in text else opened()
+        key = _key(text, cpu) if disk is not None else ""
+        made = _unpacked(disk.load(key)) if disk is not None else None
+        if made is None:
+            made = _translated(text, cpu)
+            if disk is not None:
+                disk.store(key, _packed(made))
+        library = llvm.JITLibraryBuilder().add_object_img(made.machine).export_symbol(entry)
         for name, address in symbols.items():
             library.import_symbol(name, address)
         loaded = library.add_current_process().link(_linker(), f"twin {next(_names)}")
-        return Code(loaded[entry], str(module), cpu, loaded)
+        return Code(loaded[entry], cpu, made.llvm, loaded)
+
+
+class _Translated(NamedTuple):
+    """An object file, and the optimised IR, compressed."""
+
+    machine: bytes
+    llvm: bytes
+
+
+def _translated(text: str, cpu: Processor) -> _Translated:
+    module = llvm.parse_assembly(text)
+    module.verify()
+    hurry = text.count("\n") > LARGE
+    machine = _machine(cpu, 1 if hurry else 3)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    _optimise(module, machine, 1 if hurry else 2)
+    return _Translated(machine.emit_object(module), zlib.compress(str(module).encode(), 1))
+
+
+def _packed(made: _Translated) -> bytes:
+    return len(made.machine).to_bytes(8, "little") + made.machine + made.llvm
+
+
+def _unpacked(contents: bytes | None) -> _Translated | None:
+    if contents is None:
+        return None
+    end = 8 + int.from_bytes(contents[:8], "little")
+    return _Translated(contents[8:end], contents[end:])
+
+
+def _key(text: str, cpu: Processor) -> str:
+    """Everything that machine code depends on: the module, the processor, and who translates."""
+    return key_of([text, cpu.name, cpu.features, str(llvm.get_process_triple()), pyflat.__version__,
+                   llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)), np.__version__,
+                   sys.implementation.cache_tag or sys.version])
 
 
 def _optimise(module: Any, machine: Any, level: int) -> None:
