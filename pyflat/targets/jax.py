@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from pyflat.backend import FlatFunction
-from pyflat.targets.xp import Extra, Twin, compiled
+from pyflat.targets.xp import Extra, Faults, Twin, compiled
 from pyflat.targets.xp import function as function_over
 
 
-def function(fn: Callable[..., Any], /, *, faults: Literal["nan", "mask", "unchecked"] = "nan", kinds: str | None = None,
+def function(fn: Callable[..., Any], /, *, faults: Faults = "nan", kinds: str | None = None,
              dtype: Literal["float64", "float32"] = "float64", **static: Any) -> Twin:
     """`fn` over JAX arrays, for `jax.jit`, `jax.grad` and `jax.vmap`; the options are those of `xp.function`."""
     import jax.numpy as jnp

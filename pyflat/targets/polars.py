@@ -57,7 +57,7 @@ def _exp2(t: Terms, value: Term) -> Term:
 
 _RULES: Rules = {
     **x.RULES,
-    **{f"{name}:f8": x.nan_is_largest(name)  # type: ignore[misc]
+    **{f"{name}:f8": x.nan_is_largest(name)
        for name in ("lt", "le", "gt", "ge", "eq", "ne")},
     "fmod": x.fmod, "invert": _invert, "copysign": _copysign, "exp2": _exp2,
 }
@@ -90,7 +90,7 @@ def expression(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | 
     found = expressions(fn, faults=faults, kinds=kinds, **columns)
     if len(found) == 1:
         return next(iter(found.values()))
-    return pl.struct(**{name.strip("[]"): value for name, value in found.items()})
+    return pl.struct([value.alias(name.strip("[]")) for name, value in found.items()])
 
 
 def expressions(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | None = None, **columns: Any
@@ -110,10 +110,10 @@ def expressions(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str |
             continue
         inside = [pl.field(f"p{k}") for k in range(len(leaves))]
         fields = [pl.field(f"v{k}") for k in range(sum(map(len, stages)))]
-        record = pl.struct(**{f"p{k}": param for k, param in enumerate(params)})
+        record = pl.struct([param.alias(f"p{k}") for k, param in enumerate(params)])
         for stage in [*stages, {"v[]": text}]:
             record = record.struct.with_fields(
-                **{f"v{of[2:-1]}": _evaluated(value, inside, fields) for of, value in stage.items()})
+                [_evaluated(value, inside, fields).alias(f"v{of[2:-1]}") for of, value in stage.items()])
         made[name] = record.struct.field("v")
     return made
 
@@ -142,7 +142,8 @@ def _evaluated(text: str, params: list[pl.Expr], values: list[pl.Expr]) -> pl.Ex
 
 def _results(fn: Callable[..., Any], faults: str, kinds: str | None, columns: Mapping[str, Any]
              ) -> tuple[list[str], list[Term], list[Column]]:
-    """Names and terms of the results. The terms read param k as its value, and behind all of them whether it is null."""
+    """Names and terms of the results. The terms read param k as its value, and behind all of them whether it is
+    null."""
     flat, leaves = flattened(fn, columns, faults, ALLOWED, kinds)
     results, t = terms_of(flat, _RULES)
     absent = [t.param(len(leaves) + k, "b", "") for k in range(len(leaves))]

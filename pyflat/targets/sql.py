@@ -111,12 +111,14 @@ def _sqlite_quotient(t: Terms, a: Term, b: Term) -> Term | None:
 
 
 _DUCKDB_RULES: Rules = {
-    **x.RULES, **{f"{name}:f8": x.nan_is_largest(name) for name in _COMPARED},  # type: ignore[dict-item]
+    **x.RULES, **{f"{name}:f8": x.nan_is_largest(name) for name in _COMPARED},
     "mod:i8": x.mod_int, "floordiv:i8": x.floordiv_int, "abs:i8": _abs_int, "copysign": _copysign, "exp2": _exp2,
     "isinf": x.isinf, "isfinite": x.isfinite,
 }
+NO_INFINITY = ("np_log", "np_arctanh", "np_arccosh", "np_power")
+"""NumPy's functions that are infinite at a border, where SQLite's are null."""
 _SQLITE_RULES: Rules = {
-    **{name: rule for name, rule in x.RULES.items() if not name.startswith(("np_log", "np_arctanh", "np_arccosh", "np_pow"))},
+    **{name: rule for name, rule in x.RULES.items() if not name.startswith(NO_INFINITY)},
     **{f"{name}:f8": _present(name) for name in _COMPARED},
     **{f"{name}:i8": _plain_sum(name) for name in ("add", "sub")},
     "mod:i8": x.mod_int, "floordiv:i8": x.floordiv_int, "abs:i8": _abs_int, "exp2": _exp2, "rint": x.rint,
@@ -229,8 +231,9 @@ def _one_expression(printer: Printer, result: Term, dialect: str) -> str:
         for name, value in reversed([item for stage in stages for item in stage.items()]):
             text = f"list_transform([{value}], lambda {name}: {text})[1]"
         return text
-    tables = [f"_s{k} AS MATERIALIZED (SELECT {'*, ' if k else ''}{_named(stage, ', ')}{f' FROM _s{k - 1}' if k else ''})"
-              for k, stage in enumerate(stages)]
+    first, *others = (_named(stage, ", ") for stage in stages)
+    tables = [f"_s0 AS MATERIALIZED (SELECT {first})",
+              *(f"_s{k + 1} AS MATERIALIZED (SELECT *, {stage} FROM _s{k})" for k, stage in enumerate(others))]
     return f"(WITH {', '.join(tables)} SELECT {text} FROM _s{len(stages) - 1})"
 
 
@@ -326,9 +329,11 @@ def _opaque(t: Terms, text: str) -> Term:
 def _reference(column: Column, function: str, dialect: str) -> str:
     given = column.argument if column.given is None else column.given
     if not isinstance(given, str):
-        raise TypeError(f"{function}: {column.argument} is the name of a column or a number, not {type(given).__name__}")
+        raise TypeError(f"{function}: {column.argument} is the name of a column or a number, "
+                        f"not {type(given).__name__}")
     if column.path and dialect == "sqlite":
-        raise refuse("flatten/argument-kind", f"SQLite has no records: {function} reads {column.argument}.{column.path}",
+        raise refuse("flatten/argument-kind",
+                     f"SQLite has no records: {function} reads {column.argument}.{column.path}",
                      help=f"say which column each number is: {column.argument}={{{column.path!r}: 'column', ...}}")
     path = f".{column.path}" if column.path else ""
     return ".".join(_quoted(part) for part in f"{given}{path}".split("."))

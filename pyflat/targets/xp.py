@@ -58,12 +58,12 @@ _HARMLESS: dict[str, tuple[float | None, ...]] = {
     **dict.fromkeys(("sqrt", "log", "log2", "log10", "cbrt", "gamma", "lgamma"), (1.0,)), "acosh": (2.0,),
     **dict.fromkeys(("asin", "acos", "atanh", "log1p", "exp", "exp2", "expm1", "sinh", "cosh", "tan"), (0.0,)),
 }
-"""Operations whose slope may be infinite or nan, and operands at which it is not; None: that operand does not matter."""
+"""Operations whose slope may be infinite or nan, and operands at which it is not; None: that one does not matter."""
 
 
 def function(fn: Callable[..., Any], xp: Any, /, *, faults: Faults = "nan", kinds: str | None = None,
              dtype: Literal["float64", "float32"] = "float64", extra: Extra | None = None, **static: Any
-             ) -> Callable[..., Any]:
+             ) -> Twin:
     """`fn` over arrays of the namespace `xp`: it takes arrays or numbers that broadcast, in the order of the parameters
     (records as `fn` takes them), and gives what `fn` gives, of arrays.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
-from pyflat.targets.columns.terms import Rules, Term, Terms
+from pyflat.targets.columns.terms import Rule, Rules, Term, Terms
 
 BEYOND_INT = 2.0**63
 WHOLE = 2.0**52
@@ -18,7 +18,7 @@ SPLIT = 2.0**27 + 1.0
 INT_MIN = -(2**63)
 
 
-def whole(rounding: str) -> object:
+def whole(rounding: str) -> Rule:
     """An int of a rounded float; zero where it does not fit, which is a fault."""
     def rule(t: Terms, x: Term) -> Term | None:
         if x.kind == "b":
@@ -195,7 +195,7 @@ def shr(t: Terms, x: Term, count: Term) -> Term | None:
     return t.op("floordiv", x, 2**count.value) if known and count.value else x if known else None
 
 
-def ordered_bools(opcode: str) -> object:
+def ordered_bools(opcode: str) -> Rule:
     """An order of bools, by logic: False is below True."""
     def rule(t: Terms, x: Term, y: Term) -> Term:
         low, high = (x, y) if opcode in ("lt", "le") else (y, x)
@@ -204,7 +204,7 @@ def ordered_bools(opcode: str) -> object:
     return rule
 
 
-def same_bools(opcode: str) -> object:
+def same_bools(opcode: str) -> Rule:
     def rule(t: Terms, x: Term, y: Term) -> Term:
         return t.op("select", x, *((y, t.op("not", y)) if opcode == "eq" else (t.op("not", y), y)))
 
@@ -233,7 +233,7 @@ def never_nan(x: Term) -> bool:
     return False
 
 
-def nan_is_largest(opcode: str) -> object:
+def nan_is_largest(opcode: str) -> Rule:
     """Comparisons of floats for engines where nan equals itself and is above everything else."""
     checked = {"lt": (1,), "le": (1,), "gt": (0,), "ge": (0,), "eq": (0,), "ne": (0,)}[opcode]
 
@@ -251,7 +251,7 @@ def nan_is_largest(opcode: str) -> object:
     return rule
 
 
-def _renamed(name: str) -> object:
+def _renamed(name: str) -> Rule:
     return lambda t, *args: t.op(name, *args)
 
 
@@ -259,13 +259,13 @@ def named_otherwise() -> Rules:
     """NumPy's functions are those of `math` in engines that have one of them."""
     names = {**{"np_" + name: name.replace("arc", "a") for name in (*NUMPY_UNARY, *NUMPY_BINARY, "sqrt")},
              "np_power": "pow", "np_powers": "pow", "exact_float": "to_float", "library_hypot": "hypot"}
-    return {old: _renamed(new) for old, new in names.items()}  # type: ignore[misc]
+    return {old: _renamed(new) for old, new in names.items()}
 
 
 RULES: Rules = {
     **named_otherwise(),
-    "to_int": whole("trunc"), "floor_int": whole("floor"), "ceil_int": whole("ceil"),  # type: ignore[dict-item]
-    "round_int": whole("rint"), "round_digits": round_digits, "mod:f8": mod_float,  # type: ignore[dict-item]
+    "to_int": whole("trunc"), "floor_int": whole("floor"), "ceil_int": whole("ceil"),
+    "round_int": whole("rint"), "round_digits": round_digits, "mod:f8": mod_float,
     "floordiv:f8": floordiv_float, "ipow": ipow, "shl": shl, "shr": shr,
     **{f"{name}:b": ordered_bools(name) for name in ("lt", "le", "gt", "ge")},
     **{f"{name}:b": same_bools(name) for name in ("eq", "ne")},

@@ -14,7 +14,8 @@ from pyflat.backend import FlatFunction
 from pyflat.errors import Span
 from pyflat.ir.ops import COMPARISONS, OPERATIONS
 
-Rules = Mapping[str, Callable[..., "Term | None"]]
+Rule = Callable[..., "Term | None"]
+Rules = Mapping[str, Rule]
 """By operation, or operation and kind of the first operand ("mod:f8"), which goes first: `rule(terms, *operands)`."""
 _TESTS = frozenset({*COMPARISONS, "isnan", "isinf", "isfinite", "not", "signbit"})
 _FOLDED = frozenset({"add", "sub", "mul", "neg", "abs"})
@@ -105,7 +106,6 @@ def _kind(opcode: str, args: tuple[Term, ...]) -> str:
 def terms_of(flat: FlatFunction, rules: Rules) -> tuple[list[Term], Terms]:
     """The results of a flat function as terms, and what made them."""
     terms = Terms(rules)
-    terms.checked = set()
     of: dict[int, Term] = {}
     tested = {node.inputs[0].index for node in flat.nodes if _is_zero_test(node)}
     for node in flat.nodes:
