@@ -12,7 +12,15 @@ from click.testing import CliRunner
 
 import pyflat
 from pyflat import profile as profile_module
+from pyflat.arrays import DTYPES
 from pyflat.cli import commands
+from pyflat.counting import count_lanes
+from pyflat.ir.interp import LaneFault, TripLimit, _Machine
+from pyflat.ir.kept import KeptCalls
+from tests.generator import generate
+from tests.generator.differential import loaded
+from tests.generator.lanes import lanes_for
+from tests.generator.stages import _with_loops
 
 
 def fold(z):
@@ -230,3 +238,61 @@ def test_command_line(tmp_path):
     picture = tmp_path / "plot.png"
     assert runner.invoke(commands, ["profile", spec, str(tmp_path / "x.npy"), "--plot", str(picture)]).exit_code == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+class Recorder(_Machine):
+    """The interpreter, noting which way each condition sends a lane."""
+
+    def __init__(self, ways):
+        super().__init__(False, {}, 10_000)
+        self.ways = ways
+
+    def holds(self, cond):
+        held = bool(super().holds(cond))
+        self.ways[cond, held] = self.ways.get((cond, held), 0) + 1
+        return held
+
+
+def interpreted(function, rows):
+    """How often each condition held or not, over the lanes that end without a fault."""
+    ways, good = {}, []
+    for row in rows:
+        mine = {}
+        machine = Recorder(mine)
+        machine.env.update(zip(function.params, row, strict=True))
+        try:
+            machine.run_list(function.body)
+        except (LaneFault, TripLimit):
+            continue
+        good.append(row)
+        for key, times in mine.items():
+            ways[key] = ways.get(key, 0) + times
+    return ways, good
+
+
+def counted(function, rows):
+    lanes = [np.array([row[k] for row in rows], DTYPES[param.kind]) for k, param in enumerate(function.params)]
+    return count_lanes(function, lanes, len(rows), gang=8, calls=KeptCalls(), max_trips=10_000, seconds=60.0)
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_random_programs_take_the_ways_of_the_interpreter(first):
+    checked = 0
+    for seed in range(first, first + 10):
+        program = generate(seed)
+        with loaded(program.source) as main:
+            spec = _with_loops(main, program)
+            if spec is None:
+                continue
+            rows = [row for row in lanes_for(program, 12) if not counted(spec.function, [row]).failed]
+            ways, good = interpreted(spec.function, rows)
+            if not good:
+                continue
+            found = {}
+            for node, count in counted(spec.function, good).branches.items():
+                for held, times in ((True, count.then), (False, count.orelse)):
+                    if times:
+                        found[node.cond, held] = found.get((node.cond, held), 0) + times
+            assert found == ways, program.source
+            checked += len(good)
+    assert checked > 20
