@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from keyword import iskeyword
 from types import FunctionType
 from typing import Any, Literal
 
@@ -269,7 +270,7 @@ class _Writer:
                 case _:
                     body.append(f"t{len(body)} = {self._spelled(term, texts)}")
                     texts[term] = f"t{len(body) - 1}"
-        title = name if name.isidentifier() else "twin"
+        title = name if name.isidentifier() and not iskeyword(name) else "twin"
         lines = [f"def {title}({', '.join(f'a{k}' for k in range(len(kinds)))}):", *body,
                  f"return {''.join(texts[root] + ', ' for root in results).rstrip()}"]
         text = "\n".join([*head, "\n    ".join(lines), ""])

@@ -45,6 +45,8 @@ def product_error(t: Terms, a: Term, b: Term, product: Term) -> Term:
     (a_high, a_low), (b_high, b_low) = _split(t, a), _split(t, b)
     total = t.op("sub", t.op("mul", a_high, b_high), product)
     for x, y in ((a_high, b_low), (a_low, b_high), (a_low, b_low)):
+        if y.opcode == "const" and y.value == 0.0:
+            continue
         total = t.op("add", total, t.op("mul", x, y))
     return total
 
