@@ -20,9 +20,10 @@ from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
 from pyflat.specialise import array_items, arrays, objects
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
-from pyflat.specialise.merge import CONFLICT, lane
+from pyflat.specialise.merge import lane
 from pyflat.specialise.numbers import describe, now, static
 from pyflat.specialise.values import (
+    CONFLICT,
     UNBOUND,
     Abstract,
     Array,

@@ -281,7 +281,7 @@ class Specialiser:
         return NONE if way.value is None else way.value
 
     def _close(self, ways: list[Way], before: State, node: Callable[[list[Any]], If | Region], name: str) -> Abstract:
-        joiner = Joiner(ways, self.span())
+        joiner = Joiner(ways, self.span(), self.outer_states(), self.frozen)
         if not joiner.ways:
             self.state = before
             self.build.node(node([]))
@@ -289,7 +289,9 @@ class Specialiser:
             raise ControlLeft
         state = joiner.state(before)
         values = [w.value for w in joiner.ways]
+        joiner.names = 0
         value = NONE if all(v is None for v in values) else joiner.join([v or NONE for v in values], name)
+        state.heap.update(joiner.made)
         self.state = state
         self.build.node(node(joiner.results))
         return value
@@ -297,6 +299,10 @@ class Specialiser:
     def split(self, choice: Choice, use: Callable[[Abstract], Abstract | None], name: str = "") -> Abstract:
         """Do something with each alternative of a Choice, under its predicate, and join."""
         return self.branch(choice.cond, lambda: use(choice.then), lambda: use(choice.orelse), name)
+
+    def outer_states(self) -> list[State]:
+        """The states of the frames below the running one."""
+        return [frame.state for frame in self.frames[:-1] if frame.state is not None]
 
     # --- naming
     def name_value(self, value: Abstract, name: str, statement: cst.CSTNode | None) -> Abstract:

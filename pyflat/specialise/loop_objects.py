@@ -10,28 +10,19 @@ written or compared by identity any more (`Specialiser.frozen`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-from pyflat.specialise import arrays
+from pyflat.specialise import arrays, sharing
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
-from pyflat.specialise.merge import CONFLICT
 from pyflat.specialise.values import (
     Abstract,
     Array,
-    Bound,
     Choice,
-    Closure,
     DictRef,
     IterRef,
     ListRef,
     ObjRef,
-    Partial,
     Ref,
-    Seq,
     State,
-    StoreRef,
 )
 
 
@@ -54,66 +45,14 @@ def stores(value: Abstract) -> list[Ref] | None:
     return [value.store] if isinstance(value, Array) else []
 
 
-def layout(state: State, ref: Ref) -> tuple[Any, ...] | None:
-    """What two objects have in common that can take turns: their class, their keys and how many items they have."""
-    contents = state.heap[ref]
-    if contents is CONFLICT:
-        return None
-    if isinstance(ref, ListRef):
-        return list, None, len(contents)
-    return ref.cls if isinstance(ref, ObjRef) else dict, tuple(key for key, _ in contents), len(contents)
-
-
 def items(s: Specialiser, state: State, value: Abstract) -> list[Abstract]:
     """The items of an object, or of the one of several that the lane has."""
     if isinstance(value, Choice):
         pairs = zip(items(s, state, value.then), items(s, state, value.orelse), strict=True)
         return [num.choose(s, value.cond, a, b) for a, b in pairs]
-    assert isinstance(value, ListRef | DictRef | ObjRef)
-    contents = state.heap[value]
-    return list(contents) if isinstance(value, ListRef) else [item for _, item in contents]
+    return sharing.items_of(state, value)
 
 
 def is_shared(s: Specialiser, state: State, ref: Ref) -> bool:
     """More than one name, item or attribute means the object."""
-    found = 0
-    seen: set[int] = set()
-    waiting = [v for names in (state.locals, *(f.state.locals for f in s.frames if f.state is not None))
-               for v in names.values()]
-    while waiting:
-        for inner in _refs(waiting.pop()):
-            found += inner is ref
-            if found > 1:
-                return True
-            if id(inner) not in seen and inner in state.heap and state.heap[inner] is not CONFLICT:
-                seen.add(id(inner))
-                contents = state.heap[inner]
-                waiting += contents if isinstance(inner, ListRef | StoreRef) else [item for _, item in contents]
-    return False
-
-
-def _refs(value: Abstract) -> Iterator[Ref]:
-    match value:
-        case ListRef() | DictRef() | ObjRef():
-            yield value
-        case Array():
-            yield value.store
-        case Seq():
-            for item in value.items:
-                yield from _refs(item)
-        case Choice():
-            yield from _refs(value.then)
-            yield from _refs(value.orelse)
-        case Bound():
-            yield from _refs(value.receiver)
-        case Partial():
-            for item in [value.function, *value.positional, *value.named.values()]:
-                yield from _refs(item)
-        case Closure():
-            for item in value.defaults.values():
-                yield from _refs(item)
-
-
-def empty_like(cls: type) -> Ref:
-    """A new identity for an object of this class."""
-    return ListRef() if cls is list else DictRef() if cls is dict else ObjRef(cls)
+    return sharing.is_shared([state, *s.outer_states()], state, ref)

@@ -26,7 +26,7 @@ from pyflat.errors import FlattenError
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Block, Param, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind, join_kinds
-from pyflat.specialise import arrays, complex_numbers, containers, loop_objects
+from pyflat.specialise import arrays, complex_numbers, containers, loop_objects, sharing
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane, same_static
@@ -97,7 +97,7 @@ class Maker:
 
     def object(self, start: Abstract, shape: Any, name: str) -> Abstract:
         _, cls, shapes, keys, frozen = shape
-        ref = loop_objects.empty_like(cls)
+        ref = sharing.empty_like(cls)
         items = self.parameters(loop_objects.items(self.s, self.entry, start), shapes, name)
         self.owned[ref] = items if keys is None else tuple(zip(keys, items, strict=True))
         if frozen:
@@ -231,7 +231,7 @@ class Shapes:
                                     "loop that cannot be unrolled", self.node, help="make it a copy")
             return ("array", arrays.shape_of(value), kind, self.shared(state, stores))
         refs = loop_objects.options(value)
-        layouts = {loop_objects.layout(state, ref) for ref in refs or ()}
+        layouts = {sharing.layout(state, ref) for ref in refs or ()}
         if refs is not None and len(layouts) == 1 and (layout := layouts.pop()) is not None:
             items = loop_objects.items(self.s, state, refs[0])
             shapes = tuple(self.of(item, state) for item in items)

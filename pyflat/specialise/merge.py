@@ -7,7 +7,7 @@ result that says which one this lane has, and each alternative on its own.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Container, Hashable, Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,8 +16,10 @@ from pyflat.errors import Span, refuse
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import FALSE, TRUE, Op, Param, Value
 from pyflat.ir.types import BOOL, Kind
+from pyflat.specialise import sharing
 from pyflat.specialise.guards import same
 from pyflat.specialise.values import (
+    CONFLICT,
     UNBOUND,
     Abstract,
     Array,
@@ -25,7 +27,10 @@ from pyflat.specialise.values import (
     Complex,
     Contents,
     DictRef,
+    IterRef,
+    ListRef,
     Lost,
+    ObjRef,
     Ref,
     Seq,
     State,
@@ -41,18 +46,18 @@ def same_static(a: Abstract, b: Abstract) -> bool:
     return isinstance(a, Static) and isinstance(b, Static) and same(a.value, b.value)
 
 
-class Conflict:
-    """Heap contents that the ways left in different shapes: an error only if somebody looks."""
-
-
-CONFLICT: Contents = (Conflict(),)
-
-
 class Joiner:
     """Builds the joined state of `ways`; `results` are the node's results in operand order."""
 
-    def __init__(self, ways: Sequence[Way], span: Span | None):
+    def __init__(self, ways: Sequence[Way], span: Span | None, outer: Sequence[State] = (),
+                 frozen: Container[Ref] = ()):
+        """`outer`: the states of the calling frames; `frozen`: objects that more than one name may mean."""
         self.ways = [w for w in ways if not w.dead]
+        self.outer = outer
+        self.frozen = frozen
+        self.made: dict[Ref, Contents] = {}
+        self.names = 1
+        """How many names mean a value that is joined: a result has none yet."""
         self.dead = [w for w in ways if w.dead]
         self.results: list[Param] = []
         self.span = span
@@ -68,7 +73,9 @@ class Joiner:
                 names[name] = old
             else:
                 names[name] = self.join(values, name)
-        return State(names, self._heap(before))
+        heap = self._heap(before)
+        heap.update(self.made)
+        return State(names, heap)
 
     def _heap(self, before: State) -> WeakKeyDictionary[Ref, Contents]:
         heap: WeakKeyDictionary[Ref, Contents] = WeakKeyDictionary()
@@ -139,7 +146,29 @@ class Joiner:
             return first
         if not isinstance(first, Value | Choice | Seq) and all(v is first for v in present):
             return first
-        return self._choice(values, name)
+        return self._one_object(values, name) or self._choice(values, name)
+
+    def _one_object(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:
+        """Objects of one class with the same attributes, to which nothing else refers, are one object from here on,
+        whose contents are joined: nobody can tell. None where somebody could."""
+        pairs = [(v, w) for v, w in zip(values, self.ways, strict=True) if v is not None]
+        refs = [v for v, _ in pairs if isinstance(v, ListRef | DictRef | ObjRef) and not isinstance(v, IterRef)]
+        if len(refs) != len(pairs) or any(ref in self.frozen for ref in refs):
+            return None
+        layouts = {sharing.layout(w.state, ref) for ref, (_, w) in zip(refs, pairs, strict=True)}
+        layout = layouts.pop()
+        if layouts or layout is None:
+            return None
+        for ref, (_, way) in zip(refs, pairs, strict=True):
+            if sharing.is_shared([way.state, *self.outer], way.state, ref, self.names):
+                return None
+        made = sharing.empty_like(layout[0])
+        columns = [None if v is None else sharing.items_of(w.state, v) for v, w in zip(values, self.ways, strict=True)]
+        names, self.names = self.names, 1
+        items = [self.join([None if c is None else c[i] for c in columns], name) for i in range(layout[2])]
+        self.names = names
+        self.made[made] = tuple(items) if layout[1] is None else tuple(zip(layout[1], items, strict=True))
+        return made
 
     def _choice(self, values: Sequence[Abstract | None], name: str) -> Abstract:
         options = [[] if v is None else _alternatives(v, TRUE, w) for v, w in zip(values, self.ways, strict=True)]

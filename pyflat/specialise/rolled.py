@@ -19,8 +19,9 @@ from pyflat.specialise import expressions, loop_objects, statements
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import ControlLeft, LoopScope, Scope, Specialiser
 from pyflat.specialise.loop_parameters import BackEdge, Maker, Owned, Shapes
-from pyflat.specialise.merge import CONFLICT, Joiner, lane, same_static
+from pyflat.specialise.merge import Joiner, lane, same_static
 from pyflat.specialise.values import (
+    CONFLICT,
     UNBOUND,
     Abstract,
     Array,
@@ -241,7 +242,7 @@ def _close_loop(s: Specialiser, node: Any, scope: LoopScope, params: dict[Place,
         operands = way.end.values = edge.operands
         if isinstance(way.end, Yield) and way.block is not items[-1]:
             way.block.end = Exit(scope.again.label, operands)
-    joiner = Joiner(scope.leave.ways, s.span(node))
+    joiner = Joiner(scope.leave.ways, s.span(node), s.outer_states(), s.frozen)
     before = entry.copy()
     loop = Loop(scope.leave.label, scope.again.label, [p for p, _ in pairs], [v for _, v in pairs], items)
     if not joiner.ways:

@@ -189,6 +189,13 @@ Contents = tuple[Any, ...]
 NONE = Static(None)
 
 
+class Conflict:
+    """Heap contents that the ways left in different shapes: an error only if somebody looks."""
+
+
+CONFLICT: Contents = (Conflict(),)
+
+
 def numeric_kind(value: Abstract) -> Kind | None:
     """The kind of a lane value or static number (an int of any size is INT); None for everything else."""
     if isinstance(value, Value):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyflat.ir.shape import Leaf, Record, Shape
+from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Leaf, Record, Shape
 from pyflat.ir.types import FLOAT, INT_MAX, INT_MIN
 from tests.generator.lanes import Lane
 
@@ -72,6 +72,8 @@ def outside(value: Any, shape: Shape) -> bool:
     if isinstance(value, tuple | list):
         items = shape.items if isinstance(shape, Record) else (shape,) * len(value)
         return any(map(outside, value, items))
+    if shape in (COMPLEX, REAL_OR_COMPLEX) and isinstance(value, complex):
+        return False
     real = isinstance(shape, Leaf) and shape.kind is FLOAT
     if isinstance(value, int) and not real and not INT_MIN <= value <= INT_MAX:
         return True
