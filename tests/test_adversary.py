@@ -1,7 +1,7 @@
 """What a language lawyer would try: small functions over edge grids, every lane compared with the original.
 
 The functions are in tests/support/adversary, one module per subject; each `case_` function becomes a test. Lanes in
-which the original raises must be faults of the same class.
+which the original raises must be faults of the same class. A `refused_` function was once flattened to something else.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tests.support.adversary import (
     exceptions,
     faults_and_loops,
     integers,
+    iterators,
     joins,
     kinds,
     laziness,
@@ -46,13 +47,13 @@ GRIDS: dict[str, tuple[Any, ...]] = {"float": FLOATS, "int": INTS, "bool": (Fals
 DTYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
 MOST = 300
 
-MODULES = (aliasing, builtins_and_math, calls, exceptions, faults_and_loops, integers, joins, kinds, laziness, numbers,
+MODULES = (aliasing, builtins_and_math, calls, exceptions, faults_and_loops, integers, iterators, joins, kinds, laziness, numbers,
            objects, order_and_scopes, sequences, statements, tables_and_loops)
 
 
-def cases(*modules: ModuleType) -> list[Any]:
-    return [pytest.param(fn, id=f"{module.__name__.rpartition('.')[2]}-{name.removeprefix('case_')}")
-            for module in modules for name, fn in vars(module).items() if name.startswith("case_")]
+def cases(*modules: ModuleType, prefix: str = "case_") -> list[Any]:
+    return [pytest.param(fn, id=f"{module.__name__.rpartition('.')[2]}-{name.removeprefix(prefix)}")
+            for module in modules for name, fn in vars(module).items() if name.startswith(prefix)]
 
 
 def lanes_of(fn: Callable[..., Any]) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -109,3 +110,11 @@ def test_numpy_agrees(fn: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("fn", cases(*MODULES)[::25])
 def test_numba_agrees(fn: Callable[..., Any]) -> None:
     agree(fn, "numba")
+
+
+@pytest.mark.parametrize("fn", cases(*MODULES, prefix="refused_"))
+def test_refused(fn: Callable[..., Any]) -> None:
+    kinds, rows = lanes_of(fn)
+    columns = [np.array([row[i] for row in rows], DTYPES[kind]) for i, kind in enumerate(kinds)]
+    with pytest.raises(pyflat.FlattenError):
+        pyflat.twin(fn)(*columns)

@@ -138,8 +138,8 @@ def items_or_gaps(s: Specialiser, value: Abstract, node: cst.CSTNode | None = No
 
 def gaps_of(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> Iterator[Abstract]:
     """The items one by one, computed when they are asked for, gaps included."""
-    if isinstance(value, Lazy) and not value.used:
-        value.used = True
+    if isinstance(value, Lazy):
+        s.use_up(value, node)
         return value.start()
     return iterate(s, value, node)
 
@@ -178,10 +178,7 @@ def iterate(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) ->
         case DictRef():
             return dict_view(s, value, {}, "keys", node)
         case Lazy():
-            if value.used:
-                raise s.refuse("flatten/unsupported-expression", "an iterator is used a second time", node,
-                               help="make it a tuple(...) first")
-            value.used = True
+            s.use_up(value, node)
             return _without_gaps(s, value.start(), node)
         case Static():
             return iter(_static_items(s, value.value, node))

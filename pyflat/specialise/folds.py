@@ -47,7 +47,8 @@ def fold(s: Specialiser, value: Abstract, start: Abstract, step: Step, node: cst
     if isinstance(value, Ranges):
         return _fold_range(s, value, start, step, node)
     assert isinstance(value, Lazy) and isinstance(value.written, Written)
-    written, value.used = value.written, True
+    s.use_up(value, node)
+    written = value.written
     if s.frame is not written.frame:
         raise s.refuse("flatten/generator", "a generator expression is consumed by another function", written.node,
                        help="pass a list or tuple")

@@ -25,7 +25,7 @@ from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, If, Item, Label, Op
 from pyflat.specialise.facts import Fact
 from pyflat.specialise.guards import Guards
 from pyflat.specialise.merge import Joiner
-from pyflat.specialise.values import NONE, Abstract, Choice, Complex, Ref, State, Static, Way
+from pyflat.specialise.values import NONE, Abstract, Choice, Complex, Lazy, Ranges, Ref, State, Static, Way
 
 
 class ControlLeft(Exception):
@@ -108,6 +108,8 @@ class Specialiser:
         self.state = State({}, WeakKeyDictionary())
         self.nest: Nest | None = None
         self.rolled: FlattenError | None = None
+        self.round = 0
+        """Iterators with a lower serial were made before the loop around the place, which stays a loop."""
         self.counter = 0
         self.tries: list[TryScope] = []
         self.kept = KeptCalls()
@@ -128,6 +130,13 @@ class Specialiser:
         """A NumPy scalar may be among the values: its operators give inf where Python's raise."""
         self.doubtful: Fault | None = None
         """The first TypeError that a path ends in: genuine Python, or an operation that pyflat does not know."""
+
+    def use_up(self, iterator: Lazy | Ranges, node: cst.CSTNode | None) -> None:
+        """An iterator gives its items once: not to a second loop, nor in every iteration of a loop that stays one."""
+        if iterator.used or iterator.serial < self.round:
+            raise self.refuse("flatten/unsupported-expression", "an iterator is used a second time", node,
+                              help="make it a tuple(...) first, or make the iterator where it is used")
+        iterator.used = True
 
     def mark_numpy(self, value: Abstract) -> Abstract:
         """A NumPy function has made this value."""

@@ -176,6 +176,8 @@ class Shapes:
 
     def __init__(self, s: Specialiser, name: str, node: Any):
         self.s, self.name, self.node = s, name, node
+        self.open: set[Any] = set()
+        """The objects whose items are being looked at."""
 
     def carried(self, known: Any, old: Abstract, start: State, value: Abstract, state: State, local: bool) -> Any:
         """The shape for `old` before an iteration and `value` after it; a local that has none is lost."""
@@ -233,11 +235,16 @@ class Shapes:
         refs = loop_objects.options(value)
         layouts = {sharing.layout(state, ref) for ref in refs or ()}
         if refs is not None and len(layouts) == 1 and (layout := layouts.pop()) is not None:
+            if self.open & set(refs):
+                raise self.s.refuse("flatten/mixed-join", f"{self.name!r} becomes an object that leads back to "
+                                    "itself in a loop that cannot be unrolled", self.node)
+            self.open |= set(refs)
             items = loop_objects.items(self.s, state, refs[0])
             shapes = tuple(self.of(item, state) for item in items)
             for ref in refs[1:]:
                 others = (self.of(item, state) for item in loop_objects.items(self.s, state, ref))
                 shapes = tuple(map(self.join, shapes, others))
+            self.open -= set(refs)
             frozen = self.shared(state, refs)
             return ("ref", layout[0], shapes, layout[1], frozen)
         raise self.s.refuse("flatten/mixed-join", f"{self.name!r} changes between {num.describe(value)} and something "

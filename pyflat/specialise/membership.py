@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import libcst as cst
@@ -13,7 +14,7 @@ from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane
 from pyflat.specialise.numbers import now, static
-from pyflat.specialise.values import Abstract, Choice, DictRef, Static, numeric_kind
+from pyflat.specialise.values import Abstract, Choice, DictRef, Ranges, Static, numeric_kind
 
 
 def contains(s: Specialiser, container: Abstract, item: Abstract, node: cst.CSTNode) -> Abstract:
@@ -33,6 +34,8 @@ def contains(s: Specialiser, container: Abstract, item: Abstract, node: cst.CSTN
         raise s.raised(TypeError, node)
     if isinstance(container, Static) and isinstance(container.value, range):
         return _in_range(s, container.value, item)
+    if isinstance(container, Ranges) and not container.once and container.step in (1, -1):
+        return _between(s, container, item)
     if isinstance(container, DictRef):
         members: Sequence[Abstract] = [static(k) for k, _ in containers.contents(s, container, node)]
     else:
@@ -48,6 +51,19 @@ def contains(s: Specialiser, container: Abstract, item: Abstract, node: cst.CSTN
         same_lane = num.truth(s, same)
         found = same_lane if isinstance(found, Static) else s.build.op("or", lane(found), lane(same_lane))
     return found
+
+
+def _between(s: Specialiser, bounds: Ranges, item: Abstract) -> Abstract:
+    """Membership of a range of lanes, without gaps: an int between the ends, or a float that equals one."""
+    kind = numeric_kind(item)
+    if kind is None:
+        return Static(False)
+    ends = ("ge", "lt") if bounds.step > 0 else ("le", "gt")
+    tests = [num.compare(s, opcode, item, end) for opcode, end in zip(ends, (bounds.start, bounds.stop), strict=True)]
+    if kind is FLOAT:
+        number = lane(item)
+        tests.append(s.build.op("eq", s.build.op("floor", number), number))
+    return functools.reduce(functools.partial(s.build.op, "and"), map(lane, tests))
 
 
 def _in_range(s: Specialiser, bounds: range, item: Abstract) -> Abstract:

@@ -33,6 +33,7 @@ from pyflat.specialise.values import (
     Static,
     StoreRef,
     Way,
+    next_serial,
 )
 
 MAX_ROUNDS = 64
@@ -46,9 +47,10 @@ def remember_ways(s: Specialiser) -> Callable[[], None]:
     scopes_now = [f.returns for f in s.frames]
     scopes_now += [x for f in s.frames for loop in f.loops for x in (loop.leave, loop.again) if x is not None]
     sizes = [(scope, len(scope.ways)) for scope in scopes_now]
-    known = len(s.facts)
+    known, outside = len(s.facts), s.round
 
     def forget() -> None:
+        s.round = outside
         del s.facts[known:]
         for scope, size in sizes:
             del scope.ways[size:]
@@ -81,6 +83,8 @@ def roll_range(s: Specialiser, node: cst.For, bounds: Ranges) -> None:
 def roll_counter(s: Specialiser, node: cst.CSTNode, bounds: Ranges, each: Callable[[LoopScope, Abstract], None],
                  orelse: cst.Else | None = None) -> None:
     """One Loop over a range; `each(scope, counter)` builds an iteration."""
+    if bounds.once:
+        s.use_up(bounds, node)
     s.counter += 1
     hidden = f"range {s.counter}"
     stop = bounds.stop
@@ -122,11 +126,11 @@ def _roll(s: Specialiser, node: Any, body: Callable[[LoopScope], None], extra: d
     entry = s.state
     entry.locals.update(extra)
     kinds: dict[Place, Any] = {}
-    nest, forget, known = s.nest, remember_ways(s), len(s.facts)
+    nest, forget, known, outside = s.nest, remember_ways(s), len(s.facts), s.round
     for _ in range(MAX_ROUNDS):
         scope = LoopScope(Scope(s.fresh("loop")), Scope(s.fresh("next")))
         params, inits, owned, s.state = _generalised(s, entry, kinds, node)
-        s.nest = None
+        s.nest, s.round = None, next_serial()
         with s.build.detached() as items:
             try:
                 body(scope)
@@ -136,7 +140,7 @@ def _roll(s: Specialiser, node: Any, body: Callable[[LoopScope], None], extra: d
             except ControlLeft:
                 if isinstance(s.build.block.end, Yield):  # never reached: every path has left
                     s.build.block.end.values = [undefined(param.kind) for param, _ in inits]
-        s.nest = nest
+        s.nest, s.round = nest, outside
         del s.facts[known:]  # what holds in an iteration need not hold for the lanes that have left
         assert scope.leave is not None and scope.again is not None
         start = entry.copy()

@@ -17,8 +17,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -130,23 +131,37 @@ class Super:
     receiver: Abstract
 
 
+_serials = itertools.count()
+
+
+def next_serial() -> int:
+    """The serial of the iterator that is made next, or later."""
+    return next(_serials)
+
+
 @dataclass(eq=False, slots=True)
 class Lazy:
-    """`written`: the generator expression that it comes from (`folds.Written`), None for other iterators."""
+    """`written`: the generator expression that it comes from (`folds.Written`), None for other iterators. `serial`:
+    the place among all iterators, in the order of their making."""
 
     start: Callable[[], Iterator[Abstract]]
     used: bool = False
     written: object = None
+    serial: int = field(default_factory=_serials.__next__)
 
 
 @dataclass(eq=False, slots=True)
 class Ranges:
-    """`item`: what an iteration sees of the counter, when that is not the counter itself."""
+    """`item`: what an iteration sees of the counter, when that is not the counter itself. `once`: an iterator over
+    the range (map, zip, enumerate, reversed), not the range."""
 
     start: Abstract
     stop: Abstract
     step: int
     item: Callable[[Abstract], Abstract] | None = None
+    once: bool = False
+    used: bool = False
+    serial: int = field(default_factory=_serials.__next__)
 
 
 @dataclass(eq=False, slots=True)

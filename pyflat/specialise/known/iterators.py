@@ -15,7 +15,7 @@ import libcst as cst
 
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import INT_MAX
-from pyflat.specialise import calls, containers, folds, library
+from pyflat.specialise import arrays, calls, containers, folds, library
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known.support import Handler, only
@@ -24,6 +24,7 @@ from pyflat.specialise.values import (
     UNBOUND,
     Abstract,
     Choice,
+    DictRef,
     IterRef,
     Lazy,
     Ranges,
@@ -42,7 +43,7 @@ def enumerate_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) ->
 
     source, first = values[0], start
     if isinstance(source, Ranges):
-        return _numbered(s, source, first)
+        return _numbered(s, source, first, node)
 
     def items() -> Iterator[Abstract]:
         for number, item in enumerate(containers.iterate(s, values[0], node), start.value):
@@ -57,6 +58,8 @@ def zip_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstr
         raise s.refuse("flatten/bad-call", "these options of zip", node)
 
     if any(isinstance(v, Ranges) for v in arguments.positional):
+        if strict.value:
+            raise s.refuse("flatten/not-yet", "zip(strict=True) of a range whose bounds depend on lanes", node)
         return _zipped(s, arguments.positional, node)
 
     def items() -> Iterator[Abstract]:
@@ -75,6 +78,8 @@ def reversed_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> 
     if isinstance(value, Static) and isinstance(value.value, range):
         return Static(value.value[::-1])
     if isinstance(value, Ranges):
+        if value.once:
+            raise s.raised(TypeError, node)
         return _backwards(s, value, node)
     size = len(containers.items_now(s, value, node))
 
@@ -89,7 +94,7 @@ def map_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstr
     fn, *sources = arguments.positional
 
     if len(sources) == 1 and isinstance(sources[0], Ranges):
-        return _mapped(sources[0], lambda item: calls.call(s, fn, calls.Arguments([item], {}), node))
+        return _mapped(s, sources[0], node, lambda item: calls.call(s, fn, calls.Arguments([item], {}), node))
 
     def items() -> Iterator[Abstract]:
         for row in zip(*[containers.iterate(s, v, node) for v in sources], strict=False):
@@ -117,51 +122,67 @@ def filter_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Ab
 
 
 # --- over a range of lanes
-def _mapped(source: Ranges, item: Callable[[Abstract], Abstract]) -> Ranges:
+def _iterated(s: Specialiser, source: Ranges, node: cst.CSTNode) -> None:
+    """Another iterator takes the items of this one from now on."""
+    if source.once:
+        s.use_up(source, node)
+
+
+def _mapped(s: Specialiser, source: Ranges, node: cst.CSTNode, item: Callable[[Abstract], Abstract]) -> Ranges:
+    _iterated(s, source, node)
     inner = source.item
     made = item if inner is None else lambda counter: item(inner(counter))
-    return Ranges(source.start, source.stop, source.step, made)
+    return Ranges(source.start, source.stop, source.step, made, once=True)
 
 
-def _numbered(s: Specialiser, source: Ranges, first: Static) -> Ranges:
+def _numbered(s: Specialiser, source: Ranges, first: Static, node: cst.CSTNode) -> Ranges:
     """enumerate(range(a, b, step)): the number of a counter is its distance from the start."""
+    _iterated(s, source, node)
 
     def pair(counter: Abstract) -> Abstract:
         trips = num.binary(s, "floordiv", num.binary(s, "sub", counter, source.start), Static(source.step))
         item = counter if source.item is None else source.item(counter)
         return containers.make_tuple([num.binary(s, "add", trips, first), item])
 
-    return Ranges(source.start, source.stop, source.step, pair)
+    return Ranges(source.start, source.stop, source.step, pair, once=True)
 
 
 def _backwards(s: Specialiser, source: Ranges, node: cst.CSTNode) -> Ranges:
     if abs(source.step) != 1:
         raise s.refuse("flatten/iterable-not-static", "reversed() of a range with a step whose bounds are lanes", node)
     ends = [num.binary(s, "sub", bound, Static(source.step)) for bound in (source.stop, source.start)]
-    return Ranges(ends[0], ends[1], -source.step, source.item)
+    return Ranges(ends[0], ends[1], -source.step, once=True)
 
 
 def _zipped(s: Specialiser, sources: Sequence[Abstract], node: cst.CSTNode) -> Ranges:
     """zip() of ranges of lanes and sequences: a range up to the shortest of them that gives a tuple of items."""
-    columns = [source if isinstance(source, Ranges) else containers.items_now(s, source, node) for source in sources]
-    lengths: list[Abstract] = [_length(s, column, node) if isinstance(column, Ranges) else Static(len(column))
-                               for column in columns]
+    lengths = [_length(s, source, node) for source in sources]
     shortest = calls.call(s, Static(min), calls.Arguments(lengths, {}), node) if len(lengths) > 1 else lengths[0]
 
     def row(counter: Abstract) -> Abstract:
-        return containers.make_tuple([_at(s, column, counter, node) for column in columns])
+        return containers.make_tuple([_at(s, *column, counter, node) for column in zip(sources, lengths, strict=True)])
 
-    return Ranges(Static(0), shortest, 1, row)
+    return Ranges(Static(0), shortest, 1, row, once=True)
 
 
-def _length(s: Specialiser, source: Ranges, node: cst.CSTNode) -> Abstract:
+def _length(s: Specialiser, source: Abstract, node: cst.CSTNode) -> Abstract:
+    if not isinstance(source, Ranges):
+        if isinstance(source, Lazy | IterRef | DictRef | Choice) and not arrays.is_array(source):
+            raise s.refuse("flatten/not-yet", "zip() of an iterator and a range whose bounds depend on lanes", node,
+                           help="make a tuple(...) of the iterator first")
+        return Static(len(containers.items_now(s, source, node)))
+    _iterated(s, source, node)
     bounds = [source.start, source.stop, Static(source.step)]
     return calls.call(s, Static(library.range_length), calls.Arguments(bounds, {}), node)
 
 
-def _at(s: Specialiser, column: Ranges | list[Abstract], counter: Abstract, node: cst.CSTNode) -> Abstract:
+def _at(s: Specialiser, column: Abstract, length: Abstract, counter: Abstract, node: cst.CSTNode) -> Abstract:
+    """The item as it is when the loop gets there."""
     if not isinstance(column, Ranges):
-        return containers.index(s, containers.make_tuple(column), counter, node)
+        items = containers.items_now(s, column, node)
+        if not isinstance(length, Static) or len(items) != length.value:
+            raise s.refuse("flatten/list-mutation", "a list that zip() iterates over gets more or fewer items", node)
+        return containers.index(s, containers.make_tuple(items), counter, node)
     item = num.binary(s, "add", column.start, num.binary(s, "mul", counter, Static(column.step)))
     return item if column.item is None else column.item(item)
 
@@ -342,7 +363,7 @@ def _count(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abs
     step = _known(s, values[1], node) if len(values) > 1 else 1
     if type(step) is not int or step < 1 or numeric_kind(start) is None:
         raise s.refuse("flatten/bad-call", "itertools.count with this step", node)
-    return Ranges(start, Static(INT_MAX - step), step)
+    return Ranges(start, Static(INT_MAX - step), step, once=True)
 
 
 HANDLERS: dict[Any, Handler] = {

@@ -173,7 +173,9 @@ def len_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstr
     (value,) = only(s, arguments, node, 1, 1)
     if isinstance(value, DictRef):
         return Static(len(containers.contents(s, value, node)))
-    if isinstance(value, Ranges) and value.item is None:
+    if isinstance(value, Ranges):
+        if value.once:
+            raise s.raised(TypeError, node)
         return calls.call(s, Static(library.range_length),
                           calls.Arguments([value.start, value.stop, Static(value.step)], {}), node)
     found = objects.method_of(value, "__len__")
@@ -270,6 +272,8 @@ def _suspect_nan(s: Specialiser, rank: Abstract, node: cst.CSTNode) -> None:
 
 def reduce_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     fn, source, *start = only(s, arguments, node, 2, 3)
+    if folds.is_folded(source):
+        return _reduced_range(s, fn, source, start[0] if start else UNBOUND, node)
     items = [*start, *containers.items_now(s, source, node)]
     if not items:
         raise s.raised(TypeError, node)
@@ -277,6 +281,18 @@ def reduce_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Ab
     for item in items[1:]:
         total = calls.call(s, fn, calls.Arguments([total, item], {}), node)
     return total
+
+
+def _reduced_range(s: Specialiser, fn: Abstract, source: Abstract, start: Abstract, node: cst.CSTNode) -> Abstract:
+    def step(total: Abstract, make: Callable[[], Abstract]) -> Abstract:
+        item = make()
+        return containers.where_present(s, total, lambda old: calls.call(s, fn, calls.Arguments([old, item], {}), node),
+                                        lambda: item)
+
+    def nothing() -> Abstract:
+        raise s.raised(TypeError, node)
+
+    return containers.where_present(s, folds.fold(s, source, start, step, node), _same, nothing)
 
 
 # --- types
