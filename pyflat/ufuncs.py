@@ -8,7 +8,8 @@ overlapping memory. What is left to say is which loop runs, and what happens to 
   an int, and a result has the dtype that the function gives it for these kinds.
 - `errors="raise"`: the call raises what the original raises, in a lane that no promise says is the first: NumPy decides
   the order. Results written until then stay in `out=`. `errors="nan"`: nan there. `"unchecked"`: nothing is looked at.
-- `reduce`, `accumulate`: each step takes the result of the one before, so that the original runs them one by one.
+- `reduce`, `accumulate`: each step takes the result of the one before, so that they run one by one; on the NumPy target
+  the original runs them.
 - Floating-point flags stay as they were: no warning comes from an arm that no lane takes.
 
 A ufunc is made for what the function's globals are at that time: `twin.ufunc` looks at its guards and makes a new one

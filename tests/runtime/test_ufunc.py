@@ -135,6 +135,54 @@ def test_a_lane_that_fails_in_place_is_run_on_its_own_operands(target):
     assert x.tolist() == [2**64 // 3, 8, 16]
 
 
+@pytest.mark.parametrize("n", [1, 2, 63, 5000])
+def test_every_layout_of_operands_gives_the_same(target, n):
+    """Dense, strided, backwards, one value for all, in place: bools, ints and floats."""
+
+    def mixed(flag: bool, k: int, x: float):
+        if flag:
+            return x * k > 1.0, k * k % 1009, x / (k - 7)
+        return x > 0.0, k - 1, x
+
+    made = pyflat.twin(mixed, target=target).ufunc
+    random = np.random.default_rng(n)
+    flag, x = random.random(n) > 0.3, random.normal(size=n)
+    k = random.integers(8, 100, n)
+    k[:: 400] = 2**33 + 1
+    rows = [mixed(*row) for row in zip(flag.tolist(), k.tolist(), x.tolist(), strict=True)]
+    want = [np.array(column) for column in zip(*rows, strict=True)]
+
+    def check(found, lanes=slice(None)):
+        for a, b in zip(found, want, strict=True):
+            assert np.array_equal(a, b[lanes])
+
+    check(made(flag, k, x))
+    check(made(flag[::-2], k[::-2], x[::-2]), slice(None, None, -2))
+    check(made(np.repeat(flag, 3)[::3], k, np.repeat(x, 2)[1::2]))
+    own = flag.copy(), k.copy(), x.copy()
+    check(made(*own, out=own))
+    for found, expected_ in zip(made(True, k, x[0]), zip(*[mixed(True, a, float(x[0])) for a in k.tolist()],
+                                                         strict=True), strict=True):
+        assert found.tolist() == list(expected_)
+    out = [np.zeros(2 * n, a.dtype) for a in want]
+    check(made(flag, k, x, out=tuple(a[::2] for a in out)))
+    assert not any(a[1::2].any() for a in out)
+
+
+def test_long_reductions(target):
+    def worst(a: int, b: int) -> int:
+        return a * a // (a + 1) + b if a > b else b
+
+    x = np.random.default_rng(2).integers(0, 2**30, 3000)
+    x[1500] = 2**40
+    made = pyflat.twin(worst, target=target).ufunc
+    steps = [int(x[0])]
+    for item in x[1:].tolist():
+        steps.append(worst(steps[-1], item))
+    assert made.accumulate(x).tolist() == steps
+    assert made.reduce(x) == steps[-1]
+
+
 def test_kinds_choose_the_loop(target):
     made = pyflat.twin(square, target=target).ufunc
     assert made(np.arange(4, dtype=np.int16)).dtype == np.int64
