@@ -273,7 +273,7 @@ class _Writer:
         title = name if name.isidentifier() and not iskeyword(name) else "twin"
         lines = [f"def {title}({', '.join(f'a{k}' for k in range(len(kinds)))}):", *body,
                  f"return {''.join(texts[root] + ', ' for root in results).rstrip()}"]
-        text = "\n".join([*head, "\n    ".join(lines), ""])
+        text = "\n".join([*head, "\n    ".join(lines)])
         space = {**self.names, **self.dtypes}
         exec(builtins.compile(text, f"<{self.xp.__name__} twin of {name}>", "exec"), space)
         code, asarray, types = space[title], self.xp.asarray, [self.dtypes[kind] for kind in kinds]
