@@ -9,7 +9,7 @@ A row with a null among its columns is null, and so is a row in which Python rai
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -224,7 +224,7 @@ def expressions(fn: Callable[..., Any], /, *, dialect: Dialect = "duckdb", fault
 
 def _one_expression(printer: Printer, result: Term, dialect: str) -> str:
     """The text with its stages around it: DuckDB names a value by the parameter of a lambda, SQLite by a subquery."""
-    stages, (text,) = printer.stages([result], "_v{}".format)
+    stages, (text,) = printer.stages([result], _unlike(printer.params, "_v").format)
     if not stages:
         return text
     if dialect == "duckdb":
@@ -248,9 +248,10 @@ def query(fn: Callable[..., Any], table: str, /, *, keep: Sequence[str] = (), in
     Values that the function uses again are columns of common table expressions: this is how large functions run fast.
     """
     names, results, params = _results(fn, dialect, faults, kinds, columns)
-    columns_of = [_quoted(f"_p{k}") for k in range(len(params))]
+    taken = [*keep, *(param.value for param in params)]
+    columns_of = [_unlike(taken, "_p").format(k) for k in range(len(params))]
     printer = Printer(ENGINES[dialect], [*columns_of, *(f"({name} IS NULL)" for name in columns_of)])
-    stages, texts = printer.stages(results, "_v{}".format)
+    stages, texts = printer.stages(results, _unlike(taken, "_v").format)
     kept = [_quoted(name) for name in keep]
     first = ", ".join([*kept, *(f"{param.checked} AS {name}" for param, name in zip(params, columns_of, strict=True))])
     parts = [f"_s0 AS (SELECT {first or '1'} FROM {_quoted(table)})"]
@@ -337,6 +338,14 @@ def _reference(column: Column, function: str, dialect: str) -> str:
                      help=f"say which column each number is: {column.argument}={{{column.path!r}: 'column', ...}}")
     path = f".{column.path}" if column.path else ""
     return ".".join(_quoted(part) for part in f"{given}{path}".split("."))
+
+
+def _unlike(texts: Iterable[str], start: str) -> str:
+    """A pattern of names none of which occurs in the texts."""
+    known = " ".join(texts).lower()
+    while start in known:
+        start += "_"
+    return start + "{}"
 
 
 def _quoted(name: str) -> str:

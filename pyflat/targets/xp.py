@@ -17,7 +17,7 @@ import inspect
 import math
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from keyword import iskeyword
@@ -39,7 +39,7 @@ _SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "lt": "<", "le": "
           "ne": "!=", "and": "&", "or": "|", "xor": "^", "floordiv": "//", "mod": "%"}
 _UNARY = ("floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "signbit", "sqrt", "exp", "expm1", "log", "log1p",
           "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
-          "atanh", "exp2", "cbrt")
+          "atanh", "exp2", "cbrt", "erf", "erfc", "lgamma")
 _SPELLINGS = {
     **{name: f"{{0}} {sign} {{1}}" for name, sign in _SIGNS.items()},
     **{name: f"xp.{name}({{0}})" for name in _UNARY},
@@ -79,6 +79,8 @@ def function(fn: Callable[..., Any], xp: Any, /, *, faults: Faults = "nan", kind
     """
     flat, _ = flattened(fn, static, faults, ("nan", "mask", "unchecked"), kinds)
     original = fn if isinstance(fn, FunctionType) else unwrap(fn).function
+    if any(cls is complex for cls in _classes(flat.result)):
+        raise refuse("flatten/result-kind", f"{flat.name} gives complex numbers", help="return the two parts")
     return Twin(flat, compiled(flat, xp, faults, dtype, extra), inspect.signature(original), xp, faults == "mask")
 
 
@@ -111,6 +113,13 @@ class Twin:
         *values, mask = [*self.code(*lanes), None] if not self.masked else self.code(*lanes)
         result = rebuild(self.flat.result, iter(values))
         return (result, mask) if self.masked else result
+
+
+def _classes(shape: Shape) -> Iterator[type]:
+    if isinstance(shape, Record):
+        yield shape.cls
+        for item in shape.items:
+            yield from _classes(item)
 
 
 def _numbers(shape: Shape, value: Any) -> list[Any]:

@@ -166,16 +166,22 @@ def test_slopes_are_those_of_differences(jax: Any, fn: Callable[..., float], poi
     slopes = jax.jit(jax.vmap(jax.grad(twin, argnums=every)))(*map(np.array, zip(*points, strict=True)))
     for j in every:
         for point, slope in zip(points, np.asarray(slopes[j]).tolist(), strict=True):
-            step = 1e-6 * max(1.0, abs(point[j]))
-            above, below = list(point), list(point)
-            above[j] += step
-            below[j] -= step
-            if fn is option and point[2] <= 0.0 and j == 2 and point[2] + step > 0.0:
-                continue  # a corner: no difference says what the slope is
-            if fn is sinc and point[0] == 0.0:
-                assert slope == 0.0  # of the arm `1.0`
-                continue
-            assert slope == pytest.approx((fn(*above) - fn(*below)) / (2.0 * step), rel=1e-5, abs=1e-5), (point, j)
+            assert_slope(fn, point, j, slope)
+
+
+def assert_slope(fn: Callable[..., float], point: tuple[float, ...], j: int, slope: float) -> None:
+    """The slope along argument j, against the difference of two values; at a corner it is that of the arm taken."""
+    step = 1e-6 * max(1.0, abs(point[j]))
+    above, below = list(point), list(point)
+    above[j] += step
+    below[j] -= step
+    if fn is sinc and point[0] == 0.0:
+        wanted = 0.0  # of the arm `1.0`
+    elif fn is option and j == 2 and point[2] == 0.0:
+        wanted = 0.0  # at expiry the worth does not depend on the time that is left
+    else:
+        wanted = (fn(*above) - fn(*below)) / (2.0 * step)
+    assert slope == pytest.approx(wanted, rel=1e-5, abs=1e-5), (point, j)
 
 
 def test_without_harmless_operands_slopes_are_nan(jax: Any) -> None:
@@ -239,7 +245,7 @@ def test_constants_are_folded_into_the_code() -> None:
 
 
 def test_what_a_namespace_lacks_is_refused() -> None:
-    with pytest.raises(FlattenError, match="numpy has no erf|the namespace has no erf"):
+    with pytest.raises(FlattenError, match="numpy has no erf"):
         xp.function(option, np)
 
 
@@ -264,13 +270,18 @@ def test_the_target_jax_of_twins(jax: Any, monkeypatch: pytest.MonkeyPatch) -> N
         pyflat.twin(lambda x, y: x / y).to(target("jax"))(incomes, 0.0)
 
 
-def test_torch_has_the_slopes_too() -> None:
+def test_complex_results_are_refused() -> None:
+    with pytest.raises(FlattenError, match="gives complex numbers"):
+        xp.function(lambda x: complex(x, 1.0), np)
+
+
+@pytest.mark.parametrize(("fn", "points"), SLOPES, ids=lambda value: getattr(value, "__name__", ""))
+def test_torch_has_the_slopes_too(fn: Callable[..., float], points: list[tuple[float, ...]]) -> None:
     torch = pytest.importorskip("torch")
-    for fn, points in SLOPES:
-        if fn in (option, sinc):
-            continue
-        lanes = [torch.tensor(column, dtype=torch.float64, requires_grad=True) for column in zip(*points, strict=True)]
-        values = xp.function(fn, torch)(*lanes)
-        assert np.allclose(values.detach().numpy(), [fn(*point) for point in points])
-        values.sum().backward()
-        assert all(bool(torch.isfinite(lane.grad).all()) for lane in lanes)
+    lanes = [torch.tensor(column, dtype=torch.float64, requires_grad=True) for column in zip(*points, strict=True)]
+    values = xp.function(fn, torch)(*lanes)
+    assert np.allclose(values.detach().numpy(), [fn(*point) for point in points], rtol=1e-13)
+    values.sum().backward()
+    for j, lane in enumerate(lanes):
+        for point, slope in zip(points, lane.grad.tolist(), strict=True):
+            assert_slope(fn, point, j, slope)

@@ -145,6 +145,22 @@ def test_values_of_another_type_are_no_numbers() -> None:
         to_polars.expression(lambda n: n * 100, kinds="i8")).item() == 200
 
 
+def test_names_of_the_text_are_none_of_the_columns() -> None:
+    def twice(a: float, b: float) -> float:
+        c = (a + 1.0) * (a + 2.0)
+        return c * c + b
+
+    duckdb = pytest.importorskip("duckdb")
+    table = "(SELECT 2.0 AS a, 5.0 AS _v0, 7.0 AS _P0)"
+    assert duckdb.sql(f"SELECT {sql.expression(twice, b='_V0')} FROM {table}").fetchall() == [(149.0,)]
+    connection = sqlite3.connect(":memory:")
+    assert connection.execute(
+        f"SELECT {sql.expression(twice, b='_V0', dialect='sqlite')} FROM {table}").fetchone() == (149.0,)
+    connection.execute(f"CREATE TABLE t AS SELECT * FROM {table}")
+    assert connection.execute(
+        sql.query(twice, "t", keep=["_v0", "_p0"], b="_v0", dialect="sqlite")).fetchone() == (5.0, 7.0, 149.0)
+
+
 # --- records
 
 def test_records_of_columns() -> None:
@@ -204,6 +220,11 @@ def test_integers_that_wrap() -> None:
     assert [value for value, in got] == [lcg(n) for n in numbers]
     assert pl.DataFrame({"n": numbers}).select(to_polars.expression(lcg).alias("r"))["r"].to_list() == [
         lcg(n) for n in numbers]
+
+
+def test_a_function_without_numbers_is_refused() -> None:
+    with pytest.raises(FlattenError, match="gives no number"):
+        sql.expression(lambda x: None)
 
 
 def test_unknown_names_are_errors() -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pyflat.backend import FlatFunction, flatten_fold, flatten_function, flatten_optimize
 from pyflat.errors import refuse
+from pyflat.ir.shape import leaves
 
 Faults = Literal["null", "error", "mask", "unchecked"]
 
@@ -39,6 +40,8 @@ def flattened(fn: Callable[..., Any], columns: Mapping[str, Any], faults: str, a
     for name in columns:
         if name not in known and name not in constants and name not in flat.arguments:
             raise refuse("flatten/static-name", f"{flat.name} has no parameter {name!r}")
+    if not any(leaves(flat.result)):
+        raise refuse("flatten/result-kind", f"{flat.name} gives no number: there is nothing to compute")
     flat = flatten_optimize(flatten_fold(flat))
     return flat, [_column(node.attrs, node.kind, columns, flat) for node in flat.params]
 
