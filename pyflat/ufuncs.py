@@ -10,6 +10,7 @@ overlapping memory. What is left to say is which loop runs, and what happens to 
   the order. Results written until then stay in `out=`. `errors="nan"`: nan there. `"unchecked"`: nothing is looked at.
 - `reduce`, `accumulate`: each step takes the result of the one before, so that they run one by one; on the NumPy target
   the original runs them.
+- `PYFLAT_DISABLE=1`: a ufunc that is made then runs the original in every lane.
 - Floating-point flags stay as they were: no warning comes from an arm that no lane takes.
 
 A ufunc is made for what the function's globals are at that time: `twin.ufunc` looks at its guards and makes a new one
@@ -19,6 +20,7 @@ where they have changed, a ufunc that is kept does not.
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -87,7 +89,7 @@ class Made:
 
     def holds(self, options: Options) -> bool:
         """Whether it is the ufunc for these options still."""
-        return options == self.options and self._loops.fresh()
+        return options == self.options and self._loops.disabled == _disabled() and self._loops.fresh()
 
 
 class _Loops:
@@ -95,6 +97,7 @@ class _Loops:
 
     def __init__(self, caller: Caller, name: str, shapes: dict[str, Shape], operands: list[str], options: Options):
         self.caller, self.name, self.shapes, self.operands, self.options = caller, name, shapes, operands, options
+        self.disabled = _disabled()
         self.made: dict[tuple[Kind, ...], _Loop] = {}
         self.added: set[tuple[Kind, ...]] = set()
         self._lock = threading.RLock()
@@ -158,6 +161,11 @@ class _Loops:
         return kind
 
 
+def _disabled() -> bool:
+    """PYFLAT_DISABLE=1: originals run in all lanes."""
+    return os.environ.get("PYFLAT_DISABLE") == "1"
+
+
 @dataclass(frozen=True, slots=True)
 class _Output:
     """A result: the number of the leaf that has it, or the number that it is in all lanes."""
@@ -193,7 +201,7 @@ class _Loop:
         own = dict(zip(loops.operands, kinds, strict=True))
         self.arguments = {name: Leaf(own[name]) if name in own else shape for name, shape in loops.shapes.items()}
         self.caller, self.errors, self.names, self.kinds = loops.caller, loops.options.errors, loops.operands, kinds
-        self.name = loops.name
+        self.name, self.disabled = loops.name, loops.disabled
         self.built: Built = self.caller.compilations.get(
             self.caller.callee.function, self.arguments, loops.options.as_built)
         if written_record(self.built.result) is not None:
@@ -214,7 +222,7 @@ class _Loop:
 
         loop = getattr(self.built.engine, "inner_loop", None)
         plain = not self.built.trips_limited and all(output.leaf is not None for output in self.outputs)
-        self._inner = loop() if loop is not None and plain else None
+        self._inner = loop() if loop is not None and plain and not self.disabled else None
         sizes = [DTYPES[kind].itemsize for kind in self.kinds] + [dtype.itemsize for dtype in self.dtypes]
         return strided_loop(self._inner, sizes, len(self.kinds), interface.location(self._callback))
 
@@ -235,7 +243,7 @@ class _Loop:
         dtypes = [*(DTYPES[kind] for kind in self.kinds), *self.dtypes]
         views = [_view(int(p), int(s), n, dtype) for p, s, dtype in zip(places, strides, dtypes, strict=True)]
         inputs, outputs = views[: len(self.kinds)], views[len(self.kinds):]
-        if any(_depends(a, b) for a in inputs for b in outputs):
+        if self.disabled or any(_depends(a, b) for a in inputs for b in outputs):
             self._chain(inputs, outputs, n)
             return
         given: list[Array | np.generic] = [np.ascontiguousarray(a) for a in inputs]

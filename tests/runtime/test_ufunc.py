@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import math
+import sys
 import warnings
 
 import numpy as np
@@ -289,6 +290,28 @@ def test_a_changed_global_makes_a_new_ufunc(target, monkeypatch):
     assert before is twin.ufunc
     monkeypatch.setitem(scaled.__globals__, "SCALE", 3.0)
     assert (twin.ufunc(2.0), before(2.0)) == (6.0, 4.0)
+
+
+def test_disabled_ufuncs_run_the_original(target, monkeypatch):
+    seen = []
+
+    def noted(x: float) -> float:
+        return x + 1.0
+
+    twin = pyflat.twin(noted, target=target)
+    compiled = twin.ufunc
+    monkeypatch.setenv("PYFLAT_DISABLE", "1")
+    original = twin.ufunc
+    assert original is not compiled and original is twin.ufunc
+    before = sys.gettrace()
+    sys.settrace(lambda frame, event, _: seen.append(frame.f_code.co_name))
+    try:
+        compiled(np.ones(3))
+        assert "noted" not in seen
+        assert original(np.ones(3)).tolist() == [2.0, 2.0, 2.0]
+    finally:
+        sys.settrace(before)
+    assert seen.count("noted") == 3
 
 
 def test_it_outlives_its_twin(target):
