@@ -13,6 +13,9 @@ import pytest
 
 import pyflat
 from pyflat import threads
+from tests.generator import generate
+from tests.generator.differential import loaded
+from tests.generator.lanes import lanes_for
 
 TARGETS = ("numpy", "numba")
 
@@ -97,6 +100,29 @@ def test_lanes_that_fail_are_the_same_on_several_threads(target, pieces):
     assert "lane 40000" in caught.value.__notes__[0] and "2 of 100,000 lanes failed" in caught.value.__notes__[0]
     values, faults = pyflat.twin(curve, target=target, parallel=True, errors="mask")(x, y)
     assert faults.flat.tolist() == [40_000, 90_000]
+
+
+@pytest.mark.parametrize("seed", range(100, 112))
+def test_random_programs_on_several_threads(target, pieces, monkeypatch, seed):
+    """The same bits, and the same lanes that fail, as on one thread."""
+    monkeypatch.setattr(threads, "GRAIN", 16)
+    program = generate(seed)
+    rows = list(lanes_for(program, 300))
+    if len(rows) < 2 * threads.GRAIN:
+        rows *= 2 * threads.GRAIN
+    dtypes = {"f": np.float64, "i": np.int64, "b": np.bool_}
+    arrays = [np.array([row[k] for row in rows], dtypes[kind]) for k, kind in enumerate(program.kinds)]
+    with loaded(program.source) as main:
+        try:
+            one = pyflat.twin(main, target=target, errors="mask", parallel=False)(*arrays)
+        except pyflat.FlattenError:
+            return
+        several = pyflat.twin(main, target=target, errors="mask", parallel=True)(*arrays)
+    assert several[1].flat.tolist() == one[1].flat.tolist()
+    values = [found if isinstance(found, tuple) else (found,) for found in (several[0], one[0])]
+    for a, b in zip(*values, strict=True):
+        assert np.asarray(a).tobytes() == np.asarray(b).tobytes(), program.source
+    assert len(pieces) > 2
 
 
 def test_short_calls_stay_in_one_piece(target, pieces):
