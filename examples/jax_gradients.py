@@ -2,8 +2,8 @@
 
     python examples/jax_gradients.py
 
-The function is scalar Python, with an `if` for options at expiry. Written by hand with `jnp.where`, its derivative is nan
-at expiry: 0 times the infinite slope of the branch not taken. Here that branch has harmless operands there.
+The function is scalar Python, with an `if` for options at expiry. Written by hand with `jnp.where`, its derivative is
+nan at expiry: 0 times the infinite slope of the branch not taken. Here that branch has harmless operands there.
 """
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ def in_sqlite() -> list[tuple[object, ...]]:
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE readings (station TEXT, temperature REAL, humidity REAL)")
     connection.executemany("INSERT INTO readings VALUES (?, ?, ?)", READINGS)
-    return connection.execute(
-        query(heat_index, "readings", keep=["station"], into="felt", dialect="sqlite", celsius="temperature")).fetchall()
+    text = query(heat_index, "readings", keep=["station"], into="felt", dialect="sqlite", celsius="temperature")
+    return connection.execute(text).fetchall()
 
 
 def main() -> int:

@@ -28,9 +28,10 @@ from pyflat.backend import FlatFunction
 from pyflat.callables import unwrap
 from pyflat.errors import refuse
 from pyflat.ir.shape import Fixed, Record, Shape, rebuild
-from pyflat.targets.columns import Engine, Rules, Term, Terms, flattened, terms_of
+from pyflat.targets.columns import Engine, Rules, Term, flattened, terms_of
 from pyflat.targets.columns import expand as x
 from pyflat.targets.columns.printer import in_order
+from pyflat.targets.columns.slopes import Slopes
 
 Faults = Literal["nan", "mask", "unchecked"]
 Extra = Mapping[str, tuple[str, Any]]
@@ -53,14 +54,6 @@ RULES: Rules = {
 }
 RULES = {**RULES, "mod:i8": x.mod_whole, "floordiv:i8": x.floordiv_whole}
 ENGINE = Engine("the namespace", _SPELLINGS, repr, RULES, ("", 0), 0)
-
-_HARMLESS: dict[str, tuple[float | None, ...]] = {
-    "truediv": (None, 1.0), "fmod": (None, 1.0), "pow": (1.0, 1.0), "atan2": (1.0, 1.0), "hypot": (1.0, 1.0),
-    **dict.fromkeys(("sqrt", "log", "log2", "log10", "cbrt", "gamma", "lgamma"), (1.0,)), "acosh": (2.0,),
-    **dict.fromkeys(("asin", "acos", "atanh", "log1p", "exp", "exp2", "expm1", "sinh", "cosh", "tan"), (0.0,)),
-}
-"""Operations whose slope may be infinite or nan, and operands at which it is not; None: that one does not matter."""
-
 
 def function(fn: Callable[..., Any], xp: Any, /, *, faults: Faults = "nan", kinds: str | None = None,
              dtype: Literal["float64", "float32"] = "float64", extra: Extra | None = None, **static: Any
@@ -138,7 +131,7 @@ def compiled(flat: FlatFunction, xp: Any, faults: str = "nan", dtype: str = "flo
     if faults != "unchecked":
         *results, suspect = results
         suspect = reduce(lambda a, b: t.op("or", a, b), t.doubts, suspect)
-    results = _Slopes(t, suspect).results(results)
+    results = Slopes(t, suspect).results(results)
     if faults == "nan" and suspect.opcode != "const":
         if any(root.kind != "f8" for root in results):
             raise refuse("flatten/result-kind", f"{flat.name} can fail, and its results are not all floats: no nan "
@@ -151,100 +144,6 @@ def compiled(flat: FlatFunction, xp: Any, faults: str = "nan", dtype: str = "flo
 
 def _rules(xp: Any) -> Rules:
     return RULES if hasattr(xp, "fmod") else {**RULES, "fmod": x.fmod}
-
-
-Conjunction = frozenset[tuple[Term, bool]]
-ALWAYS: frozenset[Conjunction] = frozenset([frozenset()])
-MANY = 8
-
-
-class _Slopes:
-    """The results again, so that no slope of an arm not taken is infinite or nan.
-
-    Conditions, and what is rounded, are computed as they are: no derivative goes through them. Everything else is made
-    anew from operands that are harmless where no result depends on them (`needed`: a disjunction of conjunctions)."""
-
-    def __init__(self, t: Terms, suspect: Term):
-        self.t = t
-        never = suspect.opcode == "const" and not suspect.value
-        self.start = ALWAYS if never else frozenset([frozenset([(suspect, False)])])
-        self.needed: dict[Term, frozenset[Conjunction]] = {}
-        self.rank: dict[Term, int] = {}
-
-    def results(self, roots: Sequence[Term]) -> list[Term]:
-        order = in_order(roots)
-        self.rank = {term: k for k, term in enumerate([*order, *in_order(term for term, _ in self._started())])}
-        for root in roots:
-            self._need(root, self.start)
-        for term in reversed(order):
-            self._spread(term)
-        new: dict[Term, Term] = {}
-        for term in order:
-            new[term] = self._again(term, new)
-        return [new[root] for root in roots]
-
-    def _started(self) -> Conjunction:
-        return frozenset().union(*self.start)
-
-    def _need(self, term: Term, where: frozenset[Conjunction]) -> None:
-        self.needed[term] = _either(self.needed.get(term, frozenset()), where)
-
-    def _spread(self, term: Term) -> None:
-        where = self.needed.get(term)
-        if where is None or not _is_smooth(term):
-            return
-        if term.opcode != "select":
-            for arg in term.args:
-                self._need(arg, where)
-            return
-        condition, then, otherwise = term.args
-        self._need(then, _also(where, condition, True))
-        self._need(otherwise, _also(where, condition, False))
-
-    def _again(self, term: Term, new: dict[Term, Term]) -> Term:
-        if not _is_smooth(term) or term not in self.needed:
-            return term
-        args = [new[arg] if arg.kind == "f8" else arg for arg in term.args]
-        harmless = _HARMLESS.get(term.opcode)
-        where = self.needed[term]
-        if harmless is not None and where != ALWAYS:
-            condition = self._condition(where)
-            args = [arg if value is None or arg.opcode == "const" else self.t.raw("select", condition, arg, value)
-                    for arg, value in zip(args, harmless, strict=True)]
-        return self.t.raw(term.opcode, *args, name=term.name)
-
-    def _condition(self, where: frozenset[Conjunction]) -> Term:
-        t = self.t
-        parts = []
-        for ranked in sorted(sorted((self.rank[term], holds, term) for term, holds in each) for each in where):
-            tests = [term if holds else t.op("not", term) for _, holds, term in ranked]
-            parts.append(reduce(lambda a, b: t.op("and", a, b), tests))
-        return reduce(lambda a, b: t.op("or", a, b), parts)
-
-
-def _is_smooth(term: Term) -> bool:
-    """A derivative goes through it."""
-    return term.kind == "f8" and bool(term.args) and term.opcode not in ("floor", "ceil", "trunc", "rint", "to_float")
-
-
-def _also(where: frozenset[Conjunction], condition: Term, holds: bool) -> frozenset[Conjunction]:
-    return frozenset(each | {(condition, holds)} for each in where if (condition, not holds) not in each)
-
-
-def _either(a: frozenset[Conjunction], b: frozenset[Conjunction]) -> frozenset[Conjunction]:
-    """a or b, simplified; when there are many, what they have in common, which is needed at least as often."""
-    found = set(a | b)
-    changed = True
-    while changed:
-        changed = False
-        for each in list(found):
-            for condition, holds in each:
-                rest = each - {(condition, holds)}
-                if rest | {(condition, not holds)} in found and rest not in found:
-                    found.add(rest)
-                    changed = True
-        found = {each for each in found if not any(other < each for other in found)}
-    return frozenset(found) if len(found) <= MANY else frozenset([frozenset.intersection(*found)])
 
 
 _MIXES = frozenset(_SIGNS)

@@ -16,6 +16,7 @@ import pyflat
 from pyflat.errors import FlattenError
 from pyflat.targets import polars as to_polars
 from pyflat.targets import sql
+from pyflat.targets.sql_dialects import extended, sqlite_literal
 from tests.targets.engine_functions import income_tax, loan_years
 
 
@@ -88,14 +89,14 @@ def test_sqlite_reads_every_literal_exactly() -> None:
               *np.round(random.random(500), 4).tolist()]
     for value in values:
         for number in (value, -value):
-            got, = connection.execute(f"SELECT {sql._sqlite_literal(number)}").fetchone()
-            assert got == number, (number, sql._sqlite_literal(number))
-    assert sql._sqlite_literal(0.0575) == "0.0575"
+            got, = connection.execute(f"SELECT {sqlite_literal(number)}").fetchone()
+            assert got == number, (number, sqlite_literal(number))
+    assert sqlite_literal(0.0575) == "0.0575"
 
 
 def test_extended_rounding_is_that_of_64_bits() -> None:
-    assert sql._extended(Fraction(2**70 + 1)) == 2**70
-    assert sql._extended(Fraction(1, 3)) == Fraction(round(Fraction(2**65, 3)), 2**65)
+    assert extended(Fraction(2**70 + 1)) == 2**70
+    assert extended(Fraction(1, 3)) == Fraction(round(Fraction(2**65, 3)), 2**65)
 
 
 # --- nulls and faults
