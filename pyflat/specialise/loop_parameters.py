@@ -171,6 +171,13 @@ def _zero(shape: Any) -> Abstract:
     return Seq(shape[1], tuple(_zero(x) for x in shape[2]))
 
 
+def _has_objects(shape: Any) -> bool:
+    """Lists, objects and arrays, and tuples of them, cannot be made of zeros."""
+    if not isinstance(shape, tuple):
+        return False
+    return shape[0] in ("ref", "array") or shape[0] == "seq" and any(map(_has_objects, shape[2]))
+
+
 class Shapes:
     """What the parameter of one place has to hold."""
 
@@ -209,9 +216,9 @@ class Shapes:
         inner = known[1] if isinstance(known, tuple) else None if before is None else self.of(before, start)
         if after is not None:
             inner = self.join(inner, self.of(after, state))
-        if isinstance(inner, tuple) and inner[0] == "ref":
-            raise self.s.refuse("flatten/mixed-join", f"{self.name!r} has no list or object before a loop that cannot "
-                                "be unrolled, and one after an iteration", self.node, help="give it one before it")
+        if _has_objects(inner):
+            raise self.s.refuse("flatten/mixed-join", f"{self.name!r} has no list, object or array before a loop that "
+                                "cannot be unrolled, and one after an iteration", self.node, help="give it one before it")
         return ("maybe", inner, missing)
 
     def of(self, value: Abstract, state: State) -> Any:

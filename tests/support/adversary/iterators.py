@@ -6,6 +6,8 @@ from __future__ import annotations
 import functools
 import itertools
 
+import numpy as np
+
 
 class Node:
     def __init__(self, a, b=None):
@@ -163,3 +165,38 @@ def refused_cyclic(n: int, x: float):
         cur.a += x
         cur = cur.b
     return (a.a, b.a, cur is a, cur.b.a)
+
+
+def case_rows_of_an_array(n: int, x: float):
+    a = np.array([[x, 2.0], [3.0, 4.0]])
+    t = 0.0
+    for i, r in zip(range(n % 9), a):
+        t += r[0]
+    return (t, a[0, 1])
+
+
+def case_row_at_the_counter(n: int, x: float):
+    a = np.array([[x, 2.0], [3.0, 4.0]])
+    t = 0.0
+    for i in range(n % 9):
+        r = a[i % 2]
+        t += r[0] - r[1]
+    return t
+
+
+def case_array_in_a_tuple(n: int, x: float):
+    t = 0
+    for i in range(n % 9):
+        r = (i, np.array([x, 1.0]))
+        r[1][0] += i
+        t += r[1][0]
+    return t
+
+
+def case_zip_of_an_array_that_changes(n: int, x: float):
+    a = np.array([x, 2.0, 3.0])
+    t = 0.0
+    for i, v in zip(range(n % 9), a):
+        t += v
+        a[2] = 100
+    return t
