@@ -273,9 +273,9 @@ def _nan_sign(b: Builder, op: Op) -> Value | None:
 
 @_rule
 def _beyond_largest(b: Builder, op: Op) -> Value | None:
-    """Infinite, of finite operands."""
+    """No finite result of finite operands."""
     x, y = op.args
-    return b.op("and", b.op("isinf", op), b.op("and", b.op("isfinite", x), b.op("isfinite", y)))
+    return b.op("and", b.op("not", b.op("isfinite", op)), b.op("and", b.op("isfinite", x), b.op("isfinite", y)))
 
 
 @_rule

@@ -64,12 +64,14 @@ def strict(row: Primitive, operands: tuple[Any, ...], kind: Kind) -> Any:
 CASES = [
     pytest.param(row, kinds, kind, id=f"{row.name}-{'-'.join(map(str, kinds))}-{kind}")
     for row in PRIMITIVES.values()
-    if row.name != "fault"
+    if row.name not in ("fault", "ufunc")  # a ufunc of another package needs one
     for kinds, kind in row.signatures
+    if len(kinds) <= 3  # products of edge values beyond that are too many
 ]
 EXACT_RULES = {
     "add", "sub", "floordiv", "mod", "truediv", "neg", "abs", "shr", "exact_float", "log", "log2", "log10", "log1p", "sin",
     "cos", "tan", "asin", "acos", "acosh", "atanh", "sqrt", "gather", "fmod", "remainder",
+    "library_hypot",
 }  # fmt: skip
 
 
