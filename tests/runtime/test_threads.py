@@ -239,10 +239,14 @@ def test_ctrl_c_ends_a_call_on_several_threads(pieces):
     twin(x)
     x[-1:] = x[3 * threads.GRAIN] = 1.0
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        twin(x)
-    timer.join()
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # pdb leaves its own behind
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            twin(x)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, handler)
     before = time.process_time()
     time.sleep(0.3)
     assert time.process_time() - before < 0.15  # nobody is in the loop any more
