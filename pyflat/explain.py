@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from pyflat.compiled import Flattened, flatten
+from pyflat.ir.liveness import used_outside
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import INEXACT, Block, Function, Item, Op, walk
 from pyflat.ir.ops import OPERATIONS, VECTOR, Accuracy
@@ -179,7 +180,6 @@ def _engine(fused: Function, options: Options) -> tuple[int, int, int]:
         from pyflat.targets.numpy import BLOCK
 
         return (BLOCK, 1, 0) if options.target == "numpy" else (1, 1, 0)
-    from pyflat.ir.uses import results_of
     from pyflat.targets import numba
     from pyflat.targets.numba_arms import Arm, plan_arms
     from pyflat.targets.numba_jit import processor
@@ -187,10 +187,11 @@ def _engine(fused: Function, options: Options) -> tuple[int, int, int]:
 
     engine = numba.compile(fused, unchecked=options.errors == "unchecked")
     shape = choose_shape(engine.values, processor().vector_bytes)
+    outside = used_outside(engine.values.items, engine.values.results)
     arms = 0
     for item in walk(list(engine.values.items)):
         if isinstance(item, Block):
-            planned = plan_arms(item.ops, item.end.values if item.end is not None else results_of(fused), shape.width)
+            planned = plan_arms(item.ops, [op for op in item.ops if op in outside], shape.width)
             arms += sum(isinstance(each, Arm) for each in planned or ())
     return shape.width, shape.registers, arms
 
