@@ -290,7 +290,8 @@ def _slower(found: Explanation, options: Options) -> Iterator[str]:
 def _text(found: Explanation) -> Iterator[str]:
     yield f"{found.name}({found.kinds}) on {found.target}, {found.form} form, cost {found.cost:,}"
     if found.target == "numba":
-        yield f"  {found.width} lanes in a register, {found.registers} registers together"
+        together = f", {found.registers} registers together" if found.registers > 1 else ""
+        yield f"  {found.width} lanes in a register{together}"
     elif found.target == "numpy":
         yield f"  blocks of {found.width:,} lanes"
     yield ""
