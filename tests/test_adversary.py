@@ -37,6 +37,7 @@ from tests.support.adversary import (
     sequences,
     statements,
     tables_and_loops,
+    views,
 )
 from tests.support.twins import outcome
 
@@ -48,7 +49,7 @@ DTYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
 MOST = 300
 
 MODULES = (aliasing, builtins_and_math, calls, exceptions, faults_and_loops, integers, iterators, joins, kinds, laziness, numbers,
-           objects, order_and_scopes, sequences, statements, tables_and_loops)
+           objects, order_and_scopes, sequences, statements, tables_and_loops, views)
 
 
 def cases(*modules: ModuleType, prefix: str = "case_") -> list[Any]:

@@ -217,8 +217,9 @@ class Shapes:
         if after is not None:
             inner = self.join(inner, self.of(after, state))
         if _has_objects(inner):
-            raise self.s.refuse("flatten/mixed-join", f"{self.name!r} has no list, object or array before a loop that "
-                                "cannot be unrolled, and one after an iteration", self.node, help="give it one before it")
+            raise self.s.refuse("flatten/mixed-join", f"{self.name!r} has no list, object or array before a loop "
+                                "that cannot be unrolled, and one after an iteration", self.node,
+                                help="give it one before it")
         return ("maybe", inner, missing)
 
     def of(self, value: Abstract, state: State) -> Any:

@@ -18,7 +18,6 @@ _FUNCTIONS: dict[str, Any] = {
     "any": np.any, "all": np.all, "argmax": np.argmax, "argmin": np.argmin, "cumsum": np.cumsum, "cumprod": np.cumprod,
     "round": np.round, "clip": np.clip, "ravel": np.ravel, "squeeze": np.squeeze, "swapaxes": np.swapaxes,
     "repeat": np.repeat, "dot": np.dot, "trace": np.trace, "searchsorted": np.searchsorted, "copy": np.copy,
-    "conj": np.conj, "conjugate": np.conj,
 }
 
 
@@ -29,6 +28,8 @@ def method(s: Specialiser, owner: Abstract, name: str, arguments: calls.Argument
         return calls.call(s, Static(_FUNCTIONS[name]),
                           calls.Arguments([owner, *arguments.positional], arguments.named), node)
     match name:
+        case "conj" | "conjugate" if not arguments.positional and not arguments.named:
+            return owner  # NumPy gives the array itself, where it is not complex
         case "reshape" | "transpose":
             return _shaped(s, owner, name, arguments, node)
         case "flatten":
@@ -41,6 +42,8 @@ def method(s: Specialiser, owner: Abstract, name: str, arguments: calls.Argument
         case "astype":
             given = bind_names(s, "astype", "dtype !order !casting !subok copy", arguments, node)
             kind = making.dtype_of(s, given, node)
+            if kind is arrays.kind_of(owner) and isinstance(owner, Array) and not given.static("copy", True):
+                return owner
             return None if kind is None else making.astype(s, owner, kind, node)
         case "fill" if isinstance(owner, Array):
             (value,) = only(s, arguments, node, 1, 1)

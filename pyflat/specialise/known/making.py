@@ -123,7 +123,7 @@ def diag(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     value, offset = arrays.array(s, given.value("v"), node), given.static("k", 0)
     found = arrays.grid(s, value, node)
     if found.ndim == 2:
-        return arrays.new(s, np.diag(found, offset), node, arrays.kind_of(value), frozen="np.diag gives a view")
+        return copied_view(s, value, np.diag(found, offset), node, "np.diag gives a view that is read only")
     places = np.diag(np.arange(1, found.size + 1), offset)
     zero = Static(0)
     items = [found[p - 1] if p else zero for p in places.flat]
@@ -180,9 +180,18 @@ def moved(fn: Any) -> Any:
         if not np.shape(made):
             number: Any = made[()] if isinstance(made, np.ndarray) else made
             return s.mark_numpy(number)
+        if fn is np.broadcast_to:
+            return copied_view(s, value, made, node, "np.broadcast_to gives a view that is read only")
         return arrays.new(s, made, node, arrays.kind_of(value))
 
     return handler
+
+
+def copied_view(s: Specialiser, value: Abstract, made: arrays.Grid, node: cst.CSTNode, why: str) -> Abstract:
+    """A copy for what is a view of `value` in NumPy: neither may be written to any more."""
+    if isinstance(value, Array):
+        s.frozen.add(value.store)
+    return arrays.new(s, made, node, arrays.kind_of(value), why)
 
 
 def astype(s: Specialiser, value: Abstract, kind: Kind, node: cst.CSTNode) -> Abstract:

@@ -52,7 +52,7 @@ def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.C
         case Seq() if name in ("index", "count"):
             return _find(s, list(receiver.items), name, arguments, node)
         case Array() | Choice() | Static() if arrays.is_array(receiver) and not (
-                isinstance(receiver, Static) and arguments.all_static()):
+                isinstance(receiver, Static) and arguments.all_static() and name not in ("copy", "flatten")):
             return array_methods.method(s, receiver, name, arguments, node)
         case Value() if name == "is_integer" and receiver.kind is FLOAT:
             return calls.call(s, Static(library.is_integer), calls.Arguments([receiver], {}), node)

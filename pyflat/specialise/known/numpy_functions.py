@@ -47,6 +47,8 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
     if any(holds_complex(v) for v in [*arguments.positional, *arguments.named.values()]):
         complex_functions.check(s, fn, node)
         return None
+    if fn is np.real and len(arguments.positional) == 1 and arrays.is_array(arguments.positional[0]):
+        return arguments.positional[0]
     if fn is np.broadcast_arrays and not arguments.named:
         return broadcast_arrays(s, arguments, node)
     row = _TABLE.get(fn)
@@ -71,7 +73,7 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
         s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), arguments.named), node), operands, node)
 
 
-_WITHOUT_AXES: set[Any] = {np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asarray_chkfinite, np.copy,
+_WITHOUT_AXES: set[Any] = {np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.copy,
                            np.where, np.select, np.piecewise, np.squeeze, np.zeros_like, np.ones_like, np.full_like,
                            np.reshape, np.full, np.transpose, np.broadcast_to}
 """They give an array without axes for a number."""
@@ -140,7 +142,17 @@ def _now(s: Specialiser, fn: Any, arguments: calls.Arguments, is_pure: Callable[
     named = dict(zip(arguments.named, found[count:], strict=True))
     fn = _FILLED.get(fn, fn)
     result = now(s, lambda: fn(*found[:count], **named))
+    if isinstance(result, Static) and any(arrays.is_array(v) and not isinstance(v, Static) and _shares(result.value, f)
+                                          for f, v in zip(found, every, strict=True)):
+        return None
     return arrays.local(s, result, found)
+
+
+def _shares(result: Any, source: Any) -> bool:
+    """Whether a result is a view of an array, or contains one; the array may be written to, and its view changes."""
+    if isinstance(result, list | tuple):
+        return any(_shares(part, source) for part in result)
+    return isinstance(result, np.ndarray) and isinstance(source, np.ndarray) and np.shares_memory(result, source)
 
 
 # --- one number after the other
@@ -210,7 +222,7 @@ def broadcast_arrays(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNo
     except ValueError:
         raise s.raised(ValueError, node) from None
     frozen = "np.broadcast_arrays gives views"
-    return containers.make_tuple([arrays.new(s, g, node, arrays.kind_of(v), frozen)
+    return containers.make_tuple([making.copied_view(s, v, g, node, frozen)
                                   for g, v in zip(spread, values, strict=True)])
 
 
@@ -218,7 +230,6 @@ _TABLE: dict[Any, tuple[NumpyHandler, str]] = {
     # making
     **dict.fromkeys((np.array,), (making.array, "a dtype copy !order !subok !ndmin")),
     **dict.fromkeys((np.asarray, np.asanyarray, np.ascontiguousarray), (making.array, "a dtype !order copy")),
-    np.asarray_chkfinite: (making.array, "a dtype !order"),
     np.copy: (making.copy, "a !order !subok"),
     np.full: (making.full, "shape fill_value dtype !order"),
     np.zeros_like: (making.like(0), "a dtype !order !subok !shape"),
