@@ -53,17 +53,22 @@ def expressions(fn: Callable[..., Any], /, *, dialect: Dialect = "duckdb", fault
 
 
 def _one_expression(printer: Printer, result: Term, dialect: str) -> str:
-    """The text with its stages around it: DuckDB names a value by the parameter of a lambda, SQLite by a subquery."""
-    stages, (text,) = printer.stages([result], _unlike(printer.params, "_v").format)
+    """The text with its stages before it: in DuckDB fields of a record that grows from lambda to lambda (lambdas within
+    lambdas take time that doubles with each), in SQLite columns of a subquery."""
+    start = _unlike(printer.params, "_v")
+    stages, (text,) = printer.stages([result], (start + (".k{}" if dialect == "duckdb" else "{}")).format)
     if not stages:
         return text
+    first, *others = stages
     if dialect == "duckdb":
-        for name, value in reversed([item for stage in stages for item in stage.items()]):
-            text = f"list_transform([{value}], lambda {name}: {text})[1]"
-        return text
-    first, *others = (_named(stage, ", ") for stage in stages)
-    tables = [f"_s0 AS MATERIALIZED (SELECT {first})",
-              *(f"_s{k + 1} AS MATERIALIZED (SELECT *, {stage} FROM _s{k})" for k, stage in enumerate(others))]
+        record = "[{" + ", ".join(f"{name.partition('.')[2]}: {value}" for name, value in first.items()) + "}]"
+        for stage in others:
+            fields = ", ".join(f"{name.partition('.')[2]} := {value}" for name, value in stage.items())
+            record = f"list_transform({record}, lambda {start}: struct_insert({start}, {fields}))"
+        return f"list_transform({record}, lambda {start}: {text})[1]"
+    tables = [f"_s0 AS MATERIALIZED (SELECT {_named(first, ', ')})",
+              *(f"_s{k + 1} AS MATERIALIZED (SELECT *, {_named(stage, ', ')} FROM _s{k})"
+                for k, stage in enumerate(others))]
     return f"(WITH {', '.join(tables)} SELECT {text} FROM _s{len(stages) - 1})"
 
 
@@ -79,9 +84,9 @@ def query(fn: Callable[..., Any], table: str, /, *, keep: Sequence[str] = (), in
     """
     names, results, params = _results(fn, dialect, faults, kinds, columns)
     taken = [*keep, *(param.value for param in params)]
-    columns_of = [_unlike(taken, "_p").format(k) for k in range(len(params))]
+    columns_of = [f"{_unlike(taken, '_p')}{k}" for k in range(len(params))]
     printer = Printer(ENGINES[dialect], [*columns_of, *(f"({name} IS NULL)" for name in columns_of)])
-    stages, texts = printer.stages(results, _unlike(taken, "_v").format)
+    stages, texts = printer.stages(results, (_unlike(taken, "_v") + "{}").format)
     kept = [_quoted(name) for name in keep]
     first = ", ".join([*kept, *(f"{param.checked} AS {name}" for param, name in zip(params, columns_of, strict=True))])
     parts = [f"_s0 AS (SELECT {first or '1'} FROM {_quoted(table)})"]
@@ -171,11 +176,11 @@ def _reference(column: Column, function: str, dialect: str) -> str:
 
 
 def _unlike(texts: Iterable[str], start: str) -> str:
-    """A pattern of names none of which occurs in the texts."""
+    """The start of names none of which occurs in the texts."""
     known = " ".join(texts).lower()
     while start in known:
         start += "_"
-    return start + "{}"
+    return start
 
 
 def _quoted(name: str) -> str:

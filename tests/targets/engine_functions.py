@@ -113,6 +113,17 @@ def overflowing(a: int, b: int) -> int:
     return a * b if b != 0 else -a
 
 
+def floored(a: int, b: int) -> int:
+    return a // b + a % b
+
+
+def chained(n: int) -> int:
+    """Each value from the one before, twice: as a tree it has a million operations."""
+    for _ in range(20):
+        n = (n + 3) * (n % 7) % 1000003
+    return n
+
+
 def truncated(x: float) -> int:
     return int(x) + math.floor(x * 2.0) - round(x)
 
@@ -199,7 +210,7 @@ CASES = [
     Case(wind_chill, ("celsius", "speed"), 64), Case(dew_point, ("celsius", "percent"), 64),
     Case(shipping, ("weight", "zone", "bool")), Case(quantity_price, ("count", "unit")), Case(leap_year, ("year",)),
     Case(weekday, ("year", "month", "n")), Case(easter_golden, ("year",)), Case(mixed_sum, ("count", "year")),
-    Case(overflowing, ("count", "year")), Case(truncated, ("any",)), Case(divided, ("small", "any")),
+    Case(overflowing, ("count", "year")), Case(floored, ("count", "year")), Case(chained, ("count",)), Case(truncated, ("any",)), Case(divided, ("small", "any")),
     Case(wrapped_angle, ("any",)), Case(modulus, ("any", "small")), Case(clamp, ("any", "small", "unit")),
     Case(compared, ("small", "small")), Case(letter, ("percent",)), Case(annuity, ("rate", "n", "income"), 4096),
     Case(loan_years, ("rate", "weight")), Case(money, ("cents",)),
