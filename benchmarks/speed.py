@@ -1,4 +1,4 @@
-"""Speed ratios against what people use instead, in one process: `python -m benchmarks.speed` (functions of the examples).
+"""Speed ratios against what people use instead, in one process: `python -m benchmarks.speed` (the examples).
 
 Contenders take turns (round-robin) on the same lanes, and each one's shortest run counts. Every contender's
 result is compared with the original first. np.vectorize runs on a sample; the rest run on all lanes. "numba loop"

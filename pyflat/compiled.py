@@ -39,7 +39,7 @@ MAX_ENTRIES = 256
 
 
 SHORT = 8
-"""The numba target keeps loops that lanes may leave from this many iterations on: it runs them until its gang is done."""
+"""Beyond so many iterations the numba target keeps loops that lanes may leave: it runs them until its gang is done."""
 
 _flattening = threading.RLock()
 

@@ -42,8 +42,8 @@ class Options:
     max_trips   a lane that is still in a loop that stayed one after so many trips is a `TripLimitError`
     errors      what a failing lane gives: "raise": the exception of the first one; "mask": (values, faults) with nan, 0
                 or False in failing lanes; "nan": nan there; "unchecked": nothing is detected
-    math        "libm": elementary functions are the C library's, as in CPython; "vector": faster ones, whose last digits
-                differ, with CPython's decisions; None: the target's default (`DEFAULT_MATH`)
+    math        "libm": elementary functions are the C library's, as in CPython; "vector": faster ones, whose last
+                digits differ, with CPython's decisions; None: the target's default (`DEFAULT_MATH`)
     parallel    several threads (numpy and numba, same results); None: where a call takes more than a few milliseconds
                 and cores are free
     cache       keep compiled twins in memory; False flattens anew at each call

@@ -96,7 +96,7 @@ class Interrupts:
             self._look()
 
     def _look(self) -> None:
-        """NumPy keeps the GIL for a few hundred lanes: other threads, which may want to send the signal, get it here."""
+        """NumPy keeps the GIL for a few hundred lanes: other threads, which may want to send the signal, get it."""
         builder = self.emitter.builder
         held = self._python("PyGILState_Ensure", I32)
         raised = builder.icmp_signed("!=", self._python("PyErr_CheckSignals", I32), ir.Constant(I32, 0))

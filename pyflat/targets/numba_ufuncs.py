@@ -1,8 +1,8 @@
 """Calls of a NumPy ufunc's own loop from compiled code, a lane at a time: the bits that the ufunc gives in NumPy.
 
 A loop is a C function `void loop(char **args, npy_intp const *dimensions, npy_intp const *steps, void *data)`, kept
-with its `data` in the ufunc object (`PyUFuncObject`, numpy/ufuncobject.h, whose layout is part of NumPy's ABI). NumPy itself
-runs loops over numbers without the GIL.
+with its `data` in the ufunc object (`PyUFuncObject`, numpy/ufuncobject.h, whose layout is part of NumPy's ABI). NumPy
+itself runs loops over numbers without the GIL.
 """
 
 from __future__ import annotations
