@@ -6,6 +6,7 @@ over a range of lanes stays a `Ranges` whose counter is mapped to the item.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence
@@ -23,10 +24,12 @@ from pyflat.specialise.values import (
     NONE,
     UNBOUND,
     Abstract,
+    Array,
     Choice,
     DictRef,
     IterRef,
     Lazy,
+    ListRef,
     Ranges,
     Static,
     maybe_unbound,
@@ -191,8 +194,14 @@ def _at(s: Specialiser, column: Abstract, length: Abstract, counter: Abstract, n
 def iter_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     """An iterator with identity: what is left of it lives on the heap."""
     (value,) = only(s, arguments, node, 1, 1)
-    if isinstance(value, IterRef):
-        return value
+    view = value.start if isinstance(value, Lazy) and value.written is None else None
+    source = view.args[1] if isinstance(view, functools.partial) else value  # of d.items() the dict
+    if isinstance(source, Lazy | IterRef):
+        return source
+    if isinstance(source, ListRef | DictRef):
+        s.frozen.add(source)  # the iterator would see what is written
+    if isinstance(source, Array):
+        s.frozen.add(source.store)
     ref = IterRef()
     s.state.heap[ref] = tuple(containers.items_now(s, value, node))
     return ref
@@ -242,12 +251,17 @@ def _first(s: Specialiser, source: Lazy, node: cst.CSTNode) -> Abstract:
 
 
 # --- itertools
-def _lazy(make: Callable[..., Iterator[Any]], *, named: Sequence[str] = (), least: int = 1) -> Handler:
-    """`make(s, node, *arguments)` gives the items; `named` are the keywords that it takes."""
+def _lazy(make: Callable[..., Iterator[Any]], *, named: Sequence[str] = (), least: int = 1,
+          at_once: bool = False) -> Handler:
+    """`make(s, node, *arguments)` gives the items; `named` are the keywords that it takes; `at_once`: it reads what
+    it is given before the first item is asked for."""
 
     def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
         if arguments.named.keys() - set(named) or len(arguments.positional) < least:
             raise s.refuse("flatten/bad-call", "these arguments of an itertools function", node)
+        if at_once:
+            made = make(s, node, *arguments.positional, **arguments.named)
+            return Lazy(lambda: made)
         return Lazy(lambda: make(s, node, *arguments.positional, **arguments.named))
 
     return handler
@@ -274,7 +288,7 @@ def _combined(function: Callable[..., Any]) -> Handler:
             rows = function(*pools, len(pools[0]) if length is None else _known(s, length, node))
         return (containers.make_tuple(row) for row in rows)
 
-    return _lazy(make, named=("r", "repeat"))
+    return _lazy(make, named=("r", "repeat"), at_once=True)
 
 
 def _chain(s: Specialiser, node: cst.CSTNode, *sources: Abstract) -> Iterator[Abstract]:

@@ -200,3 +200,51 @@ def case_zip_of_an_array_that_changes(n: int, x: float):
         t += v
         a[2] = 100
     return t
+
+
+def case_product_reads_at_once(x: float):
+    pool = [3.0, 1.0]
+    pairs = itertools.product(pool, pool)
+    pool[1] = x
+    return sum(a * b for a, b in pairs)
+
+
+def case_combinations_read_at_once(x: float):
+    pool = [1.0, 2.0, 3.0]
+    pairs = itertools.combinations(pool, 2)
+    pool[1] = x
+    return sum(a * b for a, b in pairs)
+
+
+def refused_iter_before_a_write(x: float):
+    items = [3.0, 1.0]
+    it = iter(items)
+    items[0] = x
+    return next(it)
+
+
+def refused_iter_of_an_array(x: float):
+    items = np.array([3.0, 1.0])
+    it = iter(items)
+    items[0] = x
+    return next(it)
+
+
+def refused_iter_of_values(x: float):
+    items = {"a": 3.0}
+    it = iter(items.values())
+    items["a"] = x
+    return next(it)
+
+
+def case_iter_of_a_generator(x: float):
+    try:
+        it = iter(1 / v for v in (2.0, x))
+        a = next(it)
+    except ZeroDivisionError:
+        a = -1.0
+    return a
+
+
+def case_first_value(x: float):
+    return next(iter({"a": x, "b": 1.0}.values())) + next(iter([x, 2.0]))
