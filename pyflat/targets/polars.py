@@ -155,7 +155,7 @@ def _results(fn: Callable[..., Any], faults: str, kinds: str | None, columns: Ma
             results = [*results, failed]
         else:
             missing = t.op("or", missing, failed)
-    if missing.opcode != "const":
+    if missing.opcode != "const" or missing.value:
         null = Term("text", (), "b", "None")
         results = [Term("select", (missing, null, value), value.kind) for value in results]
     return list(flat.result_names[:len(results)]), results, leaves

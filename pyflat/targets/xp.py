@@ -132,7 +132,7 @@ def compiled(flat: FlatFunction, xp: Any, faults: str = "nan", dtype: str = "flo
         *results, suspect = results
         suspect = reduce(lambda a, b: t.op("or", a, b), t.doubts, suspect)
     results = Slopes(t, suspect).results(results)
-    if faults == "nan" and suspect.opcode != "const":
+    if faults == "nan" and (suspect.opcode != "const" or suspect.value):
         if any(root.kind != "f8" for root in results):
             raise refuse("flatten/result-kind", f"{flat.name} can fail, and its results are not all floats: no nan "
                          "for them", help='faults="mask" gives the mask beside the results, "unchecked" any value')

@@ -15,7 +15,7 @@ import pytest
 import pyflat
 from pyflat.errors import FlattenError
 from pyflat.targets import polars as to_polars
-from pyflat.targets import sql
+from pyflat.targets import sql, xp
 from pyflat.targets.sql_dialects import extended, sqlite_literal
 from tests.targets.engine_functions import income_tax, loan_years
 
@@ -130,6 +130,16 @@ def test_faults_of_polars() -> None:
         (0.5, False), (math.inf, True), (None, None)]
 
 
+def test_a_function_that_always_raises_is_null_or_nan() -> None:
+    def zero(x: float) -> float:
+        return x / 0
+
+    pl, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
+    assert pl.DataFrame({"x": [1.0]}).select(to_polars.expression(zero)).item() is None
+    assert duckdb.sql(f"SELECT {sql.expression(zero)} FROM (SELECT 1.0 AS x)").fetchall() == [(None,)]
+    assert math.isnan(xp.function(zero, np)(1.0))
+
+
 def test_values_of_another_type_are_no_numbers() -> None:
     """SQLite has no types of columns: text in a column of numbers is a null row."""
     connection = sqlite3.connect(":memory:")
@@ -189,7 +199,11 @@ def test_a_literal_column_is_not_divided_by_its_reciprocal() -> None:
     """Polars does that with numbers: 4918459.0 / 100.0 would be 49184.590000000004."""
     pl = pytest.importorskip("polars")
     frame = pl.DataFrame({"a": [4918459.0, 1.0]})
-    for made in (to_polars.expression(ratio, b=pl.lit(100.0)), to_polars.expression(lambda a: a / 100.0)):
+    def by_an_expression(a: float) -> float:
+        return a / (abs((3, 98)[1]) + 2)
+
+    for made in (to_polars.expression(ratio, b=pl.lit(100.0)), to_polars.expression(lambda a: a / 100.0),
+                 to_polars.expression(by_an_expression)):
         assert frame.select(made.alias("r"))["r"].to_list() == [49184.59, 0.01]
 
 

@@ -64,7 +64,7 @@ class Printer:
         order = in_order(roots)
         named = _named(order, self._uses(order, roots), self.engine.depth)
         if self.engine.divisors:
-            named |= {term.args[1] for term in order if term.opcode == "truediv" and _is_rounded(term.args[1])}
+            named |= _divisors(order)
         names = {term: name(k) for k, term in enumerate(term for term in order if term in named)}
         texts = self._texts(order, names)
         level: dict[Term, int] = {}
@@ -139,9 +139,20 @@ def _named(order: Iterable[Term], uses: Mapping[Term, int], limit: int) -> set[T
     return named
 
 
-def _is_rounded(divisor: Term) -> bool:
-    """A constant whose reciprocal is rounded, or may be."""
-    return divisor.opcode == "const" and abs(math.frexp(divisor.value)[0]) != 0.5
+def _divisors(order: Iterable[Term]) -> set[Term]:
+    """Divisors that read no column, but those whose reciprocal is exact."""
+    fixed: set[Term] = set()
+    found: set[Term] = set()
+    for term in order:
+        if term.opcode == "const" or term.args and all(arg in fixed for arg in term.args):
+            fixed.add(term)
+        if term.opcode == "truediv" and term.args[1] in fixed and not _is_power_of_two(term.args[1]):
+            found.add(term.args[1])
+    return found
+
+
+def _is_power_of_two(term: Term) -> bool:
+    return term.opcode == "const" and abs(math.frexp(term.value)[0]) == 0.5
 
 
 def _bare(text: str) -> str:
