@@ -240,7 +240,7 @@ def expected(fn: Callable[..., Any], row: tuple[Any, ...]) -> Any:
         return None
     try:
         value = fn(*row)
-    except (ArithmeticError, ValueError, IndexError):
+    except (ArithmeticError, ValueError, LookupError, AssertionError, NameError, TypeError, RuntimeError):
         return None
     flat = value if isinstance(value, tuple) else (value,)
     if any(isinstance(number, complex) or isinstance(number, int) and not -(2**63) <= number < 2**63 for number in flat):
