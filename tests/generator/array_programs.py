@@ -16,7 +16,7 @@ def source(seed: int) -> str:
     r = Random(seed)
     lines = [
         "import numpy as np", "", "", "def bump(v, d):", "    v[0] += d", f"    return v{r.choice(['', ' * 2.0'])}", "", "",
-        "def f(x, y, i, j):", "    s = 1.0", "    a = np.array([x, y, 1.0])", "    b = np.array([2.0, x, 0.5])",
+        "def f(x, y, i, j):", "    s = 1.0", f"    a = {r.choice(['np.array([x, y, 1.0])', 'np.zeros(3)', 'np.array([1.0, 2.0, 3.0])'])}", "    b = np.array([2.0, x, 0.5])",
         f"    c = {r.choice(['a', 'np.zeros(3)', 'b.copy()'])}", "    m = np.array([[x, 1.0, y], [0.5, 2.0, 3.0]])",
         f"    w = {r.choice(['m', 'm[::-1]', 'np.ones((2, 3))'])}",
     ]
@@ -59,12 +59,19 @@ def _vector(r: Random, depth: int = 0) -> str:
     ))()
 
 
+def _view(r: Random, v: str) -> str:
+    """The same memory by another name."""
+    return r.choice((f"{v}.ravel()", f"np.asarray({v})", f"np.flip({v})", f"{v}.reshape(3)", f"np.squeeze({v})", f"{v}.T",
+                     f"np.atleast_1d({v})", f"{v}.reshape((3, 1))[:, 0]", f"np.swapaxes({v}, 0, 0)"))
+
+
 def _simple(r: Random) -> str:
     """One assignment: to a name, an element, a slice, a mask or a whole array in place."""
     v, m = r.choice(_VECTORS), r.choice(_MATRICES)
     return r.choice((
         lambda: f"{v} = {_vector(r)}",
         lambda: f"{v} = {r.choice(_VECTORS)}",
+        lambda: f"{v} = {_view(r, r.choice(_VECTORS))}",
         lambda: f"{v} = {r.choice(_VECTORS)} if {_number(r)} > {_number(r)} else {r.choice(_VECTORS)}",
         lambda: f"{v} = bump({r.choice(_VECTORS)}, {_number(r)})",
         lambda: f"{v}[{r.choice(('0', '-1', 'i'))}] = {_number(r)}",
