@@ -33,7 +33,7 @@ def numbers(value: Any) -> Iterator[Any]:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_random_programs(engine: str) -> None:
     compared = run = 0
-    for seed in SEEDS[:25]:
+    for seed in SEEDS[:15]:
         program = generate(seed)
         kinds = [KINDS[kind] for kind in program.kinds]
         rows = lanes_for(program, 30)
@@ -53,7 +53,7 @@ def test_random_programs(engine: str) -> None:
                 values = [None] * len(found) if want is None else list(numbers(want))
                 assert all(same(a, b, engine) for a, b in zip(found, values, strict=True)), (seed, row, found, want)
                 compared += 1
-    assert run >= 8 and compared > 30 * run / 3
+    assert run >= 5 and compared > 30 * run / 3
 
 
 def same(got: Any, want: Any, engine: str) -> bool:
