@@ -233,7 +233,7 @@ def _dot(*operands: float) -> float:
         return float(np.dot(np.array(operands[:terms]), np.array(operands[terms:])))
 
 
-_row("np_dot", tuple((_F * (2 * terms), FLOAT) for terms in range(1, MAX_DOT + 1)), _dot, accuracy=Accuracy.NUMPY,
+_row("np_dot", tuple((_F * (2 * terms), FLOAT) for terms in range(2, MAX_DOT + 1)), _dot, accuracy=Accuracy.NUMPY,
      cost=20)
 """np.dot of two vectors, first all elements of one, then those of the other: 0.0 plus a chain of fused multiply-adds
 from 0.0 where `specialise.blas` has found that this machine computes it so; it is built nowhere else."""

@@ -179,7 +179,7 @@ def test_every_operation_has_a_spelling(row):
     (kinds, result), *_ = row.signatures
     text = target.spelling(Op(row.name, [Const(kind, None) for kind in kinds], result))
     named = {"table": "(1, 2)"} if row.name == "gather" else {}
-    assert compile(text.format(*"abc", **named), "spelling", "eval")
+    assert compile(text.format(*"abcd", **named), "spelling", "eval")
 
 
 def test_names_of_numpy_functions_are_numpys_own():
