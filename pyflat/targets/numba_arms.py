@@ -32,8 +32,8 @@ MOST_NEEDS, MOST_OPERATIONS = 24, 5_000
 
 WORTH = 40
 """Cost of the operations of an arm, in machine operations for each vector register, from which on it has a branch: two
-branches that are guessed wrong (20 cycles each on Zen 4), at an operation each cycle. Measured: with exp, log or pow in
-an arm, random conditions lose at most 4 % by the branch; a polynomial of ten operations lost 20 %."""
+branches that are guessed wrong (20 cycles each on Zen 4), at an operation each cycle. An
+estimate: exp, log or pow are above it, a polynomial of ten operations is below."""
 
 _CALLED = frozenset({Accuracy.LIBM, Accuracy.CALL, Accuracy.NUMPY})
 

@@ -69,8 +69,8 @@ class Shape:
 
 LOOP_REGISTERS = 3
 """Registers of lanes that run a loop together. Each trip waits for the one before, and the others fill the gaps; more
-of them make more lanes wait for the last one, and push values out of the registers. Measured with 1 to 6 of them on
-seven loops (Zen 4, 2026): the geometric mean is best with 3, by 3 % over 4, 4 % over 2, 12 % over 6, 40 % over 1.
+of them make more lanes wait for the last one, and push values out of the registers. Chosen among 1 to 6 by one
+run over seven loops on a busy Zen 4: one register was clearly worse, 2 to 4 were within the noise of each other.
 Straight-line code gains nothing: the processor runs ahead into the next lanes by itself."""
 
 
