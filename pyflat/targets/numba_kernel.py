@@ -26,9 +26,9 @@ from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Item, Loop, Param, Value
 from pyflat.ir.types import BOOL
 from pyflat.targets.numba_arms import cost_of, is_called
+from pyflat.targets.numba_emitter import TYPES, Emitter, Lane
 from pyflat.targets.numba_ir import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba_loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts
-from pyflat.targets.numba_ops import TYPES, Emitter, Lane
 from pyflat.targets.numba_uniform import suspect_values
 
 ENTRY = "kernel"

@@ -32,8 +32,9 @@ from llvmlite import ir
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
 from pyflat.ir.types import BOOL
 from pyflat.targets.numba_arms import Arm, plan_arms
+from pyflat.targets.numba_emitter import Emitter, Lane
 from pyflat.targets.numba_ir import I8, I32, I64, POINTER, element_at, i64, stack
-from pyflat.targets.numba_ops import Emitter, Lane, emit
+from pyflat.targets.numba_ops import emit
 from pyflat.targets.numba_uniform import Plan, plan_loop
 
 PATIENCE = 2**16

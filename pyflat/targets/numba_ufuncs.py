@@ -18,7 +18,7 @@ from pyflat.ir import foreign
 if TYPE_CHECKING:
     import numpy as np
 
-    from pyflat.targets.numba_ops import Emitter
+    from pyflat.targets.numba_emitter import Emitter
 
 _I8, _I64, _F64 = ir.IntType(8), ir.IntType(64), ir.DoubleType()
 _POINTER = _I8.as_pointer()

@@ -17,7 +17,7 @@ from pyflat.targets.numba_ir import F32, F64, Splat, suffix
 from pyflat.vmath.machine import F4, F8, Format, Number
 
 if TYPE_CHECKING:
-    from pyflat.targets.numba_ops import Emitter
+    from pyflat.targets.numba_emitter import Emitter
 
 
 def _constant(type_: ir.Type, number: float) -> ir.Constant:
