@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+import pyflat
 from tests.support.twins import agree
 
 
@@ -177,6 +178,53 @@ def match_static(x: float, mode="a"):
             return 4
 
 
+def shifts(a: int, n: int):
+    try:
+        b = a >> n
+        return (b & 7) << (n % 9 - 1)
+    except ValueError:
+        return -1
+
+
+def _nothing(x):
+    pass
+
+
+def only_the_handler_returns(a: int):
+    try:
+        b = a >> a
+        assert _nothing(b), "checked"
+    except ValueError:
+        pass
+    return 0.0
+
+
+def integer_of_float(x: float):
+    try:
+        return math.floor(x) + int(x / 2)
+    except ValueError:
+        return -1
+    except OverflowError:
+        return -2
+
+
+def power(x: float, y: float):
+    try:
+        return abs(x) ** y
+    except ZeroDivisionError:
+        return -1.0
+    except OverflowError:
+        return -2.0
+
+
+def power_of_a_literal(x: float):
+    try:
+        r = (x - 1.0) ** -2
+    except ZeroDivisionError:
+        return 7.5
+    return r
+
+
 CASES = [
     (division, "f"),
     (else_and_two_handlers, "ff"),
@@ -190,6 +238,11 @@ CASES = [
     (bare_except_and_finally, "f"),
     (reraise, "f"),
     (integers, "ii"),
+    (shifts, "ii"),
+    (only_the_handler_returns, "i"),
+    (integer_of_float, "f"),
+    (power, "ff"),
+    (power_of_a_literal, "f"),
     (match_values, "i"),
     (match_sequences, "ff"),
     (match_static, "f"),
@@ -204,3 +257,17 @@ def test_on_numpy(fn, kinds):
 @pytest.mark.parametrize(("fn", "kinds"), CASES[::4], ids=[fn.__name__ for fn, _ in CASES[::4]])
 def test_on_numba(fn, kinds):
     agree(fn, kinds, target="numba")
+
+
+def only_a_replayed_handler_returns(x: float):
+    try:
+        math.exp(x)
+        assert _nothing(x)
+    except OverflowError:
+        return 1.0
+    return 0.0
+
+
+def test_what_only_a_replay_could_tell_is_refused():
+    with pytest.raises(pyflat.FlattenError, match="no path is known to return"):
+        pyflat.twin(only_a_replayed_handler_returns).show()

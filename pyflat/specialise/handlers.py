@@ -8,22 +8,64 @@ original with its handlers: slower, never wrong.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import libcst as cst
 
+from pyflat.ir.build import Builder, const
 from pyflat.ir.faults import RULES
-from pyflat.ir.nodes import Op
+from pyflat.ir.nodes import Op, Value
 from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.types import FLOAT
 from pyflat.specialise import expressions, statements
 from pyflat.specialise.frames import Scope, Specialiser, TryScope
 from pyflat.specialise.values import UNBOUND, Abstract, Caught, Choice, Static
 
-EXACT: dict[str, type[BaseException]] = {
-    "zero_divisor": ZeroDivisionError, "floordiv": ZeroDivisionError, "negative": ValueError,
-    "not_positive": ValueError, "not_above_minus_one": ValueError, "beyond_one": ValueError,
-    "not_inside_one": ValueError, "below_one": ValueError, "infinite": ValueError, "fmod": ValueError,
-    "index": IndexError,
+Condition = Callable[[Builder, Op], Value | None]
+"""The lanes in which an operation raises; None: in none."""
+
+
+def _negative_count(build: Builder, op: Op) -> Value | None:
+    return RULES["negative_count"](build, op)
+
+
+def _nan(build: Builder, op: Op) -> Value | None:
+    return build.op("isnan", op.args[0]) if op.args[0].kind is FLOAT else None
+
+
+def _infinite(build: Builder, op: Op) -> Value | None:
+    return build.op("isinf", op.args[0]) if op.args[0].kind is FLOAT else None
+
+
+def _zero_to_negative(build: Builder, op: Op) -> Value | None:
+    """The power -inf of zero is inf."""
+    base, exponent = op.args
+    negative = build.op("and", build.op("lt", exponent, const(0.0)), build.op("isfinite", exponent))
+    return build.op("and", build.op("eq", base, const(0.0)), negative)
+
+
+EDGES: dict[str, tuple[tuple[type[BaseException], Condition], ...]] = {
+    "zero_divisor": ((ZeroDivisionError, RULES["zero_divisor"]),),
+    "floordiv": ((ZeroDivisionError, RULES["zero_divisor"]),),
+    "fmod": ((ValueError, RULES["fmod"]),),
+    "index": ((IndexError, RULES["index"]),),
+    "negative_count": ((ValueError, _negative_count),),
+    "shl": ((ValueError, _negative_count),),
+    "int_range": ((ValueError, _nan), (OverflowError, _infinite)),
+    "pow": ((ZeroDivisionError, _zero_to_negative),),
 }
-"""Fault rules that read only the operands and hold in exactly the lanes where Python raises this class."""
+"""Fault rule -> exceptions with conditions that read only the operands, and hold in exactly the lanes where Python
+raises them. The rule may have more faults than these."""
+
+for _rule in ("negative", "not_positive", "not_above_minus_one", "beyond_one", "not_inside_one", "below_one",
+              "infinite"):
+    EDGES[_rule] = ((ValueError, RULES[_rule]),)
+
+WHOLE = frozenset(EDGES) - {"floordiv", "shl", "int_range", "pow"}
+"""Rules that have no faults beside these."""
+
+_FAULTS = (ZeroDivisionError, OverflowError, ValueError, IndexError)
+"""What an operation on numbers may raise."""
 
 
 Classes = tuple[tuple[type[BaseException], ...], ...]
@@ -127,14 +169,18 @@ def _handle(s: Specialiser, handler: cst.ExceptHandler, cls: type[BaseException]
 def _check(s: Specialiser, op: Op) -> None:
     """Before an operation of a try body: lanes in which it would raise leave to the handlers."""
     rule = PRIMITIVES[op.opcode].faults
-    cls = EXACT.get(rule)
-    if cls is None or s.saw_numpy or not any(issubclass(cls, scope.catches) for scope in s.tries):
+    if not rule:
         return
-    condition = RULES["zero_divisor" if rule == "floordiv" else rule](s.build, op)
-    if condition is None:
+    if (s.saw_numpy or rule not in WHOLE) and any(issubclass(c, scope.catches) for scope in s.tries for c in _FAULTS):
+        s.replayed_handlers = True
+    if s.saw_numpy:
         return
+    for cls, condition_of in EDGES.get(rule, ()):
+        if any(issubclass(cls, scope.catches) for scope in s.tries):
+            condition = condition_of(s.build, op)
+            if condition is not None:
+                s.branch(condition, lambda cls=cls: _leave(s, cls), lambda: None)  # type: ignore[misc]
 
-    def leave() -> Abstract:
-        raise s.raised(cls)
 
-    s.branch(condition, leave, lambda: None)
+def _leave(s: Specialiser, cls: type[BaseException]) -> Abstract:
+    raise s.raised(cls)

@@ -50,6 +50,10 @@ def settle(s: Specialiser, ways: Sequence[Way]) -> Shape:
     live = [w for w in ways if not w.dead]
     if not live and s.doubtful is not None:
         raise refuse("flatten/unsupported-expression", f"no path returns: {s.doubtful.message}", s.doubtful.span)
+    if not live and s.replayed_handlers:
+        message = "no path is known to return: a handler may, after a fault that only a replay can tell"
+        raise refuse("flatten/unsupported-expression", message,
+                     help="test the operands with an `if` instead of catching the exception")
     shape = _shape(s, [(w.value or Static(None), w.state) for w in live])
     for way in live:
         leaves: list[Value] = []
