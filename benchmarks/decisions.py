@@ -326,7 +326,7 @@ fails. `floor(exp(log(k)))` is CPython's for every k, though the vector math has
   counts them. Where no lane is near, nothing happens.
 - What has no bound stays with the C library: functions behind values that a loop changes and decides by, behind
   long chains of decisions (a bisection closes in on its threshold), and behind operations whose error nobody can say.
-- `errors="unchecked"` checks nothing, decisions neither.
+- `decisions=False` leaves decisions to the faster functions. `errors="unchecked"` checks nothing, decisions neither.
 
 `math="libm"` is the default on both targets: every bit is CPython's. The tables say what the other choice costs and
 gains. {count:,} lanes on one machine; *decisions cost*: times as long as vector math that does not look at its

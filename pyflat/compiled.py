@@ -136,7 +136,8 @@ def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) 
         exact = flatten_ir(spec.function)
         if options.functions == "libm":
             return Flattened(spec, exact)
-        flat = with_fast_math(exact, {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}.get(options.target, {}))
+        math = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}.get(options.target, {})
+        flat = with_fast_math(exact, math, decide=options.decisions)
         return Flattened(spec, flat, None if flat is exact else exact)
 
 
@@ -193,7 +194,7 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
         fused = gather_suspects(flat, limited=limited)
         return _compiler(options.target)(fused, unchecked=options.errors == "unchecked", **calls)
 
-    rerun = None if done.exact is None else Rerun(partial(engine_of, done.exact))
+    rerun = Rerun(partial(engine_of, done.exact)) if done.exact is not None and options.decisions else None
     engine = engine_of(done.flat)
     split = None if calls else engine  # what a kept call does on several threads, nobody knows
     return Built(engine, done.spec.result, done.spec.guards, arguments, limited, rerun, split)

@@ -43,7 +43,9 @@ class Options:
     errors      what a failing lane gives: "raise": the exception of the first one; "mask": (values, faults) with nan, 0
                 or False in failing lanes; "nan": nan there; "unchecked": nothing is detected
     math        "libm": elementary functions are the C library's, as in CPython; "vector": faster ones, whose last
-                digits differ, with CPython's decisions; None: the target's default (`DEFAULT_MATH`)
+                digits differ; None: the target's default (`DEFAULT_MATH`)
+    decisions   what such functions decide (comparisons, floor, int, indexes, faults) is CPython's: lanes too near to a
+                threshold are run again exactly; False: what the faster functions decide, in less time
     parallel    several threads (numpy and numba, same results); None: where a call takes more than a few milliseconds
                 and cores are free
     cache       keep compiled twins in memory; False flattens anew at each call
@@ -58,6 +60,7 @@ class Options:
     max_trips: int | None = None
     errors: Literal["raise", "mask", "nan", "unchecked"] = "raise"
     math: Literal["vector", "libm"] | None = None
+    decisions: bool = True
     dtype: Literal["float64", "float32", "input"] = "float64"
     fast_math: bool = False
     parallel: bool | None = None
@@ -94,6 +97,7 @@ class OptionArguments(TypedDict, total=False):
     max_trips: int | None
     errors: Literal["raise", "mask", "nan", "unchecked"]
     math: Literal["vector", "libm"] | None
+    decisions: bool
     dtype: Literal["float64", "float32", "input"]
     fast_math: bool
     parallel: bool | None
@@ -113,7 +117,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "math": ("vector", "libm"),
     "dtype": ("float64", "float32", "input"),
 }
-_FLAGS = ("fast_math", "parallel", "cache", "inject")
+_FLAGS = ("decisions", "fast_math", "parallel", "cache", "inject")
 _PLANNED: dict[tuple[str, object], str] = {
     ("dtype", "float32"): 'leave it out: float32 arrays are computed in float64; convert the result',
     ("dtype", "input"): 'leave it out: float32 arrays are computed in float64; convert the result',

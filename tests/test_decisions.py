@@ -314,3 +314,16 @@ def test_thresholds_that_are_values_of_the_expression_itself(seed, tmp_path):
               f"    return {', '.join(tests)}, math.floor(w), round(w), int(w), round(w, 1), w // 0.5\n")
     with loaded(source) as fn:
         compare(fn, tuple(zip(*rows, strict=True)), "numba" if seed % 8 == 0 else "numpy")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_decisions_may_be_left_to_the_faster_functions(target):
+    n = np.arange(1.0, 400.0)
+    wanted = [back_and_forth(x) for x in n.tolist()]
+    guarded = pyflat.twin(back_and_forth, target=target, math="vector")
+    free = pyflat.twin(back_and_forth, target=target, math="vector", decisions=False)
+    assert guarded(n).tolist() == wanted
+    assert abs(free(n) - wanted).max() == 1  # NumPy and the vector math miss a whole number here and there
+    assert free.stats.rerun == free.stats.replayed == 0
+    with pytest.raises(ValueError, match="math domain error"):
+        free(np.array([1.0, -1.0]))

@@ -225,6 +225,22 @@ def power_of_a_literal(x: float):
     return r
 
 
+def too_large_in_a_loop(p: int):
+    if p > 0:
+        return p
+    for _ in range(1, 4):
+        return 9223372036854775810
+    return 0
+
+
+def nothing_fits(p: int):
+    if p:
+        pass
+    else:
+        for _ in range(1, 4):
+            return 2 - -9223372036854775808
+
+
 CASES = [
     (division, "f"),
     (else_and_two_handlers, "ff"),
@@ -238,6 +254,7 @@ CASES = [
     (bare_except_and_finally, "f"),
     (reraise, "f"),
     (integers, "ii"),
+    (too_large_in_a_loop, "i"),
     (shifts, "ii"),
     (only_the_handler_returns, "i"),
     (integer_of_float, "f"),
@@ -271,3 +288,9 @@ def only_a_replayed_handler_returns(x: float):
 def test_what_only_a_replay_could_tell_is_refused():
     with pytest.raises(pyflat.FlattenError, match="no path is known to return"):
         pyflat.twin(only_a_replayed_handler_returns).show()
+
+
+def test_where_no_lane_can_hold_any_result_each_is_an_error():
+    for p in (0, 3):
+        with pytest.raises(pyflat.LaneError):
+            pyflat.twin(nothing_fits)(p)

@@ -109,6 +109,13 @@ class Builder:
         finally:
             self.items = saved
 
+    def continue_with(self, items: list[Item]) -> None:
+        """Put a detached list at the current place. Its blocks stay the ones that its exits are known by."""
+        first = items[0]
+        assert isinstance(first, Block)
+        first.ops[:0] = self.block.ops
+        self.items[-1:] = items
+
     def fault(self, cond: Value, fault: Any) -> Op:
         return self.append(Op("fault", (cond,), VOID, attrs=(("fault", fault),), origin=self.origin))
 

@@ -72,7 +72,7 @@ def _add(b: Builder, op: Op) -> Value | None:
         return None
     other, c = _split(op)
     if c is not None:
-        return _outside(b, other, INT_MIN - min(c, 0), INT_MAX - max(c, 0))
+        return _outside(b, other, *_reached(other, INT_MIN - min(c, 0), INT_MAX - max(c, 0)))
     x, y = op.args
     flipped = b.op("and", b.op("xor", x, op), b.op("xor", y, op))
     return b.op("lt", flipped, const(0))
@@ -86,7 +86,7 @@ def _sub(b: Builder, op: Op) -> Value | None:
     x, y = op.args
     c = _integer(y)
     if c is not None:
-        return _outside(b, x, INT_MIN + max(c, 0), INT_MAX + min(c, 0))
+        return _outside(b, x, *_reached(x, INT_MIN + max(c, 0), INT_MAX + min(c, 0)))
     c = _integer(x)
     if c is not None:
         return _outside(b, y, max(c - INT_MAX, INT_MIN), min(c - INT_MIN, INT_MAX))
@@ -107,6 +107,17 @@ def _mul(b: Builder, op: Op) -> Value | None:
         return _outside(b, other, *_factors(c))
     x, y = (b.op("to_float", a) for a in op.args)
     return b.op("ge", b.op("abs", b.op("mul", x, y)), const(2.0**63 * (1 - 2.0**-48)))
+
+
+def _reached(value: Value, low: int, high: int) -> tuple[int, int]:
+    """Limits for a value, INT_MIN and INT_MAX for those that it cannot pass: a product with a literal that stays within
+    int64 is a multiple, and where it does not stay, its own fault says so."""
+    if isinstance(value, Op) and value.opcode == "mul" and value.kind is INT:
+        factor = abs(_split(value)[1] or 0)
+        if factor:
+            most = INT_MAX // factor * factor
+            return INT_MIN if -most >= low else low, INT_MAX if most <= high else high
+    return low, high
 
 
 def _factors(c: int) -> tuple[int, int]:

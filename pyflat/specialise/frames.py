@@ -284,9 +284,7 @@ class Specialiser:
 
     def _splice(self, items: list[Item], way: Way) -> Abstract:
         """A list that is only left at its end needs no node: its items continue the current list."""
-        first, *rest = items
-        self.build.block.ops.extend(first.ops)  # type: ignore[union-attr]
-        self.build.items.extend(rest)
+        self.build.continue_with(items)
         self.build.block.end = None
         self.state = way.state
         return NONE if way.value is None else way.value

@@ -242,10 +242,7 @@ def _unrolled_while(s: Specialiser, node: cst.While, most: int) -> None:
 
 def _continue_with(s: Specialiser, items: list[Any], left: bool) -> None:
     """Put a list that was built aside at the current place."""
-    first, *rest = items
-    s.build.block.ops.extend(first.ops)
-    s.build.block.end = first.end
-    s.build.items.extend(rest)
+    s.build.continue_with(items)
     if left:
         raise ControlLeft
 

@@ -25,7 +25,7 @@ from pyflat.errors import refuse
 from pyflat.ir.liveness import sliced
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Block, Const, Function, Op, Value, walk
-from pyflat.ir.ops import OPERATIONS, VECTOR, Accuracy
+from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.print import format_function
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.ir.uses import results_of
@@ -243,8 +243,7 @@ def compile(fused: Function, *, unchecked: bool = False) -> Engine:
     dtypes = tuple(np.dtype(DTYPES[root.kind]) for root in roots)
     if not checked:
         return Engine(fused, Kernel(params, items, tuple(roots), None), None, dtypes)
-    near_decisions = any(op.opcode in VECTOR for op in all_ops(list(items)))  # some lane is suspect in most large calls
-    if count > STORED_MASK or fused.form == "masked" or near_decisions:
+    if count > STORED_MASK or fused.form == "masked":
         both = Kernel(params, items, (*roots, suspect), suspect)
         return Engine(fused, both, both, dtypes)
     mask = Kernel(params, tuple(sliced(fused.body, [suspect])), (suspect,), None)

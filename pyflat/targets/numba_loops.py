@@ -51,6 +51,10 @@ LEFT_EARLY = 2
 """What a function returns that was left because of a signal, together with 1 for suspect lanes."""
 
 
+WIDE = frozenset({"add", "sub", "mul", "and", "or", "not", "lt", "le", "gt", "ge", "eq", "ne", "select", "to_float"})
+"""Operations that are as cheap for all lanes as for one."""
+
+
 class State:
     """Memory that a kernel and Python share. CPython runs signal handlers in the main thread only."""
 
@@ -136,6 +140,9 @@ class Gang:
         self.registers = range(registers)
         self.interrupts = interrupts
         self.shared = shared
+        self.wide: dict[Value, Lane] = {}
+        """Counters and what is made of them a second time, in every lane of a register: cheaper for what varies than to
+        spread the scalar over the register in each trip and for each register. LLVM drops the form that is not used."""
         self.suspects = suspects
         self.outside = outside
         self.sets: list[dict[Value, Lane]] = [{} for _ in self.registers]
@@ -145,7 +152,10 @@ class Gang:
         if isinstance(value, Const):
             return self.emitter.const(value.kind, value.value)
         same = self.shared.get(value)
-        return self.sets[register][value] if same is None else self.emitter.broadcast(value.kind, same.value)
+        if same is None:
+            return self.sets[register][value]
+        wide = self.wide.get(value)
+        return self.emitter.broadcast(value.kind, same.value) if wide is None else wide
 
     def is_shared(self, value: Value) -> bool:
         return isinstance(value, Const) or value in self.shared
@@ -167,6 +177,8 @@ class Gang:
         for op in block.ops:
             if all(map(self.is_shared, op.args)):
                 self.shared[op] = emit(self.scalars, op, [self.read_shared(arg) for arg in op.args])
+                if op.opcode in WIDE and any(arg in self.wide for arg in op.args):
+                    self.wide[op] = emit(self.emitter, op, [self.read(0, arg) for arg in op.args])
             else:
                 varying.append(op)
         outside = [op for op in varying if op in self.outside]
@@ -187,8 +199,13 @@ class Gang:
     def _ops(self, ops: Sequence[Op]) -> None:
         for register, lanes in enumerate(self.sets):
             self.emitter.active = self.active[register]
+            compared: dict[tuple[Value, ...], Lane] = {}
             for op in ops:
-                lanes[op] = emit(self.emitter, op, [self.read(register, arg) for arg in op.args])
+                opposite = compared.get(tuple(op.args)) if op.opcode == "ne" else None
+                lanes[op] = ~opposite if opposite is not None else emit(
+                    self.emitter, op, [self.read(register, arg) for arg in op.args])
+                if op.opcode == "eq":
+                    compared[tuple(op.args)] = lanes[op]
 
     def _arm(self, arm: Arm) -> None:
         """Skipped if no lane of the gang needs it; its results are then zero."""
@@ -220,16 +237,24 @@ class Gang:
         head, rest, end = (builder.append_basic_block(name) for name in ("head", "rest", "end"))
         inits = self._inits(loop, plan)
         masks = [self._mask(r) if plan.sticky else None for r in self.registers]
+        firsts = {p: [self.read(r, init).value for r in self.registers]
+                  for p, init in zip(loop.params, loop.inits, strict=True) if p in plan.followers}
+        starts = {p: self.read(0, init).value for p, init in zip(loop.params, loop.inits, strict=True)
+                  if p in plan.uniform and self.emitter.width > 1}
         before = builder.block
         builder.branch(head)
         builder.position_at_end(head)
         carried = [self._carry(plan, p, values, before) for p, values in zip(loop.params, inits, strict=True)]
+        for param, start in starts.items():
+            self.wide[param] = Lane(self.emitter, param.kind, self._phi(start, before))
+        kept = {p: [self._phi(value, before) for value in values] for p, values in firsts.items()}
         live = [None if mask is None else self._phi(mask, before) for mask in masks]
         self.active = live if plan.sticky else around
         self.emit(plan.parts.header)
         go = self._go(plan)
-        leave = [[self.read(r, value) for value in plan.parts.leave] for r in self.registers]
-        test = self.read_shared(plan.go).value if not plan.masked else self.emitter.any(reduce(builder.or_, go))
+        leave = [[Lane(self.emitter, value.kind, kept[value][r]) if value in kept else self.read(r, value)
+                  for value in plan.parts.leave] for r in self.registers]
+        test = self.read_shared(plan.tests[0]).value if not plan.masked else self.emitter.any(reduce(builder.or_, go))
         builder.cbranch(test, rest, end)
         builder.position_at_end(rest)
         self.active = go
@@ -238,6 +263,11 @@ class Gang:
         for param, phis, after in zip(loop.params, carried, plan.parts.next, strict=True):
             for r, phi in enumerate(phis):
                 phi.add_incoming(self._next(plan, param, after, r, phi, go[r]), builder.block)
+            for r, phi in enumerate(kept.get(param, ())):
+                value = self.read(r, after).value
+                phi.add_incoming(builder.select(go[r], value, phi), builder.block)
+            if param in starts:
+                self.wide[param].value.add_incoming(self.read(0, after).value, builder.block)
         for phi, mask in zip(live, go, strict=True):
             if phi is not None:
                 phi.add_incoming(mask, builder.block)
@@ -277,8 +307,11 @@ class Gang:
             return list(self.active)
         masks = []
         for r in self.registers:
-            test, active = self.read(r, plan.go).value, self.active[r]
-            masks.append(test if active is None else self.emitter.builder.and_(test, active))
+            mask = self.active[r]
+            for test in plan.tests:
+                holds = self.read(r, test).value
+                mask = holds if mask is None else self.emitter.builder.and_(mask, holds)
+            masks.append(mask)
         return masks
 
     def _next(self, plan: Plan, param: Param, after: Value, register: int, phi: Any, go: Any) -> Any:

@@ -5,7 +5,8 @@
                 others, what else a lane computes after its end is of no use to anybody
     frozen      a lane that is done keeps all its parameters: where the header has loops of its own, which must end
 
-A parameter that starts and goes on the same in every lane (a counter) is one scalar. A suspect lane leaves its loop,
+A parameter that starts and goes on the same in every lane (a counter) is one scalar; where it is a result as well, a
+lane that is done keeps a copy of its own (it *follows* the counter). A suspect lane leaves its loop,
 which would give every counted loop a mask; where counting alone ends the loop, it goes on to the end instead, and
 stays suspect.
 """
@@ -13,7 +14,7 @@ stays suspect.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyflat.ir.liveness import captured
 from pyflat.ir.loops import LoopParts, has_loop, take_apart
@@ -26,10 +27,10 @@ Known = Callable[[Value], bool]
 
 @dataclass(slots=True)
 class Plan:
-    """How to run one loop. `go` is the condition to test, without what `suspects` say where they do not count."""
+    """How to run one loop. All of `tests` hold in a lane that goes on; what `suspects` say may be left out of them."""
 
     parts: LoopParts
-    go: Value
+    tests: list[Value]
     uniform: set[Param]
     """Parameters that are one scalar."""
     waiting: set[Param]
@@ -40,6 +41,8 @@ class Plan:
     """The mask of the lanes that go on is carried."""
     suspects: set[Param]
     """Suspect bits that stay set instead of ending the loop of their lane."""
+    followers: set[Param] = field(default_factory=set)
+    """Parameters that are uniform in all lanes that go on; a lane that is done keeps what it had."""
 
 
 def plan_loop(loop: Loop, known: Known, suspects: set[Value]) -> Plan:
@@ -48,7 +51,8 @@ def plan_loop(loop: Loop, known: Known, suspects: set[Value]) -> Plan:
     params = set(loop.params)
     tests = _conjuncts(parts)
     counting = [value for value in tests if not _is_suspect(value, params, suspects)]
-    if counting and len(counting) < len(tests) and any(_counts(value, loop, parts) for value in counting):
+    ends = len(counting) < len(tests) and any(_counts(value, loop, parts) for value in counting)
+    if ends:
         bits = {p for p in loop.params if p in suspects}
         plan = _uniform_plan(loop, parts, counting, known, bits)
         if plan is not None:
@@ -57,10 +61,11 @@ def plan_loop(loop: Loop, known: Known, suspects: set[Value]) -> Plan:
     if plan is not None:
         return plan
     if has_loop(parts.header):
-        return Plan(parts, parts.go, set(), params, True, False, set())
+        return Plan(parts, [parts.go], set(), params, True, False, set())
     waiting = _needed(parts, params)
-    uniform = _same(loop, parts, params - waiting, known)
-    return Plan(parts, parts.go, uniform, waiting, True, True, set())
+    direct = waiting - _needed(parts, params, through=True)
+    uniform = _same(loop, parts, (params - waiting) | direct, known)
+    return Plan(parts, counting if ends else [parts.go], uniform, waiting, True, True, set(), uniform & direct)
 
 
 def _uniform_plan(loop: Loop, parts: LoopParts, tests: list[Value], known: Known, bits: set[Param]) -> Plan | None:
@@ -71,7 +76,7 @@ def _uniform_plan(loop: Loop, parts: LoopParts, tests: list[Value], known: Known
     values = _uniform_values(parts, uniform, known)
     if not (isinstance(tests[0], Const) or tests[0] in values or known(tests[0])):
         return None
-    return Plan(parts, tests[0], uniform, set(), False, False, bits)
+    return Plan(parts, tests, uniform, set(), False, False, bits)
 
 
 def _conjuncts(parts: LoopParts) -> list[Value]:
@@ -113,10 +118,12 @@ def _counts(test: Value, loop: Loop, parts: LoopParts) -> bool:
     return isinstance(step, Const) and step.value is not None and (step.value > 0 if up else step.value < 0)
 
 
-def _needed(parts: LoopParts, params: set[Param]) -> set[Param]:
-    """The parameters that the results are made of."""
+def _needed(parts: LoopParts, params: set[Param], through: bool = False) -> set[Param]:
+    """The parameters that the results are made of; `through`: by operations, and not as they are."""
     waiting, seen = list(parts.leave), set[Value]()
     here = {op for item in parts.header if isinstance(item, Block) for op in item.ops}
+    if through:
+        waiting = [arg for value in waiting if isinstance(value, Op) and value in here for arg in value.args]
     while waiting:
         value = waiting.pop()
         if value not in seen:
