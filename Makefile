@@ -6,6 +6,7 @@ PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13 python; do \
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+BENCH_READY := $(VENV)/.bench-ready
 PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
@@ -45,8 +46,12 @@ mutants: $(READY)  ## plant bugs into copies, see tests and the fuzzer find each
 shaders: $(READY)  ## shaders without control flow: operations before and after each step
 	"$(PY)" -m examples.shaders
 
-bench: $(READY)  ## speed ratios against what people use instead
-	"$(PY)" -m benchmarks.lanes $(BENCH_ARGS)
+$(BENCH_READY): $(READY)
+	"$(PY)" -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $(BENCH_READY)
+
+bench: $(BENCH_READY)  ## speed ratios against what people use instead: make bench BENCH_ARGS='--sizes 4096 --kernels bs'
+	"$(PY)" -m benchmarks.lanes --out out/bench.jsonl --plot out/bench.svg $(BENCH_ARGS)
 
 corpus: $(READY)  ## run an open corpus of packaged functions: make corpus CORPUS=path/to/corpus
 	@test -n '$(CORPUS)' || { echo 'usage: make corpus CORPUS=path/to/corpus' >&2; exit 2; }

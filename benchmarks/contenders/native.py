@@ -1,0 +1,86 @@
+"""C: the kernels of `benchmarks/native`, with gcc and clang, each as -O3 -march=native and with -ffast-math as well.
+
+With -ffast-math go the widest vectors and the C library's vector functions (gcc takes them by itself), as somebody
+would ask for who wants speed. Compiled at run time into a folder that is gone afterwards, where there is a compiler.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.contenders.record import Columns, Contender, Run, UnavailableError, real_type, result_type
+from benchmarks.kernels import Kernel, images
+
+SOURCE = Path(__file__).resolve().parent.parent / "native" / "kernels.c"
+PLAIN = ("-O3", "-march=native")
+FAST = (*PLAIN, "-ffast-math", "-mprefer-vector-width=512")
+FLAGS = {
+    "gcc": ("gcc", PLAIN, ("-lm",)),
+    "gcc fast": ("gcc", FAST, ("-lm",)),
+    "clang": ("clang", PLAIN, ("-lm",)),
+    "clang fast": ("clang", (*FAST, "-fveclib=libmvec"), ("-lmvec", "-lm")),
+}
+
+
+def command_line(name: str) -> str:
+    compiler, flags, libraries = FLAGS[name]
+    return " ".join((compiler, *flags, *libraries))
+
+
+@cache
+def _library(name: str, narrow: bool) -> ctypes.CDLL:
+    compiler, flags, libraries = FLAGS[name]
+    if shutil.which(compiler) is None:
+        raise UnavailableError(f"{compiler} is not installed")
+    types = ("-DREAL=float", "-DINTEGER=int32_t") if narrow else ("-DREAL=double", "-DINTEGER=int64_t")
+    with tempfile.TemporaryDirectory(prefix="pyflat-benchmark-") as folder:
+        out = str(Path(folder) / "kernels.so")
+        done = subprocess.run([compiler, *flags, *types, "-fPIC", "-shared", str(SOURCE), "-o", out, *libraries],
+                              capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise UnavailableError(f"{command_line(name)}: {(done.stderr.splitlines() or ['failed'])[0]}")
+        library = ctypes.CDLL(out)
+    table = (ctypes.c_int32 * len(images.PERMUTATION)).in_dll(library, "permutation")
+    table[:] = images.PERMUTATION
+    return library
+
+
+def _make(name: str, kernel: Kernel, lanes: Columns) -> Run:
+    library = _library(name, real_type(lanes) == np.float32)
+    run = getattr(library, f"run_{kernel.name}", None)
+    if run is None:
+        raise UnavailableError("not written in C")
+    dtype, count = result_type(kernel, lanes), len(lanes[0])
+    run.argtypes = [ctypes.c_void_p] * (len(lanes) + 1) + [ctypes.c_int64]
+    run.restype = None
+    pointers = [column.ctypes.data for column in lanes]
+
+    def call() -> np.ndarray:
+        out = np.empty(count, dtype)
+        run(*pointers, out.ctypes.data, count)
+        return out
+
+    call.lanes = lanes  # type: ignore[attr-defined]  # keeps alive what the pointers point to
+    return call
+
+
+@cache
+def _version(compiler: str) -> str:
+    if shutil.which(compiler) is None:
+        raise UnavailableError(f"{compiler} is not installed")
+    return subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+
+
+def _versions(name: str) -> Mapping[str, str]:
+    return {FLAGS[name][0]: _version(FLAGS[name][0]), f"flags of {name}": command_line(name)}
+
+
+CONTENDERS = tuple(Contender(name, partial(_make, name), versions=partial(_versions, name)) for name in FLAGS)

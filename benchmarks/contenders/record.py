@@ -1,0 +1,58 @@
+"""What a contender is: somebody who can run a kernel over lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.kernels import Kernel
+
+Columns = Sequence[np.ndarray]
+Run = Callable[[], Any]
+"""One call over all lanes. It makes a new array and has finished when it returns."""
+
+
+class UnavailableError(Exception):
+    """Why a contender cannot run here, or has no text for a kernel. No failure: a note in the report."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """`make` prepares a call: what its users do once, such as compiling or moving lanes to a device, happens there, or
+    in the first call. It raises `UnavailableError` where there is nothing to run.
+
+    sampled     too slow for all lanes
+    versions    of what it uses, beyond the packages of pyflat itself
+    """
+
+    name: str
+    make: Callable[[Kernel, Columns], Run]
+    sampled: bool = False
+    versions: Callable[[], Mapping[str, str]] = dict
+
+
+def real_type(lanes: Columns) -> np.dtype[Any]:
+    """float32 where lanes are 32 bits wide, else float64."""
+    return np.dtype(np.float32 if lanes[0].dtype.itemsize == 4 else np.float64)
+
+
+def result_type(kernel: Kernel, lanes: Columns) -> np.dtype[Any]:
+    """Of the type of the lanes, float or int as the original's result."""
+    first = kernel.function(*[column[0].item() for column in lanes])
+    narrow = real_type(lanes) == np.float32
+    if isinstance(first, float):
+        return np.dtype(np.float32 if narrow else np.float64)
+    return np.dtype(np.int32 if narrow else np.int64)
+
+
+def optional(module: str) -> Any:
+    """The module, or `UnavailableError` where it is not installed."""
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise UnavailableError(f"{module} is not installed") from error

@@ -1,0 +1,43 @@
+"""pyflat's twins of the unmodified functions. All run on one thread.
+
+numpy, numba    the targets, with the C library's functions: the bits of CPython
+vector          the numba target with its own functions, and CPython's decisions
+undecided       the same without looking at decisions
+
+In f4 `vector` and `undecided` compute in float32 (`dtype="float32"`). The exact ones know float64 only: they convert
+float32 lanes, and their result is float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import pyflat
+from benchmarks.contenders.record import Columns, Contender, Run, UnavailableError
+from benchmarks.kernels import Kernel
+
+VECTOR: Mapping[str, Any] = {"target": "numba", "math": "vector"}
+OPTIONS: dict[str, Mapping[str, Any]] = {
+    "numpy": {"target": "numpy"},
+    "numba": {"target": "numba"},
+    "vector": VECTOR,
+    "undecided": {**VECTOR, "decisions": False},
+}
+
+
+def _make(options: Mapping[str, Any], kernel: Kernel, lanes: Columns) -> Run:
+    chosen = {**options, "parallel": False}
+    if options.get("math") == "vector" and any(column.dtype == np.float32 for column in lanes):
+        chosen["dtype"] = "float32"
+    try:
+        twin = pyflat.twin(kernel.function, **chosen)
+    except (TypeError, ValueError, pyflat.FlattenError) as error:  # an option that this version does not have
+        raise UnavailableError(str(error).splitlines()[0]) from error
+    return lambda: twin(*lanes)
+
+
+CONTENDERS = tuple(Contender(name, partial(_make, options)) for name, options in OPTIONS.items())

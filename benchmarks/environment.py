@@ -1,0 +1,73 @@
+"""Where and with what something was measured."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def processor() -> str:
+    """Its name, and the widest vectors."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    facts: dict[str, str] = {}
+    for line in lines:
+        key, _, value = line.partition(":")
+        facts.setdefault(key.strip(), value.strip())
+    flags = facts.get("flags", "").split()
+    width = next((name for name, flag in (("AVX-512", "avx512f"), ("AVX2", "avx2")) if flag in flags), "")
+    name = facts.get("model name", platform.machine())
+    where = " ".join(f"{key} {facts[key]}" for key in ("cpu family", "model") if key in facts)
+    return ", ".join(part for part in (name, where.replace("cpu ", ""), width) if part)
+
+
+def commit() -> str:
+    """Of the working tree; `+` for one with changes; "unknown" outside git."""
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True).stdout
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no").strip()
+        return git("rev-parse", "--short", "HEAD").strip() + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def describe() -> dict[str, str]:
+    """Names and versions, for provenance beside figures."""
+    facts = {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "commit": commit(),
+        "processor": processor(),
+        "cores": str(os.cpu_count()),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+    for package in ("numpy", "numba", "llvmlite"):
+        try:
+            facts[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return facts
+
+
+ONE_THREAD = {
+    "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1", "NUMEXPR_MAX_THREADS": "1", "PYFLAT_NUM_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+}
+"""Environment of processes that measure: every contender has one thread."""
+
+
+def pin() -> None:
+    """This process runs on the first of its cores only, where the system can say so."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})

@@ -1,0 +1,230 @@
+"""The parts of benchmarks/ that decide what is a right result, and what the figures are."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from benchmarks import lanes
+from benchmarks.agreement import DOUBLE, Tolerance, agrees, share_beyond, tolerance
+from benchmarks.contenders import CONTENDERS, UNIT, Contender, UnavailableError
+from benchmarks.contenders.record import result_type
+from benchmarks.kernels import KERNELS
+from benchmarks.kernels.arrays import TEXTS
+from benchmarks.measuring import TURNS, geomean, round_robin, timing
+from benchmarks.report import contenders, groups, parse, plot, report
+from benchmarks.row import Limits, lanes_of, measure, some
+
+
+def record(kernel="bs", type="f8", lanes=4096, notes=None, **seconds):
+    """A record as `benchmarks.row` writes it: contender=shortest turn in seconds per lane."""
+    times = {name: {"best": best, "median": 1.5 * best, "low": 1.4 * best, "high": 1.7 * best, "turns": 9}
+             for name, best in {UNIT: 8e-9, **seconds}.items() if best}
+    return json.dumps({"kernel": kernel, "type": type, "lanes": lanes, "seconds": times, "notes": notes or {},
+                       "environment": {"commit": "abc", "date": "2030-01-01"}})
+
+
+# --- agreement
+
+
+def test_floats_agree_within_the_tolerance_only():
+    wanted = np.linspace(1.0, 2.0, 10_000)
+    assert agrees(wanted * (1 + 5e-10), wanted, DOUBLE)
+    assert share_beyond(wanted * (1 + 5e-9), wanted, DOUBLE) == 1.0
+
+
+def test_a_lane_in_a_thousand_may_differ_and_no_more():
+    wanted = np.ones(10_000)
+    found = wanted.copy()
+    found[:10] = 2.0
+    assert agrees(found, wanted, DOUBLE)
+    found[10] = 2.0
+    assert not agrees(found, wanted, DOUBLE)
+
+
+def test_ints_are_equal_or_wrong():
+    wanted = np.array([1_000_000_000, 7])
+    assert share_beyond(wanted + [1, 0], wanted, Tolerance(5.0, 5.0, 0.0)) == 0.5
+
+
+def test_nan_agrees_with_nan_alone():
+    assert share_beyond(np.array([np.nan, np.nan]), np.array([np.nan, 1.0]), DOUBLE) == 0.5
+
+
+def test_another_shape_is_wrong_everywhere():
+    assert share_beyond(np.ones(3), np.ones(4), DOUBLE) == 1.0
+
+
+def test_float64_has_one_tolerance_for_all():
+    assert {tolerance(name, False) for name in KERNELS} == {DOUBLE}
+    assert all(tolerance(name, True).share <= 5e-3 for name in KERNELS)
+
+
+# --- kernels and contenders
+
+
+def test_every_kernel_is_written_for_arrays_and_eleven_are_core():
+    assert TEXTS.keys() == KERNELS.keys()
+    assert len(lanes.CORE) == 11
+    assert len(KERNELS) >= 17
+
+
+def test_every_contender_family_is_there():
+    peers = {UNIT, "numba.njit", "np.vectorize", "np.where", "numexpr", "jax", "drjit", "gcc", "gcc fast", "clang",
+             "clang fast", "numpy", "numba", "vector", "undecided"}
+    assert peers <= CONTENDERS.keys()
+
+
+def test_f4_lanes_are_32_bits_wide_and_so_are_results():
+    narrow = lanes_of(KERNELS["mand32"], "f4", 100)
+    assert {column.dtype for column in narrow} == {np.dtype(np.float32)}
+    assert result_type(KERNELS["mand32"], narrow) == np.int32
+    assert lanes_of(KERNELS["collatz"], "f4", 100)[0].dtype == np.int32
+    assert result_type(KERNELS["bs"], lanes_of(KERNELS["bs"], "f8", 100)) == np.float64
+
+
+@pytest.mark.parametrize("kind", ["f8", "f4"])
+@pytest.mark.parametrize("name", list(KERNELS))
+def test_the_text_for_arrays_agrees_with_the_original(name, kind):
+    kernel = KERNELS[name]
+    columns = lanes_of(kernel, kind, 4_000)
+    found = CONTENDERS["np.where"].make(kernel, columns)()
+    assert found.dtype == result_type(kernel, columns)
+    chosen, few = some(columns, 1_000)
+    wanted = np.array([kernel.function(*row) for row in zip(*[column.tolist() for column in few], strict=True)])
+    assert agrees(found[chosen], wanted, tolerance(name, kind == "f4"))
+
+
+def quick(*names):
+    return measure(KERNELS["piecewise"], "f8", 3_000, names, Limits(3, 0.01))
+
+
+def test_a_row_has_times_of_those_that_agree_and_notes_on_the_rest(monkeypatch):
+    def unavailable(kernel, columns):
+        raise UnavailableError("not today")
+
+    def failing(kernel, columns):
+        raise RuntimeError("broken\nat length")
+
+    def late(kernel, columns):
+        wanted = CONTENDERS["np.where"].make(kernel, columns)
+        return lambda: np.where(np.arange(len(columns[0])) % 100 == 7, 0.5, wanted())
+
+    for make in (unavailable, failing, late):
+        monkeypatch.setitem(CONTENDERS, make.__name__, Contender(make.__name__, make))
+    found = quick(UNIT, "np.where", "numpy", "unavailable", "failing", "late")
+    assert found["seconds"].keys() == {UNIT, "np.where", "numpy"}
+    assert found["notes"].pop("late").startswith("wrong results: 1.0")
+    assert found["notes"] == {"unavailable": "not today", "failing": "failed: RuntimeError: broken"}
+    assert all(numbers["best"] > 0 and numbers["turns"] == 3 for numbers in found["seconds"].values())
+
+
+def test_a_row_can_be_read_back():
+    found = quick(UNIT, "np.where")
+    (row,) = parse([json.dumps(found)])
+    assert row.kernel == "piecewise"
+    assert row.ratio("np.where") == found["seconds"][UNIT]["best"] / found["seconds"]["np.where"]["best"]
+
+
+# --- processes
+
+
+def ended(monkeypatch, *outcomes):
+    """`subprocess.run` that gives these outputs in turn; the contenders of each call."""
+    asked = []
+
+    def run(command, **keywords):
+        asked.append(command[command.index("--contenders") + 1])
+        return subprocess.CompletedProcess(command, -6, outcomes[len(asked) - 1], "terminated")
+
+    monkeypatch.setattr(lanes.subprocess, "run", run)
+    return asked
+
+
+def test_a_contender_that_ends_the_process_is_left_out_of_the_next_try(monkeypatch):
+    asked = ended(monkeypatch, f"start {UNIT}\nstart drjit\n", f"start {UNIT}\nresult {record(numba=1e-9)}\n")
+    found = json.loads(lanes.row("bs", "f8", 4096, [UNIT, "drjit", "numba"], Limits()))
+    assert asked == [f"{UNIT},drjit,numba", f"{UNIT},numba"]
+    assert found["notes"] == {"drjit": "ended the process (status -6)"}
+
+
+def test_a_process_that_ends_by_itself_is_an_error(monkeypatch):
+    ended(monkeypatch, "")
+    with pytest.raises(lanes.RowError, match="terminated"):
+        lanes.row("bs", "f8", 4096, [UNIT, "numba"], Limits())
+
+
+# --- figures
+
+
+def test_timing_is_the_shortest_with_median_and_quartiles():
+    found = timing([5.0, 1.0, 3.0, 2.0, 4.0])
+    assert (found.best, found.median, found.low, found.high, found.turns) == (1.0, 3.0, 2.0, 4.0, 5)
+    assert found.spread == pytest.approx(2 / 3)
+    assert found.over(10).best == pytest.approx(0.1)
+    assert timing([2.0]).spread == 0.0
+
+
+def test_contenders_take_turns_and_slow_ones_fewer():
+    order = []
+
+    def slow():
+        order.append("slow")
+        until = time.process_time() + 2e-3
+        while time.process_time() < until:
+            pass
+
+    found = round_robin({"slow": slow, "fast": lambda: order.append("fast")}, 6, 1e-3)
+    assert found["slow"].turns == TURNS
+    assert found["fast"].turns == 6
+    assert found["slow"].best >= 2e-3 > found["fast"].best
+    assert order[:2] == ["slow", "fast"]
+
+
+def test_geomean():
+    assert geomean([2.0, 8.0]) == pytest.approx(4.0)
+    assert math.isnan(geomean([]))
+
+
+def test_report_has_ratios_means_and_notes():
+    rows = parse([
+        record("bs", vector=2e-9, numexpr=16e-9),
+        record("hsv", vector=8e-9, notes={"numexpr": "no text"}),
+        record("tax", vector=4e-9),
+    ])
+    text = report(rows, frozenset({"bs", "hsv"}))
+    cells = {line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:-1]]
+             for line in text.splitlines() if line.startswith("|")}
+    assert cells["kernel"] == ["ns/lane", "vector", "numexpr"]
+    assert cells["bs"] == ["8.00", "4.00", "0.50"]
+    assert cells["hsv"] == ["8.00", "1.00", "-"]
+    assert cells["geomean of the 2 core"] == ["", "2.00", "0.50 (1)"]
+    assert cells["geomean of the 1 other"] == ["", "2.00", "-"]
+    assert cells["median spread"] == ["20.0%", "20.0%", "20.0%"]
+    assert "- numexpr: no text (hsv)" in text
+    assert "- commit: abc" in text
+
+
+def test_a_later_record_takes_the_place_of_an_earlier():
+    rows = parse([record(vector=4e-9), "", record(vector=1e-9), record(lanes=64, vector=2e-9)])
+    assert [row.ratio("vector") for row in rows] == [8.0, 4.0]
+    assert list(groups(rows)) == [("f8", 64), ("f8", 4096)]
+    assert contenders(rows) == [UNIT, "vector"]
+
+
+def test_no_ratio_without_the_unit():
+    (row,) = parse([json.dumps(json.loads(record(vector=1e-9)) | {"seconds": {}})])
+    assert row.ratio("vector") is None
+    assert "- |" in report([row], frozenset())
+
+
+def test_plot(tmp_path):
+    pytest.importorskip("matplotlib")
+    plot(parse([record("bs", vector=2e-9), record("bs", type="f4", vector=1e-9)]), tmp_path / "ratios.svg")
+    text = (tmp_path / "ratios.svg").read_text(encoding="utf-8")
+    assert "<svg" in text
