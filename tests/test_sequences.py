@@ -134,3 +134,13 @@ CASES = [
 def test_on_numpy(fn, kinds):
     with np.errstate(all="ignore"):  # NumPy scalars warn in the original
         agree(fn, kinds)
+
+
+def known_nan_beside_lanes(q: int):
+    t = math.inf
+    t /= abs(t)
+    return (t, q) != (t, 2), [t, q] == [math.nan, 2], t in (t, q), (t, 1) == (t, 1), (t, q) < (t, 3)
+
+
+def test_a_known_nan_may_be_the_same_object():
+    agree(known_nan_beside_lanes, "i", rows=[(2,), (3,), (0,)])

@@ -372,7 +372,7 @@ def _all_equal(s: Specialiser, pairs: Sequence[tuple[Abstract, Abstract]], node:
 def same_element(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """Equality as containers use it: identical first, then ==.
 
-    Only nan tells the two apart: where both lane values are nan they may be one object, and the lane is replayed.
+    Only nan tells the two apart: where both values are nan they may be one object, and the lane is replayed.
     """
     if a is b:
         return Static(True)
@@ -380,14 +380,15 @@ def same_element(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) ->
     if complex_numbers.holds_complex(a) and complex_numbers.holds_complex(b):
         nans = [complex_numbers.is_nan(s, complex_numbers.promoted(s, value)) for value in (a, b)]
         containers.suspect_if(s, lane(complex_numbers.both(s, *nans)), "nan may be the same object", node)
-    elif isinstance(a, Value) and isinstance(b, Value) and a.kind is FLOAT and b.kind is FLOAT:
-        both = s.build.op("and", s.build.op("ne", a, a), s.build.op("ne", b, b))
-        containers.suspect_if(s, both, "nan may be the same object", node)
     elif isinstance(a, Choice) or isinstance(b, Choice):
         for value in (a, b):
             if isinstance(value, Choice) and num.is_number_choice(value):
                 number = num.number_choice_as_float(s, value)
                 containers.suspect_if(s, s.build.op("ne", number, number), "nan may be the same object", node)
+    elif numeric_kind(a) is FLOAT and numeric_kind(b) is FLOAT:
+        nans = [num.compare(s, "ne", value, value) for value in (a, b)]
+        if not any(isinstance(nan, Static) and not nan.value for nan in nans):
+            containers.suspect_if(s, s.build.op("and", *map(lane, nans)), "nan may be the same object", node)
     return equal
 
 
