@@ -23,12 +23,13 @@ import dataclasses
 import enum
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pyflat.callables import Bound, Parameters
+from pyflat.ir.formats import F4, F8, FloatFormat
 from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape, record_of
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
@@ -52,6 +53,28 @@ class Call:
     values: tuple[Any, ...]
     kinds: tuple[Kind, ...]
     names: tuple[str, ...]
+    floats: FloatFormat = F8
+
+    def in_format(self, dtype: str) -> Call:
+        """The call with float lanes as the option `dtype` says: what is no float32 is rounded where they are."""
+        if dtype == "float64" or (dtype == "input" and not self._gives_float32()):
+            return self
+        values = tuple(_narrowed(v) if k is FLOAT else v for v, k in zip(self.values, self.kinds, strict=True))
+        return replace(self, values=values, floats=F4)
+
+    def _gives_float32(self) -> bool:
+        """There are float arrays or NumPy scalars, and all of them are float32; Python's own numbers adapt."""
+        given = [v for v, k in zip(self.values, self.kinds, strict=True) if k is FLOAT]
+        found = [v.dtype == np.float32 for v in given if isinstance(v, np.ndarray | np.generic)]
+        return bool(found) and all(found)
+
+
+def _narrowed(value: Any) -> Any:
+    """A float lane rounded to float32, in the caller's form."""
+    if not isinstance(value, np.ndarray | np.generic):
+        return F4.rounded(value)
+    with np.errstate(all="ignore"):
+        return value.astype(np.float32, copy=False)
 
 
 def classify(bound: Bound, parameters: Parameters, static: Sequence[str]) -> Call:

@@ -12,12 +12,13 @@ import numpy.typing as npt
 
 from pyflat.arguments import SCALARS, Call
 from pyflat.errors import InternalError, refuse
+from pyflat.ir.formats import F8, FloatFormat, dtypes
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, make_record
-from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind, kind_of
+from pyflat.ir.types import INT, INT_MAX, INT_MIN, Kind, kind_of
 
 Array = npt.NDArray[Any]
 Lane = Array | np.generic
-DTYPES: dict[Kind, np.dtype[Any]] = {BOOL: np.dtype(np.bool_), INT: np.dtype(np.int64), FLOAT: np.dtype(np.float64)}
+DTYPES = dtypes(F8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Lanes:
     shape: tuple[int, ...]
     scalars: str
     suspect: npt.NDArray[np.bool_] | None
+    floats: FloatFormat = F8
 
 
 def prepare(call: Call) -> Lanes:
@@ -44,13 +46,13 @@ def prepare(call: Call) -> Lanes:
     suspect: npt.NDArray[np.bool_] | None = None
     inputs: list[Lane] = []
     for value, kind in zip(call.values, call.kinds, strict=True):
-        lane, beyond = _lane(value, kind, shape, count)
+        lane, beyond = _lane(value, dtypes(call.floats)[kind], kind, shape, count)
         inputs.append(lane)
         if beyond is not None:
             whole = np.zeros(count, np.bool_)
             whole[:] = beyond
             suspect = whole if suspect is None else suspect | whole
-    return Lanes(inputs, count, shape, scalars, suspect)
+    return Lanes(inputs, count, shape, scalars, suspect, call.floats)
 
 
 def _broadcast(call: Call) -> tuple[int, ...]:
@@ -62,9 +64,8 @@ def _broadcast(call: Call) -> tuple[int, ...]:
         raise ValueError(f"the arguments cannot be broadcast together: {shown}") from None
 
 
-def _lane(value: Any, kind: Kind, shape: tuple[int, ...], count: int) -> tuple[Lane, Any]:
+def _lane(value: Any, dtype: np.dtype[Any], kind: Kind, shape: tuple[int, ...], count: int) -> tuple[Lane, Any]:
     """The engine's form of one leaf, and where it is beyond int64 (a bool, a mask, or None)."""
-    dtype = DTYPES[kind]
     if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
         return dtype.type(0), True
     if not isinstance(value, np.ndarray) or value.size == 1:
@@ -118,7 +119,7 @@ def _complex(parts: Sequence[Array], lanes: Lanes) -> Any:
     real, imag, *is_complex = parts
     if lanes.scalars and is_complex and not is_complex[0][0]:
         return real[0] if lanes.scalars == "numpy" else real[0].item()
-    whole = np.empty(lanes.count, np.complex128)
+    whole = np.empty(lanes.count, np.complex128 if lanes.floats is F8 else np.complex64)
     whole.real, whole.imag = real, imag
     if lanes.scalars:
         return whole[0] if lanes.scalars == "numpy" else whole[0].item()
@@ -149,12 +150,14 @@ def _constant(value: Any, lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
         return _complex(list(parts), lanes)
     if type(number) not in SCALARS:
         return number
+    if isinstance(number, float):
+        number = lanes.floats.rounded(number)
     if lanes.scalars == "python" and failed is None:
         return number
     kind = kind_of(number)
     if kind is None:
         raise refuse("flatten/int-too-large", f"the result {number!r} does not fit into 64 bits")
-    spread = np.full(lanes.count, number, DTYPES[kind])
+    spread = np.full(lanes.count, number, dtypes(lanes.floats)[kind])
     if failed is not None:
         blank([spread], failed)
     if lanes.scalars:

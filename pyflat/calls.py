@@ -19,6 +19,7 @@ from pyflat.faults import Faults
 from pyflat.grouping import columns, run_grouped
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, Written, item_at, put_at, record_of, written_record
 from pyflat.ir.types import FLOAT
+from pyflat.narrow import NarrowLanes
 from pyflat.replay import PerformanceWarning, Replay
 from pyflat.settings import Options
 
@@ -55,6 +56,7 @@ class Caller:
         if found := columns(self.parameters, args, kwargs, options.static):
             return run_grouped(self, found, args, kwargs, options)
         call = self.classified(args, kwargs, options)
+        options = options.settled(call.floats)
         if os.environ.get("PYFLAT_DISABLE") == "1":
             from pyflat.disabled import run_originals
 
@@ -73,13 +75,15 @@ class Caller:
         """The arguments of a call, bound and classified. TypeError for what can be neither a lane nor static."""
         if options.static:
             self.parameters.check_static(options.static)
-        return classify(self.parameters.bind(args, kwargs), self.parameters, options.static)
+        return classify(self.parameters.bind(args, kwargs), self.parameters, options.static).in_format(options.dtype)
 
     def _run(self, built: Built, call: Call, options: Options) -> Any:
         lanes = prepare(call)
-        return self.settle(built.result, call, lanes, built.run(lanes.inputs, lanes.count, options.parallel), options)
+        ran = built.run(lanes.inputs, lanes.count, options.parallel)
+        return self.settle(built.result, call, lanes, ran, options, built.narrow)
 
-    def settle(self, result: Shape, call: Call, lanes: Lanes, ran: Ran, options: Options) -> Any:
+    def settle(self, result: Shape, call: Call, lanes: Lanes, ran: Ran, options: Options,
+               narrow: NarrowLanes | None = None) -> Any:
         """Replay the suspect lanes of a run, and give the results in the caller's form."""
         if options.errors == "nan":
             require_nan(result)
@@ -91,7 +95,7 @@ class Caller:
         try:
             if suspect is not None and suspect.any():
                 replayed = int(suspect.sum()) - (0 if ran.limited is None else int(ran.limited.sum()))
-                replay = Replay(self.callee, self.parameters, call, lanes, result, ran.limited)
+                replay = Replay(self.callee, self.parameters, call, lanes, result, ran.limited, narrow)
                 if options.errors in ("mask", "nan"):
                     faults = replay.sort_out(suspect, leaves)
                 else:

@@ -15,7 +15,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -25,7 +25,9 @@ import numpy.typing as npt
 
 from pyflat import threads
 from pyflat.errors import FlattenError, refuse
+from pyflat.ir.formats import F4
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.narrow import NarrowLanes
 from pyflat.rerun import Rerun
 
 if TYPE_CHECKING:
@@ -76,6 +78,8 @@ class Built:
     """The last leaf of the engine says which lanes ran into `max_trips`."""
     rerun: Rerun | None = None
     """The twin with exact functions, where the engine's are fast."""
+    narrow: NarrowLanes | None = None
+    """Where float lanes are float32: what they compute by definition."""
     split: threads.Splittable | None = None
     """The engine, where it may run on several threads."""
 
@@ -142,14 +146,18 @@ def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) 
 
 
 def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Specialised:
-    """The structured form of `fn` for these arguments. Raises FlattenError."""
+    """The structured form of `fn` for these arguments, with the float format of the options. Raises FlattenError."""
+    from pyflat.passes.narrow_floats import narrow_floats
     from pyflat.specialise import LONG, specialise
 
+    if options.floats is F4 and options.target not in ("numpy", "numba"):
+        raise refuse("flatten/target-dtype", f"{fn.__name__} in float32 on the target {options.target}")
     with _flattening:
-        return specialise(
+        spec = specialise(
             fn, arguments, loops=options.loops, max_unroll=options.max_unroll, whitelist=options.whitelist,
-            long=SHORT if options.target == "numba" else LONG,
+            long=SHORT if options.target == "numba" else LONG, floats=options.floats,
         )
+        return replace(spec, function=narrow_floats(spec.function)) if options.floats is F4 else spec
 
 
 def keep_loops(fn: Callable[..., Any], arguments: Mapping[str, Shape]) -> Specialised:
@@ -169,6 +177,8 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
     from pyflat.passes.limit_trips import limit_trips
 
     if options.target == "dataflow":
+        if options.floats is F4:
+            raise refuse("flatten/target-dtype", f"{fn.__name__} in float32 on the target dataflow")
         from pyflat.targets.dataflow import DataflowEngine
 
         spec = keep_loops(fn, arguments)
@@ -194,10 +204,12 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
         fused = gather_suspects(flat, limited=limited)
         return _compiler(options.target)(fused, unchecked=options.errors == "unchecked", **calls)
 
-    rerun = Rerun(partial(engine_of, done.exact)) if done.exact is not None and options.decisions else None
+    narrow = NarrowLanes(done.spec.function) if options.floats is F4 else None
+    exact = done.exact if options.decisions and narrow is None else None
+    rerun = None if exact is None else Rerun(partial(engine_of, exact))
     engine = engine_of(done.flat)
     split = None if calls else engine  # what a kept call does on several threads, nobody knows
-    return Built(engine, done.spec.result, done.spec.guards, arguments, limited, rerun, split)
+    return Built(engine, done.spec.result, done.spec.guards, arguments, limited, rerun, narrow, split)
 
 
 def _kept_calls(done: Flattened, target: str) -> dict[str, KeptCalls]:

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pyflat import lanes as lane_functions
-from pyflat.arrays import DTYPES
 from pyflat.errors import InternalError, refuse
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
+from pyflat.ir.formats import FloatFormat, dtypes
 from pyflat.ir.kept import KeptCalls
 from pyflat.ir.nodes import FAULT, Block, Const, End, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value
 from pyflat.libm import saved_status
@@ -62,7 +62,7 @@ def count_lanes(fn: Function, lanes: Sequence[Any], n: int, *, gang: int, calls:
     the whole run, is left by the lanes that are still in it: `unfinished`."""
     machine = _Machine(fn, n, gang, calls, max_trips, time.monotonic() + seconds)
     for param, lane in zip(fn.params, lanes, strict=True):
-        machine.values[param] = lane if isinstance(lane, np.ndarray) else np.full(n, lane, DTYPES[param.kind])
+        machine.values[param] = lane if isinstance(lane, np.ndarray) else np.full(n, lane, machine.dtypes[param.kind])
     with saved_status(), np.errstate(all="ignore"):
         machine.run_list(fn.body, np.arange(n))
     return machine.counts
@@ -71,6 +71,7 @@ def count_lanes(fn: Function, lanes: Sequence[Any], n: int, *, gang: int, calls:
 class _Machine:
     def __init__(self, fn: Function, n: int, gang: int, calls: KeptCalls, max_trips: int, deadline: float):
         self.n, self.gang, self.calls, self.max_trips, self.deadline = n, gang, calls, max_trips, deadline
+        self.floats, self.dtypes = fn.floats, dtypes(fn.floats)
         self.values: dict[Value, npt.NDArray[Any]] = {}
         self.counts = Counts()
         self.exits: dict[Label, list[Indices]] = {fn.label: []}
@@ -82,13 +83,13 @@ class _Machine:
 
     def read(self, value: Value, lanes: Indices) -> Any:
         if isinstance(value, Const):
-            return DTYPES[value.kind].type(0 if value.value is None else value.value)
+            return self.dtypes[value.kind].type(0 if value.value is None else value.value)
         whole = self.values[value]
         return whole if len(lanes) == self.n else whole[lanes]
 
     def write(self, value: Value, lanes: Indices, found: Any) -> None:
         if value not in self.values:
-            self.values[value] = np.zeros(self.n, DTYPES[value.kind])
+            self.values[value] = np.zeros(self.n, self.dtypes[value.kind])
         self.values[value][lanes] = found
 
     def assign(self, targets: Sequence[Param], sources: Sequence[Value], lanes: Indices) -> None:
@@ -221,7 +222,7 @@ class _Machine:
     def _rule(self, op: Op) -> tuple[Sequence[Op], Value] | None:
         """The operations that say where `op` fails, and the value that they come to."""
         if op not in self._rules:
-            build = Builder()
+            build = Builder(floats=self.floats)
             condition = None if op.opcode == "call" else fault_condition(build, op)
             self._rules[op] = None if condition is None else (tuple(build.block.ops), condition)
         return self._rules[op]
@@ -231,7 +232,7 @@ class _Machine:
 
     def _meaning(self, op: Op) -> Any:
         if op not in self._code:
-            self._code[op] = self._called(op) if op.opcode == "call" else _compiled(op)
+            self._code[op] = self._called(op) if op.opcode == "call" else _compiled(op, self.floats)
         return self._code[op]
 
     def _called(self, op: Op) -> Any:
@@ -251,7 +252,7 @@ def _union(parts: Sequence[Indices]) -> Indices:
     return joined
 
 
-def _compiled(op: Op) -> Any:
+def _compiled(op: Op, floats: FloatFormat) -> Any:
     """An operation as a function of arrays."""
     from pyflat.targets.numpy import spelling
 
@@ -259,10 +260,10 @@ def _compiled(op: Op) -> Any:
     space: dict[str, Any] = {"np": np, "lanes": lane_functions}
     options: dict[str, str] = {}
     if op.opcode == "gather":
-        space["table"] = np.array(op.attr("table"), DTYPES[op.kind])
+        space["table"] = np.array(op.attr("table"), dtypes(floats)[op.kind])
         options["table"] = "table"
     if op.opcode == "part":
         index = op.attr("index")
         return lambda pack: pack[index]
-    text = spelling(op).format(*names, **options)
+    text = spelling(op, floats).format(*names, **options)
     return eval(f"lambda {', '.join(names)}: {text}", space)

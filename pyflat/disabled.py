@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from pyflat.arguments import SCALARS, Call
-from pyflat.arrays import DTYPES, Array, Lanes, blank, collect, prepare
+from pyflat.arrays import Array, Lanes, blank, collect, prepare
 from pyflat.callables import Callee, Parameters
 from pyflat.faults import Faults, LaneError
+from pyflat.ir.formats import dtypes
 from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape, leaves, record_of
 from pyflat.ir.types import FLOAT, join_kinds
 from pyflat.replay import PerformanceWarning, Replay, fit
@@ -51,10 +52,11 @@ def run_originals(
     everywhere[faults.flat] = False
     returned = np.flatnonzero(everywhere).tolist()
     shape = result_shape([values[lane] for lane in returned])
-    arrays: list[Array] = [np.zeros(lanes.count, DTYPES[leaf.kind]) for leaf in leaves(shape)]
-    for lane in returned:
-        for array, number in zip(arrays, fit(values[lane], shape), strict=True):
-            array[lane] = number
+    arrays: list[Array] = [np.zeros(lanes.count, dtypes(lanes.floats)[leaf.kind]) for leaf in leaves(shape)]
+    with np.errstate(over="ignore"):  # float32 lanes round what the originals return
+        for lane in returned:
+            for array, number in zip(arrays, fit(values[lane], shape), strict=True):
+                array[lane] = number
     blank(arrays, faults.flat)
     result = collect(shape, arrays, lanes, faults.flat)
     return Done((result, faults) if options.errors == "mask" else result)

@@ -121,6 +121,9 @@ _code("flatten/generator", "generators and coroutines cannot be flattened",
 _code("flatten/target-operation", "the target has no such operation or constant",
       "a shading language has 32-bit numbers and fewer functions than Python",
       "rewrite the expression, or run the twin on NumPy or numba")
+_code("flatten/target-dtype", "the target does not compute in float32 on purpose",
+      "its numbers have a format of their own: only the numpy and numba targets have lanes of float32",
+      'leave dtype="float32" out, or run the twin on NumPy or numba')
 _code("flatten/target-unchecked", "the target cannot tell in which lanes Python raises",
       "a GPU computes in 32 bits: where Python divides by exactly zero, it may divide by almost zero",
       "add errors=\"unchecked\": lanes in which the original raises then mean nothing")

@@ -24,12 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pyflat.arguments import Call
-from pyflat.arrays import DTYPES, Array, Lanes, prepare
+from pyflat.arrays import Array, Lanes, prepare
 from pyflat.callables import Parameters
 from pyflat.compiled import Built, Ran, static_key
 from pyflat.disabled import run_originals
 from pyflat.errors import InternalError, refuse
 from pyflat.faults import lane_index
+from pyflat.ir.formats import dtypes
 from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape, leaves, record_of, written_record
 from pyflat.ir.types import BOOL, Kind, join_kinds, kind_of
 from pyflat.settings import Options
@@ -154,8 +155,9 @@ def run_grouped(
     args = [found.get(place, value) for place, value in enumerate(args)]
     kwargs = {name: found.get(name, value) for name, value in kwargs.items()}
     call = caller.classified(args, kwargs, options)
+    options = options.settled(call.floats)
     shape = _broadcast(call, found.values())
-    lanes = Lanes([], int(np.prod(shape, dtype=np.int64)), shape, "" if shape else "numpy", None)
+    lanes = Lanes([], int(np.prod(shape, dtype=np.int64)), shape, "" if shape else "numpy", None, call.floats)
     whole = _whole_call(call)
     if os.environ.get("PYFLAT_DISABLE") == "1":
         done = run_originals(caller.callee, caller.parameters, whole, options, lanes)
@@ -204,7 +206,7 @@ def _whole_call(call: Call) -> Call:
         return Leaf(kind)
 
     arguments = {name: walk(shape) for name, shape in call.arguments.items()}
-    return Call(arguments, tuple(values), tuple(kinds), tuple(names))
+    return Call(arguments, tuple(values), tuple(kinds), tuple(names), call.floats)
 
 
 def _groups(
@@ -285,7 +287,7 @@ def _run(group: _Group, built: Built, flat: list[Any], call: Call) -> _Part:
     if not len(group.lanes):
         return _Part(group.lanes, group.shown, built.result, Ran([], None, None), suspect, False)
     values = tuple(v[group.lanes] if isinstance(v, np.ndarray) and v.size != 1 else v for v in flat)
-    lanes = prepare(Call(group.arguments, values, call.kinds, call.names))
+    lanes = prepare(Call(group.arguments, values, call.kinds, call.names, call.floats))
     ran = built.run(lanes.inputs, lanes.count)
     for mask in (ran.suspect, lanes.suspect):
         if mask is not None:
@@ -296,7 +298,7 @@ def _run(group: _Group, built: Built, flat: list[Any], call: Call) -> _Part:
 
 def _gather(parts: list[_Part], result: Shape, lanes: Lanes) -> Ran:
     """Put the results of all groups where they belong."""
-    arrays: list[Array] = [np.zeros(lanes.count, DTYPES[leaf.kind]) for leaf in leaves(result)]
+    arrays: list[Array] = [np.zeros(lanes.count, dtypes(lanes.floats)[leaf.kind]) for leaf in leaves(result)]
     suspect = np.zeros(lanes.count, np.bool_)
     limited = np.zeros(lanes.count, np.bool_)
     for part in parts:
@@ -320,7 +322,7 @@ def _scatter(
         array = next(arrays)
         values = next(source) if isinstance(shape, Leaf) else np.asarray([_plain(_fixed(shape))])
         array[where] = values
-        if values.dtype.kind != "i" or array.dtype.kind != "f":
+        if values.dtype.kind != "i" or array.dtype != np.float64:  # in float32 ints are rounded
             return []
         with np.errstate(invalid="ignore"):
             back = values.astype(np.float64)

@@ -2,9 +2,10 @@
 
 Printed NumPy twins import this module for what NumPy's own operators and functions do not compute as Python does.
 All functions work elementwise on arrays and on NumPy or Python scalars, broadcast, and take lanes of the kinds
-bool_, int64 and float64. In lanes where Python raises (or leaves int64) they give some value: nan or infinity for
-the elementary functions, nothing in particular for integers. They may set floating-point flags, so that callers who
-do not want NumPy's warnings use `np.errstate(all="ignore")`.
+bool_, int64 and float64 (lanes of float32 are widened where the function is one of float64). In lanes where Python
+raises (or leaves int64) they give some value: nan or infinity for the elementary functions, nothing in particular for
+integers. They may set floating-point flags, so that callers who do not want NumPy's warnings use
+`np.errstate(all="ignore")`.
 """
 
 from __future__ import annotations
@@ -260,7 +261,9 @@ def power(x: Lanes, y: Lanes) -> Lanes:
 
 def powers(x: Lanes, y: Lanes) -> Lanes:
     """`np.power(x, y)` of float64 as NumPy computes it for an array of exponents, whatever they are."""
-    exponents = np.broadcast_to(np.asarray(y, dtype=np.float64), np.broadcast_shapes(np.shape(x), np.shape(y), (1,)))
+    narrow = np.asarray(x).dtype == np.asarray(y).dtype == np.float32
+    exponents = np.broadcast_to(np.asarray(y, dtype=np.float32 if narrow else np.float64),
+                                np.broadcast_shapes(np.shape(x), np.shape(y), (1,)))
     result: Lanes = np.power(x, np.ascontiguousarray(exponents))
     return result if np.ndim(x) or np.ndim(y) else result[0]
 

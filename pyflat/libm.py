@@ -88,13 +88,20 @@ def operand_count(name: str) -> int:
     return len(operands)
 
 
+_SIGNED = frozenset({"sinh", "round_digits", "expm1"})
+"""Functions that overflow towards the infinity of their operand's sign."""
+
+
 def total(name: str) -> Function:
-    """CPython's function on Python floats, made total: nan where it raises."""
+    """CPython's function on Python floats, made total: infinite where it overflows, nan where it raises else."""
     python = PRIMITIVES[name].python
 
     def call(*args: float) -> float:
         try:
             return float(python(*args))
+        except OverflowError:
+            odd = name in _SIGNED or (name == "pow" and math.fmod(args[1], 2.0) != 0.0)
+            return math.copysign(math.inf, args[0]) if odd else math.inf
         except (ArithmeticError, ValueError):
             return math.nan
 

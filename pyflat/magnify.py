@@ -112,6 +112,7 @@ def magnify(
 ) -> Magnified:
     """One lane of a call. `lane` may be left out where there is one lane only. IndexError for a lane that is not."""
     call = caller.classified(args, kwargs, options)
+    options = options.settled(call.floats)
     lanes = prepare(call)
     flat = _flat_index(lane, lanes)
     built = caller.compilations.get(caller.callee.function, call.arguments, options.as_built)

@@ -122,6 +122,7 @@ class Profile:
 def profile(caller: Caller, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Profile:
     """The profile of a call. Raises FlattenError where the function cannot be flattened."""
     call = caller.classified(args, kwargs, options)
+    options = options.settled(call.floats)
     spec = specialised(caller.callee.function, call.arguments, options)
     lanes = prepare(call)
     operations = sum(1 for _ in all_ops(spec.function.body)) + len(lanes.inputs) + 1

@@ -1,6 +1,7 @@
 """Replay: lanes that the engine suspects are run through the original, which settles what they are.
 
-Detection may be conservative: a suspect lane in which the original returns gets the original's value. Where the
+Detection may be conservative: a suspect lane in which the original returns gets the original's value (in float32 the
+value that the lane has there, see `narrow`). Where the
 original raises, `patch` raises the exception of the lowest such lane as it is, with a note that names the lane, and
 `sort_out` goes on and tells which lanes they are. Lanes are run in increasing order.
 """
@@ -35,6 +36,7 @@ from pyflat.ir.shape import (
     written_record,
 )
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
+from pyflat.narrow import NarrowLanes
 
 MAX_COUNTED = 10_000
 """After the first failing lane so many more are run, to say how many fail."""
@@ -64,6 +66,8 @@ class Replay:
     result: Shape | None
     limited: npt.NDArray[np.bool_] | None = None
     """Lanes that ran into `max_trips`: they fail without being run."""
+    narrow: NarrowLanes | None = None
+    """Where lanes are float32: what a lane gives in which the original returns."""
 
     def patch(self, suspect: npt.NDArray[np.bool_], leaves: Sequence[Array]) -> int:
         """Run the suspect lanes in order and write what they return. Raises the first exception.
@@ -116,10 +120,17 @@ class Replay:
 
     def _runner(self) -> Callable[[Row], list[Any]]:
         """A function from the lane values of one lane to the result leaves of the original there."""
-        run, result = self.original(), self.result
+        run, result, narrow = self.original(), self.result, self.narrow
         if result is None:
             return lambda values: [run(values)]
-        return lambda values: list(fit(run(values), result))
+        if narrow is None:
+            return lambda values: list(fit(run(values), result))
+
+        def rounded(values: Row) -> list[Any]:
+            run(values)  # for what it raises
+            return list(narrow.values(values))
+
+        return rounded
 
     def row(self, lane: int) -> Row:
         """The lane values of one lane."""

@@ -22,6 +22,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast
 
 from pyflat.errors import refuse
+from pyflat.ir.formats import F4, F8, FloatFormat
 
 if TYPE_CHECKING:
     from pyflat.ir.kept import Call
@@ -42,6 +43,9 @@ class Options:
     max_trips   a lane that is still in a loop that stayed one after so many trips is a `TripLimitError`
     errors      what a failing lane gives: "raise": the exception of the first one; "mask": (values, faults) with nan, 0
                 or False in failing lanes; "nan": nan there; "unchecked": nothing is detected
+    dtype       "float64": float lanes are Python's floats; "float32": they are computed in float32 on purpose
+                (docs/semantics.md has what that means); "input": in float32 where every float array and NumPy scalar of
+                the call is float32, else in float64
     math        "libm": elementary functions are the C library's, as in CPython; "vector": faster ones, whose last
                 digits differ; None: the target's default (`DEFAULT_MATH`)
     decisions   what such functions decide (comparisons, floor, int, indexes, faults) is CPython's: lanes too near to a
@@ -76,11 +80,21 @@ class Options:
     @property
     def as_built(self) -> Options:
         """The options that a compiled twin depends on: what happens to failing lanes is decided after it has run, and
-        the number of threads at each call."""
+        the number of threads at each call. With dtype="input" it is as for a call without float arrays."""
         errors = self.errors if self.errors == "unchecked" else "raise"
-        if errors == self.errors and self.parallel is None:
+        dtype: Literal["float64", "float32"] = "float32" if self.dtype == "float32" else "float64"
+        if errors == self.errors and self.parallel is None and dtype == self.dtype:
             return self
-        return replace(self, errors=errors, parallel=None)
+        return replace(self, errors=errors, parallel=None, dtype=dtype)
+
+    @property
+    def floats(self) -> FloatFormat:
+        """The format of float lanes; with dtype="input" that of a call without float arrays."""
+        return F4 if self.dtype == "float32" else F8
+
+    def settled(self, floats: FloatFormat) -> Options:
+        """The options of a call in which float lanes have this format."""
+        return self if self.dtype != "input" else _settled(self, floats)
 
 
 DEFAULT_MATH: dict[str, Literal["vector", "libm"]] = {"numpy": "libm", "numba": "libm"}
@@ -119,8 +133,6 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 }
 _FLAGS = ("decisions", "fast_math", "parallel", "cache", "inject")
 _PLANNED: dict[tuple[str, object], str] = {
-    ("dtype", "float32"): 'leave it out: float32 arrays are computed in float64; convert the result',
-    ("dtype", "input"): 'leave it out: float32 arrays are computed in float64; convert the result',
     ("fast_math", True): "leave it out: the twin then computes exactly what Python computes",
 }
 
@@ -154,6 +166,11 @@ def options(**given: Unpack[OptionArguments]) -> Iterator[None]:
 
 _defaults: Settings = ()
 _block: ContextVar[Settings] = ContextVar("pyflat_options", default=())
+
+
+@lru_cache(maxsize=512)
+def _settled(options: Options, floats: FloatFormat) -> Options:
+    return replace(options, dtype="float32" if floats is F4 else "float64")
 
 
 @lru_cache(maxsize=512)

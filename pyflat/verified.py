@@ -53,6 +53,7 @@ class Verified:
 def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Verified:
     """Compare every lane of one call. Raises DifferenceError for the first lane that differs."""
     call = caller.classified(args, kwargs, options)
+    options = options.settled(call.floats)
     built = caller.compilations.get(caller.callee.function, call.arguments, options.as_built)
     lanes = prepare(call)
     ran = built.run(lanes.inputs, lanes.count)

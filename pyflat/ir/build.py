@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pyflat.errors import InternalError, refuse
+from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Block, Const, End, If, Item, Loop, Op, Origin, Param, Region, Scalar, Value
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.types import BOOL, VOID, Kind, kind_of
@@ -34,11 +35,14 @@ def undefined(kind: Kind) -> Const:
 class Builder:
     """Builds control-flow lists in order. `origin` is stamped on every operation built while it is set.
 
+    `floats` is the format of the float lanes: fault rules ask for it.
+
     Once control has left a list nothing can be appended to it: an error of the caller, or with `drop_dead` the fate of
     dead code, whose operations are made and stand nowhere.
     """
 
-    def __init__(self, max_ops: int = MAX_OPS, *, drop_dead: bool = False) -> None:
+    def __init__(self, max_ops: int = MAX_OPS, *, drop_dead: bool = False, floats: FloatFormat = F8) -> None:
+        self.floats = floats
         self.drop_dead = drop_dead
         self.items: list[Item] = [Block()]
         self.origin: Origin | None = None

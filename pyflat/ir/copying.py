@@ -80,4 +80,4 @@ def copy_function(fn: Function) -> Function:
     copier = Copier()
     params = copier.params(fn.params)
     label = copier.label(fn.label)
-    return Function(fn.name, params, copier.items(fn.body), label, fn.result_kinds, fn.form)
+    return Function(fn.name, params, copier.items(fn.body), label, fn.result_kinds, fn.form, fn.floats)

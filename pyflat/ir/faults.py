@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 
 from pyflat.ir.build import Builder, const
+from pyflat.ir.formats import F8
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import NEAR_LARGEST, OPERATIONS
 from pyflat.ir.types import EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN
@@ -21,8 +22,17 @@ RULES: dict[str, Rule] = {}
 
 def fault_condition(build: Builder, op: Op) -> Value | None:
     """The condition under which `op` (already appended to the builder) faults, None if it never does."""
-    rule = OPERATIONS[op.opcode].faults
+    rule = OPERATIONS[op.opcode].faults if build.floats is F8 else _narrow_rule(op.opcode)
     return RULES[rule](build, op) if rule else None
+
+
+def _narrow_rule(opcode: str) -> str:
+    """The rule of an operation on float32 lanes. What overflows there has its value, infinity, and an int is rounded:
+    only the domain is left."""
+    rule = OPERATIONS[opcode].faults
+    if rule in ("nonfinite", "near_overflow", "pow"):
+        return {"gamma": "pole", "lgamma": "pole", "pow": "power_domain"}.get(opcode.removeprefix("vec_"), "")
+    return "" if rule in ("nonfinite_of_first", "beyond_exact", "beyond_largest") else rule
 
 
 def can_fault(op: Op) -> bool:
@@ -96,7 +106,8 @@ def _sub(b: Builder, op: Op) -> Value | None:
 
 @_rule
 def _mul(b: Builder, op: Op) -> Value | None:
-    """|float(x)*float(y)| misjudges a product by less than 2**-50 of it: compare a little below 2**63.
+    """|float(x)*float(y)| misjudges a product by less than 2**-50 of it (in float32 2**-21): compare a little below
+    2**63.
 
     With a literal c: x beyond the limits divided by c, rounded towards zero.
     """
@@ -106,7 +117,12 @@ def _mul(b: Builder, op: Op) -> Value | None:
     if c is not None:
         return _outside(b, other, *_factors(c))
     x, y = (b.op("to_float", a) for a in op.args)
-    return b.op("ge", b.op("abs", b.op("mul", x, y)), const(2.0**63 * (1 - 2.0**-48)))
+    return b.op("ge", b.op("abs", b.op("mul", x, y)), const(2.0**63 * (1 - 4 * _misjudged(b))))
+
+
+def _misjudged(b: Builder) -> float:
+    """More than the relative error of a product of two ints as floats."""
+    return 8 * 2.0**-b.floats.digits
 
 
 def _reached(value: Value, low: int, high: int) -> tuple[int, int]:
@@ -164,13 +180,13 @@ def _pow(b: Builder, op: Op) -> Value | None:
 
 @_rule
 def _ipow(b: Builder, op: Op) -> Value | None:
-    """Conservative through float pow of the magnitudes: relative error far below 2**-40."""
+    """Conservative through float pow of the magnitudes: relative error far below 2**-40, in float32 below 2**-16."""
     base, exponent = op.args
     known = literal(exponent)
     if known in (0, 1):
         return None
     size = b.op("pow", b.op("abs", b.op("to_float", base)), b.op("to_float", exponent))
-    large = b.op("not", b.op("lt", size, const(2.0**63 * (1 - 2.0**-40))))
+    large = b.op("not", b.op("lt", size, const(2.0**63 * (1 - (2.0**-40 if b.floats is F8 else 2.0**-16)))))
     if known is not None and known > 0:
         return large
     return b.op("or", large, b.op("lt", exponent, const(0)))
@@ -253,6 +269,18 @@ def _nonfinite(b: Builder, op: Op) -> Value | None:
 
 
 RULES["nonfinite_of_first"] = _nonfinite
+
+
+@_rule
+def _pole(b: Builder, op: Op) -> Value | None:
+    """gamma and lgamma in float32: no finite value where x is no positive number (conservative for lgamma(-inf))."""
+    return b.op("and", b.op("ne", b.op("sub", op, op), const(0.0)), b.op("le", op.args[0], const(0.0)))
+
+
+@_rule
+def _power_domain(b: Builder, op: Op) -> Value | None:
+    """pow in float32: no finite value of a base that is not positive (conservative where it overflows)."""
+    return b.op("and", b.op("ne", b.op("sub", op, op), const(0.0)), b.op("le", op.args[0], const(0.0)))
 
 
 @_rule

@@ -2,7 +2,7 @@
 
 Structured functions run *strictly*: the first operation that cannot give Python's value raises LaneFault.
 Flat and masked functions run *totally*: every operation gives a value, and the result says whether the lane is
-suspect; a suspect lane leaves every loop.
+suspect; a suspect lane leaves every loop. In float32 operations of floats are total in both (`ir.meanings`).
 `elementary` replaces the functions of accuracy LIBM and NUMPY, so that the interpreter can be compared bit for
 bit with any target; without it they are CPython's.
 """
@@ -10,12 +10,14 @@ bit with any target; without it they are CPython's.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyflat.errors import InternalError
+from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.kept import KeptCalls
+from pyflat.ir.meanings import meaning
 from pyflat.ir.nodes import (
     FAULT,
     Block,
@@ -33,7 +35,7 @@ from pyflat.ir.nodes import (
     Value,
     Yield,
 )
-from pyflat.ir.ops import OPERATIONS, OutOfLane
+from pyflat.ir.ops import OutOfLane
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, PACK, VOID, Kind
 
 Elementary = Mapping[str, Callable[..., Any]]
@@ -74,14 +76,16 @@ def run(
     max_trips: int = 100_000,
     on_op: Callable[[Op, Any], None] | None = None,
     calls: KeptCalls | None = None,
+    wrapping: Collection[Op] = (),
 ) -> LaneResult:
     """Run one lane; `on_op(op, value)` is called after each operation that gives a value. `calls` says what kept calls
-    mean.
+    mean. The ints of `wrapping` may leave 64 bits in the structured form too, where all that counts are their low bits
+    (`ir.low_bits`).
 
     Raises LaneFault in the structured form, TripLimit when a loop does not end."""
-    machine = _Machine(fn.total, elementary or {}, max_trips, on_op, calls)
+    machine = _Machine(fn.total, elementary or {}, max_trips, on_op, calls, fn.floats, wrapping)
     for param, arg in zip(fn.params, args, strict=True):
-        machine.env[param] = arg
+        machine.env[param] = arg if fn.floats is F8 or param.kind is not FLOAT else fn.floats.rounded(arg)
     leave = machine.run_list(fn.body)
     if isinstance(leave, Exit) and leave.label is not fn.label:
         raise InternalError(f"exit to {leave.label} left the function")
@@ -96,8 +100,12 @@ class _Machine:
         max_trips: int,
         on_op: Callable[[Op, Any], None] | None = None,
         calls: KeptCalls | None = None,
+        floats: FloatFormat = F8,
+        wrapping: Collection[Op] = (),
     ):
+        self.wrapping = wrapping
         self.calls = calls
+        self.floats = floats
         self.env: dict[Value, Any] = {}
         self.total = total
         self.elementary = elementary
@@ -173,11 +181,11 @@ class _Machine:
             self.run_call(op, args)
             return
         attrs = dict(op.attrs)
-        meaning = self.elementary.get(op.opcode, OPERATIONS[op.opcode].python)
+        function = self.elementary.get(op.opcode) or meaning(op.opcode, self.floats)
         try:
-            value = meaning(*args, **attrs)
+            value = function(*args, **attrs)
             if op.kind is INT and not INT_MIN <= value <= INT_MAX:
-                if not self.total:
+                if not self.total and op not in self.wrapping:
                     raise OutOfLane("an int beyond 64 bits")
                 value = _wrap(value)
         except (ArithmeticError, ValueError, IndexError) as error:

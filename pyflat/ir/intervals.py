@@ -6,7 +6,8 @@ a zero divisor go where they provably cannot hold: `i % 10 + 1` never leaves int
 
 The meaning is that of the flat form, in which operations are total: where an operation may fault, its value is
 arbitrary, and its interval is everything. Bounds are inclusive and of the value's own kind. Float bounds come
-from the operation itself applied to the operands' bounds: rounding to nearest is monotone, so they are safe. The
+from the operation itself applied to the operands' bounds: rounding to nearest is monotone, so they are safe (and
+rounded once more in a function of float32). The
 sign of zero plays no role (-0.0 == 0.0). `nan` says that a lane may be nan.
 """
 
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
@@ -57,8 +59,9 @@ def anything(kind: Kind) -> Interval:
 class Intervals:
     """What is known about the values of one block so far."""
 
-    def __init__(self, ranges: Mapping[str, Interval] = MappingProxyType({})) -> None:
+    def __init__(self, ranges: Mapping[str, Interval] = MappingProxyType({}), floats: FloatFormat = F8) -> None:
         """`ranges` are assumed for the results of these operations, by opcode."""
+        self._floats = floats
         self._known: dict[Value, Interval] = {}
         self._ranges = ranges
 
@@ -67,8 +70,14 @@ class Intervals:
             literal = value.value
             if literal is None or math.isnan(literal):
                 return anything(value.kind)
-            return Interval(literal, literal)
+            return self._rounded(value.kind, Interval(literal, literal))
         return self._known.get(value) or anything(value.kind)
+
+    def _rounded(self, kind: Kind, interval: Interval) -> Interval:
+        """Bounds in the format of the lanes: what lies between two numbers lies between them when all are rounded."""
+        if self._floats is F8 or kind is not FLOAT:
+            return interval
+        return Interval(self._floats.rounded(interval.low), self._floats.rounded(interval.high), interval.nan)
 
     def note(self, op: Op) -> None:
         """Learn the interval of `op` from those of its operands."""
@@ -80,11 +89,14 @@ class Intervals:
             found = _of_table(op.attr("table"))
         elif op.opcode in self._ranges:
             found = self._ranges[op.opcode]
+        elif self._floats is not F8 and op.opcode in ("to_float", "exact_float"):
+            of = self.of(op.args[0])  # rounded once: by way of float64 it may be another number
+            found = Interval(self._floats.from_int(int(of.low)), self._floats.from_int(int(of.high)))
         else:
             transfer = (_INT if op.kind is INT else _FLOAT).get(op.opcode)
             found = transfer(op, self.of(op.args[0]), self.of(op.args[-1])) if transfer else None
         if found is not None and (op.kind is FLOAT or (found.low >= INT_MIN and found.high <= INT_MAX)):
-            self._known[op] = found
+            self._known[op] = self._rounded(op.kind, found)
 
     def narrow(self, value: Value, interval: Interval) -> None:
         """Take it from somebody who knows more that `value` also lies in `interval`."""

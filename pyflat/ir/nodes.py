@@ -25,7 +25,8 @@ Invariants (all checked by `ir.validate`):
   7. in the flat form there is one block, no node, and no primitive that faults: faults are `fault` operations;
      in the masked form there are loops besides, all canonical (`ir.loops`), and no node but them and their tests;
   8. what lanes do together (`lane_any`) stands under no varying predicate (`ir.uniform`);
-  9. a Loop that claims to count does, on that parameter (`ir.counted`).
+  9. a Loop that claims to count does, on that parameter (`ir.counted`);
+ 10. every float literal is a number of the function's format (`ir.formats`).
 
 Strict and total. In the structured form an operation that cannot give Python's value raises (it is *strict*).
 In the flat and masked forms operations are *total*: they give some value and never trap, and a `fault` operation
@@ -39,6 +40,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyflat.errors import Span
+from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.types import BOOL, Kind
 
 Scalar = bool | int | float
@@ -243,12 +245,13 @@ Item = Block | If | Region | Loop
 
 
 class Function:
-    """A function: `params`, a body, and the kinds of its results. `form` is "structured", "flat" or "masked".
+    """A function: `params`, a body, and the kinds of its results. `form` is "structured", "flat" or "masked"; `floats`
+    is the format of everything of the kind FLOAT.
 
     The body's Yield and every `exit` to `label` carry the results.
     """
 
-    __slots__ = ("name", "params", "body", "label", "result_kinds", "form")
+    __slots__ = ("name", "params", "body", "label", "result_kinds", "form", "floats")
 
     def __init__(
         self,
@@ -258,6 +261,7 @@ class Function:
         label: Label,
         result_kinds: Sequence[Kind],
         form: str = "structured",
+        floats: FloatFormat = F8,
     ):
         self.name = name
         self.params: list[Param] = list(params)
@@ -265,6 +269,7 @@ class Function:
         self.label = label
         self.result_kinds: tuple[Kind, ...] = tuple(result_kinds)
         self.form = form
+        self.floats = floats
 
     @property
     def total(self) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyflat.ir.counted import recognise_counted
+from pyflat.ir.formats import F4, F8, FORMATS
 from pyflat.ir.lists import same_value
 from pyflat.ir.nodes import (
     FAULT,
@@ -52,7 +53,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _LITERAL_WORDS = ("true", "false", "undefined")
-_KINDS = {kind.value: kind for kind in Kind}
+_KINDS = {**{kind.value: kind for kind in Kind}, F4.name: Kind.FLOAT}
 
 
 def parse_function(text: str) -> Function:
@@ -130,12 +131,17 @@ class _Parser:
         self.expect("->")
         kinds = self.kinds()
         form = self.expect_kind("word")
+        floats = F4 if self.accept(F4.name) else F8
         label = self.new_label()
         body = self.body()
         self.expect("\n")
         if self.kind != "end":
             raise self.wrong("the end of the text")
-        return Function(name, params, body, label, kinds, form)
+        other = next((line for kind, text, line in self.tokens if kind == "word" and text in FORMATS
+                      and text != floats.name), None)
+        if other is not None:
+            raise ParseError(f"line {other}: the floats of this function are {floats.name}")
+        return Function(name, params, body, label, kinds, form, floats)
 
     def body(self) -> list[Item]:
         """`{`, lines, `}`."""

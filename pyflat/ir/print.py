@@ -13,7 +13,8 @@
 
 Values and labels are named after the user's variable, with a number where the same name is defined again in
 the text; temporaries are numbered. Floats are written by `repr`, so that they come back with the same bits (a
-nan without its sign and payload); `undefined:f8` is the undefined constant. Origins are not printed.
+nan without its sign and payload); `undefined:f8` is the undefined constant. A function of float32 lanes says so behind
+its form, `structured f4`, and its floats are `f4`. Origins are not printed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyflat.ir.counted import recognise_counted
+from pyflat.ir.formats import F8
 from pyflat.ir.nodes import (
     FAULT,
     Block,
@@ -42,7 +44,7 @@ from pyflat.ir.nodes import (
     Value,
     walk,
 )
-from pyflat.ir.types import VOID
+from pyflat.ir.types import FLOAT, VOID, Kind
 
 INDENT = "  "
 _PLAIN = re.compile(r"[^\W\d]\w*")
@@ -120,6 +122,7 @@ class _Names:
 class _Printer:
     def __init__(self, fn: Function, marks: Marks):
         self.fn = fn
+        self.kinds = {kind: fn.floats.name if kind is FLOAT else str(kind) for kind in Kind}
         self.marks = marks
         self.values = _Names()
         self.labels = _Names()
@@ -162,9 +165,10 @@ class _Printer:
 
     def lines(self) -> Iterator[str]:
         fn = self.fn
-        kinds = ", ".join(map(str, fn.result_kinds))
+        kinds = ", ".join(map(self.kinds.__getitem__, fn.result_kinds))
         label = self.label(fn.label)
-        yield self.marked(fn, f"func @{_word(fn.name)}({self.params(fn.params)}) -> ({kinds}) {fn.form} {label} {{")
+        form = fn.form if fn.floats is F8 else f"{fn.form} {fn.floats.name}"
+        yield self.marked(fn, f"func @{_word(fn.name)}({self.params(fn.params)}) -> ({kinds}) {form} {label} {{")
         yield from self.list_lines(fn.body, INDENT)
         yield "}"
 
@@ -219,7 +223,7 @@ class _Printer:
         text = f"{op.opcode} {self.operands(op.args)}".rstrip()
         for name, value in op.attrs:
             text += f" {{{name} = {format_attr(value)}}}" if name != "fault" else f" {format_attr(value)}"
-        return text if op.kind is VOID else f"{self.value(op)} = {text} : {op.kind}"
+        return text if op.kind is VOID else f"{self.value(op)} = {text} : {self.kinds[op.kind]}"
 
     def end(self, end: End) -> str:
         if not isinstance(end, Exit):
@@ -228,14 +232,14 @@ class _Printer:
         return f"{text} {format_fault(end.fault)}" if end.fault is not None else text
 
     def params(self, params: Sequence[Param]) -> str:
-        return ", ".join(f"{self.value(p)}: {p.kind}" for p in params)
+        return ", ".join(f"{self.value(p)}: {self.kinds[p.kind]}" for p in params)
 
     def operands(self, values: Iterable[Value]) -> str:
         return ", ".join(map(self.value, values))
 
     def value(self, value: Value) -> str:
         if isinstance(value, Const):
-            return format_const(value)
+            return format_const(value) if value.value is not None else f"undefined:{self.kinds[value.kind]}"
         return "%" + self.values.text.get(value, f"?{value.name}")
 
     def label(self, label: Label) -> str:

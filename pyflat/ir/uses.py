@@ -18,7 +18,7 @@ def with_body(fn: Function, items: list[Item]) -> Function:
     """A flat or masked function with the parameters of `fn` and another body."""
     kinds = [value.kind for value in end_of(items).values]
     form = "masked" if has_loop(items) else "flat"
-    return Function(fn.name, fn.params, items, fn.label, kinds, form)
+    return Function(fn.name, fn.params, items, fn.label, kinds, form, fn.floats)
 
 
 def with_block(fn: Function, ops: Sequence[Op], results: Sequence[Value]) -> Function:

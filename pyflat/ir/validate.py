@@ -14,7 +14,8 @@ besides the letter of the list:
   7. the flat form is one block that ends in a Yield; the masked form has canonical loops besides, and no If but
      their tests; `canonical=True` asks for canonical loops and no other exit in the structured form;
   8. `lane_any` stands where all lanes are (`ir.uniform`);
-  9. a loop counts on the parameter that it claims to count on (`ir.counted`).
+  9. a loop counts on the parameter that it claims to count on (`ir.counted`);
+ 10. float literals are numbers of the format of the function (`ir.formats`).
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from pyflat.ir.nodes import (
 )
 from pyflat.ir.ops import CONVERGENT, OPERATIONS
 from pyflat.ir.print import format_function
-from pyflat.ir.types import BOOL, VOID, Kind, kind_of
+from pyflat.ir.types import BOOL, FLOAT, VOID, Kind, kind_of
 from pyflat.ir.uniform import uniformity
 
 FORMS = ("structured", "flat", "masked")
@@ -187,6 +188,8 @@ class _Checker:
                 raise self.error(where, 4, f"the operand {value!r} is not defined here")
         elif value.kind is VOID or (value.value is not None and kind_of(value.value) is not value.kind):
             raise self.error(where, 5, f"the literal {value!r} is not of its kind")
+        elif value.kind is FLOAT and value.value is not None and not self.fn.floats.holds(value.value):
+            raise self.error(where, 10, f"the literal {value!r} is no {self.fn.floats.name}")
 
     def check_op(self, op: Op) -> None:
         for arg in op.args:
@@ -206,6 +209,8 @@ class _Checker:
             raise self.error(op, 5, f"{op.opcode} does not take the attrs ({', '.join(names)})")
         if op.opcode == "gather" and not _is_table(op.attr("table"), op.kind):
             raise self.error(op, 5, f"the table is not a tuple of {op.kind} with at least one item")
+        if op.opcode == "gather" and op.kind is FLOAT and not all(map(self.fn.floats.holds, op.attr("table"))):
+            raise self.error(op, 10, f"the table is not of {self.fn.floats.name}")
         if op.opcode == "call" and op.attr("guarded") and (not op.args or op.args[0].kind is not BOOL):
             raise self.error(op, 5, "a guarded call has a bool before its operands")
         if op.opcode == "fault" and not isinstance(op.attr("fault"), Fault):

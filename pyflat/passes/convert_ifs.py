@@ -27,6 +27,7 @@ from collections.abc import Collection
 from pyflat.errors import InternalError
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
+from pyflat.ir.formats import FloatFormat
 from pyflat.ir.kept import is_guarded
 from pyflat.ir.loops import LoopParts, end_of, has_loop, join_parts, take_apart
 from pyflat.ir.low_bits import wrapping
@@ -71,12 +72,12 @@ def convert_ifs(fn: Function) -> Function:
     loops the masked form."""
     if fn.total:
         return fn
-    conversion = _Conversion(wrapping(fn))
+    conversion = _Conversion(wrapping(fn), fn.floats)
     values = conversion.convert_list(fn.body, None)
     build = conversion.build
     build.end(Yield(values))
     form = "masked" if has_loop(build.items) else "flat"
-    return Function(fn.name, fn.params, build.items, fn.label, fn.result_kinds, form)
+    return Function(fn.name, fn.params, build.items, fn.label, fn.result_kinds, form, fn.floats)
 
 
 PASS = Pass(convert_ifs, needs_gone=frozenset({Region}))
@@ -95,9 +96,9 @@ class _Predicate:
 class _Conversion:
     """The state of one run: what stands for each value of the input, and the negations built so far."""
 
-    def __init__(self, wrapping: Collection[Op]) -> None:
+    def __init__(self, wrapping: Collection[Op], floats: FloatFormat) -> None:
         self.wrapping = wrapping
-        self.build = Builder()
+        self.build = Builder(floats=floats)
         self.stands_for: dict[Value, Value] = {}
         self.negations: dict[Value, Value] = {}
 

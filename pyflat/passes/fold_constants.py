@@ -23,11 +23,13 @@ from __future__ import annotations
 import math
 
 from pyflat.ir.build import undefined
+from pyflat.ir.formats import FloatFormat
 from pyflat.ir.identities import simplify
 from pyflat.ir.intervals import Intervals
 from pyflat.ir.kept import is_barrier, is_guarded
 from pyflat.ir.logic import is_undefined
 from pyflat.ir.loops import LoopParts, join_parts, take_apart
+from pyflat.ir.meanings import meaning
 from pyflat.ir.nodes import FALSE, TRUE, Block, Const, Function, Item, Loop, Op, Region, Value, Yield
 from pyflat.ir.ops import OPERATIONS, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, VOID, Kind, kind_of
@@ -41,19 +43,20 @@ def fold_constants(fn: Function, *, fold_elementary: bool = True) -> Function:
     `fold_elementary` evaluates functions of the C library (accuracy LIBM) by CPython's; without it they are left
     to the target, whose own functions may differ in the last digits.
     """
-    items = _Folder(fold_elementary).folded(fn.body)
+    items = _Folder(fold_elementary, fn.floats).folded(fn.body)
     return fn if same_ops(items, fn.body) else with_body(fn, items)
 
 
 class _Folder:
     """Appends simplified operations to `ops`; `mapped` says what became of the old ones."""
 
-    def __init__(self, fold_elementary: bool):
+    def __init__(self, fold_elementary: bool, floats: FloatFormat):
         exact = {Accuracy.EXACT, Accuracy.LIBM} if fold_elementary else {Accuracy.EXACT}
         self.foldable = exact
         self.ops: list[Op] = []
         self.mapped: dict[Value, Value] = {}
-        self.intervals = Intervals()
+        self.floats = floats
+        self.intervals = Intervals(floats=floats)
         self.keys = Keys()
         self.made: dict[Key, Op] = {}
         self.current: Op | None = None
@@ -164,7 +167,7 @@ class _Folder:
         if row.accuracy not in self.foldable:
             return None
         try:
-            value = row.python(*[a.value for a in literals], **dict(op.attrs))
+            value = meaning(op.opcode, self.floats)(*[a.value for a in literals], **dict(op.attrs))
         except (ArithmeticError, ValueError, IndexError):
             return None
         return _literal(value, op.kind)

@@ -82,7 +82,7 @@ def lower_exits(fn: Function) -> Function:
     left = way.exits.get(fn.label)
     values = left.values if left else [undefined(kind) for kind in fn.result_kinds]
     base.block.end = Yield(values)
-    return Function(fn.name, fn.params, base.items, fn.label, fn.result_kinds, fn.form)
+    return Function(fn.name, fn.params, base.items, fn.label, fn.result_kinds, fn.form, fn.floats)
 
 
 PASS = Pass(lower_exits, removes=frozenset({Region}))

@@ -45,7 +45,7 @@ def simplify_control(fn: Function) -> Function:
         body = run.items(fn.body, fn.result_kinds)
         if not run.changed:
             return fn
-        fn = Function(fn.name, fn.params, body, fn.label, fn.result_kinds, fn.form)
+        fn = Function(fn.name, fn.params, body, fn.label, fn.result_kinds, fn.form, fn.floats)
 
 
 PASS = Pass(simplify_control)

@@ -43,14 +43,15 @@ def split_uniform(fn: Function, uniform: Collection[Param]) -> Split:
     first = [copy.op(op) for op in ops if op in same]
     values = copy.read_all(links)
     preamble = Function(f"{fn.name}_preamble", params, [Block(first, Yield(values))], Label("return"),
-                        [v.kind for v in values], "flat")
+                        [v.kind for v in values], "flat", fn.floats)
     rest = Copier()
     own = rest.params(fn.params)
     made = [Param(link.kind, link.name or f"u{k}") for k, link in enumerate(links)]
     rest.values.update(zip(links, made, strict=True))
     second = [rest.op(op) for op in ops if op not in same]
     results = rest.read_all(results_of(fn))
-    body = Function(fn.name, [*own, *made], [Block(second, Yield(results))], Label("return"), fn.result_kinds, "flat")
+    body = Function(fn.name, [*own, *made], [Block(second, Yield(results))], Label("return"), fn.result_kinds, "flat",
+                    fn.floats)
     return Split(preamble, body, tuple(made))
 
 

@@ -24,7 +24,9 @@ from collections.abc import Sequence
 from pyflat.errors import InternalError
 from pyflat.ir.copying import Copier
 from pyflat.ir.counted import recognise_counted
+from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.lists import exits, last_block, same_value, splice
+from pyflat.ir.meanings import meaning
 from pyflat.ir.nodes import (
     Block,
     Const,
@@ -52,11 +54,11 @@ MAX_COPIED = 500_000
 
 def unroll_loops(fn: Function, limit: int = MAX_TRIPS) -> Function:
     """`fn` with every loop unrolled whose trips are known and at most `limit`; `fn` itself when there is none."""
-    run = _Unrolling(limit)
+    run = _Unrolling(limit, fn.floats)
     body = run.items(fn.body)
     if not run.unrolled:
         return fn
-    return Function(fn.name, fn.params, body, fn.label, fn.result_kinds, fn.form)
+    return Function(fn.name, fn.params, body, fn.label, fn.result_kinds, fn.form, fn.floats)
 
 
 PASS = Pass(unroll_loops)
@@ -76,8 +78,9 @@ class _Trips:
 
 
 class _Unrolling:
-    def __init__(self, limit: int):
+    def __init__(self, limit: int, floats: FloatFormat = F8):
         self.limit = limit
+        self.floats = floats
         self.copier = Copier()
         self.open: list[_Trips] = []
         self.copied = 0
@@ -116,6 +119,8 @@ class _Unrolling:
             return None
         try:
             value = row.python(*literals, **dict(op.attrs))
+            if self.floats is not F8:  # nothing that may be a fault is folded, whatever its value would be
+                value = meaning(op.opcode, self.floats)(*literals, **dict(op.attrs))
         except (ArithmeticError, ValueError, IndexError, OutOfLane):
             return None
         return Const(op.kind, value) if kind_of(value) is op.kind else None

@@ -17,6 +17,7 @@ from typing import Any
 from pyflat.capture import capture
 from pyflat.errors import refuse
 from pyflat.ir.build import Builder
+from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.kept import Call, KeptCalls, whitelist_of
 from pyflat.ir.nodes import Function, Param, Yield
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
@@ -45,15 +46,17 @@ def specialise(
     max_unroll: int = 4096,
     whitelist: Iterable[str | Call] | Mapping[str, Call] | None = None,
     long: int = LONG,
+    floats: FloatFormat = F8,
 ) -> Specialised:
     """The structured IR of `fn` for arguments of the given shapes.
 
     A missing argument takes its default; a bound method or a partial brings its own. Calls that `whitelist` names are
-    kept (`ir.kept`). Raises FlattenError.
+    kept (`ir.kept`). `floats` is the format that the lanes will have: the function that is built still is one of
+    float64, but decides nothing that float32 lanes would decide differently. Raises FlattenError.
     """
     function, given = _plain(fn, dict(arguments))
     captured = capture(function)
-    s = Specialiser(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long)
+    s = Specialiser(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats)
     s.kept = KeptCalls(whitelist_of(whitelist))
     params: list[Param] = []
     with _deep_recursion():

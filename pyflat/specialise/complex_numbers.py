@@ -87,6 +87,7 @@ def inlined(s: Specialiser, fn: Any, numbers: Sequence[Abstract], node: cst.CSTN
 
     if node is None:
         raise InternalError("an operator without a place in the source")
+    s.require_float64(f"the complex function {fn.__name__}", node)
     result = calls.inline(s, fn, calls.Arguments(list(numbers), {}), node)
     pair = opened(result)
     return Complex(*pair.items) if isinstance(pair, Seq) else result

@@ -270,10 +270,10 @@ def condition(s: Specialiser, node: cst.BaseExpression) -> Static | Value:
     test = _condition(s, node)
     if isinstance(test, Static) or not s.frame.recursive:
         return test
-    known = facts.decide(test, s.facts, s.combined)
+    known = facts.decide(test, s.facts, s.combined, s.floats)
     if known is not None:
         return Static(known)
-    if facts.decide(test, s.facts, s.combined, nan=False) is not None:
+    if facts.decide(test, s.facts, s.combined, s.floats, nan=False) is not None:
         s.frame.endless_for_nan = True
     return test
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from pyflat.ir.formats import FloatFormat
 from pyflat.ir.intervals import Interval, Intervals
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import BOOL, FLOAT
@@ -29,16 +30,17 @@ Combined = Mapping[Value, tuple[bool, tuple[Value, ...]]]
 """Values that short circuits have joined: (is `and`, its parts)."""
 
 
-def decide(test: Value, facts: Sequence[Fact], combined: Combined, *, nan: bool = True) -> bool | None:
+def decide(test: Value, facts: Sequence[Fact], combined: Combined, floats: FloatFormat, *, nan: bool = True
+           ) -> bool | None:
     """What `test` is in every lane that gets here, None where that is not known. `nan`: the lanes may be nan where
-    the facts allow it."""
-    known = Intervals()
+    the facts allow it. `floats`: the format of float lanes, in which literals are rounded."""
+    known = Intervals(floats=floats)
     bounds: dict[Value, Interval] = {}
     for value, held in _simple(facts, combined):
         if value is test:
             return held
         if isinstance(value, Op):
-            _learn(value, held, bounds, nan=nan)
+            _learn(value, held, bounds, floats, nan=nan)
     order = _operations(test)
     if order is None:
         return None
@@ -81,7 +83,7 @@ def _simple(facts: Sequence[Fact], combined: Combined) -> Iterator[Fact]:
             waiting += [(arg, held) for arg in value.args]
 
 
-def _learn(op: Op, held: bool, bounds: dict[Value, Interval], *, nan: bool) -> None:
+def _learn(op: Op, held: bool, bounds: dict[Value, Interval], floats: FloatFormat, *, nan: bool) -> None:
     """The interval that a comparison with a constant leaves to the other side."""
     if op.opcode not in _NOT:
         return
@@ -91,7 +93,8 @@ def _learn(op: Op, held: bool, bounds: dict[Value, Interval], *, nan: bool) -> N
         left, right, opcode = right, left, _MIRRORED[opcode]
     if not isinstance(right, Const) or right.value is None or isinstance(left, Const) or math.isnan(right.value):
         return
-    found = _side(left.kind is FLOAT, opcode if held else _NOT[opcode], right.value, may_be_nan=nan and not held)
+    limit = floats.rounded(right.value) if left.kind is FLOAT else right.value
+    found = _side(left.kind is FLOAT, opcode if held else _NOT[opcode], limit, may_be_nan=nan and not held)
     if found is not None:
         bounds[left] = _both(bounds[left], found) if left in bounds else found
 

@@ -20,6 +20,7 @@ import numpy as np
 from pyflat.capture import Captured
 from pyflat.errors import FlattenError, InternalError, Note, Span, refuse
 from pyflat.ir.build import Builder
+from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.kept import KeptCalls
 from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, If, Item, Label, Op, Origin, Param, Region, Value, Yield
 from pyflat.specialise.facts import Fact
@@ -98,7 +99,8 @@ class Nest:
 
 
 class Specialiser:
-    def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int):
+    def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int, floats: FloatFormat = F8):
+        self.floats = floats
         self.build = Builder(max_ops)
         self.guards = Guards()
         self.loops = loops
@@ -207,6 +209,12 @@ class Specialiser:
         notes = tuple(Note(f"inlined from the call of {f.captured.name}", f.call_span)
                       for f in reversed(self.frames[1:]))
         return refuse(code, message, self.span(node), label=label, why=why, help=help, notes=notes)
+
+    def require_float64(self, what: str, node: cst.CSTNode | None = None, *, help: str = "") -> None:
+        """Refuse what is an algorithm for float64, in a twin of float32 lanes."""
+        if self.floats is not F8:
+            raise self.refuse("flatten/not-yet", f"{what} in float32", node, help=help or 'dtype="float64"',
+                              why="its algorithm is one for float64")
 
     def fresh(self, stem: str) -> Label:
         self.counter += 1

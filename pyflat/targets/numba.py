@@ -22,12 +22,13 @@ import numpy as np
 
 from pyflat import libm, threads
 from pyflat.errors import refuse
+from pyflat.ir.formats import dtypes
 from pyflat.ir.liveness import sliced
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Block, Const, Function, Op, Value, walk
 from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.print import format_function
-from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.ir.types import BOOL
 from pyflat.ir.uses import results_of
 from pyflat.targets.numba_jit import MAX_OPERANDS, Code, Direct, Ufunc, compile_ir, processor
 from pyflat.targets.numba_kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
@@ -46,7 +47,6 @@ CALL_WORK = 2**27
 """Operations times lanes in one call of a kernel, so that Python gets to see Ctrl-C."""
 
 LaneArgument = np.ndarray | np.generic
-DTYPES: dict[Kind, type[np.generic]] = {BOOL: np.bool_, INT: np.int64, FLOAT: np.float64}
 
 
 class Compiled:
@@ -62,7 +62,7 @@ class Compiled:
         """Lanes in one call, so that Python gets to see Ctrl-C."""
         self._state = State()
         self._words = self._state.words
-        inputs, outputs = ([np.dtype(DTYPES[v.kind]) for v in values] for values in (kernel.params, kernel.roots))
+        inputs, outputs = ([dtypes(kernel.floats)[v.kind] for v in values] for values in (kernel.params, kernel.roots))
         self._call: Any
         if inputs and outputs and len(inputs) + len(outputs) <= MAX_OPERANDS:
             self._ufunc: Ufunc | None = Ufunc(
@@ -187,7 +187,7 @@ class Engine:
         if any(_calls_python(op) for op in all_ops(list(kernel.items))):
             return None
         if kernel is self.mask:
-            kernel = Kernel(kernel.params, kernel.items, kernel.roots[:-1], kernel.suspect)
+            kernel = Kernel(kernel.params, kernel.items, kernel.roots[:-1], kernel.suspect, kernel.floats)
         compiled = Compiled(kernel, (False,) * len(kernel.params))
         return InnerLoop(compiled.code.address, compiled.state, compiled)
 
@@ -240,11 +240,12 @@ def compile(fused: Function, *, unchecked: bool = False) -> Engine:
             why="LLVM's time grows with more than the square of the chain",
             help='let the loop stay a loop (loops="auto"), or use target="numpy"',
         )
-    dtypes = tuple(np.dtype(DTYPES[root.kind]) for root in roots)
+    floats = fused.floats
+    made = tuple(dtypes(floats)[root.kind] for root in roots)
     if not checked:
-        return Engine(fused, Kernel(params, items, tuple(roots), None), None, dtypes)
+        return Engine(fused, Kernel(params, items, tuple(roots), None, floats), None, made)
     if count > STORED_MASK or fused.form == "masked":
-        both = Kernel(params, items, (*roots, suspect), suspect)
-        return Engine(fused, both, both, dtypes)
-    mask = Kernel(params, tuple(sliced(fused.body, [suspect])), (suspect,), None)
-    return Engine(fused, Kernel(params, items, tuple(roots), suspect), mask, dtypes)
+        both = Kernel(params, items, (*roots, suspect), suspect, floats)
+        return Engine(fused, both, both, made)
+    mask = Kernel(params, tuple(sliced(fused.body, [suspect])), (suspect,), None, floats)
+    return Engine(fused, Kernel(params, items, tuple(roots), suspect, floats), mask, made)

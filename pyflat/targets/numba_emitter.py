@@ -14,8 +14,10 @@ from typing import Any
 from llvmlite import ir
 
 from pyflat import libm
+from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.numba_ir import (
+    F32,
     F64,
     I1,
     I8,
@@ -33,6 +35,13 @@ from pyflat.targets.numba_ir import (
 
 TYPES: dict[Kind, ir.Type] = {BOOL: I1, INT: I64, FLOAT: F64}
 """The LLVM type of one value of each kind."""
+
+_NARROW_TYPES: dict[Kind, ir.Type] = {**TYPES, FLOAT: F32}
+
+
+def types_of(floats: FloatFormat) -> dict[Kind, ir.Type]:
+    """The LLVM type of one value of each kind, for float lanes of this format."""
+    return TYPES if floats is F8 else _NARROW_TYPES
 
 
 class Lane:
@@ -128,6 +137,26 @@ class Emitter:
         self.active: Any = None
         self._tables: dict[Any, Any] = {}
         self._places: dict[tuple[int | str, str], Any] = {}
+        self._wide: Emitter | None = None
+
+    @property
+    def narrow(self) -> bool:
+        """Float lanes are float32."""
+        return self.scalars[FLOAT] is F32
+
+    def widely(self, compute: Callable[..., Lane], *args: Lane) -> Lane:
+        """`compute` of an emitter of float64 and the widened operands; a float result is rounded to float32."""
+        wide = self._wide = self._wide or Emitter(self.builder, self.symbols, self.width)
+        wide.active = self.active
+        result = compute(wide, *[self._widened(wide, arg) for arg in args])
+        if result.kind is not FLOAT:
+            return Lane(self, result.kind, result.value)
+        return Lane(self, FLOAT, self.builder.fptrunc(result.value, self.types[FLOAT]))
+
+    def _widened(self, wide: Emitter, arg: Lane) -> Lane:
+        if arg.kind is not FLOAT or arg.known is not None:
+            return Lane(wide, arg.kind, arg.value, arg.known) if arg.kind is not FLOAT else wide.const(FLOAT, arg.known)
+        return Lane(wide, FLOAT, self.builder.fpext(arg.value, wide.types[FLOAT]))
 
     def widened(self, scalar: ir.Type) -> ir.Type:
         return scalar if self.width == 1 else ir.VectorType(scalar, self.width)
@@ -266,8 +295,13 @@ class Emitter:
     def _gathered(self, element: ir.Type, places: Any) -> Any:
         result = self.widened(element)
         name = f"llvm.masked.gather.{suffix(result)}.v{self.width}p0"
-        everywhere, alignment = self.splat(ir.Constant(I1, 1)), ir.Constant(I32, 1 if element is I8 else 8)
+        everywhere, alignment = self.splat(ir.Constant(I1, 1)), ir.Constant(I32, size_of(element))
         return self.llvm(name, result, places, alignment, everywhere, ir.Constant(result, ir.Undefined))
+
+
+def size_of(element: ir.Type) -> int:
+    """Bytes of an element in memory."""
+    return {I8: 1, F32: 4}.get(element, 8)
 
 
 def _scalar(type_: ir.Type) -> ir.Type:

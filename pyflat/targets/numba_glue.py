@@ -198,7 +198,7 @@ def _blocks(sizes: Sequence[int], inputs: int, chain: str) -> list[str]:
 def _copies() -> str:
     """`pack` gathers strided elements, `unpack` scatters them."""
     loops = []
-    for size in (1, 8):
+    for size in (1, 4, 8):
         element = f"i{8 * size}"
         for name, order in (("pack", "ptr %dense, ptr %far, i64 %step"), ("unpack", "ptr %far, i64 %step, ptr %dense")):
             source, target = ("%b", "%a") if name == "pack" else ("%a", "%b")

@@ -21,12 +21,13 @@ from typing import Any
 from llvmlite import ir
 
 from pyflat import libm
+from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.liveness import outer_values, used_outside
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Item, Loop, Param, Value
 from pyflat.ir.types import BOOL
 from pyflat.targets.numba_arms import cost_of, is_called
-from pyflat.targets.numba_emitter import TYPES, Emitter, Lane
+from pyflat.targets.numba_emitter import Emitter, Lane, size_of, types_of
 from pyflat.targets.numba_ir import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba_loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts
 from pyflat.targets.numba_uniform import suspect_values
@@ -45,6 +46,7 @@ class Kernel:
     items: tuple[Item, ...]
     roots: tuple[Value, ...]
     suspect: Value | None
+    floats: FloatFormat = F8
 
     @cached_property
     def size(self) -> int:
@@ -81,7 +83,12 @@ def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
     called = sum(cost_of(op, 1) for op in inside if is_called(op))
     if 2 * called > sum(cost_of(op, 1) for op in inside):
         return Shape(1, 1)
-    return Shape(vector_bytes // 8, LOOP_REGISTERS if has_loop(list(kernel.items)) else 1)
+    return Shape(vector_bytes // _lane_bytes(kernel), LOOP_REGISTERS if has_loop(list(kernel.items)) else 1)
+
+
+def _lane_bytes(kernel: Kernel) -> int:
+    """What a register is divided by: float32 lanes fill it, and ints have two."""
+    return 8 if kernel.floats is F8 else 4
 
 
 def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, dict[str, int]]:
@@ -129,9 +136,9 @@ def split_uniform(items: Sequence[Item], uniform: set[Param]) -> tuple[list[Item
     return hoisted, inner
 
 
-def _memory(value: Value) -> ir.Type:
+def _memory(kernel: Kernel, value: Value) -> ir.Type:
     """Bools are bytes in memory."""
-    return I8 if value.kind is BOOL else TYPES[value.kind]
+    return I8 if value.kind is BOOL else types_of(kernel.floats)[value.kind]
 
 
 class _Lanes:
@@ -141,12 +148,12 @@ class _Lanes:
                  varying: list[Param]):
         self.kernel, self.shape, self.shared, self.varying = kernel, shape, shared, varying
         pointers = [POINTER] * (len(varying) + len(kernel.roots))
-        operands = [I64, POINTER, *[TYPES[value.kind] for value in shared], *pointers]
+        operands = [I64, POINTER, *[types_of(kernel.floats)[value.kind] for value in shared], *pointers]
         self.function = ir.Function(module, ir.FunctionType(I8, operands), "lanes")
         self.function.linkage = "internal"
         self.function.attributes.add("noinline")
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.emitter = Emitter(self.builder, symbols, shape.width)
+        self.emitter = Emitter(self.builder, symbols, shape.width, types_of(kernel.floats))
 
     def write(self, inner: list[Item]) -> ir.Function:
         builder, emitter, kernel = self.builder, self.emitter, self.kernel
@@ -178,21 +185,17 @@ class _Lanes:
         return self.function
 
     def _load(self, param: Param, pointer: Any, start: Any) -> Lane:
-        element = _memory(param)
+        element = _memory(self.kernel, param)
         place = element_at(self.builder, pointer, start, element)
-        loaded = self.builder.load(place, typ=self.emitter.widened(element), align=element_size(element))
+        loaded = self.builder.load(place, typ=self.emitter.widened(element), align=size_of(element))
         if param.kind is BOOL:
             loaded = self.builder.icmp_unsigned("!=", loaded, self.emitter.splat(ir.Constant(I8, 0)))
         return Lane(self.emitter, param.kind, loaded)
 
     def _store(self, lane: Lane, pointer: Any, start: Any) -> None:
-        element = I8 if lane.kind is BOOL else TYPES[lane.kind]
+        element = I8 if lane.kind is BOOL else types_of(self.kernel.floats)[lane.kind]
         value = self.builder.zext(lane.value, self.emitter.widened(I8)) if lane.kind is BOOL else lane.value
-        self.builder.store(value, element_at(self.builder, pointer, start, element), align=element_size(element))
-
-
-def element_size(element: ir.Type) -> int:
-    return 1 if element is I8 else 8
+        self.builder.store(value, element_at(self.builder, pointer, start, element), align=size_of(element))
 
 
 class _Entry:
@@ -203,7 +206,7 @@ class _Entry:
         self.kernel, self.shape, self.uniform, self.varying = kernel, shape, uniform, varying
         self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * 4), ENTRY)
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.emitter = Emitter(self.builder, symbols)
+        self.emitter = Emitter(self.builder, symbols, 1, types_of(kernel.floats))
 
     def write(self, hoisted: list[Item], shared: list[Value], lanes: ir.Function) -> None:
         builder, kernel = self.builder, self.kernel
@@ -229,7 +232,7 @@ class _Entry:
         builder.ret_void()
 
     def _scalar(self, param: Param, place: Any) -> Lane:
-        loaded = self.builder.load(place, typ=_memory(param))
+        loaded = self.builder.load(place, typ=_memory(self.kernel, param))
         if param.kind is BOOL:
             loaded = self.builder.icmp_unsigned("!=", loaded, ir.Constant(I8, 0))
         return Lane(self.emitter, param.kind, loaded)
@@ -240,20 +243,20 @@ class _Entry:
         builder, size = self.builder, self.shape.lanes
         dense: Any = ir.Constant(I1, 1)
         for value, _, stride, _ in operands:
-            dense = builder.and_(dense, builder.icmp_signed("==", stride, i64(element_size(_memory(value)))))
+            dense = builder.and_(dense, builder.icmp_signed("==", stride, i64(size_of(_memory(self.kernel, value)))))
         whole = builder.select(dense, builder.sub(total, builder.urem(total, i64(size))), i64(0))
         self._call(lanes, [whole, state, *passed, *[place for _, place, _, _ in operands]], state, finish)
-        buffers = [stack(builder, _memory(value), size) for value, *_ in operands]
+        buffers = [stack(builder, _memory(self.kernel, value), size) for value, *_ in operands]
         with self._gangs(whole, total) as start:
             left = builder.sub(total, start)
             count = builder.select(builder.icmp_signed("<", left, i64(size)), left, i64(size))
             for (value, place, stride, is_result), buffer in zip(operands, buffers, strict=True):
                 if not is_result:
-                    self._copy_in(_memory(value), self._at(place, start, stride), stride, count, buffer)
+                    self._copy_in(_memory(self.kernel, value), self._at(place, start, stride), stride, count, buffer)
             self._call(lanes, [i64(size), state, *passed, *buffers], state, finish)
             for (value, place, stride, is_result), buffer in zip(operands, buffers, strict=True):
                 if is_result:
-                    self._copy_out(_memory(value), self._at(place, start, stride), stride, count, buffer)
+                    self._copy_out(_memory(self.kernel, value), self._at(place, start, stride), stride, count, buffer)
         builder.branch(finish)
 
     def _gangs(self, start: Any, total: Any) -> Any:

@@ -136,7 +136,7 @@ class Gang:
     def __init__(self, emitter: Emitter, registers: int, interrupts: Interrupts | None, shared: dict[Value, Lane],
                  suspects: set[Value], outside: set[Value]):
         self.emitter = emitter
-        self.scalars = emitter if emitter.width == 1 else Emitter(emitter.builder, emitter.symbols)
+        self.scalars = emitter if emitter.width == 1 else Emitter(emitter.builder, emitter.symbols, 1, emitter.scalars)
         self.registers = range(registers)
         self.interrupts = interrupts
         self.shared = shared

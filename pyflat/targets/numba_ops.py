@@ -14,13 +14,10 @@ from typing import Any
 from pyflat import lanes, libm, vmath
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Op
-from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
+from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MIN, Kind
 from pyflat.targets.numba_emitter import Emitter, Lane
-from pyflat.targets.numba_ir import (
-    F64,
-    I32,
-)
+from pyflat.targets.numba_ir import F32, F64, I32
 from pyflat.targets.numba_ufuncs import call_ufunc
 from pyflat.targets.numba_vmath import emit_everywhere
 
@@ -82,7 +79,21 @@ def emit(e: Emitter, op: Op, args: list[Lane]) -> Lane:
         raise InternalError(f"the numba target cannot emit {op.opcode}")
     if op.opcode == "gather":
         return emitter(e, *args, table=op.attr("table"), kind=op.kind)
+    if e.narrow and _is_wide(op.opcode):
+        return e.widely(lambda wide, *lanes: emitter(wide, *lanes, **dict(op.attrs)), *args)
     return emitter(e, *args, **dict(op.attrs))
+
+
+def _is_wide(opcode: str) -> bool:
+    """What float32 lanes compute as the float64 function of the widened operands, rounded."""
+    if opcode in _STEPPED:
+        return False
+    row = PRIMITIVES.get(opcode)
+    return opcode in _WIDE or (row is not None and row.accuracy in (Accuracy.LIBM, Accuracy.CALL, Accuracy.NUMPY))
+
+
+_WIDE = frozenset({"remainder", "ldexp", "exponent", "ufunc"})
+_STEPPED = frozenset({"np_fmod"})
 
 
 # --- conversions
@@ -141,8 +152,13 @@ def _float_divide(e: Emitter, a: Lane, b: Lane) -> tuple[Lane, Lane]:
     quotient = e.select(other_sign, quotient - 1.0, quotient)
     down = e.intrinsic("llvm.floor", quotient)
     nearest = e.select((quotient - down).compare(">", 0.5), down + 1.0, down)
-    zero = EMITTERS["copysign"](e, e.const(FLOAT, 0.0), a / b)
-    return e.select(quotient.compare("==", 0.0), zero, nearest), remainder
+    ratio = a / b
+    zero = EMITTERS["copysign"](e, e.const(FLOAT, 0.0), ratio)
+    quotient = e.select(quotient.compare("==", 0.0), zero, nearest)
+    if not e.narrow:
+        return quotient, remainder
+    by_zero = b.compare("==", 0.0)  # a float32 lane that divides by zero may keep its value
+    return e.select(by_zero, ratio, quotient), e.select(by_zero, float("nan"), remainder)
 
 
 @_emitter
@@ -276,6 +292,18 @@ def _library_call(name: str) -> Emit:
 
 _NUMPY_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
                 "arctanh": "atanh", "arctan2": "atan2", "power": "pow"}
+
+@_emitter
+def _nextafter(e: Emitter, x: Lane, y: Lane) -> Lane:
+    if not e.narrow:
+        return e.called("nextafter", x, y)
+    location = libm.library_symbol("nextafterf")
+
+    def call(*scalars: Any) -> Any:
+        return e.call("nextafterf", location, *scalars, result=F32)
+
+    return Lane(e, FLOAT, e.each(call, F32, x.value, y.value))
+
 
 for _name in libm.NAMES | libm.CALLED:
     EMITTERS.setdefault(_name, _library_call(_name))

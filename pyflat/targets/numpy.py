@@ -30,6 +30,7 @@ import numpy as np
 
 from pyflat import lanes as lane_functions
 from pyflat.errors import InternalError
+from pyflat.ir.formats import F8, FloatFormat, dtypes
 from pyflat.ir.kept import KeptCalls
 from pyflat.ir.liveness import captured, last_uses, outer_values, sliced
 from pyflat.ir.loops import take_apart
@@ -38,14 +39,13 @@ from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.ir.uses import results_of
 from pyflat.libm import saved_status
-from pyflat.targets.numpy_loops import bits, choose_float, choose_int, run_loop
+from pyflat.targets.numpy_loops import bits, bits_narrow, choose_float, choose_int, choose_narrow, run_loop
 
 BLOCK = 16_384
 """Lanes computed at a time: a few temporaries of this size stay in the cache."""
 
 Lane = np.ndarray | np.generic
-
-DTYPES: dict[Kind, type[np.generic]] = {BOOL: np.bool_, INT: np.int64, FLOAT: np.float64}
+Choice = tuple[Value, bool]
 
 _SPELLINGS: dict[str, str] = {
     **{name: f"{{0}} {sign} {{1}}" for name, sign in (
@@ -72,7 +72,35 @@ for _row in PRIMITIVES.values():
         _SPELLINGS[_row.name] = f"lanes.{_row.name}({_operands})"
 
 
-def spelling(op: Op) -> str:
+_NARROW: dict[str, str] = {
+    "to_float": "np.float32({0})", "exact_float": "np.float32({0})",
+    "ldexp": "np.float32(lanes.ldexp(np.float64({0}), {1}))",
+}
+"""How operations of float32 lanes are written that the same text as for float64 would not compute."""
+
+
+def _narrow_spelling(op: Op) -> str:
+    """What is defined as the float64 function, rounded, is written like that; NumPy's own functions and operators take
+    float32 as they are."""
+    if op.opcode in _NARROW:
+        return _NARROW[op.opcode]
+    text = _wide_spelling(op)
+    return f"np.float32({text})" if is_rounded(op.opcode) else text
+
+
+def is_rounded(opcode: str) -> bool:
+    """On float32 lanes this is the float64 function, rounded."""
+    row = PRIMITIVES.get(opcode)
+    return opcode in ("remainder", "ufunc", "ldexp") or (row is not None
+                                                         and row.accuracy in (Accuracy.LIBM, Accuracy.CALL))
+
+
+def spelling(op: Op, floats: FloatFormat = F8) -> str:
+    """How `op` is written with NumPy, for lanes of a float format."""
+    return _wide_spelling(op) if floats is F8 else _narrow_spelling(op)
+
+
+def _wide_spelling(op: Op) -> str:
     """How `op` is written with NumPy: a format string with {0}, {1}, ... for the operands and the names of attributes.
 
     The text needs `import numpy as np` and `from pyflat import lanes`, and has Python's precedences: operands that
@@ -90,7 +118,7 @@ def spelling(op: Op) -> str:
     return text
 
 
-def literal(kind: Kind, value: bool | int | float | None) -> str:
+def literal(kind: Kind, value: bool | int | float | None, floats: FloatFormat = F8) -> str:
     """A NumPy scalar of `kind`, as an expression; an undefined value is zero."""
     number = 0 if value is None else value
     match kind:
@@ -99,8 +127,9 @@ def literal(kind: Kind, value: bool | int | float | None) -> str:
         case Kind.INT:
             return f"np.int64({int(number)})"
         case _:
-            text = repr(float(number))
-            return f"np.float64({text})" if text.strip("-")[0].isdigit() else f'np.float64("{text}")'
+            cls = "np.float64" if floats is F8 else "np.float32"
+            text = repr(float(number)) if floats is F8 else str(np.float32(number))
+            return f"{cls}({text})" if text.strip("-")[0].isdigit() else f'{cls}("{text}")'
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,15 +176,15 @@ def compile(fused: Function, *, unchecked: bool = False, calls: KeptCalls | None
     """The engine of a fused function: its last result is the suspect bit, which `unchecked` leaves out. `calls` says
     how kept calls are made on arrays."""
     *roots, suspect = results_of(fused)
-    writer = _Writer(fused.name, calls)
+    kinds = dtypes(fused.floats)
+    writer = _Writer(fused.name, calls, fused.floats)
     source = writer.source(fused, roots if unchecked else [*roots, suspect])
     namespace: dict[str, Any] = {
         "np": np, "lanes": lane_functions, "bits": bits, "choose_int": choose_int, "choose_float": choose_float,
-        "run_loop": run_loop, **writer.tables,
+        "choose_narrow": choose_narrow, "bits_narrow": bits_narrow, "run_loop": run_loop, **writer.tables,
     }
     exec(_code(source, fused.name), namespace)
-    dtypes = tuple(np.dtype(DTYPES[root.kind]) for root in roots)
-    return Engine(source, namespace["block"], dtypes, unchecked)
+    return Engine(source, namespace["block"], tuple(kinds[root.kind] for root in roots), unchecked)
 
 
 def _code(source: str, name: str) -> Any:
@@ -173,8 +202,9 @@ def _part(lane: Lane, start: int, stop: int) -> Lane:
 class _Writer:
     """The text of an engine: constants, tables and kept calls by name, the functions of loops, the block function."""
 
-    def __init__(self, name: str, calls: KeptCalls | None = None):
+    def __init__(self, name: str, calls: KeptCalls | None = None, floats: FloatFormat = F8):
         self.name = name
+        self.floats = floats
         self.calls = calls
         self.constants: dict[tuple[str, str], str] = {}
         self.head: list[str] = []
@@ -195,7 +225,7 @@ class _Writer:
             return names[value]
         if value.key not in self.constants:
             self.constants[value.key] = f"c{len(self.constants)}"
-            self.head.append(f"{self.constants[value.key]} = {literal(value.kind, value.value)}")
+            self.head.append(f"{self.constants[value.key]} = {literal(value.kind, value.value, self.floats)}")
         return self.constants[value.key]
 
     def tuple_of(self, values: Iterable[Value], names: Mapping[Value, str]) -> str:
@@ -233,7 +263,8 @@ class _Lines:
         self.writer = writer
         self.names = names
         self.live = live
-        self.masks: dict[Value, str] = {}
+        self.floats = writer.floats
+        self.masks: dict[Choice, str] = {}
         self.body: list[str] = []
 
     def write(self, items: Sequence[Item], roots: Sequence[Value]) -> list[str]:
@@ -245,7 +276,7 @@ class _Lines:
             elif isinstance(item, Loop):
                 steps.append(item)
         uses = [step.args if isinstance(step, Op) else [*step.inits, *captured(step)] for step in steps]
-        last_select = {step.args[0]: step for step in steps if _is_choice(step)}
+        last_select = {self._choice(step): step for step in steps if _is_choice(step)}
         for step, dying in zip(steps, last_uses(uses, roots), strict=True):
             if isinstance(step, Loop):
                 self._loop(step)
@@ -255,11 +286,15 @@ class _Lines:
                 self.names[step] = name
                 self.body.append(f"{name} = {text}")
             dead = [self.names[value] for value in dying]
-            if isinstance(step, Op) and _is_choice(step) and last_select[step.args[0]] is step:
-                dead.append(self.masks[step.args[0]])
+            if isinstance(step, Op) and _is_choice(step) and last_select[self._choice(step)] is step:
+                dead.append(self.masks[self._choice(step)])
             if dead:
                 self.body.append("del " + ", ".join(dead))
         return [*self.body, "return "]
+
+    def _choice(self, op: Op) -> Choice:
+        """What selects of one mask have in common: the condition, and whether the mask is one of 32 bits."""
+        return op.args[0], op.kind is FLOAT and self.floats is not F8
 
     def _loop(self, loop: Loop) -> None:
         outer = captured(loop)
@@ -276,8 +311,8 @@ class _Lines:
         if op.opcode == "gather":
             tables = self.writer.tables
             table = f"table{len(tables)}"
-            tables[table] = np.array(op.attr("table"), dtype=DTYPES[op.kind])
-            return spelling(op).format(*operands, table=table)
+            tables[table] = np.array(op.attr("table"), dtype=dtypes(self.floats)[op.kind])
+            return spelling(op, self.floats).format(*operands, table=table)
         if op.opcode == "call" and self.writer.calls is not None:
             call = f"call{len(self.writer.tables)}"
             self.writer.tables[call] = self.writer.calls.on_arrays(op)
@@ -288,15 +323,17 @@ class _Lines:
             sign, amount = (">>", power.bit_length() - 1) if op.opcode == "floordiv" else ("&", power - 1)
             return f"{operands[0]} {sign} {self.writer.value(Const(INT, amount), self.names)}"
         if op.opcode != "select":
-            return spelling(op).format(*operands)
+            return spelling(op, self.floats).format(*operands)
         condition, a, b = operands
         if op.kind is BOOL:
             return f"(({a} ^ {b}) & {condition}) ^ {b}"
-        mask = self.masks.get(op.args[0])
+        choice = self._choice(op)
+        _, narrow = choice
+        mask = self.masks.get(choice)
         if mask is None:
-            mask = self.masks[op.args[0]] = f"m{len(self.masks)}"
-            self.body.append(f"{mask} = bits({condition})")
-        return f"choose_{'int' if op.kind is INT else 'float'}({mask}, {a}, {b})"
+            mask = self.masks[choice] = f"m{len(self.masks)}"
+            self.body.append(f"{mask} = {'bits_narrow' if narrow else 'bits'}({condition})")
+        return f"choose_{'int' if op.kind is INT else 'narrow' if narrow else 'float'}({mask}, {a}, {b})"
 
 
 def _power_of_two(divisor: Value) -> int:

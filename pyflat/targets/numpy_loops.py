@@ -40,6 +40,16 @@ def choose_float(bits: Any, a: Any, b: Any) -> Any:
     return choose_int(bits, a.view(np.int64), b.view(np.int64)).view(np.float64)
 
 
+def bits_narrow(condition: Any) -> Any:
+    """All bits of an int32 where the condition holds, none elsewhere."""
+    return np.negative(condition.view(np.int8)).astype(np.int32)
+
+
+def choose_narrow(bits: Any, a: Any, b: Any) -> Any:
+    """The same as `choose_float`, of float32 and bits of int32."""
+    return choose_int(bits, a.view(np.int32), b.view(np.int32)).view(np.float32)
+
+
 def run_loop(
     head: Callable[..., tuple[Lane, tuple[Lane, ...], tuple[Lane, ...]]],
     rest: Callable[..., tuple[Lane, ...]],
@@ -103,4 +113,6 @@ def _either(running: Array, mask: Array, a: Lane, b: Lane) -> Any:
         return a
     if b.dtype == np.bool_:
         return ((a ^ b) & running) ^ b  # type: ignore[operator]
+    if b.dtype == np.float32:
+        return choose_narrow(mask.astype(np.int32), a, b)
     return (choose_float if b.dtype == np.float64 else choose_int)(mask, a, b)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.vmath import error, exponential, gamma, hyperbolic, inverse, logarithm, power, remainder, trigonometric
-from pyflat.vmath.machine import F4, F8, Machine, Number, NumpyMachine
+from pyflat.vmath.machine import F4, F8, FORMATS, Machine, Number, NumpyMachine
 from pyflat.vmath.scalar import ScalarMachine
 
 Algorithm = Callable[..., Number]
@@ -94,15 +94,16 @@ def _total(name: str, operands: tuple[float, ...]) -> float:
         return math.nan
 
 
-def reference(name: str) -> Callable[..., float]:
-    """The function on Python floats: float64's bits."""
-    row, machine = TABLE[name], ScalarMachine(F8)
+def reference(name: str, format: str = "f8") -> Callable[..., float]:
+    """The function on Python floats: the bits of float64, or of float32 ("f4")."""
+    row, machine = TABLE[name], ScalarMachine(FORMATS[format])
+    scalar = np.float64 if format == "f8" else np.float32
 
     def call(*args: float) -> float:
-        numbers = [np.float64(x) for x in args]
+        numbers = [scalar(x) for x in args]
         with np.errstate(all="ignore"):
             if row.far is not None and row.far(machine, *numbers):
-                return _total(name, args)
+                return float(scalar(_total(name, args)))
             return float(row.algorithm(machine, *numbers))
 
     call.__name__ = call.__qualname__ = f"vec_{name}"

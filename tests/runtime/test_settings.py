@@ -52,7 +52,6 @@ def test_wrong_options(given, error, message):
 
 
 @pytest.mark.parametrize("given", [
-    {"dtype": "float32"}, {"dtype": "input"},
     {"fast_math": True},
 ])
 def test_what_is_not_built_yet_is_refused(given):

@@ -76,11 +76,11 @@ def test_cpython_is_called_where_the_library_differs(monkeypatch):
             values = libm.ufunc("exp")(np.array([0.0, 1.0, 1e9]))
         assert values.dtype == np.float64
         assert values[:2].tolist() == [1.0, math.e]
-        assert math.isnan(values[2])
+        assert values[2] == math.inf
         assert libm.ufunc("atan2")(1.0, np.array([1.0, 2.0])).shape == (2,)
         called = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(libm.address("exp"))
         assert called(1.0) == math.e
-        assert math.isnan(called(1e9))
+        assert called(1e9) == math.inf
     finally:
         libm._ufunc.cache_clear()
         libm._address.cache_clear()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pyflat.ir.build import Builder
+from pyflat.ir.formats import F8, dtypes
 from pyflat.ir.nodes import FALSE, TRUE, Const, Function, Label, Op, Param, Yield
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -109,7 +110,7 @@ def test_results_are_fresh_arrays():
 def test_a_condition_is_true_for_any_byte(kind):
     fn = one_operation("select", (BOOL, kind, kind), kind)
     condition = np.array([0, 1, 2, 255], dtype=np.uint8).view(np.bool_)
-    a, b = np.array([1, 1, 1, 1], dtype=target.DTYPES[kind]), np.zeros(4, dtype=target.DTYPES[kind])
+    a, b = np.array([1, 1, 1, 1], dtype=dtypes(F8)[kind]), np.zeros(4, dtype=dtypes(F8)[kind])
     for engine in (target.compile(fn), numba_target.compile(fn)):
         assert engine([condition, a, b], 4)[0][0].tolist() == [0, 1, 1, 1]
 

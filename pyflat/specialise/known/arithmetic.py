@@ -9,12 +9,14 @@ import libcst as cst
 
 from pyflat import lanes
 from pyflat.ir.build import const
+from pyflat.ir.formats import F8
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.specialise import arrays, calls, containers, library, objects, stdlib, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known.support import (
     Handler,
+    inlined_for_ints,
     only,
 )
 from pyflat.specialise.merge import lane
@@ -136,7 +138,12 @@ def dist(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstr
     return _norm(s, stdlib.dist, arguments, node)
 
 
+def isqrt(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    return inlined_for_ints(library.isqrt if s.floats is F8 else library.isqrt_narrow)(s, arguments, node)
+
+
 def _norm(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    s.require_float64("the norm of several numbers", node, help="write sqrt(x*x + y*y + z*z)")
     if not lanes.hypot_is_known():
         raise s.refuse("flatten/not-yet", "the norm of several numbers in this version of Python", node,
                        help="write sqrt(x*x + y*y + z*z)")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import libcst as cst
@@ -98,7 +97,7 @@ def nan_to_num(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     if arrays.kind_of(x) in (INT, BOOL):
         return x
     rest: list[Abstract] = []
-    for name, usual in (("nan", 0.0), ("posinf", sys.float_info.max), ("neginf", -sys.float_info.max)):
+    for name, usual in (("nan", 0.0), ("posinf", s.floats.largest), ("neginf", -s.floats.largest)):
         wanted = given.value(name, NONE)
         rest.append(num.as_float(s, Static(usual) if isinstance(wanted, Static) and wanted.value is None else wanted))
     made = arrays.apply(s, lambda v: _function(s, numpy_library.nan_to_num, v, *rest, node=node), [x], node, FLOAT)

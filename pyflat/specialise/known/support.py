@@ -91,6 +91,16 @@ def inlined(fn: Any) -> Handler:
     return handler
 
 
+def inlined_float64(fn: Any) -> Handler:
+    """A library function that is inlined, and depends on the format of float64."""
+
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        s.require_float64(f"math.{fn.__name__}", node)
+        return calls.inline(s, fn, arguments, node)
+
+    return handler
+
+
 def inlined_for_ints(fn: Any) -> Handler:
     """A library function of ints that is inlined; Python raises TypeError for a float."""
 

@@ -21,7 +21,7 @@ from pyflat.targets.dataflow.canonical import must_happen
 
 def hoist_leaving(fn: Function) -> Function:
     """`fn` with the harmless operations of leaving arms in front of their tests."""
-    return Function(fn.name, fn.params, _list(fn.body, None), fn.label, fn.result_kinds, fn.form)
+    return Function(fn.name, fn.params, _list(fn.body, None), fn.label, fn.result_kinds, fn.form, fn.floats)
 
 
 def _list(items: list[Item], loop: Label | None) -> list[Item]:

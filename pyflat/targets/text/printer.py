@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from pyflat.errors import InternalError
+from pyflat.errors import InternalError, refuse
+from pyflat.ir.formats import F8
 from pyflat.ir.nodes import Block, Const, Function, Op, Origin, Param, Value, walk
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves
 from pyflat.ir.types import BOOL, FLOAT, kind_of
@@ -38,12 +39,20 @@ IMPORTS = {"math": "import math", "numba": "import numba", "np": "import numpy a
 
 def render(spec: Specialised, flat_form: Function, *, target: Target = "neutral", name: str) -> str:
     """The text of the twin `name`: `flat_form` is the flat function without fault operations."""
-    same = _own_twin(spec, target, name) if is_straight(spec.captured.tree) else None
+    _require_text(flat_form, target)
+    straight = flat_form.floats is F8 and is_straight(spec.captured.tree)
+    same = _own_twin(spec, target, name) if straight else None
     if same is not None:
         return same
     end = flat_form.flat_block.end
     assert end is not None
     return _Printer(spec, flat_form, target).text(name, end.values, spec.result)
+
+
+def _require_text(function: Function, target: Target) -> None:
+    if target == "numba" and function.floats is not F8:
+        raise refuse("flatten/target-dtype", f"the scalar text of {function.name} in float32",
+                     why="numba makes its literals and functions float64", help='show(target="numpy")')
 
 
 def _own_twin(spec: Specialised, target: Target, name: str) -> str | None:
@@ -58,6 +67,7 @@ def _own_twin(spec: Specialised, target: Target, name: str) -> str | None:
 
 def render_suspect(spec: Specialised, fused: Function, *, target: Target = "neutral", name: str) -> str:
     """The text of `name`, which says in which lanes the twin leaves to the original: the last result of `fused`."""
+    _require_text(fused, target)
     end = fused.flat_block.end
     assert end is not None
     return _Printer(spec, fused, target).text(name, end.values[-1:], Leaf(BOOL))
@@ -138,6 +148,7 @@ class _Printer:
         self.spec = spec
         self.function = function
         self.target = target
+        self.floats = function.floats
         self.module = spec.captured.module
         self.params = _parameters(spec, function)
         ops = function.flat_block.ops
@@ -152,8 +163,9 @@ class _Printer:
         self.constants: dict[str, Const] = {}
 
     def text(self, name: str, values: Sequence[Value], result: Shape) -> str:
-        node = source.only_return(self.spec.captured.tree) if result is self.spec.result else None
-        results = Results(self.matcher)
+        own = self.floats is F8  # the user's text is one of float64
+        node = source.only_return(self.spec.captured.tree) if own and result is self.spec.result else None
+        results = Results(self.matcher if own else None)
         final = results.expression(result, iter(values), node)
         self.plan = plan(self.function.flat_block.ops, final, self.expression)
         words = self._words()
@@ -165,16 +177,23 @@ class _Printer:
         documented = source.docstring(self.spec.captured)
         while not documented and not body[0]:
             del body[0]  # a blank line that stood between two statements
-        lines = [*source.definition(self.spec, name, self.target), *documented, *body]
+        lines = [*source.definition(self.spec, name, self.target), *documented, *self.narrowed(), *body]
         return _module(self.spec, self.target, self.constants, lines, self.aliases)
 
     def expression(self, op: Op) -> Expr:
         """The expression of one operation over holes: the user's if it still denotes it."""
-        found = self.matcher.operation(op)
+        found = self.matcher.operation(op) if self.floats is F8 else None
         if found is None:
-            return spell(op, self.target, single_use=self.once)
+            return spell(op, self.target, single_use=self.once, floats=self.floats)
         self.sourced.add(op)
         return found
+
+    def narrowed(self) -> list[str]:
+        """In float32 the arguments are rounded first: Python's floats and arrays of float64 are among them."""
+        if self.floats is F8 or self.target != "numpy":
+            return []
+        return [f"{source.STEP}{text} = np.float32({text})" for param, (variable, text) in self.params.items()
+                if param.kind is FLOAT and text == variable]
 
     def _words(self) -> set[str]:
         """The names that the text uses for modules, functions and captured constants."""
@@ -185,7 +204,7 @@ class _Printer:
                     case Call(head=text) | Word(text=text) | Global(name=text):
                         words.add(text.partition(".")[0])
                     case Hole(value=Const() as value):
-                        literal_parts = parts(literal(value, self.target))
+                        literal_parts = parts(literal(value, self.target, self.floats))
                         words |= {p.text.partition(".")[0] for p in literal_parts if isinstance(p, Word)}
                     case _:
                         pass
@@ -201,7 +220,7 @@ class _Printer:
     def filling(self, hole: Hole) -> Expr:
         value = hole.value
         if isinstance(value, Const):
-            return self.closed(literal(value, self.target))
+            return self.closed(literal(value, self.target, self.floats))
         if isinstance(value, Op) and value in self.plan.folded:
             return self.closed(self.plan.expressions[value])
         return Word(self.names[value])

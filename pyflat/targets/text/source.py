@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 import numpy as np
 
+from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.ir.types import FLOAT
 from pyflat.targets.text.spelling import KIND_NAMES, Target
 
 if TYPE_CHECKING:
@@ -34,7 +36,9 @@ MEANING = {
 def header(spec: Specialised, target: Target, aliases: Mapping[str, str]) -> list[str]:
     """The comment that says what the text is the twin of, for which kinds, and how it is to be read."""
     captured = spec.captured
-    kinds = ", ".join(f"{name}: {kind_text(shape)}".replace(": =", " =") for name, shape in spec.arguments.items())
+    floats = spec.function.floats
+    kinds = ", ".join(f"{name}: {kind_text(shape, floats)}".replace(": =", " =")
+                      for name, shape in spec.arguments.items())
     title = f"# pyflat twin of {module_name(captured)}:{qualified_name(captured)}, kinds ({kinds})"
     meaning = MEANING[target].replace("select(", aliases.get("select", "select") + "(")
     hidden = [f"{alias} is {word}" for word, alias in aliases.items() if word != "select" and target == "neutral"]
@@ -52,10 +56,10 @@ def qualified_name(captured: Captured) -> str:
     return captured.code.co_qualname if captured.code is not None else captured.name
 
 
-def kind_text(shape: Shape) -> str:
+def kind_text(shape: Shape, floats: FloatFormat = F8) -> str:
     match shape:
         case Leaf():
-            return KIND_NAMES[shape.kind]
+            return KIND_NAMES[shape.kind] if floats is F8 or shape.kind is not FLOAT else "float32"
         case Fixed():
             text = " ".join(repr(shape.value).split())
             return f"= {text}" if len(text) <= 40 else f"= {type(shape.value).__name__} ..."
@@ -63,9 +67,9 @@ def kind_text(shape: Shape) -> str:
             if shape.cls is complex:
                 return "complex"
             if shape.cls is np.ndarray:
-                inner = kind_text(shape.items[0]) if shape.items else "float"
+                inner = kind_text(shape.items[0], floats) if shape.items else "float"
                 return f"array of {inner}, shape ({', '.join(shape.names)})"
-            inner = ", ".join(map(kind_text, shape.items))
+            inner = ", ".join(kind_text(item, floats) for item in shape.items)
             return f"({inner})" if shape.cls is tuple else f"{shape.cls.__name__}({inner})"
 
 

@@ -13,7 +13,10 @@ import math
 from functools import cache
 from typing import Literal
 
+import numpy as np
+
 from pyflat.errors import InternalError
+from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import FUSED, OPERATIONS, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -60,18 +63,31 @@ def keeps_operator(op: Op, target: Target) -> bool:
     return kinds in OPERATIONS[op.opcode].native or bool(_sign(op.opcode, target))
 
 
-def spell(op: Op, target: Target, *, single_use: frozenset[Value] | set[Value]) -> Expr:
-    """The expression of `op` over holes; `single_use` are the values that only one operation reads."""
+def spell(op: Op, target: Target, *, single_use: frozenset[Value] | set[Value], floats: FloatFormat = F8) -> Expr:
+    """The expression of `op` over holes; `single_use` are the values that only one operation reads. NumPy's text of
+    float32 rounds what is computed in float64."""
+    if floats is F8 or target != "numpy":
+        return _spell(op, target, single_use, floats)
+    match op.opcode:
+        case "to_float" | "exact_float":
+            return Call("np.float32", [Hole(a) for a in op.args])
+        case "ldexp":
+            return Call("np.float32", [Call("lanes.ldexp", [Call("np.float64", [Hole(op.args[0])]), Hole(op.args[1])])])
+    spelled = _spell(op, target, single_use, floats)
+    return Call("np.float32", [spelled]) if numpy_target.is_rounded(op.opcode) else spelled
+
+
+def _spell(op: Op, target: Target, single_use: frozenset[Value] | set[Value], floats: FloatFormat) -> Expr:
     args: list[Expr] = [Hole(a) for a in op.args]
     if args and all(isinstance(a, Const) for a in op.args) and target == "numpy":
-        args[0] = _typed(op.args[0])
+        args[0] = _typed(op.args[0], floats)
     match op.opcode:
         case "select":
             return _select(op, args, target)
         case "not":
             return _negation(op, target, single_use)
         case "gather":
-            return _gather(op, args[0], target)
+            return _gather(op, args[0], target, floats)
         case "ufunc" if target == "numpy":
             parts = [*args, *[Word(repr(value)) for _, value in op.attrs]]
             return Call("lanes.ufunc", parts, [*([""] * len(args)), *[name for name, _ in op.attrs]])
@@ -99,9 +115,11 @@ def _small_count(count: Value) -> bool:
     return isinstance(count, Const) and isinstance(count.value, int) and 0 <= count.value < 64
 
 
-def _typed(value: Value) -> Expr:
+def _typed(value: Value, floats: FloatFormat) -> Expr:
     """A NumPy scalar: an operation on two Python numbers would be Python's own, and raise or leave 64 bits."""
     assert isinstance(value, Const)
+    if floats is not F8 and value.kind is FLOAT:
+        return literal(value, "numpy", floats)
     return Call({BOOL: "np.bool_", INT: "np.int64", FLOAT: "np.float64"}[value.kind], [literal(value, "numpy")])
 
 
@@ -129,8 +147,8 @@ def _negation(op: Op, target: Target, single_use: frozenset[Value] | set[Value])
     return Call("np.logical_not", [Hole(inner)])
 
 
-def _gather(op: Op, index: Expr, target: Target) -> Expr:
-    items = [literal(Const(op.kind, item), target) for item in op.attr("table")]
+def _gather(op: Op, index: Expr, target: Target, floats: FloatFormat) -> Expr:
+    items = [literal(Const(op.kind, item), target, floats) for item in op.attr("table")]
     table = Call("", items)
     if target == "numpy":
         return Call("lanes.gather", [table, index])
@@ -159,8 +177,16 @@ def function_name(op: Op, target: Target) -> str:
     raise InternalError(f"the {target} text has no spelling of {name}")
 
 
-def literal(value: Const, target: Target) -> Expr:
-    """A constant as text; an undefined one is zero."""
+def literal(value: Const, target: Target, floats: FloatFormat = F8) -> Expr:
+    """A constant as text; an undefined one is zero. A float32 of NumPy says that it is one: in `np.where(c, 1.0, 2.0)`
+    there would be nothing else to say it."""
+    if floats is F8 or value.kind is not FLOAT:
+        return _literal(value, target)
+    shown = Const(FLOAT, None if value.value is None else float(str(np.float32(value.value))))
+    return Call("np.float32", [_literal(shown, target)]) if target == "numpy" else _literal(shown, target)
+
+
+def _literal(value: Const, target: Target) -> Expr:
     number = value.value
     if number is None:
         return Word({BOOL: "False", INT: "0", FLOAT: "0.0"}[value.kind])
