@@ -133,14 +133,20 @@ class Flattened:
 def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Flattened:
     """The flat form of `fn` for these arguments, the masked form where a loop was kept. Raises FlattenError."""
     from pyflat.ir.fast_math import NUMPY_MATH, VECTOR_MATH
+    from pyflat.passes.choose_narrow_math import choose_narrow_math
     from pyflat.passes.pipeline import flatten_ir, with_fast_math
 
+    math = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}.get(options.target, {})
     with _flattening:
         spec = specialised(fn, arguments, options)
         exact = flatten_ir(spec.function)
         if options.functions == "libm":
             return Flattened(spec, exact)
-        math = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}.get(options.target, {})
+        if options.floats is F4:
+            chosen = choose_narrow_math(spec.function, math)
+            if chosen is spec.function:
+                return Flattened(spec, exact)
+            return Flattened(replace(spec, function=chosen), flatten_ir(chosen), exact)
         flat = with_fast_math(exact, math, decide=options.decisions)
         return Flattened(spec, flat, None if flat is exact else exact)
 
