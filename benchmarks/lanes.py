@@ -69,6 +69,13 @@ def measured(keys: Sequence[tuple[int, str, str]], names: Sequence[str], limits:
         yield row(kernel, kind, lanes, names, limits)
 
 
+def keep(path: Path, line: str) -> None:
+    """Append a record to a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+
+
 def summary(found: Row) -> str:
     unit = found.seconds.get(UNIT)
     if unit is None:
@@ -99,9 +106,7 @@ def main() -> None:
             lines.append(line)
             print(summary(parse([line])[0]), flush=True)
             if options.out:
-                Path(options.out).parent.mkdir(parents=True, exist_ok=True)
-                with open(options.out, "a", encoding="utf-8") as file:
-                    file.write(line + "\n")
+                keep(Path(options.out), line)
         rows = parse(lines)
     print(report(rows, CORE))
     if options.plot:

@@ -61,10 +61,13 @@ def once(run: Run) -> float:
 
 def round_robin(runs: Mapping[str, Run], repeats: int, budget: float) -> dict[str, Timing]:
     """`repeats` turns of each; fewer, but `TURNS`, where those of a contender have taken more than `budget` seconds."""
-    calls = {name: max(1, math.ceil(SHORTEST / max(once(run), 1e-9))) for name, run in runs.items()}
-    taken: dict[str, list[float]] = {name: [] for name in runs}
+    trial = {name: once(run) for name, run in runs.items()}
+    calls = {name: max(1, math.ceil(SHORTEST / max(seconds, 1e-9))) for name, seconds in trial.items()}
+    taken = {name: [seconds] if calls[name] == 1 else [] for name, seconds in trial.items()}
     for turn in range(repeats):
         for name, run in runs.items():
+            if len(taken[name]) > turn:
+                continue
             if turn >= TURNS and sum(taken[name]) * calls[name] > budget:
                 continue
             start = time.process_time()

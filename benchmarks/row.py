@@ -36,7 +36,7 @@ class Limits:
 
     repeats: int = 9
     budget: float = 1.0
-    longest: float = 5.0
+    longest: float = 2.0
 
 
 def lanes_of(kernel: Kernel, kind: str, count: int) -> list[np.ndarray]:

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from benchmarks import lanes
+from benchmarks import gate, goals, lanes, startup
 from benchmarks.agreement import DOUBLE, Tolerance, agrees, share_beyond, tolerance
 from benchmarks.contenders import CONTENDERS, UNIT, Contender, UnavailableError
 from benchmarks.contenders.record import result_type
@@ -228,3 +228,124 @@ def test_plot(tmp_path):
     plot(parse([record("bs", vector=2e-9), record("bs", type="f4", vector=1e-9)]), tmp_path / "ratios.svg")
     text = (tmp_path / "ratios.svg").read_text(encoding="utf-8")
     assert "<svg" in text
+
+
+# --- the gate
+
+
+def test_a_ratio_below_its_floor_is_said_so_and_one_without_a_floor_is_no_pass():
+    verdicts = gate.compare({"bs": 2.0, "hsv": 0.5, "noise": 3.0}, {"bs": 2.0, "hsv": 0.51})
+    assert [verdict.holds for verdict in verdicts] == [True, False, False]
+    lines = gate.text(verdicts).splitlines()
+    assert [line.split("|")[-2].strip() for line in lines[2:]] == ["holds", "BELOW", "BELOW"]
+
+
+def test_floors_are_the_margin_of_what_was_measured_and_cover_the_kernels():
+    stored = json.loads(gate.FLOORS.read_text(encoding="utf-8"))
+    assert stored["floors"].keys() == set(gate.CHOSEN)
+    for name, measured in stored["measured"].items():
+        assert stored["floors"][name] == pytest.approx(stored["margin"] * measured, abs=1e-3)
+    assert {"commit", "date", "processor", "command"} <= stored["provenance"].keys()
+    assert gate.floors_of({"bs": 3.0}, {})["floors"] == {"bs": pytest.approx(3.0 * gate.MARGIN)}
+
+
+@pytest.mark.parametrize(("ratio", "status"), [(9.0, None), (0.01, "slower than its floor: bs")])
+def test_the_gate_ends_with_an_error_only_below_a_floor(monkeypatch, capsys, ratio, status):
+    monkeypatch.setattr(gate, "measured", lambda: {"bs": ratio})
+    monkeypatch.setattr(gate, "pin", lambda: None)
+    monkeypatch.setattr("sys.argv", ["gate"])
+    if status is None:
+        gate.main()
+    else:
+        with pytest.raises(SystemExit, match=status):
+            gate.main()
+    assert "bs" in capsys.readouterr().out
+
+
+# --- goals
+
+
+def rows_of(kind="f8", lanes=goals.MIDDLE, **times):
+    """Records of the eleven; contender=seconds per lane, or a dict of them by kernel (others 2 ns)."""
+    texts = []
+    for name in goals.CORE:
+        seconds = {peer: given.get(name, 2e-9) if isinstance(given, dict) else given for peer, given in times.items()}
+        text = json.loads(record(name, kind, lanes))
+        text["seconds"] |= {peer: {**text["seconds"][UNIT], "best": best} for peer, best in seconds.items() if best}
+        texts.append(json.dumps(text))
+    return parse(texts)
+
+
+def test_the_geomean_holds_at_the_goal_and_one_slow_kernel_is_named():
+    fast = goals.over_unit(rows_of(vector=1e-9), "f8")
+    assert [line.holds for line in fast] == [True, True, True]
+    assert fast[0].measured == "8.00"
+    slow = goals.over_unit(rows_of(vector={"hsv": 16e-9}), "f8")
+    assert [line.holds for line in slow] == [False, False, False]
+    assert slow[2].measured == "hsv 0.50 below"
+
+
+def test_a_goal_without_all_eleven_kernels_is_not_measured():
+    lines = goals.over_unit(rows_of(vector={"hsv": 0.0}), "f8")
+    assert [line.verdict for line in lines] == ["not measured"] * 3
+    assert lines[0].measured == "10 of 11 kernels ran"
+    assert goals.mean_over(rows_of(vector=1e-9), "f8", "drjit", 2.0).holds is None
+    assert goals.over_peers([], "f4", "JAX", ("jax",)).holds is None
+
+
+def test_peers_count_with_the_faster_of_a_family_and_exceptions_are_said():
+    rows = rows_of(vector=1e-9, **{"gcc fast": 2e-9, "clang fast": {"hsv": 0.5e-9}})
+    strict = goals.over_peers(rows, "f8", "C", ("gcc fast", "clang fast"))
+    assert (strict.holds, strict.measured) == (False, "hsv 0.50 behind")
+    excepted = goals.over_peers(rows, "f8", "C", ("gcc fast", "clang fast"), ("hsv",))
+    assert excepted.holds
+    assert excepted.goal == "> 1 (hsv excepted)"
+
+
+def test_the_numpy_target_must_have_the_same_bits_and_be_faster_at_each_size():
+    rows = rows_of(lanes=goals.LARGE, numpy=1e-9, **{"np.where": 4e-9})
+    rows += rows_of(lanes=1024, numpy=1e-9, **{"np.where": {"bs": 0.5e-9}})
+    large, bits, small, *rest = goals.numpy_target(rows, {"bs": True, "hsv": False})
+    assert large.holds
+    assert (bits.holds, bits.measured) == (False, "different: hsv")
+    assert (small.holds, small.measured) == (False, "bs 0.50 behind")
+    assert {line.holds for line in rest} == {None}
+
+
+def test_the_engine_gives_the_bits_of_the_printed_text():
+    assert goals.same_bits(["hsv", "piecewise"], 512) == {"hsv": True, "piecewise": True}
+
+
+def test_the_page_counts_what_holds_and_has_the_machine():
+    lines = goals.lines(rows_of(vector=1e-9), {"bs": True})
+    text = goals.page(lines, {"processor": "abc"}, rows_of())
+    holding = sum(line.holds is True for line in lines)
+    assert 0 < holding < len(lines)
+    assert f"**{holding} of {len(lines)} lines hold.**" in text
+    table = [[cell.strip() for cell in row.split("|")[1:-1]] for row in text.splitlines() if row.startswith("| ")]
+    assert [(row[0], row[1], row[3]) for row in table[1:]] == [(line.subject, line.goal, line.verdict) for line in lines]
+    assert "- processor: abc" in text
+
+
+def test_only_missing_rows_are_measured_and_kept(monkeypatch, tmp_path):
+    asked = []
+
+    def measured(kernel, kind, lanes, names, limits):
+        asked.append((kernel, kind, lanes))
+        return record(kernel, kind, lanes)
+
+    monkeypatch.setattr(goals, "row", measured)
+    path = tmp_path / "results" / "found.jsonl"
+    goals.keep(path, record("bs", "f8", goals.MIDDLE))
+    rows = goals.complete(path, Limits())
+    assert ("bs", "f8", goals.MIDDLE) not in asked
+    assert {(kernel, kind, lanes) for kernel, kind, lanes, _ in goals.wanted()} == {*asked, ("bs", "f8", goals.MIDDLE)}
+    assert len(rows) == len(asked) + 1
+    asked.clear()
+    goals.complete(path, Limits())
+    assert asked == []
+
+
+def test_growth_is_the_power_of_the_last_step():
+    assert startup.exponent({10: 5.0, 100: 1.0, 1000: 10.0}) == pytest.approx(1.0)
+    assert startup.exponent({100: 1.0, 1000: 100.0}) == pytest.approx(2.0)

@@ -1,0 +1,283 @@
+"""The goal line for speed, line by line: what was measured, what the goal is, whether it holds.
+
+    python -m benchmarks.goals [--results FILE] [--docs]
+
+Ratios come from records of `benchmarks.lanes`; those that FILE (out/bench.jsonl) lacks are measured first and added to
+it. Calls, imports and compiling are measured anew. `--docs` writes docs/goals.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+import pyflat
+from benchmarks import startup
+from benchmarks.contenders import CONTENDERS, UNIT
+from benchmarks.environment import ROOT, describe
+from benchmarks.kernels import KERNELS
+from benchmarks.lanes import CORE, keep, row
+from benchmarks.measuring import geomean
+from benchmarks.report import Row, markdown, parse, read
+from benchmarks.row import TYPES, Limits
+
+PAGE = ROOT / "docs" / "goals.md"
+RESULTS = "out/bench.jsonl"
+MIDDLE, LARGE = 1 << 18, 1 << 24
+SMALL = (1 << 10, 1 << 12, MIDDLE)
+ENGINE = "vector"
+"""Ours: the numba target with vector math, and CPython's decisions."""
+COMPILED_C, JAX = ("gcc fast", "clang fast"), ("jax", "jax.vmap")
+GEOMEAN, STRETCH = {"f8": 6.75, "f4": 15.6}, {"f8": 7.5, "f4": 17.0}
+OVER_DRJIT = {"f8": 2.0, "f4": 3.0}
+OVER_WHERE, FIRST, SECOND, IMPORT, DECORATION, LINEAR = 4.0, 0.25, 0.05, 15e-3, 100e-6, 1.1
+LANES = "python -m benchmarks.lanes --sizes {} --types {}"
+STARTUP = "python -m benchmarks.startup"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One goal; holds None where nothing was measured, `measured` says why."""
+
+    subject: str
+    goal: str
+    measured: str
+    holds: bool | None
+    command: str
+
+    @property
+    def verdict(self) -> str:
+        return {True: "holds", False: "does not hold", None: "not measured"}[self.holds]
+
+
+def missing(subject: str, goal: str, command: str, why: str = "no results") -> Line:
+    return Line(subject, goal, why, None, command)
+
+
+def _listed(ratios: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {ratio:.2f}" for name, ratio in sorted(ratios.items(), key=lambda item: item[1]))
+
+
+def core(rows: Iterable[Row], kind: str, lanes: int) -> list[Row]:
+    return [found for found in rows if (found.type, found.lanes) == (kind, lanes) and found.kernel in CORE]
+
+
+def over_unit(rows: Sequence[Row], kind: str, engine: str = ENGINE) -> list[Line]:
+    """The geometric mean over numba.vectorize, its stretch, and that no kernel is slower."""
+    command = LANES.format(MIDDLE, kind)
+    chosen = core(rows, kind, MIDDLE)
+    ratios = {found.kernel: ratio for found in chosen if (ratio := found.ratio(engine)) is not None}
+    subject = f"{kind}: `{engine}` over numba.vectorize, geomean of the eleven"
+    goals = (f">= {GEOMEAN[kind]}", f">= {STRETCH[kind]} (stretch)")
+    lowest = f"{kind}: `{engine}` over numba.vectorize, every kernel"
+    if ratios.keys() != CORE:
+        why = f"{len(ratios)} of {len(CORE)} kernels ran"
+        return [*[missing(subject, goal, command, why) for goal in goals], missing(lowest, ">= 1", command, why)]
+    mean = geomean(list(ratios.values()))
+    below = {name: ratio for name, ratio in ratios.items() if ratio < 1.0}
+    return [
+        Line(subject, goals[0], f"{mean:.2f}", mean >= GEOMEAN[kind], command),
+        Line(subject, goals[1], f"{mean:.2f}", mean >= STRETCH[kind], command),
+        Line(lowest, ">= 1", f"{_listed(below)} below" if below else f"least {_listed(ratios).split(',')[0]}",
+             not below, command),
+    ]
+
+
+def over_peers(rows: Sequence[Row], kind: str, label: str, peers: Sequence[str], excepted: Sequence[str] = ()) -> Line:
+    """Whether our engine is faster than each of the peers on every kernel."""
+    command = LANES.format(MIDDLE, kind)
+    goal = "> 1" + (f" ({', '.join(excepted)} excepted)" if excepted else "")
+    subject = f"{kind}: `{ENGINE}` over {label}, every kernel"
+    ratios = {}
+    for found in core(rows, kind, MIDDLE):
+        against = [ratio for peer in peers if (ratio := found.ratio(ENGINE, to=peer)) is not None]
+        if against:
+            ratios[found.kernel] = min(against)
+    if ratios.keys() != CORE:
+        return missing(subject, goal, command, f"{len(ratios)} of {len(CORE)} kernels ran with both")
+    behind = {name: ratio for name, ratio in ratios.items() if ratio <= 1.0}
+    text = f"{_listed(behind)} behind" if behind else f"least {_listed(ratios).split(',')[0]}"
+    return Line(subject, goal, text, behind.keys() <= set(excepted), command)
+
+
+def mean_over(rows: Sequence[Row], kind: str, peer: str, least: float) -> Line:
+    command = LANES.format(MIDDLE, kind)
+    subject = f"{kind}: `{ENGINE}` over {peer}, geomean of the eleven"
+    ratios = [ratio for found in core(rows, kind, MIDDLE) if (ratio := found.ratio(ENGINE, to=peer)) is not None]
+    if len(ratios) != len(CORE):
+        return missing(subject, f">= {least}", command, f"{len(ratios)} of {len(CORE)} kernels ran with both")
+    mean = geomean(ratios)
+    return Line(subject, f">= {least}", f"{mean:.2f}", mean >= least, command)
+
+
+def numpy_target(rows: Sequence[Row], identical: Mapping[str, bool]) -> list[Line]:
+    """Against hand-written np.where; `identical`: kernel -> whether engine and printed text gave the same bits."""
+    command = LANES.format("{}", "f8") + " --contenders np.where,numpy"
+    large = {found.kernel: ratio for found in core(rows, "f8", LARGE)
+             if (ratio := found.ratio("numpy", to="np.where")) is not None}
+    subject = f"NumPy target over np.where, {LARGE:,} lanes, geomean"
+    goal = f">= {OVER_WHERE:.0f}"
+    lines = [missing(subject, goal, command.format(LARGE))] if not large else [
+        Line(subject, goal, f"{geomean(list(large.values())):.2f} ({_listed(large)})",
+             geomean(list(large.values())) >= OVER_WHERE, command.format(LARGE))]
+    different = [name for name, same in identical.items() if not same]
+    lines.append(Line("NumPy target and the np.where text that `show` prints", "the same bits",
+                      f"different: {', '.join(different)}" if different else f"the same on {len(identical)} kernels",
+                      not different, "python -m benchmarks.goals"))
+    for lanes in SMALL:
+        ratios = {found.kernel: ratio for found in core(rows, "f8", lanes)
+                  if (ratio := found.ratio("numpy", to="np.where")) is not None}
+        subject = f"NumPy target over np.where, {lanes:,} lanes, every kernel"
+        behind = {name: ratio for name, ratio in ratios.items() if ratio < 1.0}
+        lines.append(missing(subject, ">= 1", command.format(lanes)) if not ratios else Line(
+            subject, ">= 1", f"{_listed(behind)} behind" if behind else f"least {_listed(ratios).split(',')[0]}",
+            not behind, command.format(lanes)))
+    return lines
+
+
+def same_bits(names: Iterable[str], lanes: int = 4096) -> dict[str, bool]:
+    """Kernel -> whether the NumPy engine gives the bits of the text that `show` prints."""
+    found = {}
+    for name in names:
+        kernel = KERNELS[name]
+        columns = kernel.lanes(lanes)
+        twin = pyflat.twin(kernel.function, target="numpy")
+        with np.errstate(all="ignore"):
+            text = np.broadcast_to(np.asarray(twin.function(*columns)), lanes)
+        engine = np.asarray(twin(*columns))
+        found[name] = engine.dtype == text.dtype and engine.tobytes() == np.ascontiguousarray(text).tobytes()
+    return found
+
+
+def _worst(seconds: Mapping[str, float], goal: float) -> str:
+    over = {name: taken for name, taken in seconds.items() if taken > goal}
+    last = max(seconds, key=lambda name: seconds[name])
+    text = f"{seconds[last]:.3f} s at most ({last})"
+    return text + (f"; {len(over)} of {len(seconds)} take longer than {goal} s" if over else "")
+
+
+def start(names: list[str]) -> list[Line]:
+    """Flattening, compiling, the next process, imports."""
+    calls, imports = startup.second(names)
+    fresh = startup.first(names)
+    alone = {module: startup.import_seconds(module) for module in ("numba", "llvmlite.binding")}
+    own, decoration, sizes = startup.import_seconds("pyflat", "numpy"), startup.decoration(), startup.growth()
+    power = startup.exponent(sizes)
+    beyond = ", ".join(f"{module} {seconds:.2f} s" for module, seconds in alone.items())
+    steps = ", ".join(f"{size:,} operations {seconds:.2f} s" for size, seconds in sizes.items())
+    return [
+        Line("flatten and compile, after warm-up", f"<= {FIRST} s", _worst(fresh, FIRST), max(fresh.values()) <= FIRST,
+             STARTUP),
+        Line("first call of a second process, beyond the imports", f"<= {SECOND} s",
+             f"{_worst(calls, SECOND)}; imports {imports:.2f} s ({beyond} alone)", max(calls.values()) <= SECOND,
+             STARTUP),
+        Line("`import pyflat` beyond NumPy", f"<= {IMPORT * 1e3:.0f} ms", f"{own * 1e3:.1f} ms", own <= IMPORT,
+             STARTUP),
+        Line("decorating a function", "microseconds", f"{decoration * 1e6:.0f} µs", decoration <= DECORATION, STARTUP),
+        Line("time to flatten, 10^2 .. 10^5 operations", "linear", f"power {power:.2f} in the last step ({steps})",
+             power <= LINEAR, STARTUP),
+    ]
+
+
+def overheads() -> list[Line]:
+    """Calls with few lanes, from `benchmarks.overhead`: subject, seconds, and the seconds that are the goal."""
+    command = "python -m benchmarks.overhead"
+    module = import_module("benchmarks.overhead") if find_spec("benchmarks.overhead") else None
+    measure: Callable[[], Iterable[tuple[str, float, float]]] | None = getattr(module, "goals", None)
+    if measure is None:
+        return [missing("calls with few lanes", "microseconds", command, "benchmarks.overhead has no goals")]
+    return [Line(subject, f"<= {goal * 1e6:.2f} µs", f"{taken * 1e6:.2f} µs", taken <= goal, command)
+            for subject, taken, goal in measure()]
+
+
+def lines(rows: Sequence[Row], identical: Mapping[str, bool]) -> list[Line]:
+    """Those that are ratios."""
+    found = []
+    for kind in TYPES:
+        found += over_unit(rows, kind)
+        found += [
+            over_peers(rows, kind, "Dr.Jit", ("drjit",)),
+            over_peers(rows, kind, "JAX", JAX),
+            over_peers(rows, kind, "C with -ffast-math", COMPILED_C, ("hsv",) if kind == "f8" else ()),
+            mean_over(rows, kind, "drjit", OVER_DRJIT[kind]),
+            missing(f"{kind}: `{ENGINE}` over ISPC, every kernel", ">= 1", LANES.format(MIDDLE, kind),
+                    "ISPC is no contender yet"),
+        ]
+    return found + numpy_target(rows, identical)
+
+
+def wanted() -> list[tuple[str, str, int, tuple[str, ...]]]:
+    """The rows that the goals are about: kernel, type, lanes, contenders."""
+    every = (UNIT, *[name for name in CONTENDERS if name != UNIT])
+    texts = (UNIT, "np.where", "numpy")
+    names = [name for name in KERNELS if name in CORE]
+    rows = [(name, kind, MIDDLE, every) for kind in TYPES for name in names]
+    return rows + [(name, "f8", lanes, texts) for lanes in (*SMALL, LARGE) for name in names if lanes != MIDDLE]
+
+
+def complete(path: Path, limits: Limits) -> list[Row]:
+    """The records of the file, and those that it lacks, measured now and added to it."""
+    rows = read(path) if path.exists() else []
+    for kernel, kind, lanes, names in wanted():
+        if any((found.kernel, found.type, found.lanes) == (kernel, kind, lanes) for found in rows):
+            continue
+        line = row(kernel, kind, lanes, names, limits)
+        keep(path, line)
+        rows += parse([line])
+    return rows
+
+
+def page(found: Sequence[Line], facts: Mapping[str, str], rows: Sequence[Row]) -> str:
+    table = [["line", "goal", "measured", "", "command"]]
+    table += [[line.subject, line.goal, line.measured, line.verdict, f"`{line.command}`"] for line in found]
+    dates = sorted({stamp for one in rows if (stamp := one.environment.get("date"))})
+    commits = list(dict.fromkeys(commit for one in rows if (commit := one.environment.get("commit"))))
+    count = sum(line.holds is True for line in found)
+    about = (
+        "What the project wants to reach on one core, and what one machine measured. `vector` is the numba target\n"
+        'with `math="vector"`: vector math, and CPython\'s decisions. Ratios are of shortest turns, with '
+        f"{MIDDLE:,} lanes\nunless another number is named ([how it is measured](performance.md#against-others)).")
+    parts = [
+        "# Goals for speed",
+        "<!-- written by `python -m benchmarks.goals --docs`; do not edit -->",
+        about,
+        f"**{count} of {len(found)} lines hold.**",
+        markdown(table),
+        "## Measured with",
+        "\n".join(f"- {name}: {value}" for name, value in facts.items()),
+    ]
+    if dates:
+        parts.append(f"The ratios are from {dates[0]} to {dates[-1]}, commit {', '.join(commits)}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def versions(rows: Sequence[Row]) -> dict[str, str]:
+    """Of the peers, as the records have them; the machine and our own as they are now."""
+    found: dict[str, str] = {}
+    for one in rows:
+        found |= one.environment
+    return found | describe()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", default=RESULTS, help="records of benchmarks.lanes")
+    parser.add_argument("--docs", action="store_true", help="write docs/goals.md")
+    parser.add_argument("--budget", type=float, default=1.0, help="seconds for each contender and row")
+    options = parser.parse_args()
+    rows = complete(Path(options.results), Limits(budget=options.budget, longest=5.0))
+    found = lines(rows, same_bits(KERNELS)) + start(list(KERNELS)) + overheads()
+    text = page(found, versions(rows), rows)
+    print(text)
+    if options.docs:
+        PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

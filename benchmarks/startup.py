@@ -1,0 +1,175 @@
+"""What comes before the first result: imports, flattening, compiling, and the same in the next process. Seconds of
+processor time, the least of several processes.
+
+    python -m benchmarks.startup [--kernels bs,hsv]
+
+first     a process that has flattened and compiled something else: from `pyflat.twin` to the result of the first call
+second    another process with the disk cache of the first, after the imports that a first call makes
+imports   these imports; numba alone and llvmlite alone beside them
+growth    flattening and compiling a loop that is unrolled, 10^2 .. 10^5 operations
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.environment import ONE_THREAD, ROOT
+from benchmarks.kernels import KERNELS
+
+OPTIONS: Mapping[str, Any] = {"target": "numba", "math": "vector"}
+TRIPS = (20, 200, 2_000, 20_000)
+"""Of `polynomial`, whose trip is five operations: 10^2 .. 10^5."""
+
+_FIRST = """
+import json, sys, time
+import numpy as np
+import pyflat
+from benchmarks.kernels import KERNELS
+from benchmarks.startup import OPTIONS, warm
+warm()
+found = {}
+for name in sys.argv[1].split(","):
+    lanes = KERNELS[name].lanes(8)
+    start = time.process_time()
+    pyflat.twin(KERNELS[name].function, **OPTIONS)(*lanes)
+    found[name] = time.process_time() - start
+print(json.dumps({"seconds": found, "modules": [name for name in sys.modules if not name.startswith("benchmarks")]}))
+"""
+
+_SECOND = """
+import importlib, json, sys, time
+import numpy
+start = time.process_time()
+for name in sys.argv[2].split(","):
+    try:
+        importlib.import_module(name)
+    except ImportError:  # a name that a package gave to something else
+        pass
+imports = time.process_time() - start
+import pyflat
+from benchmarks.kernels import KERNELS
+from benchmarks.startup import OPTIONS
+kernel = KERNELS[sys.argv[1]]
+lanes = kernel.lanes(8)
+start = time.process_time()
+pyflat.twin(kernel.function, **OPTIONS)(*lanes)
+print(json.dumps({"imports": imports, "first_call": time.process_time() - start}))
+"""
+
+
+def polynomial(x: float, a: float, trips: int) -> float:
+    for _ in range(trips):
+        x = x * a + 1.0
+        if x > 100.0:
+            x = x - a
+    return x
+
+
+def warm() -> None:
+    """What a process pays once: LibCST, llvmlite, LLVM."""
+    import numpy as np
+
+    import pyflat
+
+    pyflat.twin(polynomial, static=("trips",), **OPTIONS)(np.ones(8), np.ones(8), 3)
+
+
+def _python(code: str, *arguments: str, cache: str = "") -> str:
+    """Standard output of a process that runs `code`; without a disk cache where no folder is given."""
+    disk = {"PYFLAT_CACHE_DIR": cache} if cache else {"PYFLAT_CACHE": "0"}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYFLAT_")}
+    done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=ROOT, env=kept | ONE_THREAD | disk,
+                          capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def first(names: list[str], repeats: int = 3, cache: str = "") -> dict[str, float]:
+    """Kernel -> seconds, the least of several processes."""
+    found = [json.loads(_python(_FIRST, ",".join(names), cache=cache))["seconds"] for _ in range(repeats)]
+    return {name: min(seconds[name] for seconds in found) for name in names}
+
+
+def second(names: list[str], repeats: int = 3) -> tuple[dict[str, float], float]:
+    """Kernel -> seconds of the first call in a process after another one has compiled; seconds of the imports."""
+    with tempfile.TemporaryDirectory(prefix="pyflat-benchmark-") as cache:
+        modules = json.loads(_python(_FIRST, ",".join(names), cache=cache))["modules"]
+        calls, imports = {}, math.inf
+        for name in names:
+            found = [json.loads(_python(_SECOND, name, ",".join(modules), cache=cache)) for _ in range(repeats)]
+            calls[name] = min(one["first_call"] for one in found)
+            imports = min(imports, *(one["imports"] for one in found))
+    return calls, imports
+
+
+def import_seconds(module: str, after: str = "", repeats: int = 7) -> float:
+    """Of a module, in a process that has imported `after`."""
+    code = f"import time{f', {after}' if after else ''}\nstart = time.process_time()\nimport {module}\n"
+    code += "print(time.process_time() - start)"
+    return min(float(_python(code)) for _ in range(repeats))
+
+
+def decoration() -> float:
+    """Seconds for `@pyflat.flatten` on one function."""
+    code = ("import time, types, pyflat\nfrom benchmarks.startup import polynomial as p\n"
+            "made = [types.FunctionType(p.__code__, p.__globals__, f'f{k}') for k in range(2001)]\n"
+            "pyflat.flatten(made[0])\nstart = time.process_time()\n"
+            "for f in made[1:]: pyflat.flatten(f)\nprint((time.process_time() - start) / 2000)")
+    return min(float(_python(code)) for _ in range(3))
+
+
+def growth() -> dict[int, float]:
+    """Operations -> processor seconds to flatten them."""
+    import numpy as np
+
+    import pyflat
+    from pyflat.arguments import classify
+    from pyflat.compiled import flatten
+
+    twin: Any = pyflat.twin(polynomial, static=("trips",), loops="unroll", max_unroll=10**6)
+    lanes = np.ones(1), np.ones(1)
+    warm()
+    found = {}
+    for trips in TRIPS:
+        call = classify(twin._parameters.bind((*lanes, trips), {}), twin._parameters, ("trips",))
+        start = time.process_time()
+        flatten(polynomial, call.arguments, twin.options)
+        found[5 * trips] = time.process_time() - start
+    return found
+
+
+def exponent(found: Mapping[int, float]) -> float:
+    """Of the power of the size that the time of the two largest grows with: 1.0 is linear."""
+    small, large = sorted(found)[-2:]
+    return math.log(found[large] / found[small]) / math.log(large / small)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernels", default=",".join(KERNELS))
+    names = parser.parse_args().kernels.split(",")
+    calls, imports = second(names)
+    start = first(names)
+    print("kernel      first     second")
+    for name in names:
+        print(f"{name:10} {start[name]:6.3f} s  {calls[name]:6.3f} s")
+    alone = {module: import_seconds(module) for module in ("numba", "llvmlite.binding")}
+    print(f"\nimports before the first call: {imports:.3f} s beyond numpy "
+          f"({', '.join(f'{module} alone {seconds:.3f} s' for module, seconds in alone.items())})")
+    print(f"import pyflat: {import_seconds('pyflat', after='numpy') * 1e3:.1f} ms beyond numpy")
+    print(f"decorating a function: {decoration() * 1e6:.1f} us")
+    sizes = growth()
+    print("flattening: " + ", ".join(f"{size} operations {seconds:.3f} s" for size, seconds in sizes.items())
+          + f"; the last step grows with the power {exponent(sizes):.2f}")
+
+
+if __name__ == "__main__":
+    main()
