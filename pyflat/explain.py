@@ -1,14 +1,15 @@
 """`twin.explain()`: what a twin costs and why, before or after it has run.
 
-The numbers are those of the table of operations (`pyflat.ir.ops`, column cost): rough machine operations for one lane,
-or for a whole register of lanes where the engine has vectors. They say where time goes, not how long it takes.
+The numbers say where time goes, not how long it takes. For the numba target they are measured, in adds of a register
+of lanes (`pyflat.targets.numba_costs`); for others they are those of the table of operations (`pyflat.ir.ops`, column
+cost), rough machine operations for one lane.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -130,17 +131,18 @@ def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: 
     fused = gather_suspects(done.flat)
     ops = list(all_ops(fused.body))
     width, registers, arms = _engine(fused, options)
-    values = _cost(all_ops(drop_faults(done.flat).body), width, options.target)
-    total = _cost(ops, width, options.target)
+    price = _prices(options, width)
+    values, total = sum(map(price, all_ops(drop_faults(done.flat).body))), sum(map(price, ops))
     functions = tuple(_functions(done, options))
     explained = Explanation(
         name=name, target=str(options.target), kinds=_kinds(fused), form=done.flat.form,
-        operations=tuple(_families(ops, width, options.target)), detection=max(total - values, 0),
+        operations=tuple(_families(ops, price)), detection=max(round(total - values), 0),
         selects=sum(op.opcode == "select" for op in ops),
         faults=sum(op.opcode == "fault" and op.attr("fault") != INEXACT for op in all_ops(done.flat.body)),
         inexact=sum(op.opcode == "fault" and op.attr("fault") == INEXACT for op in all_ops(done.flat.body)),
-        width=width, registers=registers, arms_kept=arms, branches=tuple(_branches(done)), loops=tuple(_loops(done)),
-        functions=functions, slower=(), lanes=stats.lanes, replayed=stats.replayed, rerun=stats.rerun,
+        width=width, registers=registers, arms_kept=arms, branches=tuple(_branches(done, price)),
+        loops=tuple(_loops(done)), functions=functions, slower=(), lanes=stats.lanes, replayed=stats.replayed,
+        rerun=stats.rerun,
     )
     return dataclasses.replace(explained, slower=tuple(_slower(explained, options)))
 
@@ -153,25 +155,23 @@ def _kind(kind: Kind) -> str:
     return str(kind.value)
 
 
-def _one(op: Op, width: int, target: str) -> int:
-    """Machine operations for a register of lanes (numba) or for a lane."""
-    row = OPERATIONS[op.opcode]
-    return row.cost * width if target == "numba" and row.accuracy in (Accuracy.LIBM, Accuracy.CALL, Accuracy.NUMPY) \
-        else row.cost
+def _prices(options: Options, width: int) -> Callable[[Op], float]:
+    """What an operation costs: for a register of lanes (numba), or for a lane."""
+    if options.target != "numba":
+        return lambda op: OPERATIONS[op.opcode].cost
+    from pyflat.targets.numba_costs import cost_of
+
+    return lambda op: cost_of(op, width)
 
 
-def _cost(ops: Iterator[Op] | Sequence[Op], width: int, target: str) -> int:
-    return sum(_one(op, width, target) for op in ops)
-
-
-def _families(ops: Sequence[Op], width: int, target: str) -> list[Family]:
+def _families(ops: Sequence[Op], price: Callable[[Op], float]) -> list[Family]:
     counts: Counter[str] = Counter()
-    costs: Counter[str] = Counter()
+    costs: dict[str, float] = {}
     for op in ops:
         name = _FAMILY.get(op.opcode, op.opcode)
         counts[name] += 1
-        costs[name] += _one(op, width, target)
-    return sorted((Family(name, counts[name], costs[name]) for name in counts), key=lambda f: (-f.cost, f.name))
+        costs[name] = costs.get(name, 0.0) + price(op)
+    return sorted((Family(name, counts[name], round(costs[name])) for name in counts), key=lambda f: (-f.cost, f.name))
 
 
 def _engine(fused: Function, options: Options) -> tuple[int, int, int]:
@@ -196,22 +196,22 @@ def _engine(fused: Function, options: Options) -> tuple[int, int, int]:
     return shape.width, shape.registers, arms
 
 
-def _branches(done: Flattened) -> Iterator[Arms]:
+def _branches(done: Flattened, price: Callable[[Op], float]) -> Iterator[Arms]:
     """Copies of a branch (unrolled iterations, a helper called twice) are one row with what they cost together."""
     places = Places(done.spec.function)
     tests = {test_of(loop.node) for loop in places.loops}
-    rows: dict[tuple[Place | None, str], list[int]] = {}
+    rows: dict[tuple[Place | None, str], list[float]] = {}
     for branch in places.branches:
         if branch.node not in tests:
             row = rows.setdefault((branch.place, branch.expression), [0, 0, 0])
-            for k, cost in enumerate((_items_cost(branch.node.then), _items_cost(branch.node.orelse), 1)):
+            for k, cost in enumerate((_items_cost(branch.node.then, price), _items_cost(branch.node.orelse, price), 1)):
                 row[k] += cost
     for (place, expression), (then, orelse, copies) in rows.items():
-        yield Arms(place, expression, then, orelse, copies)
+        yield Arms(place, expression, round(then), round(orelse), round(copies))
 
 
-def _items_cost(items: list[Item]) -> int:
-    return sum(OPERATIONS[op.opcode].cost for op in all_ops(items))
+def _items_cost(items: list[Item], price: Callable[[Op], float]) -> float:
+    return sum(map(price, all_ops(items)))
 
 
 def _loops(done: Flattened) -> Iterator[tuple[Place | None, str]]:

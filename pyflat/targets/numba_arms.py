@@ -7,7 +7,8 @@
 An operation has *needs*: conditions under which its value is used at all. An arm of a select adds the condition, an
 operand of `and` (the condition of a fault, most often) what the other operand says; with several users it is what
 their needs have in common. The needs in the order of the program are the operation's *path* into nested arms. An arm
-that costs less than a branch that is guessed wrong is not worth one: its operations stay in line, for all lanes.
+that costs less than a branch that is guessed wrong (`numba_costs`, as measured) is not worth one: its operations stay
+in line, for all lanes.
 
 An arm is written where its values are needed first, as a whole, so that there are few branches; an operation of the
 arm that depends on a value from outside which itself depends on the arm comes in a second one.
@@ -19,8 +20,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.types import BOOL
+from pyflat.targets.numba_costs import cost_of, costs
 
 Literal = tuple[Value, bool]
 Needs = frozenset[Literal]
@@ -29,14 +30,6 @@ Path = tuple[tuple[Literal, ...], ...]
 
 MOST_NEEDS, MOST_OPERATIONS = 24, 5_000
 """What is looked at: time grows with the product."""
-
-WORTH = 40
-"""Cost of the operations of an arm, in machine operations for each vector register, from which on it has a branch: two
-branches that are guessed wrong (20 cycles each on Zen 4), at an operation each cycle. An
-estimate: exp, log or pow are above it, a polynomial of ten operations is below."""
-
-_CALLED = frozenset({Accuracy.LIBM, Accuracy.CALL, Accuracy.NUMPY})
-
 
 @dataclass(slots=True)
 class Arm:
@@ -48,27 +41,16 @@ class Arm:
     """The values that are used outside."""
 
 
-def cost_of(op: Op, width: int) -> int:
-    """Machine operations for one vector register of lanes; a function that is called runs lane by lane."""
-    cost = OPERATIONS[op.opcode].cost
-    return cost * width if is_called(op) else cost
-
-
-def is_called(op: Op) -> bool:
-    """One call for each lane."""
-    return OPERATIONS[op.opcode].accuracy in _CALLED
-
-
 def plan_arms(ops: Sequence[Op], outside: Iterable[Value], width: int) -> list[Op | Arm] | None:
     """The operations of a block with arms where they pay, None where none does. `outside` are the values that are
     used behind the block."""
     if len(ops) > MOST_OPERATIONS or not any(op.opcode == "select" or _is_and(op) for op in ops):
         return None
-    costs = {op: cost_of(op, width) for op in ops}
-    if sum(costs.values()) < WORTH:
+    each, worth = {op: cost_of(op, width) for op in ops}, costs().worth
+    if sum(each.values()) < worth:
         return None
     found = set(outside)
-    paths = _worthwhile(_paths(ops, found, costs), costs)
+    paths = _worthwhile(_paths(ops, found, each), each, worth)
     return _Schedule(ops, paths, found).items if any(paths.values()) else None
 
 
@@ -79,10 +61,10 @@ def _is_and(op: Op) -> bool:
     return op.opcode == "and" and op.kind is BOOL
 
 
-def _paths(ops: Sequence[Op], outside: set[Value], costs: dict[Op, int]) -> dict[Op, tuple[Literal, ...]]:
+def _paths(ops: Sequence[Op], outside: set[Value], costs: dict[Op, float]) -> dict[Op, tuple[Literal, ...]]:
     """The needs of each operation, in the order of the program."""
     here: dict[Value, int] = {op: position for position, op in enumerate(ops)}
-    ranks: dict[Value, tuple[int, int]] = {}
+    ranks: dict[Value, tuple[float, int]] = {}
     for position, op in enumerate(ops):
         ranks[op] = max([costs[op], *[ranks[arg][0] for arg in op.args if arg in ranks]]), position
     needs: dict[Value, Needs] = {}
@@ -96,7 +78,7 @@ def _paths(ops: Sequence[Op], outside: set[Value], costs: dict[Op, int]) -> dict
     return {op: tuple(sorted(needs[op], key=lambda literal: (here.get(literal[0], -1), literal[1]))) for op in ops}
 
 
-def _gates(op: Op, ranks: dict[Value, tuple[int, int]]) -> list[list[Literal]]:
+def _gates(op: Op, ranks: dict[Value, tuple[float, int]]) -> list[list[Literal]]:
     """For each operand: the conditions under which it counts. Of an `and` the operand that costs less comes first: what
     its dearest operation costs, then its place in the program, are `ranks`."""
     if op.opcode == "select":
@@ -120,17 +102,17 @@ def _literals(condition: Value, wanted: bool, here: Collection[Value]) -> list[L
     return [(condition, wanted)]
 
 
-def _worthwhile(paths: dict[Op, tuple[Literal, ...]], costs: dict[Op, int]) -> dict[Op, Path]:
+def _worthwhile(paths: dict[Op, tuple[Literal, ...]], costs: dict[Op, float], worth: float) -> dict[Op, Path]:
     """The arms that have operations enough of their own, besides those of the arms inside."""
-    totals: dict[tuple[Literal, ...], int] = {}
+    totals: dict[tuple[Literal, ...], float] = {}
     for op, path in paths.items():
         for size in range(1, len(path) + 1):
             totals[path[:size]] = totals.get(path[:size], 0) + costs[op]
-    own = {path: total for path, total in totals.items() if total >= WORTH}
+    own = {path: total for path, total in totals.items() if total >= worth}
     for path in list(own):
         if path[:-1] in own:
             own[path[:-1]] -= totals[path]
-    kept = {path for path, cost in own.items() if cost >= WORTH}
+    kept = {path for path, cost in own.items() if cost >= worth}
 
     def arms(path: tuple[Literal, ...]) -> Path:
         cuts = [size for size in range(1, len(path) + 1) if path[:size] in kept]

@@ -26,7 +26,7 @@ from pyflat.ir.liveness import outer_values, used_outside
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Item, Loop, Param, Value
 from pyflat.ir.types import BOOL
-from pyflat.targets.numba_arms import cost_of, is_called
+from pyflat.targets.numba_costs import cost_of, is_called
 from pyflat.targets.numba_emitter import Emitter, Lane, size_of, types_of
 from pyflat.targets.numba_ir import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba_loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts

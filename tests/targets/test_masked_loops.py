@@ -26,8 +26,9 @@ from pyflat.passes.limit_trips import limit_trips
 from pyflat.passes.pipeline import flatten_ir
 from pyflat.specialise import specialise
 from pyflat.targets import numba as numba_target
-from pyflat.targets import numba_arms, numba_uniform, numpy_loops
+from pyflat.targets import numba_costs, numba_uniform, numpy_loops
 from pyflat.targets import numpy as numpy_target
+from pyflat.targets.numba_costs import Costs
 from tests.passes.structured_programs import StructuredPrograms, bits, lanes
 
 TARGETS = ("numpy", "numba")
@@ -412,11 +413,11 @@ def rolled_programs(seeds: range) -> list[tuple[int, Function, Function]]:
     return [(seed, fn, masked) for seed, fn, masked in flat if has_loop(masked.body)]
 
 
-def test_random_loops_with_every_arm_behind_a_branch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numba_arms, "WORTH", 1)
+def test_random_loops_with_every_arm_behind_a_branch() -> None:
     for seed, fn, masked in rolled_programs(range(252, 268)):
         fused = gather_suspects(masked)
-        compare(fused, fn, seed, numba_target.compile(fused), 12)
+        with numba_costs.assume(Costs(branch=0.0, guessed_wrong=1.0)):
+            compare(fused, fn, seed, numba_target.compile(fused), 12)
 
 
 def test_loops_without_masks() -> None:

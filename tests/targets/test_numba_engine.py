@@ -20,8 +20,9 @@ from pyflat.ir.parse import parse_function
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.ir.uses import results_of
 from pyflat.targets import numba as target
-from pyflat.targets import numba_arms
+from pyflat.targets import numba_arms, numba_costs
 from pyflat.targets import numpy as numpy_target
+from pyflat.targets.numba_costs import Costs
 from pyflat.testing import same_bits
 from tests.targets.flat_functions import (
     CASE_IDS,
@@ -234,18 +235,21 @@ def test_one_lane_and_uniform_arguments_of_arms_that_may_be_skipped():
         assert same_bits(twin(np.full(9, x), y)[8].item(), wanted)
 
 
+FREE_BRANCHES = Costs(branch=0.0, guessed_wrong=1.0)
+
+
 @pytest.mark.parametrize("seed", range(12))
-def test_arms_are_skipped_without_changing_a_bit(seed, monkeypatch):
+def test_arms_are_skipped_without_changing_a_bit(seed):
     """With every arm behind a branch, however cheap; few lanes, so that many branches are not taken."""
-    monkeypatch.setattr(numba_arms, "WORTH", 1)
     fn = random_dag(80, seed)
     engine = target.compile(fn)
     rows = rows_of(DAG_PARAMS, 60, 60)
-    assert_is_interp(fn, engine, rows)
-    for row in rows[:20]:
-        assert_is_interp(fn, engine, [row])
-    results, suspects = engine([column[0] for column in columns(DAG_PARAMS, rows)], 3)
-    wanted, wanted_suspects = engine([column[:1] for column in columns(DAG_PARAMS, rows)], 1)
+    with numba_costs.assume(FREE_BRANCHES):
+        assert_is_interp(fn, engine, rows)
+        for row in rows[:20]:
+            assert_is_interp(fn, engine, [row])
+        results, suspects = engine([column[0] for column in columns(DAG_PARAMS, rows)], 3)
+        wanted, wanted_suspects = engine([column[:1] for column in columns(DAG_PARAMS, rows)], 1)
     assert [r.tobytes() for r in results] == [np.resize(w, 3).tobytes() for w in wanted]
     assert (suspects is None) == (wanted_suspects is None)
 
