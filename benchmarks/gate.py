@@ -31,7 +31,7 @@ FLOORS = Path(__file__).resolve().parent / "floors.json"
 CHOSEN = ("bs", "hsv", "mand32", "noise")
 ENGINE = "vector"
 LANES = 1 << 16
-ROUNDS = 3
+ROUNDS = 5
 MARGIN = 0.6
 """What of a measured ratio must remain: other processors have other ratios."""
 LIMITS = Limits(repeats=15, budget=0.5)

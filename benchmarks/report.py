@@ -14,6 +14,7 @@ from typing import Any
 from benchmarks.measuring import Timing, geomean
 
 UNIT = "numba.vectorize"
+OURS = ("numpy", "numpy vector", "numba", "vector", "undecided")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def plot(rows: Sequence[Row], path: str | Path) -> None:
     for axis, ((kind, lanes), chosen) in zip(axes[:, 0], panels.items(), strict=True):
         for k, name in enumerate(every):
             points = [(i, ratio) for i, row in enumerate(chosen) if (ratio := row.ratio(name)) is not None]
-            ours = name in {"numpy", "numba", "vector", "undecided"}
+            ours = name in OURS
             axis.plot([i for i, _ in points], [ratio for _, ratio in points], linestyle="none", label=name,
                       marker="D" if ours else "o", markersize=8 if ours else 5, color=colours[k % len(colours)])
         axis.axhline(1.0, color="black", linewidth=0.8)

@@ -1,11 +1,11 @@
 """pyflat's twins of the unmodified functions. All run on one thread.
 
 numpy, numba    the targets, with the C library's functions: the bits of CPython
+numpy vector    the NumPy target with NumPy's functions, and CPython's decisions
 vector          the numba target with its own functions, and CPython's decisions
 undecided       the same without looking at decisions
 
-In f4 `vector` and `undecided` compute in float32 (`dtype="float32"`). The exact ones know float64 only: they convert
-float32 lanes, and their result is float64.
+In f4 all have `dtype="float32"`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 import pyflat
-from benchmarks.contenders.record import Columns, Contender, Run, UnavailableError
+from benchmarks.contenders.record import Columns, Contender, Run, UnavailableError, real_type
 from benchmarks.kernels import Kernel
 
 VECTOR: Mapping[str, Any] = {"target": "numba", "math": "vector"}
 OPTIONS: dict[str, Mapping[str, Any]] = {
     "numpy": {"target": "numpy"},
+    "numpy vector": {"target": "numpy", "math": "vector"},
     "numba": {"target": "numba"},
     "vector": VECTOR,
     "undecided": {**VECTOR, "decisions": False},
@@ -31,7 +32,7 @@ OPTIONS: dict[str, Mapping[str, Any]] = {
 
 def _make(options: Mapping[str, Any], kernel: Kernel, lanes: Columns) -> Run:
     chosen = {**options, "parallel": False}
-    if options.get("math") == "vector" and any(column.dtype == np.float32 for column in lanes):
+    if real_type(lanes) == np.float32:
         chosen["dtype"] = "float32"
     try:
         twin = pyflat.twin(kernel.function, **chosen)
