@@ -250,6 +250,7 @@ class Gang:
         kept = {p: [self._phi(value, before) for value in values] for p, values in firsts.items()}
         live = [None if mask is None else self._phi(mask, before) for mask in masks]
         self.active = live if plan.sticky else around
+        self.outside.update(plan.tests)  # no arm of the header may keep one to itself
         self.emit(plan.parts.header)
         go = self._go(plan)
         leave = [[Lane(self.emitter, value.kind, kept[value][r]) if value in kept else self.read(r, value)
