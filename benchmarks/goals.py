@@ -246,11 +246,11 @@ def page(found: Sequence[Line], facts: Mapping[str, str], rows: Sequence[Row]) -
     dates = sorted({stamp for one in rows if (stamp := one.environment.get("date"))})
     commits = list(dict.fromkeys(commit for one in rows if (commit := one.environment.get("commit"))))
     count = sum(line.holds is True for line in found)
-    about = (
-        "What the project wants to reach on one core, and what one machine measured. `vector` is the numba target\n"
-        'with `math="vector"`: vector math, and CPython\'s decisions; `numpy` is the NumPy target with the C library\'s\n'
-        "functions, `numpy vector` with NumPy's. Ratios are of shortest turns, with "
-        f"{MIDDLE:,} lanes unless another number is\nnamed ([how it is measured](performance.md#against-others)).")
+    about = f"""\
+What the project wants to reach on one core, and what one machine measured. `vector` is the numba target with
+`math="vector"`: vector math, and CPython's decisions. `numpy` is the NumPy target with the C library's functions,
+`numpy vector` the one with NumPy's. Ratios are of shortest turns, with {MIDDLE:,} lanes unless another number is named
+([how it is measured](performance.md#against-others))."""
     parts = [
         "# Goals for speed",
         "<!-- written by `python -m benchmarks.goals --docs`; do not edit -->",
