@@ -68,7 +68,7 @@ def _lane(value: Any, dtype: np.dtype[Any], kind: Kind, shape: tuple[int, ...], 
     """The engine's form of one leaf, and where it is beyond int64 (a bool, a mask, or None)."""
     if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
         return dtype.type(0), True
-    if not isinstance(value, np.ndarray) or value.size == 1:
+    if not isinstance(value, np.ndarray) or (value.size == 1 and (count > 1 or not shape)):
         number = value.item() if isinstance(value, np.ndarray | np.generic) else value
         if kind is INT and number > INT_MAX:
             return dtype.type(0), True

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from types import CellType
 from typing import Any
 
 from pyflat.arguments import Call, classify
@@ -20,7 +19,8 @@ from pyflat.grouping import columns, run_grouped
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, Written, item_at, put_at, record_of, written_record
 from pyflat.ir.types import FLOAT
 from pyflat.narrow import NarrowLanes
-from pyflat.replay import PerformanceWarning, Replay
+from pyflat.plans import Planned, Plans
+from pyflat.replay import Replay, warn_slow
 from pyflat.settings import Options
 
 LARGE_CALL = 100_000
@@ -28,31 +28,49 @@ SLOW_SHARE = 0.01
 """Above this share of replayed lanes a large call warns, once for each twin."""
 
 
-@dataclass(slots=True)
 class Stats:
     """What a twin has done so far: calls, their lanes, the lanes that were replayed through the original, those that
     failed and were kept (`errors="mask"` and "nan"), and those that were near a decision with `math="vector"` and run
     again with the C library's functions."""
 
-    calls: int = 0
-    lanes: int = 0
-    replayed: int = 0
-    failed: int = 0
-    rerun: int = 0
+    __slots__ = ("calls_cell", "failed", "lanes_cell", "replayed", "rerun")
+
+    def __init__(self) -> None:
+        self.calls_cell, self.lanes_cell = CellType(0), CellType(0)  # plans count in them as variables of their own
+        self.replayed = self.failed = self.rerun = 0
+
+    @property
+    def calls(self) -> int:
+        return int(self.calls_cell.cell_contents)
+
+    @property
+    def lanes(self) -> int:
+        return int(self.lanes_cell.cell_contents)
+
+    def __repr__(self) -> str:
+        return (f"Stats(calls={self.calls}, lanes={self.lanes}, replayed={self.replayed}, failed={self.failed}, "
+                f"rerun={self.rerun})")
 
 
 class Caller:
     """What calls of one twin share."""
 
-    def __init__(self, callee: Callee, parameters: Parameters, compilations: Compilations):
+    def __init__(
+        self, callee: Callee, parameters: Parameters, compilations: Compilations, plans: Plans | None = None
+    ):
         self.callee = callee
         self.parameters = parameters
         self.compilations = compilations
+        self.plans = plans or Plans()
         self.stats = Stats()
         self._counting = threading.Lock()
         self._warned = False
 
-    def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Any:
+    def __call__(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, twin: Planned | None = None
+    ) -> Any:
+        """The result of a call. `twin` is the one that is called, where these are its options: then it may learn a
+        shorter way for calls like this one."""
         if found := columns(self.parameters, args, kwargs, options.static):
             return run_grouped(self, found, args, kwargs, options)
         call = self.classified(args, kwargs, options)
@@ -66,6 +84,8 @@ class Caller:
         built = self.compilations.get(self.callee.function, call.arguments, options.as_built)
         found = self._run(built, call, options)
         if (record := written_record(built.result)) is None:
+            if twin is not None and not kwargs:
+                self.plans.learn(self, args, built, options, twin)
             return found
         value, faults = found if options.errors == "mask" else (found, None)
         returned = _put_back(record, value, self.parameters.bind(args, kwargs).arguments)
@@ -113,8 +133,8 @@ class Caller:
 
     def _count(self, lanes: int, replayed: int, failed: int, again: int) -> None:
         with self._counting:
-            self.stats.calls += 1
-            self.stats.lanes += lanes
+            self.stats.calls_cell.cell_contents += 1
+            self.stats.lanes_cell.cell_contents += lanes
             self.stats.replayed += replayed
             self.stats.failed += failed
             self.stats.rerun += again
@@ -125,7 +145,7 @@ class Caller:
         self._warned = True
         text = (f"{self.parameters.name}: {replayed:,} of {lanes:,} lanes were run one by one through the original, "
                 f"because an operation in them may overflow or fail")
-        warnings.warn(text, PerformanceWarning, stacklevel=6)
+        warn_slow(text)
 
 
 def _put_back(record: type[Written], value: Any, arguments: Mapping[str, Any]) -> Any:

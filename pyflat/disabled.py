@@ -6,7 +6,6 @@ those of the values that come back (the widest of all lanes): there is no twin t
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,7 @@ from pyflat.faults import Faults, LaneError
 from pyflat.ir.formats import dtypes
 from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape, leaves, record_of
 from pyflat.ir.types import FLOAT, join_kinds
-from pyflat.replay import PerformanceWarning, Replay, fit
+from pyflat.replay import Replay, fit, warn_slow
 from pyflat.settings import Options
 
 _warned: set[str] = set()
@@ -67,7 +66,7 @@ def _warn() -> None:
         return
     _warned.add("PYFLAT_DISABLE")
     text = "PYFLAT_DISABLE=1: every twin runs its original lane by lane"
-    warnings.warn(text, PerformanceWarning, stacklevel=5)
+    warn_slow(text)
 
 
 def result_shape(values: Sequence[Any]) -> Shape:

@@ -14,7 +14,7 @@ Options are never keywords of a call: there every keyword is a parameter of the 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
@@ -151,17 +151,48 @@ def resolve(explicit: Settings = ()) -> Options:
 def set_defaults(**given: Unpack[OptionArguments]) -> None:
     """Set options for the whole process, wherever nothing nearer says otherwise."""
     global _defaults  # noqa: PLW0603 - the one process-wide setting
-    _defaults = tuple(sorted({**dict(_defaults), **dict(settings(given))}.items()))
+    _defaults = _layer(tuple(sorted({**dict(_defaults), **dict(settings(given))}.items())))
 
 
 @contextmanager
 def options(**given: Unpack[OptionArguments]) -> Iterator[None]:
     """Set options for a block: `with pyflat.options(target="numba"): shade.flat(xs)`."""
-    token = _block.set(tuple(sorted({**dict(_block.get()), **dict(settings(given))}.items())))
+    token = _block.set(_layer(tuple(sorted({**dict(_block.get()), **dict(settings(given))}.items()))))
     try:
         yield
     finally:
         _block.reset(token)
+
+
+@lru_cache(maxsize=512)
+def _layer(found: Settings) -> Settings:
+    """The same object for the same settings."""
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """The layers below a twin's own settings, as objects that are cheap to compare with those in force later."""
+
+    block: Callable[[], Settings]
+    opened: Settings
+    defaults: Settings
+    environment: Mapping[Any, Any]
+    target_key: Any
+    disable_key: Any
+
+    @property
+    def target(self) -> Any:
+        """PYFLAT_TARGET, as `environment` has it."""
+        return self.environment.get(self.target_key)
+
+
+def in_force() -> InForce | None:
+    """The layers now. None where os.environ is not Python's own."""
+    data, encode = getattr(os.environ, "_data", None), getattr(os.environ, "encodekey", None)
+    if type(data) is not dict or encode is None:
+        return None
+    return InForce(_block.get, _block.get(), _defaults, data, encode("PYFLAT_TARGET"), encode("PYFLAT_DISABLE"))
 
 
 _defaults: Settings = ()

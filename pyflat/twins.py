@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, Unpack, cast, overload
 
 from pyflat.callables import Parameters, explain_method_call, unwrap
+from pyflat.plans import Plans
 from pyflat.settings import OptionArguments, Options, Settings, resolve
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Twin(Generic[P, R_co]):
         self.__doc__ = getattr(original, "__doc__", None) if isinstance(original, FunctionType) else function.__doc__
         self.settings = settings
         self._callee = callee
+        self._plans = Plans()
         self._made: Caller | None = None
         self._function: listing.Made | None = None
         self._ufunc: ufuncs.Made | None = None
@@ -68,7 +70,7 @@ class Twin(Generic[P, R_co]):
 
         with _making:
             if self._made is None:
-                self._made = Caller(self._callee, self._parameters, compilations(self.original))
+                self._made = Caller(self._callee, self._parameters, compilations(self.original), self._plans)
             return self._made
 
     @property
@@ -90,8 +92,11 @@ class Twin(Generic[P, R_co]):
     @overload
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        plans = self._plans
+        if plans.others and not kwargs and (found := plans.find(self, args)) is not None:
+            return found
         self._check_receiver(args)
-        return self._caller(args, kwargs, resolve(self.settings))
+        return self._caller(args, kwargs, resolve(self.settings), self)
 
     def _check_receiver(self, args: Sequence[Any]) -> None:
         """`obj.method.flat(5)` would bind 5 to self."""

@@ -122,7 +122,7 @@ def _load_cell(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | None
         value = cell.cell_contents
     except ValueError:
         raise s.refuse("flatten/unbound-name", f"the enclosing variable {name!r} has no value yet", node) from None
-    s.guards.watch(("cell", id(cell)), name, lambda: cell.cell_contents, value)
+    s.guards.cell(cell, name, value)
     return objects.wrap(s, value)
 
 

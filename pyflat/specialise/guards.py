@@ -13,14 +13,16 @@ import itertools
 import operator
 import types
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from pyflat.errors import refuse
 
-_MISSING = object()
+ABSENT = object()
+"""The value of a name or attribute that does not exist."""
 _BY_VALUE = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, dict, set, np.ndarray)
 _HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8
@@ -42,6 +44,17 @@ def same(old: object, new: object) -> bool:
     return isinstance(old, _BY_VALUE) and repr(old) == repr(new)
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A value that was read from outside: of `owner[name]`, `owner.name`, `owner().name` or `type(owner)`; `ABSENT`
+    where there was none."""
+
+    how: Literal["item", "attribute", "part", "type"]
+    owner: Any
+    name: str
+    value: Any
+
+
 class _Readings:
     """Values read from many places, looked at together: a fraction of a microsecond while all are identical."""
 
@@ -56,6 +69,10 @@ class _Readings:
             column.append(part)
         self._values.append(value)
         self.titles.append(what)
+
+    def places(self) -> Iterable[tuple[Any, ...]]:
+        """The places and the value of each reading."""
+        return zip(*self._places, self._values, strict=True)
 
     def changed(self) -> str | None:
         """What is another value now; equal ones take the place of the old ones."""
@@ -100,12 +117,13 @@ class Guards:
 
     def __init__(self) -> None:
         self._seen: set[Hashable] = set()
+        self._again: set[int] = set()
         self._anchors: list[object] = []
         self._others: list[tuple[str, Callable[[], bool]]] = []
-        self._items = _Readings(lambda get, names: map(operator.call, get, names, itertools.repeat(_MISSING)), 2)
-        self._attributes = _Readings(lambda owners, names: map(getattr, owners, names, itertools.repeat(_MISSING)), 2)
+        self._items = _Readings(lambda get, names: map(operator.call, get, names, itertools.repeat(ABSENT)), 2)
+        self._attributes = _Readings(lambda owners, names: map(getattr, owners, names, itertools.repeat(ABSENT)), 2)
         self._parts = _Readings(
-            lambda refs, names: map(getattr, map(operator.call, refs), names, itertools.repeat(_MISSING)), 2)
+            lambda refs, names: map(getattr, map(operator.call, refs), names, itertools.repeat(ABSENT)), 2)
         self._types = _Readings(lambda owners: map(type, owners), 1)
         self._readings = (self._items, self._attributes, self._parts, self._types)
         self._classes: list[_Class] = []
@@ -118,6 +136,31 @@ class Guards:
         for readings in self._readings:
             if readings.titles and (what := readings.changed()) is not None:
                 return what
+        return self.others_changed()
+
+    def readings(self) -> Iterator[Reading]:
+        """What was read one by one; the rest is `others_changed`."""
+        for get, name, value in self._items.places():
+            yield Reading("item", get.__self__, name, value)
+        for owner, name, value in self._attributes.places():
+            yield Reading("attribute", owner, name, value)
+        for ref, name, value in self._parts.places():
+            yield Reading("part", ref, name, value)
+        for owner, value in self._types.places():
+            yield Reading("type", owner, "", value)
+
+    def calls_itself(self, fn: Any) -> bool:
+        """Whether a function was inlined that had been seen before: one that was flattened is called by itself, and its
+        defaults may count even where all its arguments are passed."""
+        return id(fn) in self._again
+
+    @property
+    def has_others(self) -> bool:
+        """Whether there are classes, containers or others that are no single readings."""
+        return bool(self._classes or self._others)
+
+    def others_changed(self) -> str | None:
+        """What has changed of these, in words."""
         for known in self._classes:
             if known.changed():
                 return f"the special methods of {known.cls.__name__}"
@@ -146,12 +189,18 @@ class Guards:
 
     def absent(self, scope: dict[str, Any], name: str) -> None:
         """A builtin is meant: the module does not define the name, and it is the builtin that it was."""
-        self.global_name(scope, name, _MISSING)
-        self.global_name(vars(builtins), name, vars(builtins).get(name, _MISSING))
+        self.global_name(scope, name, ABSENT)
+        self.global_name(vars(builtins), name, vars(builtins).get(name, ABSENT))
+
+    def cell(self, cell: types.CellType, name: str, value: Any) -> None:
+        """A variable of an enclosing function."""
+        if self._new(("cell", id(cell))):
+            self._attributes.add(name, value, cell, "cell_contents")
 
     def code(self, fn: Any) -> None:
         """The code and defaults of an inlined function; does not keep the function alive."""
         if not self._new(("code", id(fn))):
+            self._again.add(id(fn))
             return
         ref = weakref.ref(fn)
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
@@ -167,7 +216,7 @@ class Guards:
             return
         named = isinstance(owner, type | types.ModuleType)
         title = f"{owner.__name__ if named else type(owner).__name__}.{name}"
-        if _is_stable(title, getattr(owner, name, _MISSING), value):
+        if _is_stable(title, getattr(owner, name, ABSENT), value):
             self._seen.add(key)
             self._anchors.append(owner)
             self._attributes.add(title, value, owner, name)
@@ -183,11 +232,11 @@ class Guards:
         title = f"{classes[0].__name__}.{name}"
         if self._new(("instance", id(owner), name)):
             self._anchors.append(owner)
-            self._items.add(title, own.get(name, _MISSING), own.get, name)
+            self._items.add(title, own.get(name, ABSENT), own.get, name)
         if not self._new(("class", classes[0], name)):
             return
         for scope in map(vars, classes):
-            self._items.add(title, scope.get(name, _MISSING), scope.get, name)
+            self._items.add(title, scope.get(name, ABSENT), scope.get, name)
             if name in scope:
                 return
 

@@ -24,7 +24,7 @@ from pyflat import libm, threads
 from pyflat.errors import refuse
 from pyflat.ir.formats import dtypes
 from pyflat.ir.liveness import sliced
-from pyflat.ir.loops import all_ops
+from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Function, Op, Value, walk
 from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.print import format_function
@@ -62,7 +62,7 @@ class Compiled:
         """Lanes in one call, so that Python gets to see Ctrl-C."""
         self._state = State()
         self._words = self._state.words
-        inputs, outputs = ([dtypes(kernel.floats)[v.kind] for v in values] for values in (kernel.params, kernel.roots))
+        inputs, outputs = _operands(kernel)
         self._call: Any
         if inputs and outputs and len(inputs) + len(outputs) <= MAX_OPERANDS:
             self._ufunc: Ufunc | None = Ufunc(
@@ -71,6 +71,14 @@ class Compiled:
         else:
             self._ufunc = None
             self._call = Direct(self.code.address, self._state.address, self.code, self._state)
+
+    def entry_point(self, kernel: Kernel, hidden: int) -> EntryPoint | None:
+        """The code as a ufunc with a state of its own; None where only `Direct` can call it."""
+        if self._ufunc is None:
+            return None
+        state = State()
+        ufunc = Ufunc("twin", self.code.address, state.address, *_operands(kernel), self.code, state)
+        return EntryPoint(ufunc.call, state, self.step, has_loop(list(kernel.items)), hidden, ufunc)
 
     def _after_interrupt(self, n: int, operands: Sequence[Any]) -> None:
         """Raise what a signal handler raised here. Another thread's kernel may have left for the same reason: it runs
@@ -104,6 +112,28 @@ class Compiled:
             self._after_interrupt(n, operands)
         libm.raise_pending()
         return words[SUSPECTS] != before
+
+
+def _operands(kernel: Kernel) -> tuple[list[np.dtype[Any]], list[np.dtype[Any]]]:
+    """The dtypes of what a kernel reads and writes."""
+    known = dtypes(kernel.floats)
+    return [known[v.kind] for v in kernel.params], [known[v.kind] for v in kernel.roots]
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """A kernel for callers who look at the state themselves (`pyflat.plans`). The count of suspects starts at 0."""
+
+    call: np.ufunc
+    state: State
+    step: int
+    """Lanes in one call at most."""
+    loops: bool
+    """A signal may end a call."""
+    hidden: int
+    """The last so many outputs are no results."""
+    kept: Ufunc
+    """What `call` points into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +210,13 @@ class Engine:
         """Make all kernels leave their loops: what they compute is given up."""
         for compiled in tuple(self._compiled.values()):
             compiled.stop(stopped)
+
+    def entry_point(self, pattern: Pattern) -> EntryPoint | None:
+        """The values' kernel for this pattern by itself; None before a call compiles it, and where it calls Python."""
+        compiled = self._compiled.get((id(self.values), pattern))
+        if compiled is None or any(_calls_python(op) for op in all_ops(list(self.values.items))):
+            return None
+        return compiled.entry_point(self.values, len(self.values.roots) - len(self.dtypes))
 
     def inner_loop(self) -> InnerLoop | None:
         """The values' kernel by itself, None where it calls back into Python, which cannot raise there."""

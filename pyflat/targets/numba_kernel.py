@@ -13,6 +13,7 @@ computed for an arm that no lane takes must not warn.
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,6 +34,8 @@ from pyflat.targets.numba_loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts
 from pyflat.targets.numba_uniform import suspect_values
 
 ENTRY = "kernel"
+
+X86 = platform.machine().lower() in ("x86_64", "amd64")
 
 Pattern = tuple[bool, ...]
 """Which arguments are uniform."""
@@ -215,7 +218,7 @@ class _Entry:
         places = [builder.load(element_at(builder, args, i64(k), POINTER), typ=POINTER) for k in range(len(operands))]
         strides = [builder.load(element_at(builder, steps, i64(k), I64), typ=I64) for k in range(len(operands))]
         total = builder.load(dims, typ=I64)
-        status = self._save_status()
+        start = builder.block.instructions[-1]
         finish = builder.append_basic_block("finish")
         interrupts = Interrupts(self.emitter, state, finish) if has_loop(list(kernel.items)) else None
         gang = Gang(self.emitter, 1, interrupts, {}, set(), used_outside(hoisted, shared))
@@ -227,8 +230,7 @@ class _Entry:
         moved = [k for k, value in enumerate(operands) if value not in self.uniform or k >= len(kernel.params)]
         self._run(state, lanes, passed, total,
                   [(operands[k], places[k], strides[k], k >= len(kernel.params)) for k in moved], finish)
-        builder.position_at_end(finish)
-        self._restore_status(status)
+        self._keep_status(start, finish)
         builder.ret_void()
 
     def _scalar(self, param: Param, place: Any) -> Lane:
@@ -289,13 +291,23 @@ class _Entry:
 
     # --- the floating-point status of the thread: what a kernel raises, stays inside
 
-    def _save_status(self) -> Any:
-        buffer = stack(self.builder, I64, libm.FENV_BYTES // 8)
-        self._status_call("fegetenv", buffer)
-        return buffer
-
-    def _restore_status(self, buffer: Any) -> None:
-        self._status_call("fesetenv", buffer)
+    def _keep_status(self, start: Any, finish: Any) -> None:
+        """Save it behind `start`, restore it in `finish`. Functions of the C library may use more than the vector unit
+        has, whose own register costs a tenth of the whole."""
+        called = [name for name in self.emitter.symbols if not name.startswith("Py")]
+        vector_unit = X86 and not called
+        save, restore = ("llvm.x86.sse.stmxcsr", "llvm.x86.sse.ldmxcsr") if vector_unit else ("fegetenv", "fesetenv")
+        self.builder.position_after(start)
+        buffer = self.builder.alloca(I64, libm.FENV_BYTES // 8)
+        buffer.type = POINTER
+        self._status_call(save, buffer)
+        self.builder.position_at_end(finish)
+        self._status_call(restore, buffer)
 
     def _status_call(self, name: str, buffer: Any) -> None:
-        self.emitter.call(name, libm.library_symbol(name), buffer, result=I32, pure=False)
+        if not name.startswith("llvm."):
+            self.emitter.call(name, libm.library_symbol(name), buffer, result=I32, pure=False)
+            return
+        known = self.function.module.globals.get(name)
+        kind = ir.FunctionType(ir.VoidType(), [POINTER])
+        self.builder.call(known or ir.Function(self.function.module, kind, name), [buffer])

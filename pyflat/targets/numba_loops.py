@@ -58,10 +58,12 @@ WIDE = frozenset({"add", "sub", "mul", "and", "or", "not", "lt", "le", "gt", "ge
 class State:
     """Memory that a kernel and Python share. CPython runs signal handlers in the main thread only."""
 
-    __slots__ = ("words",)
+    __slots__ = ("flags", "words")
 
     def __init__(self) -> None:
         self.words = array("q", [0] * 5)
+        self.flags = tuple(ctypes.c_int64.from_buffer(self.words, 8 * k) for k in (SUSPECTS, INTERRUPTED))
+        """The first two slots as objects that are true where they are not 0."""
 
     @property
     def address(self) -> int:
@@ -77,6 +79,13 @@ class State:
         restore = ctypes.pythonapi.PyErr_Restore
         restore.argtypes, restore.restype = [ctypes.c_void_p] * 3, None
         restore(*raised)
+
+
+    def raise_discarded(self) -> None:
+        """The same where what the kernel has computed is given up: all that share the state see that by its count of
+        suspects, which is never 0 again."""
+        self.words[SUSPECTS] = 1
+        self.raise_interrupt()
 
 
 class Interrupts:

@@ -1,0 +1,727 @@
+"""Plans: calls that take the short way give what the long way gives, and what is unusual takes the long way."""
+
+from __future__ import annotations
+
+import copy
+import enum
+import gc
+import math
+import os
+import pickle
+import signal
+import sys
+import threading
+import weakref
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import pyflat
+from pyflat import plan_text
+from pyflat.calls import Caller
+from pyflat.twins import Twin
+
+LIMIT = 2 * 16_384
+
+
+def curve(x, y):
+    if x > y:
+        return math.sqrt(x - y)
+    return x * 2.0 + y
+
+
+def whole(n, m):
+    if n > m:
+        return n // 3 + m
+    return n * m
+
+
+def above(x, y):
+    return x > y
+
+
+def both(x, y):
+    if x > y:
+        return x - y, x > 0.0
+    return y - x, x > 1.0
+
+
+def one(x):
+    return 1.0 / x if x > 0.0 else -x
+
+
+def inverse(x):
+    return 1.0 / x
+
+
+def choose(flag, n, x):
+    return x + n if flag else x - n
+
+
+def collatz(n):
+    steps = 0
+    while n != 1 and steps < 1000:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+    return steps
+
+
+def endless(x):
+    while x != 0.0:
+        x = x + 1.0
+    return x
+
+
+def twin_of(fn, **options):
+    return pyflat.twin(fn, target="numba", **options)
+
+
+@contextmanager
+def way(monkeypatch, calls):
+    """Counts in `calls` the calls that take the long way."""
+    long = Caller.__call__
+
+    def counted(self, *args, **kwargs):
+        calls.append(args)
+        return long(self, *args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Caller, "__call__", counted)
+        yield
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Calls a twin and says that it took the short way."""
+
+    def call(twin, *args):
+        calls = []
+        with way(monkeypatch, calls):
+            found = twin(*args)
+        assert not calls
+        return found
+
+    return call
+
+
+@pytest.fixture
+def long(monkeypatch):
+    """Calls a twin and says that it took the long way."""
+
+    def call(twin, *args, **kwargs):
+        calls = []
+        with way(monkeypatch, calls):
+            try:
+                return twin(*args, **kwargs)
+            finally:
+                assert calls
+
+    return call
+
+
+def without(twin, *args, **kwargs):
+    """What the call gives without plans."""
+    return twin._caller(args, kwargs, twin.options)
+
+
+def assert_same(found, wanted):
+    assert type(found) is type(wanted)
+    if isinstance(found, tuple):
+        assert len(found) == len(wanted)
+        for a, b in zip(found, wanted):
+            assert_same(a, b)
+    elif isinstance(found, np.ndarray):
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        assert found.flags.c_contiguous and wanted.flags.c_contiguous
+        assert found.tobytes() == wanted.tobytes()
+        assert found.flags.writeable
+    else:
+        assert np.asarray(found).dtype == np.asarray(wanted).dtype
+        assert np.asarray(found).tobytes() == np.asarray(wanted).tobytes()
+
+
+RNG = np.random.default_rng(7)
+FLOATS = RNG.normal(size=(6, 4))
+READ_ONLY = FLOATS[0].copy()
+READ_ONLY.flags.writeable = False
+UNALIGNED = np.frombuffer(b"\0" + FLOATS[0].tobytes(), np.uint8)[1:].view(np.float64)
+SHORT = {
+    "1-d": (FLOATS[0], FLOATS[1]),
+    "one element": (FLOATS[0, :1], FLOATS[1, :1]),
+    "2-d": (FLOATS, FLOATS + 0.5),
+    "3-d": (FLOATS.reshape(2, 3, 4), FLOATS[0]),
+    "C and F": (FLOATS, np.asfortranarray(FLOATS)),
+    "F": (np.asfortranarray(FLOATS), np.asfortranarray(FLOATS)),
+    "transposed": (FLOATS.T, FLOATS[:4, :].T.copy()[:, :1]),
+    "rows and columns": (FLOATS[:, :1], FLOATS[:1]),
+    "columns and rows": (FLOATS[:1], FLOATS[:, :1]),
+    "strided": (FLOATS[:, 1], FLOATS[:, 2]),
+    "reversed": (FLOATS[0, ::-1], FLOATS[1]),
+    "every other": (FLOATS.reshape(-1)[::2], FLOATS.reshape(-1)[1::2]),
+    "spread": (np.broadcast_to(FLOATS[0, 0], 5), FLOATS[0, :1]),
+    "read-only": (READ_ONLY, READ_ONLY),
+    "unaligned": (UNALIGNED, FLOATS[1]),
+    "overlapping": (FLOATS.reshape(-1)[:-1], FLOATS.reshape(-1)[1:]),
+    "empty": (FLOATS[:0, 0], FLOATS[:0, 1]),
+    "empty 2-d": (FLOATS[:0], FLOATS[:0, :1]),
+    "0-d": (np.array(2.0), np.array(3.0)),
+    "0-d and 1-d": (np.array(2.0), FLOATS[0]),
+    "array and Python": (FLOATS[0], 0.25),
+    "Python and 2-d F": (0.25, np.asfortranarray(FLOATS)),
+    "array and NumPy": (np.float64(0.5), FLOATS[0]),
+    "0-d and Python": (np.array(2.0), 1.0),
+    "NumPy": (np.float64(0.5), np.float64(0.25)),
+    "NumPy and Python": (np.float64(0.5), 0.25),
+    "Python": (0.5, 0.25),
+    "specials": (np.array([np.nan, np.inf, -np.inf, -0.0, 5e-324]), 0.0),
+    "shorter than a gang": (np.arange(3.0), np.arange(3.0)[::-1]),
+    "just below the limit": (np.linspace(0, 1, LIMIT - 1), np.linspace(1, 0, LIMIT - 1)),
+}
+LONG = {
+    "large": (np.linspace(0, 1, LIMIT), np.linspace(1, 0, LIMIT)),
+    "large by broadcasting": (np.linspace(0, 1, 200)[:, None], np.linspace(1, 0, 200)),
+    "float32": (FLOATS[0].astype(np.float32), FLOATS[1]),
+    "other byte order": (FLOATS[0].astype(">f8"), FLOATS[1]),
+    "int32": (np.arange(4, dtype=np.int32), FLOATS[1]),
+    "NumPy float32": (np.float32(0.5), 0.25),
+}
+
+
+@pytest.mark.parametrize("args", SHORT.values(), ids=SHORT)
+@pytest.mark.parametrize("fn", [curve, above, both])
+def test_the_short_way_gives_what_the_long_way_gives(fn, args, short):
+    twin = twin_of(fn)
+    twin(*[np.arange(3.0) if isinstance(a, np.ndarray) else a for a in args])  # compiles for these types
+    wanted = without(twin, *args)
+    twin(*args)
+    assert_same(short(twin, *args), wanted)
+
+
+@pytest.mark.parametrize("args", LONG.values(), ids=LONG)
+def test_what_takes_the_long_way(args, long):
+    twin = twin_of(curve)
+    twin(np.arange(3.0), np.arange(3.0))
+    wanted = without(twin, *args)
+    for _ in range(3):
+        assert_same(long(twin, *args), wanted)
+
+
+@pytest.mark.parametrize("args", [
+    (np.arange(-5, 5), np.arange(10)[::-1]), (7, 2), (2, 7), (np.int64(7), 2), (np.arange(3), 2), (np.arange(4).reshape(2, 2), 1),
+])
+def test_ints(args, short):
+    twin = twin_of(whole)
+    wanted = without(twin, *args)
+    twin(*args)
+    assert_same(short(twin, *args), wanted)
+
+
+@pytest.mark.parametrize("args", [
+    (True, 3, 0.5), (np.array([True, False]), 3, 0.5), (False, np.arange(2), 0.5), (np.bool_(True), np.int64(3), np.float64(0.5)),
+    (np.array([0, 1, 2, 255], np.uint8).view(np.bool_), np.arange(4), np.arange(4.0)), (1, 3, 0.5), (0.0, 1.5, 0.5),
+])
+def test_kinds_are_those_of_the_types(args, short):
+    twin = twin_of(choose)
+    wanted = without(twin, *args)
+    twin(*args)
+    assert_same(short(twin, *args), wanted)
+
+
+def test_kinds_do_not_mix(short):
+    twin = twin_of(whole)
+    for args in ((7, 2), (7.0, 2.0), (7.0, 2), (7, 2.0), (True, 2), (7, True)) * 4:
+        assert_same(twin(*args), whole(*args))
+    assert_same(short(twin, 7, 2), whole(7, 2))
+
+
+@pytest.mark.parametrize("n", [2**63, -2**63 - 1, 2**64, 2**200])
+def test_python_ints_beyond_int64(n, long):
+    twin = twin_of(whole)
+    for _ in range(3):
+        twin(7, 2)
+    assert long(twin, n, 1) == whole(n, 1) if abs(whole(n, 1)) < 2**63 else True
+    with pytest.raises(pyflat.LaneError):
+        long(twin, n, n + 1)
+    assert twin(7, 2) == whole(7, 2)
+
+
+def test_the_largest_python_ints(short):
+    twin = twin_of(above)
+    for args in ((2**63 - 1, -2**63), (-2**63, 2**63 - 1)) * 2:
+        assert twin(*args) is above(*args)
+    assert short(twin, 2**63 - 1, 2**63 - 2) is True
+
+
+def test_enums_and_subclasses_take_the_long_way(long):
+    class Small(enum.IntEnum):
+        ONE = 1
+
+    class Mine(float):
+        pass
+
+    twin = twin_of(one)
+    for _ in range(3):
+        twin(1.0)
+        twin(1)
+    for value in (Small.ONE, Mine(2.0)):
+        with pytest.raises((TypeError, pyflat.FlattenError)) as found:
+            without(twin, value)
+        for _ in range(2):
+            with pytest.raises(type(found.value)) as again:
+                long(twin, value)
+            assert str(again.value) == str(found.value)
+
+
+@pytest.mark.parametrize("value", [
+    np.ma.array([1.0, 2.0], mask=[True, False]), np.array([1.0], object), np.array([1j]).real.astype("M8[s]"),
+    [1.0, 2.0], np.longdouble(1.0),
+], ids=lambda v: type(v).__name__)
+@pytest.mark.filterwarnings("ignore")
+def test_foreign_arguments_are_refused_as_ever(value, long):
+    twin = twin_of(one)
+    for _ in range(3):
+        twin(np.ones(2))
+    with pytest.raises(TypeError) as found:
+        without(twin, value)
+    with pytest.raises(TypeError) as again:
+        long(twin, value)
+    assert str(again.value) == str(found.value)
+
+
+def test_shapes_that_do_not_fit_have_the_same_message(long):
+    twin = twin_of(curve)
+    for _ in range(3):
+        twin(np.ones(2), np.ones(2))
+    with pytest.raises(ValueError, match=r"x has \(2,\), y has \(3,\)"):
+        long(twin, np.ones(2), np.ones(3))
+
+
+@pytest.mark.parametrize("args", [(), (1.0,), (1.0, 2.0, 3.0)])
+def test_a_wrong_number_of_arguments(args, long):
+    twin = twin_of(curve)
+    for _ in range(3):
+        twin(1.0, 2.0)
+    with pytest.raises(TypeError, match=r"curve_flat\(\) "):
+        long(twin, *args)
+
+
+def test_keywords_take_the_long_way(long, short):
+    twin = twin_of(curve)
+    for _ in range(3):
+        twin(1.0, 2.0)
+    assert long(twin, 1.0, y=2.0) == short(twin, 1.0, 2.0) == curve(1.0, 2.0)
+
+
+# --- failing lanes
+
+
+def test_a_failing_lane_raises_what_the_long_way_raises(long, short):
+    twin = twin_of(inverse)
+    xs = np.array([1.0, 2.0, 4.0])
+    for _ in range(3):
+        twin(xs)
+        twin(2.0)
+    xs[1] = 0.0
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError) as found:
+            twin(xs)
+        assert "lane 1 (x=0.0); 1 of 3 lanes failed" in found.value.__notes__[0]
+        with pytest.raises(ZeroDivisionError):
+            twin(0.0)
+    good = np.array([1.0, 2.0])
+    assert twin(good).tolist() == [1.0, 0.5]
+    for _ in range(300):
+        twin(good)
+    assert short(twin, good).tolist() == [1.0, 0.5]
+
+
+def test_lanes_that_are_replayed_are_patched(short):
+    twin = twin_of(whole)
+    small, large = np.array([1, 2]), np.array([2**62, 5])
+    for _ in range(3):
+        twin(small, small)
+    for _ in range(5):
+        with pytest.raises(pyflat.LaneError):
+            twin(large, np.array([2**62, 5]))
+        assert twin(np.array([2**62, 5]), np.array([1, 2])).tolist() == [2**62 // 3 + 1, 5 // 3 + 2]
+
+
+def test_a_twin_that_often_fails_is_not_planned_again_each_time(monkeypatch):
+    made = []
+    recipe = plan_text.recipe
+    monkeypatch.setattr(plan_text, "recipe", lambda *args: made.append(args) or recipe(*args))
+    twin = twin_of(inverse, errors="nan")
+    bad = np.array([0.0, 1.0])
+    for _ in range(200):
+        assert math.isnan(twin(bad)[0])
+    assert 1 < len(made) < 12
+    good = np.ones(2)
+    for _ in range(1000):
+        twin(good)
+    count = len(made)
+    for _ in range(3):
+        twin(good)
+    assert len(made) == count
+    assert twin.stats.failed == 200
+
+
+@pytest.mark.parametrize("errors", ["nan", "unchecked"])
+def test_other_ways_with_errors(errors, short):
+    twin = twin_of(inverse, errors=errors)
+    xs = np.array([1.0, 4.0])
+    twin(xs)
+    assert short(twin, xs).tolist() == [1.0, 0.25]
+    assert np.isinf(twin(np.array([0.0])))[0] if errors == "unchecked" else math.isnan(twin(np.array([0.0]))[0])
+
+
+def test_mask_takes_the_long_way(long):
+    twin = twin_of(inverse, errors="mask")
+    for _ in range(3):
+        values, faults = long(twin, np.array([1.0, 0.0]))
+        assert faults.lanes.tolist() == [1]
+
+
+def test_faults_and_replay_go_beside_plans():
+    twin = twin_of(inverse)
+    xs = np.array([1.0, 0.0])
+    for _ in range(3):
+        twin(xs[:1])
+        assert twin.faults(xs).lanes.tolist() == [1]
+    twin.verify(xs[:1])
+
+
+def test_fast_functions_near_a_decision():
+    def step(x):
+        return 1.0 if math.exp(x) > 2.0 else 0.0
+
+    twin = twin_of(step, math="vector")
+    edge = math.log(2.0)
+    xs = np.array([0.0, edge, np.nextafter(edge, 1), np.nextafter(edge, 0), 1.0])
+    for _ in range(4):
+        assert twin(xs).tolist() == [step(x) for x in xs.tolist()]
+        assert twin(np.zeros(3)).tolist() == [0.0] * 3
+
+
+# --- the world outside
+
+
+def test_options_in_force_are_looked_at(monkeypatch, fresh_defaults, long, short):
+    twin = pyflat.twin(inverse)
+    monkeypatch.setenv("PYFLAT_TARGET", "numba")
+    xs = np.array([1.0, 2.0])
+    for _ in range(2):
+        twin(xs)
+    short(twin, xs)
+    with pyflat.options(errors="mask"):
+        values, faults = long(twin, xs)
+        assert not faults.any()
+    short(twin, xs)
+    with pyflat.options(errors="nan"):
+        assert math.isnan(twin(np.array([0.0]))[0])
+    pyflat.set_defaults(errors="mask")
+    assert len(twin(xs)) == 2
+    pyflat.set_defaults(errors="raise")
+    assert twin(xs).tolist() == [1.0, 0.5]
+    monkeypatch.setenv("PYFLAT_TARGET", "numpy")
+    long(twin, xs)
+    monkeypatch.delenv("PYFLAT_TARGET")
+    long(twin, xs)
+    assert twin.options.target == "numpy"
+
+
+def test_the_same_block_again_finds_its_plan(short):
+    twin = pyflat.twin(inverse)
+    xs = np.array([1.0, 2.0])
+    for _ in range(2):
+        with pyflat.options(target="numba"):
+            twin(xs)
+    with pyflat.options(target="numba"):
+        assert short(twin, xs).tolist() == [1.0, 0.5]
+
+
+def test_a_block_of_another_thread(short):
+    twin = twin_of(inverse)
+    xs = np.array([1.0, 2.0])
+    for _ in range(2):
+        twin(xs)
+    found = []
+
+    def other():
+        with pyflat.options(errors="mask"):
+            found.append(twin(xs))
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+    assert isinstance(found[0], tuple)
+    assert short(twin, xs).tolist() == [1.0, 0.5]
+
+
+@pytest.mark.filterwarnings("ignore:PYFLAT_DISABLE")
+def test_disabling(monkeypatch, long, short):
+    twin = twin_of(inverse)
+    xs = np.array([1.0, 2.0])
+    for _ in range(2):
+        twin(xs)
+    monkeypatch.setenv("PYFLAT_DISABLE", "1")
+    assert long(twin, xs).tolist() == [1.0, 0.5]
+    monkeypatch.delenv("PYFLAT_DISABLE")
+    short(twin, xs)
+    monkeypatch.setattr(os, "environ", {**os.environ, "PYFLAT_DISABLE": "1"})
+    assert long(twin, xs).tolist() == [1.0, 0.5]
+
+
+def test_code_and_defaults(short):
+    def f(x, k=2.0):
+        return x * k
+
+    def g(x, k=2.0):
+        return x - k
+
+    twin = twin_of(f)
+    for _ in range(2):
+        assert (twin(3.0), twin(3.0, 4.0)) == (6.0, 12.0)
+    short(twin, 3.0)
+    f.__defaults__ = (5.0,)
+    for _ in range(3):
+        assert (twin(3.0), twin(3.0, 4.0)) == (15.0, 12.0)
+    f.__code__ = g.__code__
+    for _ in range(3):
+        assert (twin(3.0), twin(3.0, 4.0)) == (-2.0, -1.0)
+
+
+def test_defaults_that_a_function_uses_when_it_calls_itself(short):
+    def f(n, k=2.0, last=False):
+        return n * k if last else f(n + 1.0, last=True)
+
+    twin = twin_of(f)
+    for _ in range(2):
+        twin(3.0, 1.0, False)
+    assert twin(3.0, 1.0, False) == f(3.0, 1.0, False) == 8.0
+    f.__defaults__ = (7.0, False)
+    for _ in range(3):
+        assert twin(3.0, 1.0, False) == f(3.0, 1.0, False) == 28.0
+
+
+K = 2.0
+args = 3.0
+self = 4.0
+
+
+def scaled(x):
+    return x * K + args - self
+
+
+def test_globals_with_the_names_of_a_plan(monkeypatch, short):
+    twin = twin_of(scaled)
+    for _ in range(2):
+        twin(3.0)
+    assert short(twin, 3.0) == 5.0
+    for name, value in (("args", 10.0), ("self", 1.0), ("K", 1.0)):
+        monkeypatch.setitem(globals(), name, value)
+        for _ in range(2):
+            assert twin(3.0) == scaled(3.0)
+    monkeypatch.delitem(globals(), "K")
+    with pytest.raises((NameError, pyflat.FlattenError)):
+        twin(3.0)
+
+
+def test_equal_values_set_again_and_again(monkeypatch, builds, short):
+    twin = twin_of(scaled)
+    for k in range(20):
+        monkeypatch.setitem(globals(), "K", float("2.0"))
+        assert twin(float(k)) == scaled(float(k))
+    assert len(builds) == 1
+
+
+def test_a_captured_list_and_an_object(short):
+    table = [1.0, 2.0]
+
+    class Settings:
+        gain = 2.0
+
+    settings = Settings()
+
+    def f(x):
+        return x * table[1] + settings.gain
+
+    twin = twin_of(f)
+    for _ in range(2):
+        twin(1.0)
+    assert short(twin, 1.0) == 4.0
+    table[1] = 5.0
+    assert [twin(1.0) for _ in range(3)] == [7.0] * 3
+    settings.gain = 4.0
+    assert [twin(1.0) for _ in range(3)] == [9.0] * 3
+    settings = Settings()
+    assert [twin(1.0) for _ in range(3)] == [7.0] * 3
+
+
+# --- several plans, several threads
+
+
+def test_types_in_turn(short):
+    twin = twin_of(curve)
+    calls = [(1.0, 2.0), (np.ones(2), np.ones(2)), (np.ones(2), 1.0), (np.float64(1), 2.0)]
+    for args in calls * 40:
+        assert_same(twin(*args), without(twin, *args))
+    for args in calls * 40:
+        assert_same(short(twin, *args), without(twin, *args))
+
+
+def test_counts_are_the_same(short):
+    twin, other = twin_of(curve), twin_of(curve, parallel=False)
+    calls = [(1.0, 2.0), (np.ones(5), np.ones((3, 1))), (np.ones((2, 2)), 1.0), (np.ones(0), np.ones(0))] * 5
+    for args in calls:
+        twin(*args)
+        without(other, *args)
+    assert (twin.stats.calls, twin.stats.lanes) == (other.stats.calls, other.stats.lanes) == (20, 5 * 20)
+    assert repr(twin.stats) == "Stats(calls=20, lanes=100, replayed=0, failed=0, rerun=0)"
+
+
+def test_threads_at_once():
+    twin = twin_of(inverse, errors="nan")
+    for _ in range(3):
+        twin(np.ones(4))
+    before, wrong = twin.stats.calls, []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(400):
+            xs = rng.integers(0, 40, 64).astype(float)
+            with np.errstate(all="ignore"):
+                wanted = np.where(xs == 0, np.nan, 1.0 / xs)
+            if not np.array_equal(twin(xs), wanted, equal_nan=True):
+                wrong.append(xs)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
+    assert twin.stats.calls - before == 1600
+
+
+def test_loops(short):
+    twin = twin_of(collatz)
+    ns = np.arange(1, 200)
+    twin(ns)
+    assert short(twin, ns).tolist() == list(map(collatz, range(1, 200)))
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signals")
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, ValueError, TimeoutError])
+def test_a_signal_ends_a_planned_loop(raised, short):
+    def interrupt(*_):
+        raise raised("enough")
+
+    twin = twin_of(endless)
+    for _ in range(3):
+        twin(np.array([-5.0, -3.0]))
+    assert short(twin, np.array([-5.0])).tolist() == [0.0]
+    old = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for _ in range(2):
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            with pytest.raises(raised, match="enough"):
+                twin(np.array([0.5]))
+            assert twin(np.array([-5.0])).tolist() == [0.0]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+# --- the object
+
+
+def test_no_floating_point_errors_come_from_a_plan(short):
+    twin = twin_of(one)
+    xs = np.array([0.0, 1e-320, 1.0])
+    for _ in range(2):
+        twin(xs[1:])
+    with np.errstate(all="raise"):
+        assert short(twin, np.array([0.0, 5.0])).tolist() == [-0.0, 0.2]
+
+
+def test_a_planned_twin_is_a_twin():
+    twin = twin_of(inverse)
+    for _ in range(3):
+        twin(1.0)
+    assert isinstance(twin, Twin)
+    assert type(twin).__name__ == "Twin"
+    assert pickle.loads(pickle.dumps(twin)) is twin
+    assert copy.copy(twin) is twin
+    assert repr(twin).startswith("<pyflat twin inverse_flat(x), target='numba'")
+
+
+@pytest.mark.parametrize("decorated", [False, True])
+def test_a_twin_with_plans_can_go(decorated):
+    def made():
+        class Box:
+            k = 2.0
+
+        box = Box()
+
+        def helper(x):
+            return x * 2.0
+
+        def f(x):
+            return helper(x) * box.k
+
+        twin = pyflat.flatten(target="numba")(f).flat if decorated else twin_of(f)
+        for _ in range(3):
+            twin(1.0)
+            twin(np.ones(2))
+        return [weakref.ref(thing) for thing in (twin, f, helper, box)]
+
+    gone = made()
+    gc.collect()
+    assert [ref() for ref in gone] == [None] * 4
+
+
+def test_warnings_name_the_callers_line(monkeypatch):
+    def wrap(n, m):
+        return (n * m) % 1000
+
+    twin = twin_of(wrap)
+    for _ in range(2):
+        twin(np.arange(3), np.arange(3))
+    large = np.full(100_000, 2**40)
+    large[2_000:] = 1
+    with pytest.warns(pyflat.PerformanceWarning) as found:
+        twin(large, large)
+    assert [w.filename for w in found] == [__file__]
+
+
+def test_what_has_no_plan():
+    class Box:
+        def area(self, x):
+            return x * 2.0
+
+        @staticmethod
+        def twice(x):
+            return x * 2.0
+
+    def listed(x):
+        return [x, x]
+
+    def constant(x):
+        return 1.0
+
+    def nothing():
+        return 1.0
+
+    for fn, args in ((Box().area, (1.0,)), (Box.twice, (1.0,)), (listed, (1.0,)), (constant, (1.0,)), (nothing, ())):
+        twin = twin_of(fn)
+        assert [twin(*args) for _ in range(4)] == [fn(*args)] * 4
+    twin = twin_of(one, cache=False)
+    assert [twin(2.0) for _ in range(3)] == [0.5] * 3
+    twin = twin_of(scaled, static="x")
+    assert [twin(2.0) for _ in range(3)] == [scaled(2.0)] * 3
