@@ -74,7 +74,7 @@ class Caller:
         if found := columns(self.parameters, args, kwargs, options.static):
             return run_grouped(self, found, args, kwargs, options)
         call = self.classified(args, kwargs, options)
-        options = options.settled(call.floats)
+        options, given = options.settled(call.floats), options
         if os.environ.get("PYFLAT_DISABLE") == "1":
             from pyflat.disabled import run_originals
 
@@ -85,7 +85,7 @@ class Caller:
         found = self._run(built, call, options)
         if (record := written_record(built.result)) is None:
             if twin is not None and not kwargs:
-                self.plans.learn(self, args, built, options, twin)
+                self.plans.learn(self, args, built, given, twin)
             return found
         value, faults = found if options.errors == "mask" else (found, None)
         returned = _put_back(record, value, self.parameters.bind(args, kwargs).arguments)
