@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import subprocess
 import time
 
@@ -98,6 +99,17 @@ def test_the_text_for_arrays_agrees_with_the_original(name, kind):
     chosen, few = some(columns, 1_000)
     wanted = np.array([kernel.function(*row) for row in zip(*[column.tolist() for column in few], strict=True)])
     assert agrees(found[chosen], wanted, tolerance(name, kind == "f4"))
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
+@pytest.mark.parametrize("kind", ["f8", "f4"])
+def test_every_kernel_in_c_agrees_with_the_original(kind):
+    for name, kernel in KERNELS.items():
+        columns = lanes_of(kernel, kind, 4_000)
+        found = CONTENDERS["gcc"].make(kernel, columns)()
+        chosen, few = some(columns, 1_000)
+        wanted = np.array([kernel.function(*row) for row in zip(*[column.tolist() for column in few], strict=True)])
+        assert agrees(found[chosen], wanted, tolerance(name, kind == "f4")), name
 
 
 def quick(*names):
