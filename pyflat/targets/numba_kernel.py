@@ -31,6 +31,7 @@ from pyflat.targets.numba_costs import cost_of, is_called
 from pyflat.targets.numba_emitter import Emitter, Lane, size_of, types_of
 from pyflat.targets.numba_ir import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba_loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts
+from pyflat.targets.numba_refill import Divergent, Refilled, divergent, write_chooser
 from pyflat.targets.numba_uniform import suspect_values
 
 ENTRY = "kernel"
@@ -102,9 +103,25 @@ def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, d
     computed = uniform | {value for item in hoisted for value in _defined(item)}
     shared = [value for value in outer_values(inner, kernel.results) if value in computed]
     varying = [param for param in kernel.params if param not in uniform]
-    lanes = _Lanes(module, symbols, kernel, shape, shared, varying).write(inner)
+    lanes = _write_lanes(module, symbols, kernel, shape, shared, varying, inner)
     _Entry(module, symbols, kernel, shape, uniform, varying).write(hoisted, shared, lanes)
     return str(module), symbols
+
+
+def _write_lanes(module: ir.Module, symbols: dict[str, int], kernel: Kernel, shape: Shape, shared: list[Value],
+                 varying: list[Param], inner: list[Item]) -> ir.Function:
+    """The function that runs whole gangs: where lanes leave a loop at different times, two that choose."""
+    parts = None
+    if shape.width > 1:
+        parts = divergent(inner, kernel.results, set(shared), suspect_values(inner, kernel.suspect))
+    if parts is None:
+        return _Lanes(module, symbols, kernel, shape, shared, varying, "lanes").write(inner)
+    plain = _Lanes(module, symbols, kernel, shape, shared, varying, "plain").write(inner)
+    refilled = _Lanes(module, symbols, kernel, shape, shared, varying, "refilled").write_refilled(parts)
+    lanes = _Lanes(module, symbols, kernel, shape, shared, varying, "lanes")
+    operands = [_memory(kernel, value) for value in (*varying, *kernel.roots)]
+    write_chooser(lanes.builder, lanes.function, plain, refilled, shape.lanes, operands)
+    return lanes.function
 
 
 def _defined(item: Item) -> Sequence[Value]:
@@ -145,14 +162,14 @@ def _memory(kernel: Kernel, value: Value) -> ir.Type:
 
 
 class _Lanes:
-    """Writes the function that runs whole gangs."""
+    """Writes a function that runs whole gangs."""
 
     def __init__(self, module: ir.Module, symbols: dict[str, int], kernel: Kernel, shape: Shape, shared: list[Value],
-                 varying: list[Param]):
+                 varying: list[Param], name: str):
         self.kernel, self.shape, self.shared, self.varying = kernel, shape, shared, varying
         pointers = [POINTER] * (len(varying) + len(kernel.roots))
         operands = [I64, POINTER, *[types_of(kernel.floats)[value.kind] for value in shared], *pointers]
-        self.function = ir.Function(module, ir.FunctionType(I8, operands), "lanes")
+        self.function = ir.Function(module, ir.FunctionType(I8, operands), name)
         self.function.linkage = "internal"
         self.function.attributes.add("noinline")
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
@@ -160,9 +177,7 @@ class _Lanes:
 
     def write(self, inner: list[Item]) -> ir.Function:
         builder, emitter, kernel = self.builder, self.emitter, self.kernel
-        count, state, *values = self.function.args
-        shared = {value: Lane(emitter, value.kind, arg) for value, arg in zip(self.shared, values)}  # noqa: B905
-        pointers = values[len(shared):]
+        count, state, shared, pointers = self._operands()
         suspects = stack(builder, emitter.types[BOOL])
         builder.store(emitter.const(BOOL, False).value, suspects)
         finish = builder.append_basic_block("finish")
@@ -185,6 +200,20 @@ class _Lanes:
         builder.position_at_end(finish)
         flags = builder.zext(emitter.any(builder.load(suspects, typ=emitter.types[BOOL])), I8)
         builder.ret(flags if interrupts is None else builder.or_(flags, builder.load(interrupts.left_early, typ=I8)))
+        return self.function
+
+    def _operands(self) -> tuple[Any, Any, dict[Value, Lane], list[Any]]:
+        """The number of elements, the state, what is the same in all lanes, and the arrays."""
+        count, state, *values = self.function.args
+        shared = {value: Lane(self.emitter, value.kind, arg)
+                  for value, arg in zip(self.shared, values)}  # noqa: B905 - the arrays follow
+        return count, state, shared, values[len(shared):]
+
+    def write_refilled(self, parts: Divergent) -> ir.Function:
+        count, state, shared, pointers = self._operands()
+        inputs = list(zip(self.varying, pointers))  # noqa: B905 - the results follow
+        outputs = list(zip(self.kernel.roots, pointers[len(self.varying):], strict=True))
+        Refilled(self.emitter, parts, shared, inputs, outputs, self.kernel.suspect).write(count, state)
         return self.function
 
     def _load(self, param: Param, pointer: Any, start: Any) -> Lane:

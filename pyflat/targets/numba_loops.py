@@ -261,7 +261,7 @@ class Gang:
         self.active = live if plan.sticky else around
         self.outside.update(plan.tests)  # no arm of the header may keep one to itself
         self.emit(plan.parts.header)
-        go = self._go(plan)
+        go = self.going(plan)
         leave = [[Lane(self.emitter, value.kind, kept[value][r]) if value in kept else self.read(r, value)
                   for value in plan.parts.leave] for r in self.registers]
         test = self.read_shared(plan.tests[0]).value if not plan.masked else self.emitter.any(reduce(builder.or_, go))
@@ -272,7 +272,7 @@ class Gang:
         self.interrupts.count_trip()
         for param, phis, after in zip(loop.params, carried, plan.parts.next, strict=True):
             for r, phi in enumerate(phis):
-                phi.add_incoming(self._next(plan, param, after, r, phi, go[r]), builder.block)
+                phi.add_incoming(self.following(plan, param, after, r, phi, go[r]), builder.block)
             for r, phi in enumerate(kept.get(param, ())):
                 value = self.read(r, after).value
                 phi.add_incoming(builder.select(go[r], value, phi), builder.block)
@@ -311,7 +311,7 @@ class Gang:
         active = self.active[register]
         return self.emitter.const(BOOL, True).value if active is None else active
 
-    def _go(self, plan: Plan) -> list[Any]:
+    def going(self, plan: Plan) -> list[Any]:
         """The masks of the lanes that make the next trip; None: all that are active."""
         if not plan.masked:
             return list(self.active)
@@ -324,7 +324,7 @@ class Gang:
             masks.append(mask)
         return masks
 
-    def _next(self, plan: Plan, param: Param, after: Value, register: int, phi: Any, go: Any) -> Any:
+    def following(self, plan: Plan, param: Param, after: Value, register: int, phi: Any, go: Any) -> Any:
         """What a parameter is in the next trip."""
         if param in plan.uniform:
             return self.read_shared(after).value

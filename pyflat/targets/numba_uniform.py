@@ -51,7 +51,7 @@ def plan_loop(loop: Loop, known: Known, suspects: set[Value]) -> Plan:
     params = set(loop.params)
     tests = _conjuncts(parts)
     counting = [value for value in tests if not _is_suspect(value, params, suspects)]
-    ends = len(counting) < len(tests) and any(_counts(value, loop, parts) for value in counting)
+    ends = len(counting) < len(tests) and any(_counter(value, loop, parts) for value in counting)
     if ends:
         bits = {p for p in loop.params if p in suspects}
         plan = _uniform_plan(loop, parts, counting, known, bits)
@@ -96,26 +96,44 @@ def _is_suspect(value: Value, params: set[Param], suspects: set[Value]) -> bool:
     return (isinstance(value, Op) and value.opcode == "not" and value.args[0] in params and value.args[0] in suspects)
 
 
-def _counts(test: Value, loop: Loop, parts: LoopParts) -> bool:
-    """The test alone ends the loop: it compares a counter with something from outside, or is a parameter that says how
-    that comparison came out in the trip before."""
+def most_trips(loop: Loop) -> int | None:
+    """After how many trips counting ends the loop at the latest, None where nobody knows."""
+    parts = take_apart(loop)
+    known = []
+    for test in _conjuncts(parts):
+        found = _counter(test, loop, parts)
+        if found is not None:
+            counter, limit, step = found
+            start = loop.inits[loop.params.index(counter)]
+            if isinstance(start, Const) and isinstance(limit, Const) and None not in (start.value, limit.value):
+                known.append((int(limit.value or 0) - int(start.value or 0)) // step + 2)
+    return min(known, default=None)
+
+
+def _counter(test: Value, loop: Loop, parts: LoopParts) -> tuple[Param, Value, int] | None:
+    """Where the test alone ends the loop: the counter, what it is compared with, and its step. The test is that
+    comparison, or a parameter that says how it came out in the trip before, perhaps with other tests."""
     if isinstance(test, Param) and test in loop.params:
-        test = parts.next[loop.params.index(test)]
+        after = parts.next[loop.params.index(test)]
+        tests = [after] if not isinstance(after, Op) or after.opcode != "and" else list(after.args)
+        return next((found for t in tests if not isinstance(t, Param) and (found := _counter(t, loop, parts))), None)
     if not isinstance(test, Op) or test.opcode not in ("lt", "le", "gt", "ge"):
-        return False
+        return None
     counter, limit = test.args
     up = test.opcode in ("lt", "le")
     if not isinstance(counter, Param) or counter not in loop.params:
         counter, limit, up = limit, counter, not up
     if not isinstance(counter, Param) or counter not in loop.params or counter.kind is not INT:
-        return False
+        return None
     if not (isinstance(limit, Const) or limit in captured(loop)):
-        return False
-    after = parts.next[loop.params.index(counter)]
-    if not isinstance(after, Op) or after.opcode != "add" or counter not in after.args:
-        return False
-    step = after.args[1] if after.args[0] is counter else after.args[0]
-    return isinstance(step, Const) and step.value is not None and (step.value > 0 if up else step.value < 0)
+        return None
+    grown = parts.next[loop.params.index(counter)]
+    if not isinstance(grown, Op) or grown.opcode != "add" or counter not in grown.args:
+        return None
+    step = grown.args[1] if grown.args[0] is counter else grown.args[0]
+    if not isinstance(step, Const) or step.value is None or not (step.value > 0 if up else step.value < 0):
+        return None
+    return counter, limit, int(step.value)
 
 
 def _needed(parts: LoopParts, params: set[Param], through: bool = False) -> set[Param]:
