@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from llvmlite import ir
 
 from pyflat.ir.liveness import captured, outer_values, used_outside
-from pyflat.ir.loops import has_loop
+from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Const, Item, Loop, Param, Value
 from pyflat.ir.types import BOOL, INT
 from pyflat.targets.numba_emitter import Emitter, Lane, size_of
@@ -49,6 +49,9 @@ REGISTERS = 3
 
 MOST_STATE = 14
 """Values that a lane carries, at most; beyond that they do not stay in registers."""
+
+MOST_OPERATIONS = 400
+"""The loop is compiled twice."""
 
 TRIAL = 48
 """Gangs in a trial of each way."""
@@ -86,7 +89,7 @@ def divergent(items: Sequence[Item], results: Sequence[Value], shared: set[Value
     loop = items[at]
     assert isinstance(loop, Loop)
     plan = plan_loop(loop, lambda value: isinstance(value, Const) or value in shared, suspects)
-    if not plan.sticky or has_loop([*plan.parts.header, *plan.parts.rest]):
+    if not plan.sticky or sum(1 for _ in all_ops(list(items))) > MOST_OPERATIONS:
         return None
     trips = most_trips(loop)
     if trips is not None and trips < FEWEST_TRIPS:

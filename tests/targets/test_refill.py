@@ -1,0 +1,101 @@
+"""Lanes that get the next element when they are done compute what waiting lanes compute, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from llvmlite import ir
+
+import pyflat
+from pyflat.passes.gather_suspects import gather_suspects
+from pyflat.targets import numba as numba_target
+from pyflat.targets import numba_kernel, numba_refill
+from tests.targets.test_masked_loops import FUNCTIONS, check, collatz, columns, compare, newton, rolled_programs
+
+
+def only_refilled(builder: ir.IRBuilder, function: ir.Function, plain: ir.Function, refilled: ir.Function, *_: Any) -> None:
+    """In the place of the chooser."""
+    builder.ret(builder.call(refilled, list(function.args)))
+
+
+@pytest.fixture
+def refilled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every loop that can be is refilled, in small steps; gives the names of the functions that were written."""
+    for name, value in (("FEWEST_TRIPS", 0), ("MOST_STATE", 99), ("TRIPS", 3)):
+        monkeypatch.setattr(numba_refill, name, value)
+    monkeypatch.setattr(numba_kernel, "write_chooser", only_refilled)
+    written: list[str] = []
+    write = numba_refill.Refilled.write
+
+    def noting(self: numba_refill.Refilled, *args: Any) -> None:
+        written.append("refilled")
+        write(self, *args)
+
+    monkeypatch.setattr(numba_refill.Refilled, "write", noting)
+    return written
+
+
+@pytest.mark.parametrize(("fn", "kinds"), FUNCTIONS, ids=[fn.__name__ for fn, _ in FUNCTIONS])
+def test_every_lane_is_pythons(fn: Callable[..., Any], kinds: str, refilled: list[str]) -> None:
+    check(fn, columns(kinds), "numba", cache=False)
+
+
+def test_random_loops(refilled: list[str]) -> None:
+    for seed, fn, masked in rolled_programs(range(300, 330)):
+        fused = gather_suspects(masked)
+        compare(fused, fn, seed, numba_target.compile(fused), 90)
+    assert len(refilled) >= 5
+
+
+def test_the_choice_between_both_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trials of one gang each, so that both ways run parts of the same call."""
+    rng = np.random.default_rng(5)
+    for fn, lanes in ((collatz, rng.integers(1, 1000, 5_003)), (newton, rng.uniform(0, 1e9, 5_003))):
+        wanted = np.array([fn(x) for x in lanes.tolist()])
+        for trial, stretch in ((1, 1), (1, 2), (3, 1)):
+            monkeypatch.setattr(numba_refill, "TRIAL", trial)
+            monkeypatch.setattr(numba_refill, "STRETCH", stretch)
+            twin = pyflat.twin(fn, target="numba", cache=False)
+            assert (twin(lanes) == wanted).all()
+            assert (twin(lanes[::3]) == wanted[::3]).all()
+
+
+def test_short_loops_and_uniform_loops_are_not_refilled(refilled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba_refill, "FEWEST_TRIPS", 64)
+
+    def short(x: float):
+        for _ in range(40):
+            x = x / 2
+            if x < 1.0:
+                break
+        return x
+
+    def uniform(x: float, n: int):
+        for _ in range(n):
+            x = x / 2
+        return x
+
+    x = np.linspace(1, 1e9, 100)
+    pyflat.twin(short, target="numba", loops="masked", cache=False)(x)
+    pyflat.twin(uniform, target="numba", cache=False)(x, 100)
+    assert not refilled
+
+
+def test_single_precision(refilled: list[str]) -> None:
+    def halvings(x: float):
+        n = 0
+        while x > 1.0:
+            x = x * 0.5
+            n += 1
+        return n, x
+
+    x = np.geomspace(1e-3, 1e30, 3_001).astype(np.float32)
+    n, rest = pyflat.twin(halvings, target="numba", dtype="float32", cache=False)(x)
+    assert refilled
+    assert rest.dtype == np.float32
+    wanted = [halvings(v) for v in x]
+    assert n.tolist() == [w[0] for w in wanted]
+    assert rest.tolist() == [float(w[1]) for w in wanted]
