@@ -2,8 +2,9 @@
 
 Each program is compared with its original on the NumPy engine; every `--numba-every`-th program also on numba, and
 every `--stages-every`-th also at each stage of the flattener, in the interpreter (which takes longer than the rest
-together). Failing programs are made small and printed. The exit status is 1 when a difference was found, or when more
-than a tenth of the programs was refused.
+together). With `--dtype float32` there is no original to compare with: both engines and all stages against the
+interpreter in float32. Failing programs are made small and printed. The exit status is 1 when a difference was found,
+or when more than a tenth of the programs was refused.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tests.generator import Failure, Outcome, Program, check_program, generate
+from tests.generator.narrow import check_narrow, shrink_narrow
 from tests.generator.shrink import shrink
 
 REFUSED_SHARE = 0.10
@@ -29,6 +31,7 @@ class Task:
     seed: int
     numba: bool
     stages: bool
+    narrow: bool = False
 
 
 @dataclass
@@ -72,7 +75,8 @@ class Totals:
 
 
 def _check(task: Task) -> tuple[Task, Outcome]:
-    return task, check_program(generate(task.seed), numba=task.numba, stages=task.stages)
+    check = check_narrow if task.narrow else check_program
+    return task, check(generate(task.seed), numba=task.numba, stages=task.stages)
 
 
 def outcomes(tasks: Iterable[Task], processes: int) -> Iterator[tuple[Task, Outcome]]:
@@ -94,7 +98,8 @@ def _print_failure(task: Task, outcome: Outcome, seconds: float) -> None:
     program, failure = generate(task.seed), outcome.failures[0]
     print(f"\nFAILURE seed {task.seed}: {failure}", flush=True)
     if seconds:
-        smaller, still = shrink(program, failure, numba=task.numba and failure.stage == "numba", seconds=seconds)
+        compiled = task.numba and failure.stage == "numba"
+        smaller, still = (shrink_narrow if task.narrow else shrink)(program, failure, numba=compiled, seconds=seconds)
         print(describe(smaller, still), flush=True)
 
 
@@ -108,14 +113,15 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--numba-every", type=int, default=10, help="0: never")
     parser.add_argument("--stages-every", type=int, default=8, help="0: never")
+    parser.add_argument("--dtype", choices=("float64", "float32"), default="float64")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--stop-after", type=int, default=10, help="stop after so many failing programs")
     parser.add_argument("--shrink", type=float, default=30.0, help="seconds to make a failing program small; 0: do not")
     parser.add_argument("--refusals", action="store_true", help="print every refusal")
     options = parser.parse_args(argv)
     totals, start, shown = Totals(), time.monotonic(), time.monotonic()
-    tasks = (Task(seed, _every(options.numba_every, seed), _every(options.stages_every, seed))
-             for seed in range(options.seed, options.seed + options.programs))
+    tasks = (Task(seed, _every(options.numba_every, seed), _every(options.stages_every, seed),
+                  options.dtype == "float32") for seed in range(options.seed, options.seed + options.programs))
     for task, outcome in outcomes(tasks, options.processes):
         if options.refusals and outcome.refusal:
             print(f"\nrefused, seed {task.seed}: {outcome.refusal_text}", flush=True)

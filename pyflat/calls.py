@@ -18,7 +18,7 @@ from pyflat.faults import Faults
 from pyflat.grouping import columns, run_grouped
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, Written, item_at, put_at, record_of, written_record
 from pyflat.ir.types import FLOAT
-from pyflat.narrow import NarrowLanes
+from pyflat.narrow import Narrow
 from pyflat.plans import Planned, Plans
 from pyflat.replay import Replay, warn_slow
 from pyflat.settings import Options
@@ -103,7 +103,7 @@ class Caller:
         return self.settle(built.result, call, lanes, ran, options, built.narrow)
 
     def settle(self, result: Shape, call: Call, lanes: Lanes, ran: Ran, options: Options,
-               narrow: NarrowLanes | None = None) -> Any:
+               narrow: Narrow | None = None) -> Any:
         """Replay the suspect lanes of a run, and give the results in the caller's form."""
         if options.errors == "nan":
             require_nan(result)

@@ -20,7 +20,7 @@ from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import INEXACT, Block, Function, Item, Op, walk
 from pyflat.ir.ops import OPERATIONS, VECTOR, Accuracy
 from pyflat.ir.shape import Shape
-from pyflat.ir.types import Kind
+from pyflat.ir.types import FLOAT, Kind
 from pyflat.passes.gather_suspects import drop_faults, gather_suspects
 from pyflat.places import Place, Places, test_of
 from pyflat.settings import Options
@@ -148,11 +148,8 @@ def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: 
 
 
 def _kinds(fn: Function) -> str:
-    return ", ".join(f"{param.name or '?'}: {_kind(param.kind)}" for param in fn.params)
-
-
-def _kind(kind: Kind) -> str:
-    return str(kind.value)
+    kinds = {kind: fn.floats.name if kind is FLOAT else str(kind) for kind in Kind}
+    return ", ".join(f"{param.name or '?'}: {kinds[param.kind]}" for param in fn.params)
 
 
 def _prices(options: Options, width: int) -> Callable[[Op], float]:

@@ -30,9 +30,21 @@ from pyflat.compiled import Built, Ran, static_key
 from pyflat.disabled import run_originals
 from pyflat.errors import InternalError, refuse
 from pyflat.faults import lane_index
-from pyflat.ir.formats import dtypes
-from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape, leaves, record_of, written_record
+from pyflat.ir.formats import F8, dtypes
+from pyflat.ir.shape import (
+    COMPLEX,
+    REAL_OR_COMPLEX,
+    Fixed,
+    Leaf,
+    Record,
+    Shape,
+    leaves,
+    rebuild,
+    record_of,
+    written_record,
+)
 from pyflat.ir.types import BOOL, Kind, join_kinds, kind_of
+from pyflat.replay import fit
 from pyflat.settings import Options
 
 if TYPE_CHECKING:
@@ -141,10 +153,11 @@ def _all_single(listed: list[Any], name: str, shape: tuple[int, ...], static: bo
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The lanes with one combination of values, their argument shapes, and the values as text."""
+    """The lanes with one combination of values, their argument shapes, the values, and those as text."""
 
     lanes: npt.NDArray[np.intp]
     arguments: dict[str, Shape]
+    values: tuple[Any, ...]
     shown: str
 
 
@@ -170,7 +183,8 @@ def run_grouped(
         raise refuse("flatten/effect", message, help="pass one option for all lanes")
     parts = list(map(_run, groups, builts, itertools.repeat(_flat_values(call, lanes)), itertools.repeat(call)))
     result = _join([(part.shown, part.result) for part in parts if not part.fails] or [("", parts[0].result)])
-    return caller.settle(result, whole, lanes, _gather(parts, result, lanes), options)
+    narrow = None if call.floats is F8 else _NarrowGroups(whole, list(found.values()), groups, builts, result)
+    return caller.settle(result, whole, lanes, _gather(parts, result, lanes), options, narrow)
 
 
 def _broadcast(call: Call, found: Any) -> tuple[int, ...]:
@@ -244,7 +258,7 @@ def _group(call: Call, found: list[Column], values: list[Any], part: npt.NDArray
         return shape
 
     shown = ", ".join(f"{column.name}={value!r}" for column, value in zip(found, values, strict=True))
-    return _Group(part, {name: walk(shape) for name, shape in call.arguments.items()}, shown)
+    return _Group(part, {name: walk(shape) for name, shape in call.arguments.items()}, tuple(values), shown)
 
 
 def _value_for_none(caller: Caller, call: Call, column: Column, options: Options) -> Any:
@@ -274,6 +288,21 @@ class _Part:
     ran: Ran
     suspect: npt.NDArray[np.bool_]
     fails: bool
+
+
+class _NarrowGroups:
+    """What lanes of a call in float32 give (`pyflat.narrow`): each by the twin of its group."""
+
+    def __init__(self, whole: Call, found: list[Column], groups: list[_Group], builts: list[Built], joined: Shape):
+        self._places = [next(k for k, v in enumerate(whole.values) if v is column.items) for column in found]
+        self._builts = {tuple(map(static_key, g.values)): built for g, built in zip(groups, builts, strict=True)}
+        self._joined = joined
+
+    def values(self, row: Sequence[Any]) -> tuple[Any, ...]:
+        built = self._builts[tuple(static_key(row[place]) for place in self._places)]
+        assert built.narrow is not None
+        own = [value for k, value in enumerate(row) if k not in self._places]
+        return tuple(fit(rebuild(built.result, iter(built.narrow.values(own))), self._joined))
 
 
 def _flat_values(call: Call, lanes: Lanes) -> list[Any]:

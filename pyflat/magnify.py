@@ -16,21 +16,27 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pyflat import tracing
 from pyflat.arrays import Lanes, prepare
 from pyflat.calls import Caller
-from pyflat.compiled import Built, specialised
+from pyflat.compiled import Built, flatten, specialised
 from pyflat.faults import LaneError, lane_index
+from pyflat.ir.formats import F8
 from pyflat.ir.interp import LaneFault, TripLimit, run
 from pyflat.ir.nodes import Block, Function, Op, walk
 from pyflat.ir.shape import Shape
+from pyflat.narrow import Narrow
 from pyflat.replay import Replay, fit
 from pyflat.settings import Options
 from pyflat.tracing import Store, Trace, trace
+
+if TYPE_CHECKING:
+    from pyflat.specialise.result import Specialised
 
 MISSING = object()
 """The twin has no value here: it is known while flattening, or the lane does not come here."""
@@ -48,9 +54,13 @@ class Step:
     name: str
     original: Any
     twin: Any
+    narrow: bool = False
+    """The twin's floats are float32, and the original's float64: they are not compared."""
 
     @property
     def differs(self) -> bool:
+        if self.narrow and isinstance(self.original, float) and isinstance(self.twin, float):
+            return False
         return self.twin is not MISSING and not same(self.original, self.twin)
 
     @property
@@ -120,18 +130,32 @@ def magnify(
     row = replay.row(flat)
     if pdb:
         _debug(replay, row)
-    spec = specialised(caller.callee.function, call.arguments, options)
+    spec = _specialised(caller.callee.function, call.arguments, options)
     files = {op.origin.span.file for op in _ops(spec.function) if op.origin and op.origin.span}
     files.add(caller.callee.function.__code__.co_filename)
     traced = trace(lambda: replay.original()(row), files)
     trips = MAX_TRIPS if traced.ended else 1000
-    runs = list(_stages(spec.function, lanes, flat, expected(traced, built.result), trips))
+    wanted = expected(traced, built.result) if built.narrow is None else _narrow(built.narrow, row)
+    runs = list(_stages(spec.function, lanes, flat, wanted, trips))
     stages = [stage for stage, _ in runs]
-    stages.append(_engine(built, lanes, flat, options.target, expected(traced, built.result)))
+    stages.append(_engine(built, lanes, flat, options.target, wanted))
     shown = next((stores for stage, stores in runs if not stage.agrees), runs[0][1])
-    steps = tuple(_paired(traced.stores, shown))
+    steps = tuple(_paired(traced.stores, shown, built.narrow is not None))
     name, place = caller.callee.function.__qualname__, lane_index(flat, lanes.shape)
     return Magnified(name, place, replay.shown(row), steps, _ending(traced), tuple(stages))
+
+
+def _specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Specialised:
+    """The structured form that defines the lanes: in float32 with the engine's own elementary functions."""
+    return specialised(fn, arguments, options) if options.floats is F8 else flatten(fn, arguments, options).spec
+
+
+def _narrow(lanes: Narrow, row: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The result leaves of a float32 lane; None where it fails."""
+    try:
+        return lanes.values(row)
+    except LaneError:
+        return None
 
 
 def _debug(replay: Replay, row: tuple[Any, ...]) -> None:
@@ -243,7 +267,7 @@ def _engine(built: Built, lanes: Lanes, flat: int, target: str, wanted: tuple[An
     return Stage(name, values, "", _same_leaves(values, wanted))
 
 
-def _paired(original: Sequence[Store], twin: Sequence[Store]) -> Iterator[Step]:
+def _paired(original: Sequence[Store], twin: Sequence[Store], narrow: bool) -> Iterator[Step]:
     """The stores of the original with the twin's, where both store a name equally often in a line."""
     known: dict[Place, list[Any]] = defaultdict(list)
     counts: dict[Place, int] = defaultdict(int)
@@ -257,7 +281,7 @@ def _paired(original: Sequence[Store], twin: Sequence[Store]) -> Iterator[Step]:
         values = known[place]
         value = values[seen[place]] if len(values) == counts[place] else MISSING
         seen[place] += 1
-        yield Step(store.file, store.line, store.name, store.value, value)
+        yield Step(store.file, store.line, store.name, store.value, value, narrow)
 
 
 MAX_SHOWN = 200

@@ -9,7 +9,7 @@ comes to), the lane has no value.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyflat.faults import LaneError
 from pyflat.ir.interp import LaneFault, TripLimit, run
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from pyflat.ir.nodes import Function, Op
 
 MAX_TRIPS = 100_000
+
+
+class Narrow(Protocol):
+    """Says what a lane gives in float32."""
+
+    def values(self, row: Sequence[Any]) -> tuple[Any, ...]: ...
 
 
 class NarrowLanes:
@@ -46,6 +52,7 @@ class NarrowLanes:
         try:
             return run(function, row, max_trips=MAX_TRIPS, wrapping=low).values
         except LaneFault as stop:
-            raise LaneError(f"in float32 the lane fails here ({stop}), in float64 it does not") from None
+            what = f"{stop.fault.type}: {stop.fault.message}".removesuffix(": ")
+            raise LaneError(f"the lane fails in float32 ({what}), and in float64 it does not") from None
         except TripLimit:
-            raise LaneError(f"in float32 the lane is in a loop for more than {MAX_TRIPS:,} trips") from None
+            raise LaneError(f"in float32 a loop of the lane makes more than {MAX_TRIPS:,} trips") from None

@@ -38,7 +38,7 @@ from pyflat.ir.shape import (
     written_record,
 )
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
-from pyflat.narrow import NarrowLanes
+from pyflat.narrow import Narrow
 
 MAX_COUNTED = 10_000
 """After the first failing lane so many more are run, to say how many fail."""
@@ -79,14 +79,14 @@ class Replay:
     result: Shape | None
     limited: npt.NDArray[np.bool_] | None = None
     """Lanes that ran into `max_trips`: they fail without being run."""
-    narrow: NarrowLanes | None = None
+    narrow: Narrow | None = None
     """Where lanes are float32: what a lane gives in which the original returns."""
 
     def patch(self, suspect: npt.NDArray[np.bool_], leaves: Sequence[Array]) -> int:
         """Run the suspect lanes in order and write what they return. Raises the first exception.
         Returns the number of lanes that were run."""
         found = np.flatnonzero(suspect)
-        run = self._runner()
+        run = self.runner()
         for index, (lane, values) in enumerate(self._gather(found)):
             try:
                 patched = run(values)
@@ -107,7 +107,7 @@ class Replay:
     def sort_out(self, suspect: npt.NDArray[np.bool_], leaves: Sequence[Array]) -> Faults:
         """Run the suspect lanes in order, write what they return, and collect those that raise."""
         found = np.flatnonzero(suspect)
-        run = self._runner()
+        run = self.runner()
         known: dict[Cause, Cause] = {}
         causes: list[Cause] = []
         failed: list[int] = []
@@ -131,8 +131,9 @@ class Replay:
         return [np.broadcast_to(value, shape)[where] if isinstance(value, np.ndarray) and shape else
                 value.item() if isinstance(value, np.ndarray | np.generic) else value for value in self.call.values]
 
-    def _runner(self) -> Callable[[Row], list[Any]]:
-        """A function from the lane values of one lane to the result leaves of the original there."""
+    def runner(self) -> Callable[[Row], list[Any]]:
+        """A function from the lane values of one lane to the result leaves of the original there; of float32 lanes to
+        those that the lane has in float32, after the original has returned."""
         run, result, narrow = self.original(), self.result, self.narrow
         if result is None:
             return lambda values: [run(values)]

@@ -88,6 +88,13 @@ class Options:
         return replace(self, errors=errors, parallel=None, dtype=dtype)
 
     @property
+    def all_built(self) -> tuple[Options, ...]:
+        """The options of all that may have been compiled for calls with these."""
+        if self.dtype != "input":
+            return (self.as_built,)
+        return self.settled(F4).as_built, self.as_built
+
+    @property
     def floats(self) -> FloatFormat:
         """The format of float lanes; with dtype="input" that of a call without float arrays."""
         return F4 if self.dtype == "float32" else F8

@@ -203,6 +203,9 @@ def verify(
     for one in (target,) if isinstance(target, str) else tuple(target):
         wanted: dict[str, Any] = {**options, "target": one, "static": tuple(fixed)}
         twin = pyflat.twin(fn, **wanted)
+        if options.get("dtype") == "float32":
+            raise ValueError('verify compares with the original, which computes in float64: with dtype="float32" '
+                             "twin.verify(*arrays) compares with the interpreter")
         flat = functools.partial(_call_named, twin, parameters, names, fixed)
         check = functools.partial(_check_batch, original, flat, kinds=chosen, names=names, target=one, ulps=ulps)
         try:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from pyflat import listing, ufuncs
     from pyflat.calls import Caller, Stats
+    from pyflat.compiled import Built
     from pyflat.explain import Explanation
     from pyflat.faults import Faults
     from pyflat.ir.shape import Shape
@@ -180,9 +181,14 @@ class Twin(Generic[P, R_co]):
         from pyflat import listing
 
         self._parameters.check_static(options.static)
-        last = self._caller.compilations.last(options.as_built)
+        last = self._last(options)
         known = dict(last.arguments) if last else {}
         return listing.argument_shapes(self._callee.function, self._parameters, options, kinds, known)
+
+    def _last(self, options: Options) -> Built | None:
+        """What was built last with these options."""
+        found = (self._caller.compilations.last(built) for built in options.all_built)
+        return next((built for built in found if built is not None), None)
 
     @property
     def source(self) -> str:
@@ -254,7 +260,7 @@ class Twin(Generic[P, R_co]):
         options = self.options
         if options.target != "numba":
             raise ValueError(f"target={options.target!r}: only the numba target makes machine code")
-        built = self._caller.compilations.last(options.as_built)
+        built = self._last(options)
         if built is None:
             raise ValueError(f"{self.__name__} has not run yet: call it once, then there is code to look at")
         return built.engine
@@ -268,9 +274,10 @@ class Twin(Generic[P, R_co]):
 
     def __repr__(self) -> str:
         options = self.options
-        count = self._caller.compilations.count(options.as_built)
+        count = sum(self._caller.compilations.count(built) for built in options.all_built)
         state = f"{count} kind{'s' * (count > 1)} compiled" if count else "not flattened yet"
-        return f"<pyflat twin {self.__name__}{inspect.signature(self)}, target={options.target!r}, {state}>"
+        format = "" if options.dtype == "float64" else f"dtype={options.dtype!r}, "
+        return f"<pyflat twin {self.__name__}{inspect.signature(self)}, target={options.target!r}, {format}{state}>"
 
     def __copy__(self) -> Twin[P, R_co]:
         return self

@@ -1,4 +1,5 @@
-"""A twin against its original on the user's own arrays: every lane, bit for bit."""
+"""A twin against its original on the user's own arrays: every lane, bit for bit. A twin of float32 lanes is compared
+with the interpreter in float32, which defines them."""
 
 from __future__ import annotations
 
@@ -9,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pyflat.arrays import DTYPES, Array, Lanes, prepare
+from pyflat.arrays import Array, Lanes, prepare
 from pyflat.calls import Caller
 from pyflat.faults import lane_index
+from pyflat.ir.formats import dtypes
 from pyflat.ir.shape import leaves
 from pyflat.magnify import Magnified, magnify
 from pyflat.replay import Replay, fit
@@ -45,8 +47,12 @@ class Verified:
 
     lanes: int
     replayed: int
+    dtype: str = "float64"
 
     def __str__(self) -> str:
+        if self.dtype != "float64":
+            return (f"{self.lanes:,} lanes agree with the interpreter in {self.dtype}; {self.replayed:,} of them were "
+                    f"run through the original")
         return f"{self.lanes:,} lanes agree with the original; {self.replayed:,} of them were run through it"
 
 
@@ -63,22 +69,23 @@ def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], optio
         if mask is not None:
             settled |= mask
     replay = Replay(caller.callee, caller.parameters, call, lanes, built.result)
-    original = replay.original()
-    wanted: list[Array] = [np.zeros(lanes.count, DTYPES[leaf.kind]) for leaf in leaves(built.result)]
+    original, narrow = replay.original(), built.narrow
+    wanted: list[Array] = [np.zeros(lanes.count, dtypes(call.floats)[leaf.kind]) for leaf in leaves(built.result)]
     wrong = np.zeros(lanes.count, np.bool_)
     for lane, row in replay.rows(~settled):
         try:
-            for array, number in zip(wanted, fit(original(row), built.result), strict=True):
+            values = fit(original(row), built.result) if narrow is None else narrow.values(row)
+            for array, number in zip(wanted, values, strict=True):
                 array[lane] = number
         except Exception:  # noqa: BLE001 - the twin has a value here, and the original an exception
             wrong[lane] = True
             break
-    ulps = VECTOR_ULPS if options.functions == "vector" else 0
+    ulps = VECTOR_ULPS if options.functions == "vector" and narrow is None else 0
     for ours, theirs in zip(arrays, wanted, strict=True):
         wrong |= ~close(ours, theirs, ulps) & ~settled
     if wrong.any():
         raise _difference(caller, args, kwargs, options, lanes, int(np.flatnonzero(wrong)[0]))
-    return Verified(lanes.count, int(settled.sum()))
+    return Verified(lanes.count, int(settled.sum()), options.dtype)
 
 
 def close(a: Array, b: Array, ulps: int) -> npt.NDArray[np.bool_]:
@@ -97,5 +104,6 @@ def _difference(
 ) -> DifferenceError:
     lane = lane_index(flat, lanes.shape)
     magnified = magnify(caller, args, kwargs, options, lane)
-    message = f"the {options.target} twin differs from its original in lane {lane}\n{magnified}"
+    what = "its original" if options.dtype == "float64" else f"the interpreter in {options.dtype}"
+    message = f"the {options.target} twin differs from {what} in lane {lane}\n{magnified}"
     return DifferenceError(message, lane=lane, magnified=magnified)

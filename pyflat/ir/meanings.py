@@ -113,7 +113,8 @@ def _mod(a: Any, b: Any) -> Any:
 
 
 def _nextafter(x: float, y: float) -> float:
-    return float(np.nextafter(np.float32(x), np.float32(y)))
+    with np.errstate(all="ignore"):
+        return float(np.nextafter(np.float32(x), np.float32(y)))
 
 
 def _from_int(x: int) -> float:

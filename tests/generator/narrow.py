@@ -33,6 +33,7 @@ from tests.generator.differential import DTYPES, Slow, loaded, time_limit
 from tests.generator.lanes import Lane, lanes_for
 from tests.generator.outcomes import Expected, Failure, Outcome, Raised, Returned, observe
 from tests.generator.program import Program
+from tests.generator.shrink import minimise
 from tests.generator.stages import arguments_of
 
 EDGES = (1.401298464324817e-45, -1.401298464324817e-45, 1.1754943508222875e-38, F4.largest, -F4.largest, 2.0**24,
@@ -57,6 +58,17 @@ def check_narrow(
     except Exception as error:  # noqa: BLE001 - every other exception is a finding
         outcome.failures.append(Failure("crash", f"{type(error).__name__}: {error}"))
     return outcome
+
+
+def shrink_narrow(program: Program, failure: Failure, *, numba: bool = False, seconds: float = 60.0
+                  ) -> tuple[Program, Failure]:
+    """A smaller program with a failure of the same stage, and that failure."""
+
+    def fails(candidate: Program) -> Failure | None:
+        outcome = check_narrow(candidate, numba=numba, count=20, limit=5.0)
+        return next((found for found in outcome.failures if found.stage == failure.stage), None)
+
+    return minimise(program, failure, fails, seconds)
 
 
 def narrow_lanes(program: Program, count: int) -> list[Lane]:
