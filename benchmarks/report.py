@@ -146,15 +146,19 @@ def plot(rows: Sequence[Row], path: str | Path) -> None:
     from matplotlib import pyplot
 
     panels = groups(rows)
-    figure, axes = pyplot.subplots(len(panels), squeeze=False, figsize=(13, 4.2 * len(panels)), layout="constrained")
-    colours = pyplot.get_cmap("tab20").colors
-    every = contenders(rows)
+    figure, axes = pyplot.subplots(len(panels), squeeze=False, figsize=(16, 4.8 * len(panels)), layout="constrained")
+    every = [name for name in contenders(rows) if name != UNIT]
+    peers = iter(pyplot.get_cmap("tab20").colors)
+    own = iter(("black", "dimgrey", "navy", "red", "darkorange"))
+    colours = {name: next(own if name in OURS else peers) for name in every}
     for axis, ((kind, lanes), chosen) in zip(axes[:, 0], panels.items(), strict=True):
         for k, name in enumerate(every):
-            points = [(i, ratio) for i, row in enumerate(chosen) if (ratio := row.ratio(name)) is not None]
-            ours = name in OURS
-            axis.plot([i for i, _ in points], [ratio for _, ratio in points], linestyle="none", label=name,
-                      marker="D" if ours else "o", markersize=8 if ours else 5, color=colours[k % len(colours)])
+            beside = 0.7 * (k + 0.5) / len(every) - 0.35
+            points = [(i + beside, ratio) for i, row in enumerate(chosen) if (ratio := row.ratio(name)) is not None]
+            axis.plot([x for x, _ in points], [ratio for _, ratio in points], linestyle="none", label=name,
+                      marker="D" if name in OURS else "o", markersize=5, color=colours[name])
+        for k in range(1, len(chosen)):
+            axis.axvline(k - 0.5, color="lightgrey", linewidth=0.6)
         axis.axhline(1.0, color="black", linewidth=0.8)
         axis.set(yscale="log", title=f"{kind}, {lanes:,} lanes", ylabel="times as fast as numba.vectorize")
         axis.set_xticks(range(len(chosen)), [row.kernel for row in chosen])
