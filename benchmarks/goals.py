@@ -1,9 +1,9 @@
 """The goal line for speed, line by line: what was measured, what the goal is, whether it holds.
 
-    python -m benchmarks.goals [--results FILE] [--docs]
+    python -m benchmarks.goals [--results FILE] [--stored] [--docs]
 
 Ratios come from records of `benchmarks.lanes`; those that FILE (out/bench.jsonl) lacks are measured first and added to
-it. Calls, imports and compiling are measured anew. `--docs` writes docs/goals.md.
+it, but with `--stored`. Calls, imports and compiling are measured anew. `--docs` writes docs/goals.md.
 """
 
 from __future__ import annotations
@@ -276,10 +276,12 @@ def versions(rows: Sequence[Row]) -> dict[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", default=RESULTS, help="records of benchmarks.lanes")
+    parser.add_argument("--stored", action="store_true", help="measure no rows that the records lack")
     parser.add_argument("--docs", action="store_true", help="write docs/goals.md")
     parser.add_argument("--budget", type=float, default=1.0, help="seconds for each contender and row")
     options = parser.parse_args()
-    rows = complete(Path(options.results), Limits(budget=options.budget, longest=5.0))
+    path = Path(options.results)
+    rows = read(path) if options.stored else complete(path, Limits(budget=options.budget, longest=5.0))
     found = lines(rows, same_bits(KERNELS)) + start(list(KERNELS)) + overheads()
     text = page(found, versions(rows), rows)
     print(text)
