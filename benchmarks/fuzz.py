@@ -31,7 +31,8 @@ class Task:
     seed: int
     numba: bool
     stages: bool
-    narrow: bool = False
+    narrow: str = ""
+    """In float32: the math option."""
 
 
 @dataclass
@@ -75,8 +76,10 @@ class Totals:
 
 
 def _check(task: Task) -> tuple[Task, Outcome]:
-    check = check_narrow if task.narrow else check_program
-    return task, check(generate(task.seed), numba=task.numba, stages=task.stages)
+    program = generate(task.seed)
+    if task.narrow:
+        return task, check_narrow(program, numba=task.numba, stages=task.stages, math=task.narrow)
+    return task, check_program(program, numba=task.numba, stages=task.stages)
 
 
 def outcomes(tasks: Iterable[Task], processes: int) -> Iterator[tuple[Task, Outcome]]:
@@ -99,8 +102,16 @@ def _print_failure(task: Task, outcome: Outcome, seconds: float) -> None:
     print(f"\nFAILURE seed {task.seed}: {failure}", flush=True)
     if seconds:
         compiled = task.numba and failure.stage == "numba"
-        smaller, still = (shrink_narrow if task.narrow else shrink)(program, failure, numba=compiled, seconds=seconds)
+        if task.narrow:
+            smaller, still = shrink_narrow(program, failure, numba=compiled, seconds=seconds, math=task.narrow)
+        else:
+            smaller, still = shrink(program, failure, numba=compiled, seconds=seconds)
         print(describe(smaller, still), flush=True)
+
+
+def _math_of(seed: int) -> str:
+    """A third of the programs of float32 with vector math."""
+    return "vector" if seed % 3 == 0 else "libm"
 
 
 def _every(count: int, seed: int) -> bool:
@@ -120,8 +131,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--refusals", action="store_true", help="print every refusal")
     options = parser.parse_args(argv)
     totals, start, shown = Totals(), time.monotonic(), time.monotonic()
+    narrow = options.dtype == "float32"
     tasks = (Task(seed, _every(options.numba_every, seed), _every(options.stages_every, seed),
-                  options.dtype == "float32") for seed in range(options.seed, options.seed + options.programs))
+                  _math_of(seed) if narrow else "")
+             for seed in range(options.seed, options.seed + options.programs))
     for task, outcome in outcomes(tasks, options.processes):
         if options.refusals and outcome.refusal:
             print(f"\nrefused, seed {task.seed}: {outcome.refusal_text}", flush=True)

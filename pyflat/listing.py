@@ -17,6 +17,8 @@ from typing import Any, Literal, cast
 
 from pyflat.callables import Parameters, owner_of
 from pyflat.compiled import Flattened, Guarded, flatten, specialised
+from pyflat.errors import refuse
+from pyflat.ir.formats import F8
 from pyflat.ir.kept import notes_of, result_shape
 from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, kind_of
@@ -159,8 +161,9 @@ def parse_kinds(kinds: str | Sequence[str], lanes: Sequence[str]) -> list[Shape]
     return [_KINDS[word] for word in words]
 
 
-def graph(fn: Any, shapes: dict[str, Shape]) -> Listing:
+def graph(fn: Any, shapes: dict[str, Shape], options: Options) -> Listing:
     """The dataflow graph as text."""
+    _require_float64(fn, "dataflow", options)
     from pyflat.compiled import keep_loops
     from pyflat.targets.dataflow import DataflowEngine
 
@@ -183,6 +186,8 @@ def listing(
     if stage in ("captured", "structured"):
         spec = specialised(fn, shapes, options)
         return Listing(spec.captured.source if stage == "captured" else format_function(spec.function))
+    if stage is None and target in SHADERS:
+        _require_float64(fn, target, options)
     done = flatten(fn, shapes, options)
     if stage is None and target in SHADERS:
         return Listing(_shader(done, target))
@@ -193,6 +198,12 @@ def listing(
         name = name.removesuffix("_flat") + "_suspect"
         return Listing(render_suspect(done.spec, gather_suspects(done.spelled), target=_text_target(target), name=name))
     return Listing(_text(done, _text_target(target), name))
+
+
+def _require_float64(fn: Any, target: str, options: Options) -> None:
+    """Other targets than NumPy and numba have a format of their own, whatever `dtype` says."""
+    if options.floats is not F8:
+        raise refuse("flatten/target-dtype", f"{fn.__name__} in float32 on the target {target}")
 
 
 def _shader(done: Flattened, language: Target) -> str:

@@ -172,7 +172,7 @@ class Twin(Generic[P, R_co]):
         function, options = self._callee.function, self.options
         shapes = self._shapes(options, kinds)
         if target == "dataflow":
-            return listing.graph(function, shapes)
+            return listing.graph(function, shapes, options)
         return listing.listing(
             function, shapes, options, stage=stage, target=target or "neutral", name=self.__name__
         )

@@ -26,7 +26,7 @@ from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.liveness import outer_values, used_outside
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Item, Loop, Param, Value
-from pyflat.ir.types import BOOL
+from pyflat.ir.types import BOOL, FLOAT
 from pyflat.targets.numba_costs import cost_of, is_called
 from pyflat.targets.numba_emitter import Emitter, Lane, size_of, types_of
 from pyflat.targets.numba_ir import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
@@ -91,8 +91,9 @@ def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
 
 
 def _lane_bytes(kernel: Kernel) -> int:
-    """What a register is divided by: float32 lanes fill it, and ints have two."""
-    return 8 if kernel.floats is F8 else 4
+    """What a register is divided by: lanes of float32 fill it, and their ints have two."""
+    values = [*kernel.params, *all_ops(list(kernel.items))]
+    return 4 if kernel.floats is not F8 and any(value.kind is FLOAT for value in values) else 8
 
 
 def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, dict[str, int]]:

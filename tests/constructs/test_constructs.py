@@ -92,6 +92,28 @@ def test_every_lane_is_pythons(fn, target):
             assert same_bits(got, in_kind(expected, got)), (x, expected, got)
 
 
+FLOAT64_ONLY = {"distance", "distance_in_space", "norm_of_three", "unit_in_the_last_place"}
+"""Algorithms for float64, which are refused in float32."""
+
+
+@pytest.mark.parametrize("fn", FLATTENED, ids=title)
+def test_every_lane_of_float32_is_the_interpreters(fn):
+    xs, found = np.concatenate([XS.clip(-1e38, 1e38), [1e-45, 2.0**24, -1e38, math.inf]]).astype(np.float32), []
+    for target in ("numpy", "numba"):
+        twin = pyflat.twin(fn, dtype="float32", target=target, errors="mask", math="libm")
+        if fn.__name__ in FLOAT64_ONLY:
+            with pytest.raises(pyflat.FlattenError, match="in float32"):
+                twin(xs)
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", pyflat.PerformanceWarning)
+            values, faults = twin(xs)
+        twin.verify(xs)
+        found.append((values, faults.lanes.tolist(), [faults[lane].type for lane in faults.lanes]))
+    assert same_bits(*found) if found else fn.__name__ in FLOAT64_ONLY
+
+
 @pytest.mark.parametrize("fn", REFUSED, ids=title)
 def test_what_has_no_twin_is_refused_with_a_rewrite(fn):
     with pytest.raises(pyflat.FlattenError) as caught:

@@ -16,6 +16,7 @@ import numpy as np
 import pyflat
 from pyflat.errors import FlattenError
 from pyflat.faults import LaneError
+from pyflat.ir.fast_math import NUMPY_MATH, VECTOR_MATH
 from pyflat.ir.formats import F4
 from pyflat.ir.interp import LaneFault, TripLimit, run
 from pyflat.ir.nodes import Function
@@ -24,6 +25,7 @@ from pyflat.ir.print import format_function
 from pyflat.ir.shape import Shape, rebuild
 from pyflat.ir.validate import validate
 from pyflat.narrow import NarrowLanes
+from pyflat.passes.choose_narrow_math import choose_narrow_math
 from pyflat.passes.gather_suspects import gather_suspects
 from pyflat.passes.narrow_floats import narrow_floats
 from pyflat.passes.pipeline import flatten_ir
@@ -43,14 +45,16 @@ EDGES = (1.401298464324817e-45, -1.401298464324817e-45, 1.1754943508222875e-38, 
 
 def check_narrow(
     program: Program, *, numba: bool = False, count: int = 40, deep: int = 12, limit: float = 60.0, stages: bool = True,
-    lanes: Sequence[Lane] | None = None,
+    lanes: Sequence[Lane] | None = None, math: str = "libm",
 ) -> Outcome:
-    """Compare both engines with the interpreter on `count` lanes, and the stages between passes on `deep` of them."""
+    """Compare both engines with the interpreter on `count` lanes, and the stages between passes on `deep` of them.
+    `math` as the option: with "vector" each engine has functions of its own, and the interpreter has them too."""
     outcome = Outcome()
     rows = narrow_lanes(program, count) if lanes is None else list(lanes)
     try:
         with time_limit(limit), loaded(program.source) as fn:
-            _check(fn, program, rows, outcome, ("numpy", "numba") if numba else ("numpy",), deep if stages else 0)
+            _check(fn, program, rows, outcome, ("numpy", "numba") if numba else ("numpy",), deep if stages else 0,
+                   math)
     except FlattenError as error:
         outcome.refusal, outcome.refusal_text = error.code, str(error)
     except Slow as error:
@@ -60,12 +64,12 @@ def check_narrow(
     return outcome
 
 
-def shrink_narrow(program: Program, failure: Failure, *, numba: bool = False, seconds: float = 60.0
-                  ) -> tuple[Program, Failure]:
+def shrink_narrow(program: Program, failure: Failure, *, numba: bool = False, seconds: float = 60.0,
+                  math: str = "libm") -> tuple[Program, Failure]:
     """A smaller program with a failure of the same stage, and that failure."""
 
     def fails(candidate: Program) -> Failure | None:
-        outcome = check_narrow(candidate, numba=numba, count=20, limit=5.0)
+        outcome = check_narrow(candidate, numba=numba, count=20, limit=5.0, math=math)
         return next((found for found in outcome.failures if found.stage == failure.stage), None)
 
     return minimise(program, failure, fails, seconds)
@@ -87,30 +91,41 @@ def _narrow(value: Any, kind: str, edge: float | None) -> Any:
     return F4.rounded(float(value if edge is None else edge))
 
 
+TABLES = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}
+
+
 def _check(fn: Callable[..., Any], program: Program, rows: list[Lane], outcome: Outcome, targets: Sequence[str],
-           deep: int) -> None:
+           deep: int, math: str) -> None:
     spec = specialise(fn, arguments_of(fn, program), floats=F4)
-    structured = narrow_floats(spec.function)
-    validate(structured)
-    forms: list[tuple[str, Function]] = []
-    fused = gather_suspects(flatten_ir(structured, on_pass=lambda name, form: forms.append((name, form))))
+    exact = narrow_floats(spec.function)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error")
         originals = [observe(fn, row) for row in rows]
-    oracle = NarrowLanes(structured)
-    expected = [_expected(oracle, fused, row, original, spec.result, outcome)
-                for row, original in zip(rows, originals, strict=True)]
     outcome.lanes = len(rows)
-    outcome.raising = sum(isinstance(e, Raised) for e in expected)
-    for name, form in [*forms, ("gather_suspects", fused)] if deep else []:
+    for target in targets:
+        structured = choose_narrow_math(exact, TABLES[target]) if math == "vector" else exact
+        validate(structured)
+        forms: list[tuple[str, Function]] = []
+        fused = gather_suspects(flatten_ir(structured, on_pass=lambda name, form: forms.append((name, form))))
+        oracle = NarrowLanes(structured)
+        expected = [_expected(oracle, fused, row, original, spec.result, outcome)
+                    for row, original in zip(rows, originals, strict=True)]
+        outcome.raising = sum(isinstance(e, Raised) for e in expected)
+        _check_stages([*forms, ("gather_suspects", fused)], rows[:deep], oracle, outcome)
+        if not outcome.failures:
+            outcome.failures += _check_twin(fn, program, rows, expected, target, math)
+        if outcome.failures:
+            return
+
+
+def _check_stages(forms: Sequence[tuple[str, Function]], rows: Sequence[Lane], oracle: NarrowLanes, outcome: Outcome
+                  ) -> None:
+    for name, form in forms if rows else []:
         validate(form)
         if format_function(parse_function(format_function(form))) != format_function(form):
             outcome.failures.append(Failure(name, "the text is not read back"))
-        for row in rows[:deep]:
-            _compare_stage(name, form, row, oracle, outcome, extra=int(form is fused))
-    for target in targets:
-        if not outcome.failures:
-            outcome.failures += _check_twin(fn, program, rows, expected, target)
+        for row in rows:
+            _compare_stage(name, form, row, oracle, outcome, extra=int(name == "gather_suspects"))
 
 
 def _expected(oracle: NarrowLanes, fused: Function, row: Lane, original: Expected, shape: Shape, outcome: Outcome
@@ -150,10 +165,10 @@ def _compare_stage(name: str, form: Function, row: Lane, oracle: NarrowLanes, ou
         outcome.failures.append(Failure(name, "the value differs", row, str(wanted), problem or str(got)))
 
 
-def _check_twin(fn: Callable[..., Any], program: Program, rows: list[Lane], expected: list[Expected], target: str
-                ) -> list[Failure]:
+def _check_twin(fn: Callable[..., Any], program: Program, rows: list[Lane], expected: list[Expected], target: str,
+                math: str) -> list[Failure]:
     """The whole batch, and backwards through a strided view."""
-    twin = pyflat.twin(fn).with_options(target=target, math="libm", dtype="float32", errors="mask")  # type: ignore[arg-type]
+    twin = pyflat.twin(fn).with_options(target=target, math=math, dtype="float32", errors="mask")
     columns = [np.array([row[i] for row in rows], np.float32 if kind == "f" else DTYPES[kind])
                for i, kind in enumerate(program.kinds)]
     for order in (1, -1):

@@ -269,6 +269,9 @@ def test_other_targets_say_that_they_have_a_format_of_their_own(target):
     with pytest.raises(pyflat.FlattenError) as error:
         pyflat.twin(f.mean, dtype="float32", target=target, errors="unchecked")(np.float32([1.0]), 2.0)
     assert error.value.code == "flatten/target-dtype"
+    with pytest.raises(pyflat.FlattenError) as error:
+        pyflat.twin(f.mean, dtype="float32").show(target=target)
+    assert error.value.code == "flatten/target-dtype"
 
 
 # --- ufuncs
