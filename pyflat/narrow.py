@@ -19,9 +19,16 @@ from pyflat.ir.types import INT, INT_MAX, INT_MIN
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyflat.ir.nodes import Function, Op
+    from pyflat.ir.nodes import Fault, Function, Op
 
 MAX_TRIPS = 100_000
+
+
+def _why(fault: Fault) -> str:
+    said = f"{fault.type}: {fault.message}".removesuffix(": ")
+    if fault.type == "Undecided":
+        return f"only the original, in float64, decides here ({fault.message or 'nan'})"
+    return f"the lane fails in float32 ({said}), and in float64 it does not"
 
 
 class Narrow(Protocol):
@@ -52,7 +59,6 @@ class NarrowLanes:
         try:
             return run(function, row, max_trips=MAX_TRIPS, wrapping=low).values
         except LaneFault as stop:
-            what = f"{stop.fault.type}: {stop.fault.message}".removesuffix(": ")
-            raise LaneError(f"the lane fails in float32 ({what}), and in float64 it does not") from None
+            raise LaneError(_why(stop.fault)) from None
         except TripLimit:
             raise LaneError(f"in float32 a loop of the lane makes more than {MAX_TRIPS:,} trips") from None

@@ -7,12 +7,14 @@ no rule fixes: `blas` finds out.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import libcst as cst
 import numpy as np
 
 from pyflat.errors import FlattenError
 from pyflat.ir.build import const
+from pyflat.ir.formats import F8
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.specialise import arrays, blas, containers
@@ -41,16 +43,19 @@ def matmul(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, function
     if kinds == {BOOL}:
         raise s.refuse("flatten/unsupported-expression", "a matrix product of bools", node)
     shape = left.shape[:-1] + right.shape[1:]
-    made = _floats(s, a, b, node, function) if FLOAT in kinds else _ints(s, left, right, shape)
+    if FLOAT in kinds and s.floats is F8:
+        made = _floats(s, a, b, node, function)
+    else:
+        made = _in_order(s, left, right, shape, _narrow_dot if FLOAT in kinds else _int_dot)
     if not shape:
         return s.mark_numpy(made[()])
     return arrays.new(s, made, node)
 
 
-def _ints(s: Specialiser, left: Grid, right: Grid, shape: tuple[int, ...]) -> Grid:
+def _in_order(s: Specialiser, left: Grid, right: Grid, shape: tuple[int, ...], dot: _Dot) -> Grid:
     rows = left if left.ndim == 2 else left[None, :]
     columns = right if right.ndim == 2 else right[:, None]
-    return arrays.filled(shape, [_int_dot(s, row, column) for row in rows for column in columns.T])
+    return arrays.filled(shape, [dot(s, row, column) for row in rows for column in columns.T])
 
 
 def _int_dot(s: Specialiser, a: Grid, b: Grid) -> Abstract:
@@ -58,6 +63,17 @@ def _int_dot(s: Specialiser, a: Grid, b: Grid) -> Abstract:
     for x, y in zip(a, b, strict=True):
         total = num.binary(s, "add", total, num.binary(s, "mul", *(num.to_kind(s, lane(v), INT) for v in (x, y))))
     return total
+
+
+def _narrow_dot(s: Specialiser, a: Grid, b: Grid) -> Abstract:
+    """In float32, where no bits of BLAS are promised: the products, added from left to right."""
+    total: Value = const(0.0)
+    for x, y in zip(a, b, strict=True):
+        total = s.build.op("add", total, s.build.op("mul", num.as_float(s, x), num.as_float(s, y)))
+    return total
+
+
+_Dot = Callable[[Specialiser, Grid, Grid], Abstract]
 
 
 def _floats(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, function: str) -> Grid:
@@ -125,6 +141,8 @@ def dot(s: Specialiser, a: Grid, b: Grid, node: cst.CSTNode) -> Abstract:
     kinds = {arrays.joined_kind(s, [side], node) for side in (a, b)}
     if FLOAT not in kinds:
         return s.mark_numpy(_int_dot(s, a, b))
+    if s.floats is not F8:
+        return s.mark_numpy(_narrow_dot(s, a, b))
     orders = blas.orders("dot", blas.plain(a.shape), blas.plain(b.shape))
     if orders is None:
         raise _unknown_order(s, node)

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 TABLE = (0.1, -2.7, 1e300, 1e-300, 16777217.0)
 EXACT = 0.1
 
@@ -156,6 +158,15 @@ def classified(x, kind):
     if kind == "inverse":
         return 1.0 / x
     return math.log(x) if kind == "log" else x * 0.1
+
+
+def clamped(x):
+    return np.maximum(x, 0.0), np.minimum(x, -0.0), np.max([x, 0.0, -1.0])
+
+
+def projected(x, y):
+    matrix = np.array([[x, 0.5], [y, -2.0]])
+    return matrix @ np.array([y, 0.1]), np.dot(np.array([x, y, x]), np.array([y, 0.3, 0.7]))
 
 
 def constant(x):

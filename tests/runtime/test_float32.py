@@ -94,6 +94,24 @@ def test_ints_are_rounded_once_and_stay_ints_elsewhere(target):
     assert pyflat.twin(f.whole_root, dtype="float32", target=target)(np.array([10**18 + 2, 2**63 - 1])).tolist() == [10**9, 3037000499]
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_zeros_of_both_signs_need_no_replay(target):
+    twin = pyflat.twin(f.clamped, dtype="float32", target=target)
+    x = np.float32([0.0, -0.0, 2.0, -3.0])
+    high, low, most = twin(x)
+    assert same_bits(high, np.float32([0.0, -0.0, 2.0, 0.0])) and same_bits(low, np.float32([0.0, -0.0, -0.0, -3.0]))
+    assert most.tolist() == [0.0, 0.0, 2.0, 0.0] and twin.stats.replayed == 0
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_products_of_arrays_are_added_from_left_to_right(target):
+    x, y = np.float32([0.1, 3.7, -2.0]), np.float32([1.3, 1e-3, 7.0])
+    rows, inner = pyflat.twin(f.projected, dtype="float32", target=target)(x, y)
+    small, half, two = np.float32(0.1), np.float32(0.5), np.float32(-2.0)
+    assert same_bits(rows, np.stack([x * y + half * small, y * y + two * small], axis=-1))
+    assert same_bits(inner, x * y + y * np.float32(0.3) + x * np.float32(0.7))
+
+
 def test_the_whole_root_of_ints_is_exact():
     rng = np.random.default_rng(5)
     n = np.concatenate([np.arange(70_000), rng.integers(0, 2**63 - 1, 20_000), (rng.integers(1, 3_037_000_499, 20_000)) ** 2 - 1,

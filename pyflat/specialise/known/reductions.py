@@ -9,6 +9,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.ir.build import const
+from pyflat.ir.formats import F8
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.specialise import arrays, containers
@@ -181,7 +182,10 @@ def better(s: Specialiser, opcode: str, a: Value, b: Value, *, skip_nan: bool = 
 
 
 def _suspect_zeros(s: Specialiser, row: Sequence[Value], node: cst.CSTNode) -> None:
-    """Two zeros among the elements: where they are of both signs, only NumPy knows which one it gives."""
+    """Two zeros among the elements: where they are of both signs, only NumPy knows which one it gives (in float32 it is
+    the first)."""
+    if s.floats is not F8:
+        return
     build = s.build
     seen: Value = build.op("eq", row[0], const(0.0))
     twice: Value = const(False)
