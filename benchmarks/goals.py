@@ -121,8 +121,9 @@ def same_text(identical: Mapping[str, bool]) -> Line:
     """`identical`: kernel -> whether engine and printed text gave the same bits."""
     different = [name for name, same in identical.items() if not same]
     same = f"the same on {len(identical)} kernels that are straight-line code"
-    return Line("NumPy target and the np.where text that `show` prints", "the same bits",
-                f"different: {', '.join(different)}" if different else same, not different, "python -m benchmarks.goals")
+    found = f"different: {', '.join(different)}" if different else same
+    return Line("NumPy target and the np.where text that `show` prints", "the same bits", found, not different,
+                "python -m benchmarks.goals")
 
 
 def numpy_target(rows: Sequence[Row], engine: str) -> list[Line]:
