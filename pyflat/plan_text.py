@@ -23,8 +23,8 @@ import numpy as np
 
 from pyflat import settings as settings_module
 from pyflat import threads
-from pyflat.arrays import DTYPES
 from pyflat.callables import owner_of
+from pyflat.ir.formats import F4, F8, dtypes
 from pyflat.ir.shape import Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.replay import PLAN_FILE
@@ -44,8 +44,10 @@ _MARK = 10**20
 """The first of the numbers that stand for what a plan knows, until its code is made."""
 
 _PYTHON: dict[type, Kind] = {float: FLOAT, int: INT, bool: BOOL}
-_SCALARS: dict[type, Kind] = {**_PYTHON, np.float64: FLOAT, np.int64: INT, np.bool_: BOOL}
-_KINDS = {dtype: kind for kind, dtype in DTYPES.items()}
+_SCALARS = frozenset({*_PYTHON, np.float64, np.float32, np.int64, np.bool_})
+_NARROW, _WIDE = np.dtype(np.float32), np.dtype(np.float64)
+_PLAIN = {dtype: dtype for dtype in (*dtypes(F8).values(), _NARROW)}
+"""Arrays have one object for each dtype, as a rule; the others take the long way."""
 _BACK = {FLOAT: float, INT: int, BOOL: bool}
 
 
@@ -62,24 +64,23 @@ class Argument(NamedTuple):
 
 def key_of(args: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
     """The same for calls that one plan makes; None for calls that no plan makes."""
-    if options.target != "numba" or options.errors == "mask" or options.dtype != "float64" or not args:
+    if options.target != "numba" or options.errors == "mask" or not args:
         return None
     if options.static or not options.cache or options.whitelist:
         return None
     key: list[Any] = [id(options)]
+    formats: set[np.dtype[Any]] = set()
     for value in args:
-        if type(value) is np.ndarray and value.dtype in _KINDS:
-            key.append(Argument(np.ndarray, _plain(value.dtype)))
+        if type(value) is np.ndarray and value.dtype in _PLAIN:
+            key.append(Argument(np.ndarray, _PLAIN[value.dtype]))
         elif type(value) in _SCALARS:
             key.append(Argument(type(value), None))
         else:
             return None
-    return tuple(key)
-
-
-def _plain(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Arrays have one object for each dtype, as a rule; the others take the long way."""
-    return DTYPES[_KINDS[dtype]]
+        if type(value) not in _PYTHON and value.dtype in (_NARROW, _WIDE):
+            formats.add(_PLAIN[value.dtype])
+    mixed = len(formats) > 1 if options.dtype == "input" else formats - {np.dtype(options.dtype)}
+    return None if mixed else tuple(key)  # what is converted first takes the long way
 
 
 def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings, entry: Entry) -> Recipe | None:
@@ -94,7 +95,8 @@ def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings,
     point = built.engine.entry_point(tuple(a.cls is not np.ndarray for a in arguments))  # type: ignore[attr-defined]
     if point is None:
         return None
-    text = _Text(function, arguments, entry, {"calls": caller.stats.calls_cell, "lanes": caller.stats.lanes_cell})
+    text = _Text(function, arguments, entry, {"calls": caller.stats.calls_cell, "lanes": caller.stats.lanes_cell},
+                 narrow=built.narrow is not None)
     conditions = [*text.other_options(layers, "target" not in dict(settings)), *text.other_types()]
     same = text.same_outside(built, len(arguments) < len(caller.parameters.names))
     lines = text.lines(conditions, list(same), leaves, point)
@@ -164,9 +166,12 @@ def _is_plain(name: str) -> bool:
 
 
 class _Text:
-    """Writes a plan; `constants` and `cells` have what its numbers and free variables are."""
+    """Writes a plan; `constants` and `cells` have what its numbers and free variables are. `narrow`: float lanes are
+    float32."""
 
-    def __init__(self, function: FunctionType, arguments: Sequence[Argument], entry: Entry, cells: dict[str, CellType]):
+    def __init__(self, function: FunctionType, arguments: Sequence[Argument], entry: Entry, cells: dict[str, CellType],
+                 *, narrow: bool = False):
+        self.narrow = narrow
         self.function = function
         self.arguments = arguments
         self.entry = entry
@@ -196,7 +201,7 @@ class _Text:
         flags = [self.variable(CellType(flag)) for flag in point.state.flags[: 1 + point.loops]]
         failed = self.constant((NameError, KeyError, AttributeError, TypeError, ValueError, OverflowError))
         results = [f"{_OURS}r{k}" for k in range(len(leaves) + point.hidden)]
-        call = f"{self.constant(point.call)}({', '.join(self.names)})"
+        call = f"{self.constant(point.call)}({', '.join(self._operands())})"
         return [
             f"    nonlocal {_OURS}calls, {_OURS}lanes",
             "    try:",
@@ -222,6 +227,11 @@ class _Text:
             *self._results(leaves),
         ]
 
+    def _operands(self) -> Iterator[str]:
+        """The arguments as the kernel takes them: NumPy would make float64 of Python's floats."""
+        for name, argument in zip(self.names, self.arguments, strict=True):
+            yield f"{self.constant(np.float32)}({name})" if self.narrow and argument.cls is float else name
+
     # --- before
 
     def other_types(self) -> Iterator[str]:
@@ -231,6 +241,8 @@ class _Text:
             yield f"{kind}({name}) is not {self.constant(argument.cls)}"
             if argument.dtype is not None:
                 yield f"{name}.dtype is not {self.constant(argument.dtype)}"
+            elif self.narrow and argument.cls is float:  # what overflows would warn
+                yield f"not {-F4.largest!r} <= {name} <= {F4.largest!r}"
 
     def other_options(self, layers: InForce, target_counts: bool) -> Iterator[str]:
         """Conditions under which other options may be in force."""

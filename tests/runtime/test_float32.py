@@ -292,6 +292,35 @@ def test_other_targets_say_that_they_have_a_format_of_their_own(target):
     assert error.value.code == "flatten/target-dtype"
 
 
+# --- plans
+
+
+@pytest.mark.parametrize("dtype", ["float32", "input", "float64"])
+def test_calls_with_and_without_plans_give_the_same(dtype):
+    x, n = np.linspace(-1, 2, 7, dtype=np.float32), np.arange(7)
+    y, wide = x[::-1].copy(), x.astype(np.float64)
+    arguments = {
+        f.mean: [(x, y), (x, 0.1), (0.1, x), (np.float32(1), 0.2), (0.1, 0.2), (wide, wide), (x, wide), (x, 1e300), (x, math.inf),
+                 (x, math.nan), (x, -3), (x, n), (2, 3), (np.float64(2), x), (x, np.float64(0.1)), (x.astype(np.float16), 1.0),
+                 (x, True), (x, np.int64(3)), (x[::2], y[::2]), (x.reshape(7, 1), y)],
+        f.mixed: [(n, x), (3, x), (n, 0.5), (3, 0.5), (np.int64(2), np.float32(0.1)), (n.astype(np.int32), x), (3, 1e39)],
+        f.roots: [(abs(x),), (2.0,), (np.float32(2),), (abs(wide),)],
+    }
+    for fn, calls in arguments.items():
+        planned = pyflat.twin(fn, dtype=dtype, target="numba")
+        for _ in range(4):
+            for given in calls:
+                found, expected = planned(*given), pyflat.twin(fn, dtype=dtype, target="numpy")(*given)
+                assert same_bits(found, expected) and _types(found) == _types(expected), given
+        if fn is f.roots:
+            with pytest.raises(ValueError, match="math domain error"):
+                planned(x)
+
+
+def _types(value):
+    return [*map(_types, value)] if isinstance(value, tuple) else (type(value), getattr(value, "dtype", None))
+
+
 # --- ufuncs
 
 
