@@ -24,6 +24,7 @@ import numpy as np
 
 from pyflat.errors import FlattenError, InternalError
 from pyflat.ir.types import EXACT_INT, INT_MAX, INT_MIN
+from pyflat.settings import resolve, settings
 from pyflat.twins import Twin
 from pyflat.verified import DifferenceError
 
@@ -203,7 +204,7 @@ def verify(
     for one in (target,) if isinstance(target, str) else tuple(target):
         wanted: dict[str, Any] = {**options, "target": one, "static": tuple(fixed)}
         twin = pyflat.twin(fn, **wanted)
-        if options.get("dtype") == "float32":
+        if resolve(settings(wanted)).dtype == "float32":
             raise ValueError('verify compares with the original, which computes in float64: with dtype="float32" '
                              "twin.verify(*arrays) compares with the interpreter")
         flat = functools.partial(_call_named, twin, parameters, names, fixed)

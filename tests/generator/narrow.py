@@ -173,7 +173,8 @@ def _check_twin(fn: Callable[..., Any], program: Program, rows: list[Lane], expe
                for i, kind in enumerate(program.kinds)]
     for order in (1, -1):
         given = columns if order == 1 else [np.repeat(c, 2)[::-2] for c in columns]
-        with warnings.catch_warnings():
+        quiet = "ignore" if "np." in program.source else "raise"  # NumPy's own warnings, where an original runs
+        with warnings.catch_warnings(), np.errstate(all=quiet):
             warnings.simplefilter("error")
             values, faults = twin(*given)
         for i, (row, want) in enumerate(zip(rows[::order], expected[::order], strict=True)):

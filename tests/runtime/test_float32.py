@@ -192,6 +192,24 @@ def test_a_suspect_lane_finishes_its_loop_in_float32(target):
     assert math.isnan(found[0]) and found[1] == total
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_loop_that_float32_never_leaves_ends_at_max_trips(target):
+    @pyflat.flatten(dtype="float32", target=target, max_trips=100)
+    def until_close(x):
+        guess, step = x, 1.0
+        while step > 1e-30:
+            better = (guess + x / guess) * 0.5
+            step = abs(better * better - x)
+            guess = better
+        return guess
+
+    assert until_close.flat(np.float32([4.0, 9.0])).tolist() == [2.0, 3.0]
+    with pytest.raises(pyflat.TripLimitError):
+        until_close.flat(np.float32([4.0, 2.0]))
+    values, faults = until_close.flat.with_options(errors="mask")(np.float32([4.0, 2.0]))
+    assert faults.lanes.tolist() == [1] and values[0] == 2.0
+
+
 # --- form of arguments and results
 
 
@@ -231,6 +249,20 @@ def test_input_means_float32_where_all_float_arrays_are(target):
     assert mean(np.arange(3), np.arange(3)).dtype == np.float64
     assert same_bits(mean(narrow_x, narrow_x), pyflat.twin(f.mean, dtype="float32", target=target)(narrow_x, narrow_x))
     assert same_bits(mean(wide_x, wide_x), pyflat.twin(f.mean, target=target)(wide_x, wide_x))
+
+
+def test_the_option_can_stand_wherever_options_stand():
+    import pickle
+
+    x = np.float32([0.1, 0.7])
+    with pyflat.options(dtype="float32"):
+        assert pyflat.twin(f.mean)(x, x).dtype == np.float32
+        assert pyflat.twin(f.mean, dtype="float64")(x, x).dtype == np.float64
+    assert pyflat.twin(f.mean)(x, x).dtype == np.float64
+    assert pickle.loads(pickle.dumps(pyflat.twin(f.mean, dtype="float32")))(x, x).dtype == np.float32
+    assert pyflat.twin(f.mean, dtype="float32") is pyflat.twin(f.mean).with_options(dtype="float32")
+    with pytest.raises(ValueError, match="dtype='float16'"):
+        pyflat.twin(f.mean, dtype="float16")
 
 
 def test_input_keeps_what_it_has_compiled_apart():
@@ -402,6 +434,8 @@ def test_explain_replay_and_profile():
     assert twin.profile(x, n).lanes == 3
     with pytest.raises(ValueError, match="compares with the original"):
         pyflat.testing.verify(f.mean, dtype="float32")
+    with pyflat.options(dtype="float32"), pytest.raises(ValueError, match="compares with the original"):
+        pyflat.testing.verify(f.mean)
 
 
 def test_originals_round_too(monkeypatch):
