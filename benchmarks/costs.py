@@ -5,7 +5,7 @@ the first cache. The difference between twelve and four copies is what eight cos
 each and the operation that joins the results; both are taken off again. The unit is an add of a register of floats,
 measured by turns with each operation. Every number is the median of several rounds, a round takes the shortest of
 several runs. A branch is measured around an arm that all gangs take, that none takes, and that every second one takes
-at random, in an order that is too long to be learnt.
+at random, in an order that is too long to be learnt; lanes that wait for each other, one of each gang.
 
 `--write` puts the numbers into the package (pyflat/targets/costs.json), with the processor, the versions and the date;
 the cost model of the numba target reads them. Run it on a quiet machine, bound to one core: `taskset -c 0`.
@@ -41,7 +41,7 @@ from pyflat.targets.numba_ops import EMITTERS, OPERATORS
 
 FILE = Path(numba_costs.__file__).with_name(numba_costs.FILE)
 LANES, FEW, MANY = 1024, 4, 12
-GANGS, SETS = 4096, 64
+GANGS, SETS = 1024, 256
 """Gangs in a call around a branch, and how many calls on other lanes come before the same again: a branch predictor
 learns tens of thousands of outcomes by heart."""
 SHORTEST = 3e-4
@@ -165,46 +165,60 @@ def measure_operations(rounds: int, repeats: int) -> tuple[dict[str, float], dic
 
 def branchy(guarded: bool) -> Function:
     """An arm of twenty products, under a branch or for all lanes."""
-    arm, x = Param(FLOAT, "arm"), Param(FLOAT, "x")
-    test = Op("lt", [arm, Const(FLOAT, 0.5)], BOOL)
+    arm, x = Param(BOOL, "arm"), Param(FLOAT, "x")
     products = [Op("mul", [x, Const(FLOAT, 1.0 + k / 64)], FLOAT) for k in range(20)]
     sums = list(itertools.accumulate(products, lambda total, each: Op("add", [total, each], FLOAT)))
-    choice = (test, sums[-1], x) if guarded else (test, x, Const(FLOAT, 0.0))
-    ops = [test, *products, *sums[1:], Op("select", choice, FLOAT)]
+    choice = (arm, sums[-1], x) if guarded else (arm, x, Const(FLOAT, 0.0))
+    ops = [*products, *sums[1:], Op("select", choice, FLOAT)]
     if not guarded:
         ops.append(Op("add", [ops[-1], sums[-1]], FLOAT))
     return Function("branchy", [arm, x], [Block(ops, Yield([ops[-1], FALSE]))], Label("return"), [FLOAT, BOOL], "flat")
 
 
-def measure_branches(unit: float, rounds: int, repeats: int) -> tuple[float, float]:
-    """A branch that is guessed right, and what a wrong guess costs on top."""
+def measure_branches(unit: float, rounds: int, repeats: int) -> tuple[float, float, float]:
+    """A branch that is guessed right, what a wrong guess costs on top, and what it costs to let one lane of each gang
+    wait for seven others."""
     width = processor().vector_bytes // 8
     random = np.random.default_rng(3)
     x = random.uniform(0.1, 1.0, GANGS * width)
 
-    def calls(guarded: bool, share: float) -> Run:
+    def gangs(share: float) -> np.ndarray:
         """The share of the gangs that take the arm."""
-        arms = [np.repeat((random.random(GANGS) >= share).astype(float), width) for _ in range(SETS)]
-        engine = numba.compile(branchy(guarded), unchecked=True)
+        return np.repeat(random.random(GANGS) < share, width)
+
+    def one_lane() -> np.ndarray:
+        """One lane of each gang takes it."""
+        return (np.arange(width) == random.integers(0, width, GANGS)[:, None]).ravel()
+
+    def calls(fn: Function, assumed: Costs, draw: Callable[[], np.ndarray]) -> Run:
+        engine = numba.compile(fn, unchecked=True)
+        arms = [draw() for _ in range(SETS)]
         results = [np.empty(GANGS * width)]
 
         def run() -> None:
             for arm in arms:
                 engine.into([arm, x], GANGS * width, results)
 
+        with numba_costs.assume(assumed):
+            run()
         return run
 
-    runs = {"all": calls(True, 1.0), "none": calls(True, 0.0), "random": calls(True, 0.5),
-            "straight": calls(False, 1.0)}
-    with numba_costs.assume(Costs(branch=0.0, guessed_wrong=1.0)):
-        for run in runs.values():
-            run()
-    right, wrong = [], []
+    direct = Costs(branch=0.0, guessed_wrong=1.0, regroup=1e9)
+    waiting = Costs(branch=0.0, guessed_wrong=1.0, regroup=1.0)
+    runs = {
+        "all": calls(branchy(True), direct, lambda: gangs(1.0)),
+        "none": calls(branchy(True), direct, lambda: gangs(0.0)),
+        "random": calls(branchy(True), direct, lambda: gangs(0.5)),
+        "straight": calls(branchy(False), direct, lambda: gangs(1.0)), "one": calls(branchy(True), waiting, one_lane),
+    }
+    right, wrong, regroup = [], [], []
     for _ in range(rounds):
         cost = {name: seconds / SETS / GANGS * 1e9 / unit for name, seconds in shortest(runs, repeats).items()}
         right.append(cost["all"] - cost["straight"])
         wrong.append(2 * cost["random"] - cost["all"] - cost["none"])
-    return max(round(statistics.median(right), 1), LEAST), round(statistics.median(wrong), 1)
+        regroup.append(cost["one"] - cost["none"] - (cost["all"] - cost["none"]) / width)
+    return (max(round(statistics.median(right), 1), LEAST), round(statistics.median(wrong), 1),
+            round(statistics.median(regroup), 1))
 
 
 def provenance(unit: float) -> dict[str, Any]:
@@ -238,9 +252,10 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     registers, lanes, unit = measure_operations(options.rounds, options.repeats)
-    branch, guessed_wrong = measure_branches(unit, options.rounds, options.repeats)
-    costs = Costs(registers, lanes, branch, guessed_wrong, provenance(unit))
-    print(f"branch {branch}, guessed wrong {guessed_wrong}, an arm is worth one from {costs.worth:.0f}")
+    branch, guessed_wrong, regroup = measure_branches(unit, options.rounds, options.repeats)
+    costs = Costs(registers, lanes, branch, guessed_wrong, regroup, provenance(unit))
+    print(f"branch {branch}, guessed wrong {guessed_wrong}, an arm is worth one from {costs.worth:.0f}; "
+          f"lanes that wait {regroup}")
     if options.write:
         FILE.write_text(json.dumps(asdict(costs), indent=1, sort_keys=True) + "\n", encoding="utf-8")
 

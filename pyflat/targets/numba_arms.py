@@ -6,9 +6,9 @@
 
 An operation has *needs*: conditions under which its value is used at all. An arm of a select adds the condition, an
 operand of `and` (the condition of a fault, most often) what the other operand says; with several users it is what
-their needs have in common. The needs in the order of the program are the operation's *path* into nested arms. An arm
-that costs less than a branch that is guessed wrong (`numba_costs`, as measured) is not worth one: its operations stay
-in line, for all lanes.
+their needs have in common, and for a dear operation that any of them holds. The needs in the order of the program are
+the operation's *path* into nested arms. An arm that costs less than a branch that is guessed wrong (`numba_costs`, as
+measured) is not worth one: its operations stay in line, for all lanes.
 
 An arm is written where its values are needed first, as a whole, so that there are few branches; an operation of the
 arm that depends on a value from outside which itself depends on the arm comes in a second one.
@@ -16,7 +16,8 @@ arm that depends on a value from outside which itself depends on the arm comes i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyflat.ir.nodes import Const, Op, Value
@@ -30,6 +31,8 @@ Path = tuple[tuple[Literal, ...], ...]
 
 MOST_NEEDS, MOST_OPERATIONS = 24, 5_000
 """What is looked at: time grows with the product."""
+MOST_JOINED = 8
+"""Conditions that one is made of for an operation that several arms share."""
 
 @dataclass(slots=True)
 class Arm:
@@ -50,8 +53,14 @@ def plan_arms(ops: Sequence[Op], outside: Iterable[Value], width: int) -> list[O
     if sum(each.values()) < worth:
         return None
     found = set(outside)
-    paths = _worthwhile(_paths(ops, found, each), each, worth)
-    return _Schedule(ops, paths, found).items if any(paths.values()) else None
+    for most in (MOST_JOINED, 0):
+        joined = _Joined(ops, worth, most)
+        needed = _paths(ops, found, each, joined)
+        each.update((op, 1.0) for op in joined.ops)
+        paths = _worthwhile(needed, each, worth)
+        if most == 0 or _is_ordered(paths):
+            break
+    return _Schedule(joined.all(), paths, found).items if any(paths.values()) else None
 
 
 # --- paths
@@ -61,21 +70,112 @@ def _is_and(op: Op) -> bool:
     return op.opcode == "and" and op.kind is BOOL
 
 
-def _paths(ops: Sequence[Op], outside: set[Value], costs: dict[Op, float]) -> dict[Op, tuple[Literal, ...]]:
+class _Joined:
+    """Conditions that are made for operations that several arms share: whether any of these arms is taken."""
+
+    def __init__(self, ops: Sequence[Op], worth: float, most: int):
+        self.worth, self.most = worth, most
+        self.places: dict[Value, float] = {op: float(place) for place, op in enumerate(ops)}
+        self.ops: list[Op] = []
+
+    def all(self) -> list[Op]:
+        """The operations of the block and the new ones, in an order in which each comes after what it uses."""
+        return sorted((op for op in self.places if isinstance(op, Op)), key=lambda op: self.places[op])
+
+    def needs(self, op: Op, users: Sequence[Needs], cost: float, known: Mapping[Op, Needs]) -> Needs:
+        """What the needs of the users have in common; for a dear operation also that any of them holds."""
+        common = frozenset.intersection(*users)
+        rests = list(dict.fromkeys(user - common for user in users))
+        rests = [rest for rest in rests if not any(other < rest for other in rests)]
+        if cost < self.worth or len(rests) < 2 or sum(map(len, rests)) > self.most or self._always(rests):
+            return common
+        if _waits_for([value for rest in rests for value, _ in rest], op, known):
+            return common
+        condition = self._fold("or", [self._fold("and", [self._value(*each) for each in self._sorted(rest)])
+                                      for rest in rests])
+        return common | {(condition, True)}
+
+    def _always(self, rests: Sequence[Needs]) -> bool:
+        """One of them holds anyway, as far as that is plain."""
+        negated = [frozenset((value, not wanted) for value, wanted in rest) for rest in rests if len(rest) == 1]
+        return frozenset() in rests or any(each in rests for each in negated)
+
+    def _sorted(self, rest: Needs) -> list[Literal]:
+        return sorted(rest, key=lambda literal: (self.places.get(literal[0], -1.0), literal[1]))
+
+    def _value(self, value: Value, wanted: bool) -> Value:
+        return value if wanted else self._made("not", [value])
+
+    def _fold(self, opcode: str, values: Sequence[Value]) -> Value:
+        total, *rest = values
+        for value in rest:
+            total = self._made(opcode, [total, value])
+        return total
+
+    def _made(self, opcode: str, args: Sequence[Value]) -> Op:
+        op = Op(opcode, args, BOOL)
+        latest = max(self.places.get(arg, -1.0) for arg in args)
+        self.places[op] = latest + (math.floor(latest) + 1 - latest) / 2
+        self.ops.append(op)
+        return op
+
+
+def _waits_for(values: Sequence[Value], op: Op, needs: Mapping[Op, Needs]) -> bool:
+    """Whether one of the values needs `op`, as an operand or to know whether it is needed."""
+    waiting, seen = list(values), set[Value]()
+    while waiting:
+        value = waiting.pop()
+        if value is op:
+            return True
+        if isinstance(value, Op) and value not in seen:
+            seen.add(value)
+            waiting += [*value.args, *[condition for condition, _ in needs.get(value, ())]]
+    return False
+
+
+def _is_ordered(paths: Mapping[Op, Path]) -> bool:
+    """Whether operations can be put in an order in which each comes after its operands and its conditions."""
+    state: dict[Op, bool] = {}  # whether all is done that it waits for
+    for start in paths:
+        waiting = [start]
+        while waiting:
+            op = waiting[-1]
+            if state.get(op):
+                waiting.pop()
+                continue
+            before = [*op.args, *[condition for arm in paths[op] for condition, _ in arm]]
+            missing = [each for each in before if isinstance(each, Op) and each in paths and not state.get(each)]
+            if not missing:
+                state[op] = True
+                waiting.pop()
+            elif op in state:
+                return False
+            else:
+                state[op] = False
+                waiting += missing
+    return True
+
+
+def _paths(ops: Sequence[Op], outside: set[Value], costs: dict[Op, float], joined: _Joined
+           ) -> dict[Op, tuple[Literal, ...]]:
     """The needs of each operation, in the order of the program."""
-    here: dict[Value, int] = {op: position for position, op in enumerate(ops)}
     ranks: dict[Value, tuple[float, int]] = {}
     for position, op in enumerate(ops):
         ranks[op] = max([costs[op], *[ranks[arg][0] for arg in op.args if arg in ranks]]), position
-    needs: dict[Value, Needs] = {}
+    users: dict[Value, list[Needs]] = {}
+    needs: dict[Op, Needs] = {}
     for op in reversed(ops):
-        own = frozenset[Literal]() if op in outside else needs.get(op, frozenset())
+        own = frozenset[Literal]() if op in outside or op not in users else joined.needs(
+            op, users[op], costs[op], needs)
         needs[op] = own
         for arg, gate in zip(op.args, _gates(op, ranks), strict=True):
-            if arg in here:
+            if arg in ranks:
                 used = own if len(own) > MOST_NEEDS else own.union(gate)
-                needs[arg] = used if arg not in needs else needs[arg] & used
-    return {op: tuple(sorted(needs[op], key=lambda literal: (here.get(literal[0], -1), literal[1]))) for op in ops}
+                users.setdefault(arg, []).append(used)
+    places = joined.places
+    needs.update((op, frozenset()) for op in joined.ops)
+    return {op: tuple(sorted(needs[op], key=lambda literal: (places.get(literal[0], -1.0), literal[1])))
+            for op in joined.all()}
 
 
 def _gates(op: Op, ranks: dict[Value, tuple[float, int]]) -> list[list[Literal]]:

@@ -30,12 +30,14 @@ _CALLED = frozenset({Accuracy.LIBM, Accuracy.CALL, Accuracy.NUMPY})
 class Costs:
     """In adds of a register: `registers` for each operation on one register of lanes, `lanes` for a function that is
     called lane by lane, for each lane; keys are "opcode kind", with the kind of the first operand. `branch` is a branch
-    around an arm that is guessed right, `guessed_wrong` what a wrong guess costs on top."""
+    around an arm that is guessed right, `guessed_wrong` what a wrong guess costs on top; `regroup` what it costs to put
+    lanes of a gang into a queue and their results back (`numba_queues`), for two operands and one result."""
 
     registers: dict[str, float] = field(default_factory=dict)
     lanes: dict[str, float] = field(default_factory=dict)
     branch: float = 2.0
     guessed_wrong: float = 36.0
+    regroup: float = 50.0
     provenance: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -32,6 +32,7 @@ from pyflat.targets.numba_emitter import Emitter, Lane, size_of, types_of
 from pyflat.targets.numba_ir import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba_loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts
 from pyflat.targets.numba_refill import Divergent, Refilled, divergent, write_chooser
+from pyflat.targets.numba_queues import Queues, Waiting, can_wait, plan_queues
 from pyflat.targets.numba_uniform import suspect_values
 
 ENTRY = "kernel"
@@ -183,20 +184,17 @@ class _Lanes:
         builder.store(emitter.const(BOOL, False).value, suspects)
         finish = builder.append_basic_block("finish")
         interrupts = Interrupts(emitter, state, finish) if has_loop(inner) else None
-        marked, outside = suspect_values(inner, kernel.suspect), used_outside(inner, kernel.results)
-        with counted(builder, count, self.shape.lanes) as start:
-            gang = Gang(emitter, self.shape.registers, interrupts, dict(shared), marked, outside)
-            starts = [builder.add(start, i64(r * self.shape.width)) for r in gang.registers]
-            for r, lanes in enumerate(gang.sets):
-                for param, pointer in zip(self.varying, pointers):  # noqa: B905 - the results follow
-                    lanes[param] = self._load(param, pointer, starts[r])
-            gang.emit(inner)
-            for r in gang.registers:
-                for root, pointer in zip(kernel.roots, pointers[len(self.varying):], strict=True):
-                    self._store(gang.read(r, root), pointer, starts[r])
-                if kernel.suspect is not None:
-                    seen = builder.load(suspects, typ=emitter.types[BOOL])
-                    builder.store(builder.or_(seen, gang.read(r, kernel.suspect).value), suspects)
+        memory = [_memory(kernel, param) for param in self.varying]
+        queues = plan_queues(inner, kernel.results, self.shared, self.varying, self.shape.width,
+                             self.shape.registers) if can_wait(self.shape.width, memory) else None
+        items = inner if queues is None else [*queues.early, *queues.late]
+        marked, outside = suspect_values(inner, kernel.suspect), used_outside(items, kernel.results)
+        gang = Gang(emitter, self.shape.registers, interrupts, shared, marked, outside)
+        if queues is None:
+            with counted(builder, count, self.shape.lanes) as start:
+                self._gang(gang, inner, pointers, start, suspects)
+        else:
+            self._with_queues(gang, queues, Waiting(gang, queues, memory, count), pointers, suspects)
         builder.branch(finish)
         builder.position_at_end(finish)
         flags = builder.zext(emitter.any(builder.load(suspects, typ=emitter.types[BOOL])), I8)
@@ -217,6 +215,51 @@ class _Lanes:
         Refilled(self.emitter, parts, shared, inputs, outputs, self.kernel.suspect).write(count, state)
         return self.function
 
+    def _gang(self, gang: Gang, items: list[Item], pointers: Sequence[Any], start: Any, suspects: Any) -> None:
+        self._load_params(gang, [element_at(self.builder, pointer, start, _memory(self.kernel, param))
+                                 for param, pointer in zip(self.varying, pointers, strict=False)])
+        gang.emit(items)
+        self._store_results(gang, pointers[len(self.varying):], start)
+        self._note_suspects(gang, suspects)
+
+    def _with_queues(self, gang: Gang, queues: Queues, waiting: Waiting, pointers: Sequence[Any], suspects: Any
+                     ) -> None:
+        """Gangs of lanes as they come, and of lanes that have waited for each other."""
+        operands, results = pointers[: len(self.varying)], pointers[len(self.varying):]
+        with waiting.gangs(operands) as places:
+            self._load_params(gang, places)
+            gang.emit(queues.early)
+            waiting.defer(gang, self.varying)
+            gang.emit(queues.late)
+            self._note_suspects(gang, suspects)
+            with self.builder.if_else(waiting.queued) as (then, otherwise):
+                with then:
+                    waiting.scatter([([self._in_memory(gang.read(r, root)) for r in gang.registers],
+                                      _memory(self.kernel, root), target)
+                                     for root, target in zip(self.kernel.roots, results, strict=True)])
+                with otherwise:
+                    self._store_results(gang, results, waiting.start)
+
+    def _load_params(self, gang: Gang, places: Sequence[Any]) -> None:
+        for r, lanes in enumerate(gang.sets):
+            for param, place in zip(self.varying, places, strict=True):
+                lanes[param] = self._load(param, place, i64(r * self.shape.width))
+
+    def _store_results(self, gang: Gang, pointers: Sequence[Any], start: Any) -> None:
+        for r in gang.registers:
+            first = self.builder.add(start, i64(r * self.shape.width))
+            for root, pointer in zip(self.kernel.roots, pointers, strict=True):
+                self._store(gang.read(r, root), pointer, first)
+
+    def _note_suspects(self, gang: Gang, suspects: Any) -> None:
+        if self.kernel.suspect is None:
+            return
+        for r in gang.registers:
+            seen = self.builder.load(suspects, typ=self.emitter.types[BOOL])
+            found = gang.read(r, self.kernel.suspect).value
+            found = found if gang.active[r] is None else self.builder.and_(found, gang.active[r])
+            self.builder.store(self.builder.or_(seen, found), suspects)
+
     def _load(self, param: Param, pointer: Any, start: Any) -> Lane:
         element = _memory(self.kernel, param)
         place = element_at(self.builder, pointer, start, element)
@@ -227,8 +270,11 @@ class _Lanes:
 
     def _store(self, lane: Lane, pointer: Any, start: Any) -> None:
         element = I8 if lane.kind is BOOL else types_of(self.kernel.floats)[lane.kind]
-        value = self.builder.zext(lane.value, self.emitter.widened(I8)) if lane.kind is BOOL else lane.value
-        self.builder.store(value, element_at(self.builder, pointer, start, element), align=size_of(element))
+        place = element_at(self.builder, pointer, start, element)
+        self.builder.store(self._in_memory(lane), place, align=size_of(element))
+
+    def _in_memory(self, lane: Lane) -> Any:
+        return self.builder.zext(lane.value, self.emitter.widened(I8)) if lane.kind is BOOL else lane.value
 
 
 class _Entry:
