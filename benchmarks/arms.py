@@ -6,8 +6,12 @@ in runs, at random, one in ten, one in a hundred. The unit is numba.vectorize of
 lanes: 1.0, more is faster. Branch predictors learn tens of thousands of outcomes by heart, so that calls go through
 many sets of lanes before the first comes again. One process, one thread; contenders take turns on the same lanes, the
 shortest run of each counts, in processor time. All are ufuncs. Every contender's result is compared with CPython's.
+`again` is the unit a second time: what differs from 1.0 there is noise. `vector` is math="vector", `free` the same with
+decisions=False.
 
-    python -m benchmarks.arms [--size 32768] [--functions chain,cheap] [--repeats 7]
+    python -m benchmarks.arms [--size 32768] [--functions chain,cheap] [--repeats 7] [--docs]
+
+`--docs` writes the tables into docs/arms.md.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import argparse
 import math
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -26,6 +31,8 @@ import pyflat
 from benchmarks.kernels.arms import BRANCHY, Branchy
 
 UNIT = "numba.vectorize"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "arms.md"
+START, END = "<!-- written by `python -m benchmarks.arms --docs` -->\n", "<!-- end -->\n"
 CHECKED = 3_000
 """Lanes whose results are compared with CPython's."""
 SETS = 24
@@ -55,8 +62,10 @@ def mixes(arms: int, n: int, seed: int) -> dict[str, Ints]:
 def contenders(branchy: Branchy) -> dict[str, Callable[..., Any]]:
     return {
         UNIT: numba.vectorize(["f8(f8,f8,f8)"])(branchy.function),
+        "again": numba.vectorize(["f8(f8,f8,f8)"])(branchy.function),
         "libm": pyflat.twin(branchy.function, target="numba", math="libm", parallel=False).ufunc,
         "vector": pyflat.twin(branchy.function, target="numba", math="vector", parallel=False).ufunc,
+        "free": pyflat.twin(branchy.function, target="numba", math="vector", decisions=False, parallel=False).ufunc,
     }
 
 
@@ -113,14 +122,26 @@ def text(lines: list[list[str]]) -> str:
                                for k, (cell, width) in enumerate(zip(line, widths, strict=True))) for line in lines)
 
 
+def markdown(lines: list[list[str]]) -> str:
+    rule = ["---", *["---:"] * (len(lines[0]) - 1)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in (lines[0], rule, *lines[1:])) + "\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=1 << 15, help="lanes")
     parser.add_argument("--functions", default=",".join(BRANCHY))
     parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--docs", action="store_true")
     options = parser.parse_args()
+    tables = []
     for name in options.functions.split(","):
-        print(text(rows(BRANCHY[name], measure(BRANCHY[name], options.size, options.repeats))) + "\n", flush=True)
+        tables.append(rows(BRANCHY[name], measure(BRANCHY[name], options.size, options.repeats)))
+        print(text(tables[-1]) + "\n", flush=True)
+    if options.docs:
+        before, rest = PAGE.read_text(encoding="utf-8").split(START)
+        _, after = rest.split(END)
+        PAGE.write_text(before + START + "\n" + "\n".join(map(markdown, tables)) + END + after, encoding="utf-8")
 
 
 if __name__ == "__main__":

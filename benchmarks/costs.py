@@ -41,7 +41,7 @@ from pyflat.targets.numba_ops import EMITTERS, OPERATORS
 
 FILE = Path(numba_costs.__file__).with_name(numba_costs.FILE)
 LANES, FEW, MANY = 1024, 4, 12
-GANGS, SETS = 1024, 256
+GANGS, SETS = 1024, 128
 """Gangs in a call around a branch, and how many calls on other lanes come before the same again: a branch predictor
 learns tens of thousands of outcomes by heart."""
 SHORTEST = 3e-4
@@ -164,15 +164,19 @@ def measure_operations(rounds: int, repeats: int) -> tuple[dict[str, float], dic
 
 
 def branchy(guarded: bool) -> Function:
-    """An arm of twenty products, under a branch or for all lanes."""
-    arm, x = Param(BOOL, "arm"), Param(FLOAT, "x")
+    """An arm of twenty products, under a branch or for all lanes. The condition is that of a product: a
+    wrong guess costs more the later the condition is known."""
+    number, x = Param(FLOAT, "number"), Param(FLOAT, "x")
+    square = Op("mul", [number, number], FLOAT)
+    arm = Op("lt", [square, Const(FLOAT, 0.5)], BOOL)
     products = [Op("mul", [x, Const(FLOAT, 1.0 + k / 64)], FLOAT) for k in range(20)]
     sums = list(itertools.accumulate(products, lambda total, each: Op("add", [total, each], FLOAT)))
     choice = (arm, sums[-1], x) if guarded else (arm, x, Const(FLOAT, 0.0))
-    ops = [*products, *sums[1:], Op("select", choice, FLOAT)]
+    ops = [square, arm, *products, *sums[1:], Op("select", choice, FLOAT)]
     if not guarded:
         ops.append(Op("add", [ops[-1], sums[-1]], FLOAT))
-    return Function("branchy", [arm, x], [Block(ops, Yield([ops[-1], FALSE]))], Label("return"), [FLOAT, BOOL], "flat")
+    body = [Block(ops, Yield([ops[-1], FALSE]))]
+    return Function("branchy", [number, x], body, Label("return"), [FLOAT, BOOL], "flat")
 
 
 def measure_branches(unit: float, rounds: int, repeats: int) -> tuple[float, float, float]:
@@ -192,7 +196,7 @@ def measure_branches(unit: float, rounds: int, repeats: int) -> tuple[float, flo
 
     def calls(fn: Function, assumed: Costs, draw: Callable[[], np.ndarray]) -> Run:
         engine = numba.compile(fn, unchecked=True)
-        arms = [draw() for _ in range(SETS)]
+        arms = [1.0 - draw() for _ in range(SETS)]
         results = [np.empty(GANGS * width)]
 
         def run() -> None:

@@ -85,6 +85,7 @@ class Explanation:
     detection   the part of the cost that only says which lanes go to the original
     width       lanes in a register, `registers` of them together; NumPy: lanes in a block, and 1
     arms_kept   arms that the numba target skips where no lane of a gang needs them
+    arms_waited arms, and loops, for which the lanes of a gang wait where few of them need it
     """
 
     name: str
@@ -99,6 +100,7 @@ class Explanation:
     width: int
     registers: int
     arms_kept: int
+    arms_waited: int
     branches: tuple[Arms, ...]
     loops: tuple[tuple[Place | None, str], ...]
     functions: tuple[Called, ...]
@@ -130,7 +132,7 @@ def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: 
     done = flatten(fn, shapes, options)
     fused = gather_suspects(done.flat)
     ops = list(all_ops(fused.body))
-    width, registers, arms = _engine(fused, options)
+    width, registers, arms, waited = _engine(fused, options)
     price = _prices(options, width)
     values, total = sum(map(price, all_ops(drop_faults(done.flat).body))), sum(map(price, ops))
     functions = tuple(_functions(done, options))
@@ -140,7 +142,7 @@ def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: 
         selects=sum(op.opcode == "select" for op in ops),
         faults=sum(op.opcode == "fault" and op.attr("fault") != INEXACT for op in all_ops(done.flat.body)),
         inexact=sum(op.opcode == "fault" and op.attr("fault") == INEXACT for op in all_ops(done.flat.body)),
-        width=width, registers=registers, arms_kept=arms, branches=tuple(_branches(done, price)),
+        width=width, registers=registers, arms_kept=arms, arms_waited=waited, branches=tuple(_branches(done, price)),
         loops=tuple(_loops(done)), functions=functions, slower=(), lanes=stats.lanes, replayed=stats.replayed,
         rerun=stats.rerun,
     )
@@ -171,16 +173,16 @@ def _families(ops: Sequence[Op], price: Callable[[Op], float]) -> list[Family]:
     return sorted((Family(name, counts[name], round(costs[name])) for name in counts), key=lambda f: (-f.cost, f.name))
 
 
-def _engine(fused: Function, options: Options) -> tuple[int, int, int]:
-    """Lanes in a register or block, registers, and arms with a branch of their own."""
+def _engine(fused: Function, options: Options) -> tuple[int, int, int, int]:
+    """Lanes in a register or block, registers, arms with a branch of their own, and arms for which lanes wait."""
     if options.target != "numba":
         from pyflat.targets.numpy import BLOCK
 
-        return (BLOCK, 1, 0) if options.target == "numpy" else (1, 1, 0)
+        return (BLOCK, 1, 0, 0) if options.target == "numpy" else (1, 1, 0, 0)
     from pyflat.targets import numba
     from pyflat.targets.numba_arms import Arm, plan_arms
     from pyflat.targets.numba_jit import processor
-    from pyflat.targets.numba_kernel import choose_shape
+    from pyflat.targets.numba_kernel import arms_waited, choose_shape
 
     engine = numba.compile(fused, unchecked=options.errors == "unchecked")
     shape = choose_shape(engine.values, processor().vector_bytes)
@@ -190,7 +192,7 @@ def _engine(fused: Function, options: Options) -> tuple[int, int, int]:
         if isinstance(item, Block):
             planned = plan_arms(item.ops, [op for op in item.ops if op in outside], shape.width)
             arms += sum(isinstance(each, Arm) for each in planned or ())
-    return shape.width, shape.registers, arms
+    return shape.width, shape.registers, arms, arms_waited(engine.values, shape)
 
 
 def _branches(done: Flattened, price: Callable[[Op], float]) -> Iterator[Arms]:
@@ -301,7 +303,8 @@ def _text(found: Explanation) -> Iterator[str]:
     if found.branches:
         yield from ("", "branches: both arms are computed" +
                     (f"; {found.arms_kept} dear parts are skipped where no lane of a gang needs them"
-                     if found.arms_kept else ""))
+                     if found.arms_kept else "") +
+                    (f"; for {found.arms_waited} lanes wait until a gang needs it" if found.arms_waited else ""))
         for arms in found.branches:
             where = f"line {arms.place.line}" if arms.place else "?"
             copies = f"  ({arms.copies} copies)" if arms.copies > 1 else ""

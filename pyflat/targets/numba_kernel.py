@@ -31,8 +31,8 @@ from pyflat.targets.numba_costs import cost_of, is_called
 from pyflat.targets.numba_emitter import Emitter, Lane, size_of, types_of
 from pyflat.targets.numba_ir import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba_loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts
-from pyflat.targets.numba_refill import Divergent, Refilled, divergent, write_chooser
 from pyflat.targets.numba_queues import Queues, Waiting, can_wait, plan_queues
+from pyflat.targets.numba_refill import Divergent, Refilled, divergent, write_chooser
 from pyflat.targets.numba_uniform import suspect_values
 
 ENTRY = "kernel"
@@ -95,6 +95,19 @@ def _lane_bytes(kernel: Kernel) -> int:
     """What a register is divided by: lanes of float32 fill it, and their ints have two."""
     values = [*kernel.params, *all_ops(list(kernel.items))]
     return 4 if kernel.floats is not F8 and any(value.kind is FLOAT for value in values) else 8
+
+
+def arms_waited(kernel: Kernel, shape: Shape) -> int:
+    """Arms for which lanes wait, with all arguments varying."""
+    queues = _queues(kernel, shape, list(kernel.items), [], list(kernel.params))
+    return 0 if queues is None else len(queues.arms)
+
+
+def _queues(kernel: Kernel, shape: Shape, items: list[Item], shared: Sequence[Value], varying: Sequence[Param]
+            ) -> Queues | None:
+    if not can_wait(shape.width, [_memory(kernel, param) for param in varying]):
+        return None
+    return plan_queues(items, kernel.results, shared, varying, shape.width, shape.registers)
 
 
 def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, dict[str, int]]:
@@ -185,8 +198,7 @@ class _Lanes:
         finish = builder.append_basic_block("finish")
         interrupts = Interrupts(emitter, state, finish) if has_loop(inner) else None
         memory = [_memory(kernel, param) for param in self.varying]
-        queues = plan_queues(inner, kernel.results, self.shared, self.varying, self.shape.width,
-                             self.shape.registers) if can_wait(self.shape.width, memory) else None
+        queues = _queues(kernel, self.shape, inner, self.shared, self.varying)
         items = inner if queues is None else [*queues.early, *queues.late]
         marked, outside = suspect_values(inner, kernel.suspect), used_outside(items, kernel.results)
         gang = Gang(emitter, self.shape.registers, interrupts, shared, marked, outside)

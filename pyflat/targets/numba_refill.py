@@ -113,6 +113,7 @@ class Refilled:
         items = [*parts.before, parts.loop, *parts.after]
         results = [root for root, _ in outputs] + ([] if suspect is None else [suspect])
         self.marked, self.outside = suspect_values(items, suspect), used_outside(items, results)
+        self.outside.update(parts.plan.tests)  # no arm of the header may keep one to itself
 
     def write(self, count: Any, state: Any) -> None:
         """The body, from the entry block to the return."""

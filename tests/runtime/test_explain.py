@@ -75,6 +75,19 @@ def test_elementary_functions_say_whose_they_are():
     assert exact.arms_kept >= 1
 
 
+def test_arms_for_which_lanes_wait():
+    pytest.importorskip("numba")
+    from pyflat.targets.numba_jit import processor
+
+    def rare(x: float, y: float) -> float:
+        return x**y + y ** math.exp(x) if x > y else y
+
+    found = pyflat.twin(rare, target="numba", math="vector").explain()
+    assert found.arms_waited == (1 if processor().vector_bytes == 64 else 0)
+    assert ("lanes wait" in str(found)) == bool(found.arms_waited)
+    assert pyflat.twin(plain, target="numba").explain().arms_waited == 0
+
+
 def test_the_engine_chooses_the_width():
     pytest.importorskip("numba")
     from pyflat.targets.numba_jit import processor
