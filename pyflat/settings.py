@@ -104,7 +104,7 @@ class Options:
         return self if self.dtype != "input" else _settled(self, floats)
 
 
-DEFAULT_MATH: dict[str, Literal["vector", "libm"]] = {"numpy": "libm", "numba": "libm"}
+DEFAULT_MATH: dict[str, Literal["vector", "libm"]] = {"numpy": "libm", "numba": "vector"}
 """Target -> its elementary functions where nothing is said."""
 
 

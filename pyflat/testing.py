@@ -181,9 +181,9 @@ def verify(
     examples  how many batches of 1 to 16 lanes hypothesis tries, after a sweep over edge values
     target    "numpy", "numba" or several
     static    values of arguments that are fixed while flattening
-    ulps      how far float results may differ; 0 means bit for bit (elementary functions under
-              `math="vector"` need 4)
-    options   further options of `pyflat.twin`
+    ulps      how far float results may differ; 0 means bit for bit
+    options   further options of `pyflat.twin`; math="libm" where nothing is said: with `math="vector"` results differ
+              by some ulp, more where terms cancel
 
     Values are biased to where functions go wrong: numbers of the source and their neighbours, signed zeros, ties,
     subnormals, infinities, nan, the limits of the integers. Where the original raises, the twin must raise the same
@@ -202,7 +202,7 @@ def verify(
     parameters = inspect.signature(fn).parameters
     original = functools.partial(_call_named, fn, parameters, names, fixed)
     for one in (target,) if isinstance(target, str) else tuple(target):
-        wanted: dict[str, Any] = {**options, "target": one, "static": tuple(fixed)}
+        wanted: dict[str, Any] = {"math": "libm", **options, "target": one, "static": tuple(fixed)}
         twin = pyflat.twin(fn, **wanted)
         if resolve(settings(wanted)).dtype == "float32":
             raise ValueError('verify compares with the original, which computes in float64: with dtype="float32" '

@@ -24,7 +24,7 @@ VECTOR: Mapping[str, Any] = {"target": "numba", "math": "vector"}
 OPTIONS: dict[str, Mapping[str, Any]] = {
     "numpy": {"target": "numpy"},
     "numpy vector": {"target": "numpy", "math": "vector"},
-    "numba": {"target": "numba"},
+    "numba": {"target": "numba", "math": "libm"},
     "vector": VECTOR,
     "undecided": {**VECTOR, "decisions": False},
 }

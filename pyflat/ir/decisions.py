@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from pyflat.ir.build import const
 from pyflat.ir.error_bounds import FAINT, SUBNORMAL, ULP, Bound, Case, Term, up
 from pyflat.ir.nodes import FALSE, TRUE, Const, Op, Value
-from pyflat.ir.ops import COMPARISONS
+from pyflat.ir.ops import COMPARISONS, OPERATIONS
 from pyflat.ir.types import FLOAT
 
 LARGEST = 1.7976931348623157e308 * (1 - 2.0**-30)
@@ -44,15 +44,28 @@ def is_decision(op: Op) -> bool:
     return op.opcode in _RULES
 
 
-def is_finiteness_test(op: Op) -> bool:
-    """`x - x != 0.0`, as the fault rules write it."""
-    x, y = op.args[0], op.args[-1]
-    if op.opcode != "ne" or not isinstance(x, Op) or x.opcode != "sub" or x.args[0] is not x.args[1]:
-        return False
-    return isinstance(y, Const) and y.value == 0.0
+def tested_for_finiteness(op: Op) -> Op | None:
+    """What is tested by `x - x != 0.0` or `x == inf`, as the fault rules write it; None where `op` is no such test."""
+    if op.opcode not in ("ne", "eq"):
+        return None
+    x, y = op.args
+    limit = y.value if isinstance(y, Const) else None
+    if not isinstance(x, Op) or limit != (0.0 if op.opcode == "ne" else math.inf):
+        return None
+    if op.opcode == "eq":
+        return x if OPERATIONS[x.opcode].faults == "overflow" else None
+    of = x.args[0] if x.opcode == "sub" and x.args[0] is x.args[1] else None
+    return of if isinstance(of, Op) else None
 
 
-def beyond_range(case: Case, value: Value) -> Value:
+def beyond_range(case: Case, test: Op, value: Value) -> Value:
+    """CPython's number may be infinite (or, where the test is for both, is nan)."""
+    if test.opcode == "eq":
+        return case.terms.op("ge", value, const(LARGEST))
+    return _out_of_range(case, value)
+
+
+def _out_of_range(case: Case, value: Value) -> Value:
     """CPython's number may be infinite (or is nan)."""
     return case.terms.op("not", case.terms.op("lt", case.terms.op("abs", value), const(LARGEST)))
 
@@ -78,7 +91,7 @@ def _comparison(case: Case) -> Value | None:
         if math.isnan(threshold):
             return None
         if math.isinf(threshold):
-            return beyond_range(case, case.args[1] if literal is case.args[0] else case.args[0])
+            return _out_of_range(case, case.args[1] if literal is case.args[0] else case.args[0])
         absolute = margin([a, b], threshold)
         if not absolute and term is None:
             return None
@@ -174,7 +187,7 @@ def _signed(case: Case) -> Value | None:
 
 
 def _finite(case: Case) -> Value | None:
-    return beyond_range(case, case.args[0])
+    return _out_of_range(case, case.args[0])
 
 
 _RULES: dict[str, Nearness] = {

@@ -30,7 +30,7 @@ def _narrow_rule(opcode: str) -> str:
     """The rule of an operation on float32 lanes. What overflows there has its value, infinity, and an int is rounded:
     only the domain is left."""
     rule = OPERATIONS[opcode].faults
-    if rule in ("nonfinite", "near_overflow", "pow"):
+    if rule in ("nonfinite", "overflow", "near_overflow", "near_overflow_up", "pow"):
         return {"gamma": "pole", "lgamma": "pole", "pow": "power_domain"}.get(opcode.removeprefix("vec_"), "")
     return "" if rule in ("nonfinite_of_first", "beyond_exact", "beyond_largest") else rule
 
@@ -269,6 +269,18 @@ def _nonfinite(b: Builder, op: Op) -> Value | None:
 
 
 RULES["nonfinite_of_first"] = _nonfinite
+
+
+@_rule
+def _overflow(b: Builder, op: Op) -> Value | None:
+    """Of a function that is nan for nan only, and never -inf (conservative for an infinite operand)."""
+    return b.op("eq", op, const(math.inf))
+
+
+@_rule
+def _near_overflow_up(b: Builder, op: Op) -> Value | None:
+    """The same of one that is some ulp from the C library's."""
+    return b.op("ge", op, const(NEAR_LARGEST))
 
 
 @_rule

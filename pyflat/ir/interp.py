@@ -35,7 +35,7 @@ from pyflat.ir.nodes import (
     Value,
     Yield,
 )
-from pyflat.ir.ops import OutOfLane
+from pyflat.ir.ops import OPERATIONS, OutOfLane
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, PACK, VOID, Kind
 
 Elementary = Mapping[str, Callable[..., Any]]
@@ -62,6 +62,13 @@ class LaneResult:
 
 
 _DEFAULT: dict[Kind, Any] = {BOOL: False, INT: 0, FLOAT: math.nan, PACK: ()}
+
+
+def _instead(op: Op, error: Exception) -> Any:
+    """What a total operation gives where Python raises: infinity where it grows beyond the floats."""
+    if isinstance(error, OverflowError) and OPERATIONS[op.opcode].faults in ("overflow", "near_overflow_up"):
+        return math.inf
+    return _DEFAULT[op.kind]
 
 
 def _wrap(value: int) -> int:
@@ -191,7 +198,7 @@ class _Machine:
         except (ArithmeticError, ValueError, IndexError) as error:
             if not self.total:
                 raise LaneFault(Fault(type(error).__name__, str(error))) from error
-            value = attrs["table"][0] if op.opcode == "gather" else _DEFAULT[op.kind]
+            value = attrs["table"][0] if op.opcode == "gather" else _instead(op, error)
         self.env[op] = value
         if self.on_op is not None:
             self.on_op(op, value)

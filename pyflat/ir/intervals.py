@@ -443,6 +443,15 @@ def _pow(_: Op, a: Interval, b: Interval) -> Interval | None:
         return Interval(0.0, math.inf, nan=True)
 
 
+def _exponential(most: float, function: Callable[[float], float]) -> Transfer:
+    """Of a function that rises and is positive: at most its value at the upper end, and some more for other libraries
+    and for float32."""
+    def transfer(_: Op, a: Interval, __: Interval) -> Interval:
+        return Interval(0.0, function(a.high) * (1 + 1e-6) if a.high <= most else math.inf, nan=True)
+
+    return transfer
+
+
 def _not_negative(_: Op, __: Interval, ___: Interval) -> Interval:
     return Interval(0.0, math.inf, nan=True)
 
@@ -469,8 +478,8 @@ _FLOAT: dict[str, Transfer] = {
     "sqrt": _sqrt,
     "np_sqrt": _sqrt,
     "pow": _pow,
-    "exp": _not_negative,
-    "exp2": _not_negative,
+    **dict.fromkeys(("exp", "vec_exp"), _exponential(700.0, math.exp)),
+    **dict.fromkeys(("exp2", "vec_exp2"), _exponential(1000.0, lambda x: 2.0**x)),
     "cosh": _not_negative,
     "hypot": _not_negative,
     "library_hypot": _not_negative,

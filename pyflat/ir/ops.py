@@ -176,10 +176,10 @@ _row("round_digits", (((FLOAT, INT), FLOAT),), round, faults="nonfinite_of_first
 
 # --- the C library
 _ELEMENTARY = {
-    "exp": "nonfinite", "expm1": "nonfinite", "exp2": "nonfinite", "log": "not_positive", "log2": "not_positive",
+    "exp": "overflow", "expm1": "overflow", "exp2": "overflow", "log": "not_positive", "log2": "not_positive",
     "log10": "not_positive", "log1p": "not_above_minus_one", "sin": "infinite", "cos": "infinite",
     "tan": "infinite", "asin": "beyond_one", "acos": "beyond_one", "atan": "", "sinh": "nonfinite",
-    "cosh": "nonfinite", "tanh": "", "asinh": "", "acosh": "below_one", "atanh": "not_inside_one",
+    "cosh": "overflow", "tanh": "", "asinh": "", "acosh": "below_one", "atanh": "not_inside_one",
     "cbrt": "", "erf": "", "erfc": "",
 }
 for _name, _rule in _ELEMENTARY.items():
@@ -320,6 +320,9 @@ NEAR_LARGEST = 1.7976931348623157e308 * (1 - 2.0**-46)
 """From here on the C library's function may have overflowed although the vector function has not."""
 
 
+_NEAR_RULES = {"nonfinite": "near_overflow", "pow": "near_overflow", "overflow": "near_overflow_up"}
+
+
 def _vector(name: str) -> Primitive:
     """The row vec_<name>: where the vector function has no finite value, or hardly, the C library's row decides."""
     row = PRIMITIVES[name]
@@ -330,7 +333,7 @@ def _vector(name: str) -> Primitive:
         value = vmath.reference(name)(*args)
         return value if abs(value) < NEAR_LARGEST else float(row.python(*args))
 
-    faults = "near_overflow" if row.faults in ("nonfinite", "pow") else row.faults
+    faults = _NEAR_RULES.get(row.faults, row.faults)
     return Primitive("vec_" + name, row.signatures, python, faults, Accuracy.VECTOR, cost=_VECTOR_COSTS[name])
 
 

@@ -39,8 +39,8 @@ from pyflat.ir.decisions import (
     always,
     beyond_range,
     is_decision,
-    is_finiteness_test,
     nearness,
+    tested_for_finiteness,
 )
 from pyflat.ir.demand import Conjunction, Demand
 from pyflat.ir.error_bounds import (
@@ -227,7 +227,7 @@ class _Draft:
             return
         if op.opcode == "fault" or not self.inexact(op):
             self.put(op, with_args(op, args))
-        elif is_finiteness_test(op) or is_decision(op):
+        elif tested_for_finiteness(op) is not None or is_decision(op):
             self.decide(op, args)
         else:
             new = self.put(op, with_args(op, args))
@@ -236,10 +236,9 @@ class _Draft:
             self.watch_domain(op)
 
     def inexact(self, op: Op) -> bool:
-        if is_finiteness_test(op):
-            tested = op.args[0]
-            assert isinstance(tested, Op)
-            return not self.bound(tested.args[0]).exact
+        tested = tested_for_finiteness(op)
+        if tested is not None:
+            return not self.bound(tested).exact
         return any(not self.bound(arg).exact for arg in op.args)
 
     def put(self, op: Op, new: Op) -> Op:
@@ -316,7 +315,7 @@ class _Draft:
         case = self.case(op, args, new)
         if op in self.roles.continuous:
             return
-        tested = op.args[0].args[0] if is_finiteness_test(op) and isinstance(op.args[0], Op) else None
+        tested = tested_for_finiteness(op)
         bounds = case.bounds if tested is None else [self.bound(tested)]
         known = all(bound.known for bound in bounds)
         if op.opcode in CONTINUED:
@@ -325,9 +324,9 @@ class _Draft:
             self.pins |= frozenset[Op]().union(*[bound.origins for bound in bounds])
             return
         if tested is not None and largest(self.intervals.of(tested)) <= LARGEST:
-            self.new[op] = self.terms.op("ne", self.read(tested), self.read(tested))
+            self.new[op] = FALSE if op.opcode == "eq" else self.terms.op("ne", self.read(tested), self.read(tested))
             return
-        near = nearness(case) if tested is None else beyond_range(case, self.read(tested))
+        near = nearness(case) if tested is None else beyond_range(case, op, self.read(tested))
         if always(near):
             self.pins |= case.origins
         elif near is not None:

@@ -78,7 +78,11 @@ LOOP_REGISTERS = 3
 """Registers of lanes that run a loop together. Each trip waits for the one before, and the others fill the gaps; more
 of them make more lanes wait for the last one, and push values out of the registers. Chosen among 1 to 6 by one
 run over seven loops on a busy Zen 4: one register was clearly worse, 2 to 4 were within the noise of each other.
-Straight-line code gains nothing: the processor runs ahead into the next lanes by itself."""
+"""
+
+STRAIGHT_REGISTERS, MOST_STRAIGHT = 2, 400
+"""The same for straight-line code of up to so many operations: the processor runs ahead into the next lanes by itself,
+but two registers load a literal once. On a Zen 4 Black and Scholes gained a sixth, eight other kernels nothing."""
 
 
 def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
@@ -88,7 +92,9 @@ def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
     called = sum(cost_of(op, 1) for op in inside if is_called(op))
     if 2 * called > sum(cost_of(op, 1) for op in inside):
         return Shape(1, 1)
-    return Shape(vector_bytes // _lane_bytes(kernel), LOOP_REGISTERS if has_loop(list(kernel.items)) else 1)
+    straight = STRAIGHT_REGISTERS if kernel.size <= MOST_STRAIGHT else 1
+    registers = LOOP_REGISTERS if has_loop(list(kernel.items)) else straight
+    return Shape(vector_bytes // _lane_bytes(kernel), registers)
 
 
 def _lane_bytes(kernel: Kernel) -> int:

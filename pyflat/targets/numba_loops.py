@@ -206,15 +206,17 @@ class Gang:
         self._ops(straight)
 
     def _ops(self, ops: Sequence[Op]) -> None:
-        for register, lanes in enumerate(self.sets):
-            self.emitter.active = self.active[register]
-            compared: dict[tuple[Value, ...], Lane] = {}
-            for op in ops:
-                opposite = compared.get(tuple(op.args)) if op.opcode == "ne" else None
-                lanes[op] = ~opposite if opposite is not None else emit(
-                    self.emitter, op, [self.read(register, arg) for arg in op.args])
-                if op.opcode == "eq":
-                    compared[tuple(op.args)] = lanes[op]
+        """Each operation for all registers, before the next one: their chains fill each other's gaps, and a literal is
+        loaded once."""
+        compared: dict[tuple[Value, ...], Op] = {}
+        for op in ops:
+            opposite = compared.get(tuple(op.args)) if op.opcode == "ne" else None
+            for register, lanes in enumerate(self.sets):
+                self.emitter.active = self.active[register]
+                args = [self.read(register, arg) for arg in op.args]
+                lanes[op] = emit(self.emitter, op, args) if opposite is None else ~lanes[opposite]
+            if op.opcode == "eq":
+                compared[tuple(op.args)] = op
 
     def _arm(self, arm: Arm) -> None:
         """Skipped if no lane of the gang needs it; its results are then zero."""

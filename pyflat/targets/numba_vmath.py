@@ -13,7 +13,8 @@ from llvmlite import ir
 
 from pyflat import libm, vmath
 from pyflat.ir.types import BOOL
-from pyflat.targets.numba_ir import F32, F64, Splat, suffix
+from pyflat.targets.numba_ir import F32, F64, I32, Splat, suffix
+from pyflat.targets.numba_jit import processor
 from pyflat.vmath.machine import F4, F8, Format, Number
 
 if TYPE_CHECKING:
@@ -165,6 +166,40 @@ class _LlvmMachine:
 
     def copysign(self, x: Number, sign: Number) -> Number:
         return self._intrinsic("copysign", x, sign)
+
+    @property
+    def scales(self) -> bool:
+        return isinstance(self._float, ir.VectorType) and self._bits() % 512 == 0 and processor().vector_bytes == 64
+
+    def _bits(self) -> int:
+        return int(self._float.count) * self.format.width
+
+    def scaled(self, x: Number, n: Number) -> Number:
+        """By AVX-512's vscalef, a register at a time."""
+        lanes = 512 // self.format.width
+        parts = [self._scaled(self._part(x.value, k, lanes), self._part(n.value, k, lanes), lanes)
+                 for k in range(0, self._float.count, lanes)]
+        while len(parts) > 1:
+            parts = [self._joined(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+        return _Value(self.builder, parts[0])
+
+    def _part(self, vector: Any, start: int, lanes: int) -> Any:
+        if vector.type.count == lanes:
+            return vector
+        places = ir.Constant(ir.VectorType(I32, lanes), list(range(start, start + lanes)))
+        return self.builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), places)
+
+    def _joined(self, a: Any, b: Any) -> Any:
+        places = ir.Constant(ir.VectorType(I32, 2 * a.type.count), list(range(2 * a.type.count)))
+        return self.builder.shuffle_vector(a, b, places)
+
+    def _scaled(self, x: Any, n: Any, lanes: int) -> Any:
+        mask, module = ir.IntType(lanes), self.builder.module
+        name = f"llvm.x86.avx512.mask.scalef.{'pd' if self.format is F8 else 'ps'}.512"
+        prototype = ir.FunctionType(x.type, [x.type] * 3 + [mask, I32])
+        function = module.globals.get(name) or ir.Function(module, prototype, name)
+        nearest = ir.Constant(I32, 4)  # by the rounding mode in force
+        return self.builder.call(function, [x, n, x, ir.Constant(mask, (1 << lanes) - 1), nearest])
 
     def wide(self) -> _LlvmMachine:
         vector = isinstance(self._float, ir.VectorType)

@@ -19,7 +19,7 @@ from pyflat.vmath.steps import (
     polynomial,
     quick_sum,
     reduced_exponent,
-    scale,
+    scale_by_halves,
 )
 from pyflat.vmath.trigonometric import sin_and_cos_pairs
 
@@ -86,7 +86,7 @@ def gamma(m: Machine, x: Number) -> Number:
     top = m.select(reflected, top[0], power[0]), m.select(reflected, top[1], power[1])
     under = m.select(reflected, under[0], product[0]), m.select(reflected, under[1], product[1])
     # Where it is reflected, the power of two divides.
-    result = scale(m, near_quotient(m, top, under), m.select(reflected, _BIASES - k, k))
+    result = scale_by_halves(m, near_quotient(m, top, under), m.select(reflected, _BIASES - k, k))
     result = m.select(reflected, m.copysign(result, sign), result)
     result = m.select(m.abs(x) < 2.0**-60, 1.0 / x, result)
     pole = (x < 0.0) & m.equal(m.rint(x), x)

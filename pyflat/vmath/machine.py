@@ -71,6 +71,13 @@ class Machine(Protocol):
 
     format: Format
 
+    @property
+    def scales(self) -> bool:
+        """Whether there is an instruction for `scaled`."""
+
+    def scaled(self, x: Number, n: Number) -> Number:
+        """x * 2.0**n rounded once, for a whole number n; never asked for where not `scales`."""
+
     def fma(self, a: Number, b: Number, c: Number) -> Number:
         """a * b + c, rounded once."""
 
@@ -123,6 +130,13 @@ class NumpyMachine:
         self._float = np.dtype(np.float64 if format is F8 else np.float32)
         self._int = np.dtype(np.int64 if format is F8 else np.int32)
         self._unsigned = np.dtype(np.uint64 if format is F8 else np.uint32)
+
+    @property
+    def scales(self) -> bool:
+        return False
+
+    def scaled(self, x: Number, n: Number) -> Number:
+        raise NotImplementedError
 
     def _full(self, x: Number, like: Number) -> Number:
         return np.broadcast_to(np.asarray(x, dtype=self._float), np.shape(like))

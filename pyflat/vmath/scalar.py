@@ -68,6 +68,13 @@ class ScalarMachine:
     def copysign(self, x: Number, sign: Number) -> Number:
         return self._float(math.copysign(x, sign))
 
+    @property
+    def scales(self) -> bool:
+        return False
+
+    def scaled(self, x: Number, n: Number) -> Number:
+        raise NotImplementedError
+
     def wide(self) -> Machine:
         return ScalarMachine(F8)
 

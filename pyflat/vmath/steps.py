@@ -66,8 +66,14 @@ def power_of_two(m: Machine, n: Number) -> Number:
 
 
 def scale(m: Machine, x: Number, k: Number) -> Number:
-    """x * 2.0**n rounded once, for 1/4 <= |x| <= 4 and a whole number n from `exponent`, |n| < 2 * bias: the first
-    half of n by an exact product. nan stays."""
+    """x * 2.0**n rounded once, for 1/4 <= |x| <= 4 and a whole number n from `exponent`, |n| < 2 * bias. nan stays."""
+    if m.scales:
+        return m.scaled(x, m.floats(k) - (m.format.magic + 2.0 * m.format.bias))
+    return scale_by_halves(m, x, k)
+
+
+def scale_by_halves(m: Machine, x: Number, k: Number) -> Number:
+    """The same, the first half of n by an exact product; for twice the bias minus such a number, too."""
     half = m.right(k, 1)
     return x * m.floats(m.left(half, m.format.digits)) * m.floats(m.left(k - half, m.format.digits))
 

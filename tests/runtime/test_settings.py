@@ -68,10 +68,11 @@ def test_defaults_written_out_are_accepted():
     assert pyflat.twin(f.inverse, **given).options == pyflat.Options()
 
 
-@pytest.mark.parametrize("target", ["numpy", "numba"])
-def test_elementary_functions_are_the_c_librarys_where_nothing_is_said(target):
-    assert pyflat.Options(target=target).functions == "libm"
-    assert pyflat.Options(target=target, math="vector").functions == "vector"
+@pytest.mark.parametrize(("target", "default"), [("numpy", "libm"), ("numba", "vector")])
+def test_elementary_functions_where_nothing_is_said(target, default):
+    assert pyflat.Options(target=target).functions == default
+    for math in ("libm", "vector"):
+        assert pyflat.Options(target=target, math=math).functions == math
 
 
 def test_precedence(monkeypatch):
