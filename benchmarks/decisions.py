@@ -328,9 +328,9 @@ fails. `floor(exp(log(k)))` is CPython's for every k, though the vector math has
   long chains of decisions (a bisection closes in on its threshold), and behind operations whose error nobody can say.
 - `decisions=False` leaves decisions to the faster functions. `errors="unchecked"` checks nothing, decisions neither.
 
-`math="libm"` is the default on NumPy, where the gain is small: every bit is CPython's. On numba `math="vector"` is the
-default. The tables say what it costs and gains. {count:,} lanes on one machine; *decisions cost*: times as long as vector math that does not look at its
-decisions (an internal switch); *against libm*: how many times faster than `math="libm"`; *run again*: lanes near a
+`math="libm"` is the default on NumPy, where the gain is small: every bit is CPython's. On numba `math="vector"` is
+the default. The tables say what it costs and gains. {count:,} lanes on one machine; *decisions cost*: times as long
+as with `decisions=False`; *against libm*: how many times faster than `math="libm"`; *run again*: lanes near a
 decision; *would flip*: lanes that come out wrong without the look. In *adversarial* lanes thresholds are hit exactly.
 Kernels whose loops decide by what they change (`kepler`, `implied_volatility`) keep exact functions there; where such
 a loop has become straight-line code (`kepler` on NumPy) bounds grow with each trip, and half of the lanes run again."""

@@ -71,7 +71,8 @@ def contenders(kernel: Kernel, lanes: Lanes, sampled: int) -> dict[str, tuple[Ca
     if loop is not None:
         calls["numba loop"] = (partial(loop, *lanes), count)
     for target in ("numpy", "numba"):
-        calls[f"pyflat {target}"] = (partial(pyflat.twin(kernel.function).with_options(target=target, math="libm"), *lanes), count)
+        twin = pyflat.twin(kernel.function).with_options(target=target, math="libm")
+        calls[f"pyflat {target}"] = (partial(twin, *lanes), count)
     return calls
 
 
