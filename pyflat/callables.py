@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyflat.errors import refuse
 
@@ -71,8 +71,7 @@ def _below(fn: object) -> object:
     raise refuse("flatten/not-a-function", f"{shown} is not a Python function")
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """The arguments of one call in signature order. The first `fixed_extra` items of *args and all `fixed`
     names come from the callable itself (self, a partial), not from the caller."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import linecache
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A region of a source file: 1-based lines, 0-based columns, end exclusive."""
 
     file: str
@@ -24,16 +24,14 @@ class Span:
         return f"{self.file}:{self.line}:{self.column + 1}"
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """A related place, e.g. the call through which a helper was inlined."""
 
     message: str
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     """A row of the refusal table: what the code means in general."""
 
     title: str

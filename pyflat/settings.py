@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, cast
 
 from pyflat.errors import refuse
 from pyflat.ir.formats import F4, F8, FloatFormat
@@ -177,8 +177,7 @@ def _layer(found: Settings) -> Settings:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class InForce:
+class InForce(NamedTuple):
     """The layers below a twin's own settings, as objects that are cheap to compare with those in force later."""
 
     block: Callable[[], Settings]
