@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import FunctionType, MethodType
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pyflat.ir.kept import KeptCalls
     from pyflat.ir.nodes import Function
     from pyflat.settings import Options
-    from pyflat.specialise.guards import Reading
     from pyflat.specialise.result import Specialised
 
 MAX_ENTRIES = 256
@@ -65,11 +64,6 @@ class Guarded(Protocol):
     """What a specialisation has read from outside."""
 
     def stale(self) -> str | None: ...
-    def calls_itself(self, fn: Any) -> bool: ...
-    def readings(self) -> Iterable[Reading]: ...
-    @property
-    def has_others(self) -> bool: ...
-    def others_changed(self) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)

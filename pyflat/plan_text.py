@@ -23,23 +23,27 @@ import numpy as np
 
 from pyflat import settings as settings_module
 from pyflat import threads
+from pyflat.arrays import DTYPES
 from pyflat.callables import owner_of
 from pyflat.ir.formats import F4, F8, dtypes
 from pyflat.ir.shape import Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.replay import PLAN_FILE
 from pyflat.settings import InForce, Options, Settings, in_force, resolve
-from pyflat.specialise.guards import ABSENT, Reading
+from pyflat.specialise.guards import ABSENT, Guards, Reading
+from pyflat.targets import numpy as numpy_target
 
 if TYPE_CHECKING:
     from pyflat.calls import Caller
     from pyflat.compiled import Built
     from pyflat.plans import Entry, Plan
-    from pyflat.targets.numba import EntryPoint
+    from pyflat.targets import numba
+
+    Point = numba.EntryPoint | numpy_target.EntryPoint
 
 MISS = "MISS"
 _OURS = "_pyflat_"
-_LOCAL = ("self", "args", "kwargs")
+_LOCAL = ("self", "args")
 _MARK = 10**20
 """The first of the numbers that stand for what a plan knows, until its code is made."""
 
@@ -64,7 +68,9 @@ class Argument(NamedTuple):
 
 def key_of(args: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
     """The same for calls that one plan makes; None for calls that no plan makes."""
-    if options.target != "numba" or options.errors == "mask" or not args:
+    if options.target not in ("numba", "numpy") or options.errors == "mask" or not args:
+        return None
+    if options.target == "numpy" and options.dtype != "float64":
         return None
     if options.static or not options.cache or options.whitelist:
         return None
@@ -87,7 +93,9 @@ def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings,
     """How to make the plan for calls with this key, which `built` makes. None where they are not so simple."""
     arguments = key[1:]
     layers, leaves = in_force(), _leaves(built.result)
-    if layers is None or leaves is None or built.trips_limited or resolve(settings) is not entry.options:
+    if not isinstance(built.guards, Guards) or built.trips_limited:
+        return None
+    if layers is None or leaves is None or resolve(settings) is not entry.options:
         return None
     function = caller.callee.function
     if not caller.parameters.simple or owner_of(function)[0]:
@@ -97,10 +105,12 @@ def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings,
         return None
     text = _Text(function, arguments, entry, {"calls": caller.stats.calls_cell, "lanes": caller.stats.lanes_cell},
                  narrow=built.narrow is not None)
+    if len(point.dtypes) != len(leaves):
+        return None
     conditions = [*text.other_options(layers, "target" not in dict(settings)), *text.other_types()]
-    same = text.same_outside(built, len(arguments) < len(caller.parameters.names))
+    same = text.same_outside(built.guards, len(arguments) < len(caller.parameters.names))
     lines = text.lines(conditions, list(same), leaves, point)
-    return Recipe(tuple(lines), tuple(text.constants), text.cells, function, point)
+    return Recipe(tuple(lines), tuple(text.names), tuple(text.constants), text.cells, function, point)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +118,7 @@ class Recipe:
     """The lines of a plan, with `MISS` where it gives up, and what they mean."""
 
     lines: tuple[str, ...]
+    arguments: tuple[str, ...]
     constants: tuple[Any, ...]
     cells: Mapping[str, CellType]
     function: FunctionType
@@ -115,13 +126,22 @@ class Recipe:
 
     def plan(self) -> Plan:
         """The function of a tuple of arguments, None where it gives up."""
-        return self._made(("def plan(args):",), "return None", ())
+        names, error = ", ".join(self.arguments), _MARK + len(self.constants)
+        unpack = ("    try:", f"        {names}, = args", f"    except ({error}):", "        return None")
+        return self._made(("def plan(args):", *unpack), "return None", (ValueError,))
 
     def method(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """The method `__call__` of a twin; it gives up with `otherwise(self, *args, **kwargs)`."""
-        last = f"return ({_MARK + len(self.constants)})(self, *args, **kwargs)"
-        head = ("def __call__(self, /, *args, **kwargs):", "    if kwargs:", f"        {last}")
-        return self._made(head, last, (otherwise,))
+        """The method `__call__` of a twin; it gives up with `otherwise(self, (arguments), more arguments, keywords)`.
+        Having parameters saves the tuple that `*args` makes; one that is not passed is `ABSENT`, of no lane's type."""
+        names = ", ".join(self.arguments)
+        call = f"({_MARK + len(self.constants)})"
+        parameters = ", ".join(f"{name}=None" for name in self.arguments)
+        last = f"return {call}(self, ({names},), {_OURS}more, {_OURS}named)"
+        head = (f"def __call__(self, {parameters}, /, *{_OURS}more, **{_OURS}named):",
+                f"    if {_OURS}more or {_OURS}named:", f"        {last}")
+        made = self._made(head, last, (otherwise,))
+        made.__defaults__ = (ABSENT,) * len(self.arguments)
+        return made
 
     def _made(self, head: tuple[str, ...], miss: str, more: tuple[Any, ...]) -> Callable[..., Any]:
         text = "\n".join([*head, *self.lines]).replace(MISS, miss)
@@ -165,6 +185,24 @@ def _is_plain(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name) and not ours
 
 
+def _spread(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """A result as an array that nobody else has."""
+    made = np.empty(shape, dtype)
+    made[...] = value
+    return made
+
+
+class _Lines(NamedTuple):
+    """The part of a plan that an engine brings."""
+
+    risky: list[str]
+    """What may fail with one of the errors that a plan leaves to the long way."""
+    run: list[str]
+    suspect: str
+    give_up: list[str]
+    after: list[str]
+
+
 class _Text:
     """Writes a plan; `constants` and `cells` have what its numbers and free variables are. `narrow`: float lanes are
     float32."""
@@ -194,35 +232,34 @@ class _Text:
         self.cells[name] = cell
         return name
 
-    def lines(self, unfit: list[str], same: list[str], leaves: Sequence[Kind], point: EntryPoint) -> list[str]:
+    def lines(self, unfit: list[str], same: list[str], leaves: Sequence[Kind], point: Point) -> list[str]:
         """All but the head. `unfit` are the conditions under which the plan is not for a call, `same` those under which
         it still holds."""
         miss = self.object(self.entry.miss)
-        flags = [self.variable(CellType(flag)) for flag in point.state.flags[: 1 + point.loops]]
-        failed = self.constant((NameError, KeyError, AttributeError, TypeError, ValueError, OverflowError))
-        results = [f"{_OURS}r{k}" for k in range(len(leaves) + point.hidden)]
-        call = f"{self.constant(point.call)}({', '.join(self._operands())})"
+        errors = self.constant((NameError, KeyError, AttributeError, TypeError, ValueError, OverflowError))
+        if isinstance(point, numpy_target.EntryPoint):
+            lines, arrays = self._blocks(point), self._other_arrays(point.loops)
+        else:
+            lines, arrays = self._kernel(point), self._too_many(min(point.step, 2 * threads.GRAIN))
         return [
             f"    nonlocal {_OURS}calls, {_OURS}lanes",
-            "    try:",
-            f"        {', '.join(self.names)}, = args",
-            f"    except {self.constant(ValueError)}:",
-            f"        {MISS}",
             f"    if {' or '.join(unfit)}:",
             f"        {MISS}",
-            *self._too_many(min(point.step, 2 * threads.GRAIN)),
+            *arrays,
             "    try:",
             f"        if not ({' and '.join(same)}):",
             f"            {miss}()",
             f"            {MISS}",
-            f"        {', '.join(results)} = {call}",
-            f"    except {failed}:",
+            *lines.risky,
+            f"    except {errors}:",
             f"        {miss}()",
             f"        {MISS}",
-            f"    if {' or '.join(flags)}:",
+            *lines.run,
+            f"    if {lines.suspect}:",
             f"        {miss}()",
-            *([f"        {self.object(point.state.raise_discarded)}()"] if point.loops else []),
+            *lines.give_up,
             f"        {MISS}",
+            *lines.after,
             f"    {_OURS}calls += 1",
             *self._results(leaves),
         ]
@@ -231,6 +268,56 @@ class _Text:
         """The arguments as the kernel takes them: NumPy would make float64 of Python's floats."""
         for name, argument in zip(self.names, self.arguments, strict=True):
             yield f"{self.constant(np.float32)}({name})" if self.narrow and argument.cls is float else name
+
+    def _kernel(self, point: numba.EntryPoint) -> _Lines:
+        """One call of a numpy.ufunc, which refuses what cannot be broadcast."""
+        flags = [self.variable(CellType(flag)) for flag in point.state.flags[: 1 + point.loops]]
+        results = [f"{_OURS}r{k}" for k in range(len(point.dtypes) + point.hidden)]
+        call = f"        {', '.join(results)} = {self.constant(point.call)}({', '.join(self._operands())})"
+        give_up = [f"        {self.object(point.state.raise_discarded)}()"] if point.loops else []
+        return _Lines([call], [], " or ".join(flags), give_up, [])
+
+    def _blocks(self, point: numpy_target.EntryPoint) -> _Lines:
+        """The block function of the NumPy engine, in np.errstate where another thread is in `quietly`."""
+        arrays = self._arrays()
+        risky = [f"        {name} = {self.constant(DTYPES[_PYTHON[a.cls]].type)}({name})"
+                 for name, a in zip(self.names, self.arguments, strict=True) if a.cls in _PYTHON]
+        ordinary = [f"    {name} = {name}.view({self.constant(np.uint8)}) != 0"  # of any byte of a bool
+                    for name, a in zip(self.names, self.arguments, strict=True) if a.dtype == np.bool_]
+        values = [f"{_OURS}r{k}" for k in range(point.values)]
+        run = self.object(point.small)
+        if arrays and point.small is not point.block:
+            run = f"({run} if {arrays[0]}.size <= {numpy_target.FEW} else {self.object(point.block)})"
+        after = []
+        for name, dtype, fresh in zip(values, point.dtypes, point.fresh, strict=False):
+            if not arrays:
+                after.append(f"    {name} = {self.constant(dtype.type)}({name})")
+                continue
+            if fresh:
+                array = f"{self.constant(type)}({name}) is {self.constant(np.ndarray)}"
+                after.append(f"    if not ({array} and {name}.ndim):")
+            spread = f"{name} = {self.constant(_spread)}({name}, {arrays[0]}.shape, {self.constant(dtype)})"
+            after.append(f"    {'    ' * fresh}{spread}")
+        suspect = f"{self.constant(np.count_nonzero)}({values[-1]})" if point.checked else "None"
+        return _Lines(risky, [
+            *ordinary,
+            "    try:",
+            f"        {', '.join(values)}, = {self.constant(numpy_target.quietly)}({run}, {', '.join(self.names)})",
+            f"    except {self.constant(RuntimeError)}:",
+            f"        with {self.constant(np.errstate)}(all='ignore'):",
+            f"            {', '.join(values)}, = {run}({', '.join(self.names)})",
+        ], suspect, [], after)
+
+    def _other_arrays(self, loops: bool) -> list[str]:
+        """Leaves alone what a block function does not take."""
+        arrays = self._arrays()
+        if not arrays:
+            return []
+        shapes = [f"{name}.shape != {arrays[0]}.shape" for name in arrays[1:]]
+        dense = " and ".join(f"{name}.flags.c_contiguous" for name in arrays)
+        several = f"{arrays[0]}.ndim != 1" if loops else f"{arrays[0]}.ndim != 1 and not ({arrays[0]}.ndim and {dense})"
+        unfit = [f"not 0 < {arrays[0]}.size <= {numpy_target.BLOCK}", *shapes, several]
+        return [f"    if {' or '.join(unfit)}:", f"        {MISS}"]
 
     # --- before
 
@@ -262,7 +349,7 @@ class _Text:
         if not arrays:
             return []
         if len(arrays) == 1:
-            return [f"    {_OURS}n = {arrays[0]}.size", f"    if {_OURS}n >= {limit}:", f"        {MISS}"]
+            return [f"    if {arrays[0]}.size >= {limit}:", f"        {MISS}"]
         product = " * ".join(f"{name}.size" for name in arrays)
         shapes = " == ".join(f"{name}.shape" for name in arrays)
         return [f"    if {product} >= {limit} and not ({arrays[0]}.size < {limit} and {shapes}):", f"        {MISS}"]
@@ -270,9 +357,9 @@ class _Text:
     def _arrays(self) -> list[str]:
         return [name for name, a in zip(self.names, self.arguments, strict=True) if a.dtype is not None]
 
-    def same_outside(self, built: Built, defaults: bool) -> Iterator[str]:
+    def same_outside(self, guards: Guards, defaults: bool) -> Iterator[str]:
         """Conditions under which the function and what it has read are as they were."""
-        function, guards = self.function, built.guards
+        function = self.function
         own = self.object(function)
         yield f"{own}.__code__ is {self.object(function.__code__)}"
         if defaults or guards.calls_itself(function):
@@ -325,7 +412,7 @@ class _Text:
         """Count the lanes, and give the results the caller's form."""
         results = [f"{_OURS}r{k}" for k in range(len(leaves))]
         arrays, single = self._arrays(), len(leaves) == 1
-        count = "1" if not arrays else f"{_OURS}n" if len(arrays) == 1 else f"{results[0]}.size"
+        count = f"{results[0]}.size" if arrays else "1"
         lines = [f"    {_OURS}lanes += {count}"]
         if arrays:
             order = self.constant(np.ascontiguousarray)

@@ -84,6 +84,17 @@ class Entry:
         return self._plan(args)
 
 
+def _at_length(call: Callable[..., Any]) -> Callable[..., Any]:
+    """What a plan gives up with: the arguments that it has parameters for, those that it has not, and keywords."""
+
+    def general(twin: Planned, first: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        from pyflat.specialise.guards import ABSENT
+
+        return call(twin, *(value for value in first if value is not ABSENT), *more, **named)
+
+    return general
+
+
 def _no_call(*args: Any, **kwargs: Any) -> Any:
     raise TypeError("no twin")
 
@@ -148,7 +159,7 @@ class Plans:
         if recipe is None:
             return
         if self._own is None:
-            self._general = own.__call__
+            self._general = _at_length(own.__call__)
             self._own = type(own.__name__, (own,), {"__module__": own.__module__, "__doc__": own.__doc__})
             twin.__class__ = self._own
         type.__setattr__(self._own, "__call__", recipe.method(self._general))

@@ -72,13 +72,14 @@ class Compiled:
             self._ufunc = None
             self._call = Direct(self.code.address, self._state.address, self.code, self._state)
 
-    def entry_point(self, kernel: Kernel, hidden: int) -> EntryPoint | None:
+    def entry_point(self, kernel: Kernel, dtypes: tuple[np.dtype[Any], ...]) -> EntryPoint | None:
         """The code as a ufunc with a state of its own; None where only `Direct` can call it."""
         if self._ufunc is None:
             return None
         state = State()
         ufunc = Ufunc("twin", self.code.address, state.address, *_operands(kernel), self.code, state)
-        return EntryPoint(ufunc.call, state, self.step, has_loop(list(kernel.items)), hidden, ufunc)
+        return EntryPoint(ufunc.call, state, self.step, has_loop(list(kernel.items)), dtypes,
+                          len(kernel.roots) - len(dtypes), ufunc)
 
     def _after_interrupt(self, n: int, operands: Sequence[Any]) -> None:
         """Raise what a signal handler raised here. Another thread's kernel may have left for the same reason: it runs
@@ -130,8 +131,9 @@ class EntryPoint:
     """Lanes in one call at most."""
     loops: bool
     """A signal may end a call."""
+    dtypes: tuple[np.dtype[Any], ...]
     hidden: int
-    """The last so many outputs are no results."""
+    """So many outputs after the results are none."""
     kept: Ufunc
     """What `call` points into."""
 
@@ -216,7 +218,7 @@ class Engine:
         compiled = self._compiled.get((id(self.values), pattern))
         if compiled is None or any(_calls_python(op) for op in all_ops(list(self.values.items))):
             return None
-        return compiled.entry_point(self.values, len(self.values.roots) - len(self.dtypes))
+        return compiled.entry_point(self.values, self.dtypes)
 
     def inner_loop(self) -> InnerLoop | None:
         """The values' kernel by itself, None where it calls back into Python, which cannot raise there."""

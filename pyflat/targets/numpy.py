@@ -23,8 +23,10 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import Context
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from functools import cache
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 
@@ -33,7 +35,7 @@ from pyflat.errors import InternalError
 from pyflat.ir.formats import F8, FloatFormat, dtypes
 from pyflat.ir.kept import KeptCalls
 from pyflat.ir.liveness import captured, last_uses, outer_values, sliced
-from pyflat.ir.loops import take_apart
+from pyflat.ir.loops import has_loop, take_apart
 from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Op, Value
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -132,6 +134,39 @@ def literal(kind: Kind, value: bool | int | float | None, floats: FloatFormat = 
             return f"{cls}({text})" if text.strip("-")[0].isdigit() else f'{cls}("{text}")'
 
 
+Selects = Literal["bits", "where", "if"]
+"""How a select is written: with bit operations, with np.where, which is faster for few lanes, and for scalars `if`. All
+give the same bits."""
+
+_quiet = Context()
+_quiet.run(np.seterr, all="ignore")
+quietly = _quiet.run
+"""Calls a function as np.errstate(all="ignore") does, in an eighth of the time: NumPy keeps its settings in a context
+variable. RuntimeError where another thread is in it."""
+
+FEW = 1024
+"""Lanes for which np.where takes less time."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """The functions of an engine for callers who make the arrays themselves (`pyflat.plans`): the arguments are scalars
+    and C-contiguous arrays of one shape, of at most `BLOCK` lanes, under np.errstate(all="ignore")."""
+
+    small: Callable[..., tuple[Any, ...]]
+    """For up to `FEW` lanes."""
+    block: Callable[..., tuple[Any, ...]]
+    dtypes: tuple[np.dtype[Any], ...]
+    fresh: tuple[bool, ...]
+    """Which results are arrays that nobody else has, unless they are the same in all lanes: then they are scalars."""
+    checked: bool
+    """Whether the last value that the functions give says which lanes are suspect."""
+    values: int
+    """How many values the functions give."""
+    loops: bool
+    """Arrays must have one axis."""
+
+
 @dataclass(frozen=True, slots=True)
 class Engine:
     """A compiled function. `source` is the generated text; call it with lanes and their number."""
@@ -140,6 +175,8 @@ class Engine:
     block: Callable[..., tuple[Any, ...]]
     dtypes: tuple[np.dtype[Any], ...]
     unchecked: bool
+    entry_point: Callable[[Sequence[bool]], EntryPoint]
+    """For a pattern of arguments: whether each is a scalar."""
 
     def __call__(self, lanes: Sequence[Lane], n: int) -> tuple[list[np.ndarray], np.ndarray | None]:
         """Run `n` lanes: the result arrays, and the mask of suspect lanes or None when there is none.
@@ -177,14 +214,36 @@ def compile(fused: Function, *, unchecked: bool = False, calls: KeptCalls | None
     how kept calls are made on arrays."""
     *roots, suspect = results_of(fused)
     kinds = dtypes(fused.floats)
-    writer = _Writer(fused.name, calls, fused.floats)
-    source = writer.source(fused, roots if unchecked else [*roots, suspect])
-    namespace: dict[str, Any] = {
-        "np": np, "lanes": lane_functions, "bits": bits, "choose_int": choose_int, "choose_float": choose_float,
-        "choose_narrow": choose_narrow, "bits_narrow": bits_narrow, "run_loop": run_loop, **writer.tables,
-    }
-    exec(_code(source, fused.name), namespace)
-    return Engine(source, namespace["block"], tuple(kinds[root.kind] for root in roots), unchecked)
+    wanted = roots if unchecked else [*roots, suspect]
+
+    @cache
+    def block(selects: Selects) -> tuple[str, Callable[..., tuple[Any, ...]]]:
+        writer = _Writer(fused.name, calls, fused.floats, selects)
+        source = writer.source(fused, wanted)
+        namespace: dict[str, Any] = {
+            "np": np, "lanes": lane_functions, "bits": bits, "choose_int": choose_int, "choose_float": choose_float,
+            "choose_narrow": choose_narrow, "bits_narrow": bits_narrow, "run_loop": run_loop, **writer.tables,
+        }
+        exec(_code(source, fused.name), namespace)
+        return source, namespace["block"]
+
+    loops = has_loop(fused.body)
+    checked = not unchecked and not (isinstance(suspect, Const) and not suspect.value)
+    fresh = tuple(_is_fresh(root) and roots.count(root) == 1 and not loops for root in roots)
+
+    def entry_point(pattern: Sequence[bool]) -> EntryPoint:
+        small = block("bits" if loops else "if" if all(pattern) else "where")[1]
+        return EntryPoint(small, whole, tuple(kinds[root.kind] for root in roots), fresh, checked, len(wanted), loops)
+
+    source, whole = block("bits")
+    return Engine(source, whole, tuple(kinds[root.kind] for root in roots), unchecked, entry_point)
+
+
+def _is_fresh(root: Value) -> bool:
+    """Whether a result is an array that nobody else has."""
+    if not isinstance(root, Op) or root.opcode in ("part", "call"):
+        return False
+    return root.opcode == "select" or _SPELLINGS.get(root.opcode, "").startswith(("{0} ", "np."))
 
 
 def _code(source: str, name: str) -> Any:
@@ -202,8 +261,9 @@ def _part(lane: Lane, start: int, stop: int) -> Lane:
 class _Writer:
     """The text of an engine: constants, tables and kept calls by name, the functions of loops, the block function."""
 
-    def __init__(self, name: str, calls: KeptCalls | None = None, floats: FloatFormat = F8):
+    def __init__(self, name: str, calls: KeptCalls | None = None, floats: FloatFormat = F8, selects: Selects = "bits"):
         self.name = name
+        self.selects = selects
         self.floats = floats
         self.calls = calls
         self.constants: dict[tuple[str, str], str] = {}
@@ -286,7 +346,7 @@ class _Lines:
                 self.names[step] = name
                 self.body.append(f"{name} = {text}")
             dead = [self.names[value] for value in dying]
-            if isinstance(step, Op) and _is_choice(step) and last_select[self._choice(step)] is step:
+            if isinstance(step, Op) and _is_choice(step) and last_select[self._choice(step)] is step and self.masks:
                 dead.append(self.masks[self._choice(step)])
             if dead:
                 self.body.append("del " + ", ".join(dead))
@@ -325,6 +385,10 @@ class _Lines:
         if op.opcode != "select":
             return spelling(op, self.floats).format(*operands)
         condition, a, b = operands
+        if self.writer.selects == "if":
+            return f"{a} if {condition} else {b}"
+        if self.writer.selects == "where":
+            return f"np.where({condition}, {a}, {b})"
         if op.kind is BOOL:
             return f"(({a} ^ {b}) & {condition}) ^ {b}"
         choice = self._choice(op)

@@ -67,6 +67,18 @@ def collatz(n):
     return steps
 
 
+def collatz_of(x, y):
+    return collatz(int(abs(x) * 10 if abs(x) < 100 else 1) + 1) + (y if y > 0 else 0.0)
+
+
+def copies(x, y):
+    return x, y, x + x, x + x
+
+
+def fixed(x, y):
+    return 1.0 if K > 1.0 else x, y > 0, K * 2.0
+
+
 def endless(x):
     while x != 0.0:
         x = x + 1.0
@@ -196,6 +208,90 @@ def test_the_short_way_gives_what_the_long_way_gives(fn, args, short):
     wanted = without(twin, *args)
     twin(*args)
     assert_same(short(twin, *args), wanted)
+
+
+SHORT_ON_NUMPY = {"1-d", "one element", "2-d", "strided", "reversed", "every other", "spread and 1-d", "read-only", "unaligned", "overlapping",
+                  "array and Python", "array and NumPy", "NumPy", "NumPy and Python", "Python", "specials", "shorter than a gang"}
+
+
+@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("fn", [curve, above, both, collatz_of])
+def test_on_numpy(fn, name, monkeypatch):
+    twin, args = pyflat.twin(fn, target="numpy"), SHORT[name]
+    wanted = without(twin, *args)
+    twin(*args)
+    calls = []
+    with way(monkeypatch, calls):
+        assert_same(twin(*args), wanted)
+    assert not calls or name not in SHORT_ON_NUMPY or (fn is collatz_of and name == "2-d")
+
+
+@pytest.mark.parametrize("n", [1, 1023, 1024, 1025, 16_384, 16_385])
+def test_selects_of_numpy_give_the_same_bits(n, monkeypatch):
+    xs, ys = np.resize([np.nan, -0.0, 0.0, 1.5, -np.inf, 3.0, -2.5], n), np.resize([0.0, -0.0, 1.0, np.inf, -1.0], n)
+    for fn in (curve, above, both, copies, fixed):
+        twin = pyflat.twin(fn, target="numpy")
+        wanted = without(twin, xs, ys)
+        for _ in range(3):
+            assert_same(twin(xs, ys), wanted)
+
+
+def test_results_of_numpy_are_the_callers_own(monkeypatch):
+    twin = pyflat.twin(copies, target="numpy")
+    xs, ys = np.arange(3.0), np.ones(3)
+    for _ in range(3):
+        a, b, c, d = twin(xs, ys)
+        for result in (a, b, c, d):
+            result += 7.0
+        assert (xs.tolist(), ys.tolist()) == ([0.0, 1.0, 2.0], [1.0] * 3)
+        assert (a.tolist(), c.tolist(), d.tolist()) == ([7.0, 8.0, 9.0], [7.0, 9.0, 11.0], [7.0, 9.0, 11.0])
+
+
+def test_bools_of_any_byte_on_numpy(monkeypatch):
+    twin = pyflat.twin(choose, target="numpy")
+    flags = np.array([0, 1, 2, 255], np.uint8).view(np.bool_)
+    for _ in range(3):
+        assert twin(flags, 2, np.arange(4.0)).tolist() == [-2.0, 3.0, 4.0, 5.0]
+
+
+def test_failing_lanes_on_numpy(long):
+    twin = pyflat.twin(inverse, target="numpy")
+    good = np.array([1.0, 2.0])
+    for _ in range(3):
+        twin(good)
+        twin(2.0)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError, match="division") as found:
+            long(twin, np.array([1.0, 0.0]))
+        assert "lane 1 (x=0.0)" in found.value.__notes__[0]
+        with pytest.raises(ZeroDivisionError):
+            long(twin, 0.0)
+        assert twin(good).tolist() == [1.0, 0.5]
+    with np.errstate(all="raise"):
+        assert twin(good).tolist() == [1.0, 0.5]
+        assert np.geterr()["divide"] == "raise"
+
+
+def test_threads_on_numpy():
+    twin = pyflat.twin(inverse, target="numpy", errors="nan")
+    wrong = []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(200):
+            xs = rng.integers(0, 200, 64).astype(float)
+            with np.errstate(all="ignore"):
+                wanted = np.where(xs == 0, np.nan, 1.0 / xs)
+            if not np.array_equal(twin(xs), wanted, equal_nan=True):
+                wrong.append(xs)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert twin.stats.calls == 800
 
 
 @pytest.mark.parametrize("args", LONG.values(), ids=LONG)

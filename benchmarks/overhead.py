@@ -1,0 +1,148 @@
+"""What a call costs beyond its computation: microseconds, beside np.hypot in the same process.
+
+    python -m benchmarks.overhead [--calls]
+
+The function has eight things that are looked at in each call, five numbers of its module and a function of another one
+among them. Contenders take turns of some hundred calls; each has its shortest turn. `--calls` leaves out imports and
+compiling, which take minutes (`benchmarks.startup` measures them).
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+import pyflat
+
+LOW, GAIN, SHIFT, SLOPE, HIGH, BASE = 0.5, 3.0, 0.25, 2.0, 8.0, 1.5
+"""With `math`, math.sqrt and the code of the function itself these make its guards."""
+
+CALLS, TURNS = 500, 200
+MICRO = 1e-6
+BEYOND_HYPOT = {1: 0.5 * MICRO, 100: 1.0 * MICRO}
+"""Number of elements -> seconds."""
+SCALAR, BEYOND_UFUNCS = 1.5 * MICRO, 1.0 * MICRO
+
+
+def one(x: float) -> float:
+    if x > LOW:
+        return math.sqrt(x + SHIFT) * GAIN
+    return (x * SLOPE + HIGH) * BASE
+
+
+def two(x: float, y: float) -> float:
+    if x > LOW:
+        return math.sqrt(x + SHIFT) * GAIN + y
+    return (y * SLOPE + HIGH) * BASE
+
+
+def taking_turns(runs: Mapping[str, tuple[Callable[..., Any], tuple[Any, ...]]]) -> dict[str, float]:
+    """Seconds of processor time for one call of each."""
+    best = dict.fromkeys(runs, math.inf)
+    for _ in range(TURNS):
+        for name, (run, arguments) in runs.items():
+            best[name] = min(best[name], _turn(run, arguments))
+    return best
+
+
+def _turn(run: Callable[..., Any], arguments: tuple[Any, ...]) -> float:
+    rounds = range(CALLS)
+    if len(arguments) == 1:
+        (a,) = arguments
+        start = time.thread_time()
+        for _ in rounds:
+            run(a)
+        return (time.thread_time() - start) / CALLS
+    if len(arguments) == 2:
+        a, b = arguments
+        start = time.thread_time()
+        for _ in rounds:
+            run(a, b)
+        return (time.thread_time() - start) / CALLS
+    start = time.thread_time()
+    for _ in rounds:
+        run()
+    return (time.thread_time() - start) / CALLS
+
+
+def _errstate() -> None:
+    with np.errstate(all="ignore"):
+        pass
+
+
+def _nothing() -> None:
+    pass
+
+
+def goals() -> Iterator[tuple[str, float, float]]:
+    """Subject, seconds for a call, and the seconds that are the goal."""
+    yield from _numba()
+    yield from _numpy()
+
+
+def _numba() -> Iterator[tuple[str, float, float]]:
+    runs: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
+    for function, count in ((one, 1), (two, 2)):
+        twin: Any = pyflat.twin(function, target="numba")
+        for size in BEYOND_HYPOT:
+            runs[f"{count} {size}"] = twin, (np.full(size, 2.0),) * count
+            runs[f"hypot {size}"] = np.hypot, (np.full(size, 2.0),) * 2
+        other: Any = pyflat.twin(function, target="numba", errors="nan")
+        runs[f"{count} scalar"] = other, (2.0,) * count
+    for run, arguments in runs.values():
+        for _ in range(3):
+            run(*arguments)
+    taken = taking_turns(runs)
+    for count in (1, 2):
+        of = f"{count} argument{'s' * (count > 1)}"
+        for size, beyond in BEYOND_HYPOT.items():
+            elements = f"{size} element{'s' * (size > 1)}"
+            hypot = taken[f"hypot {size}"]
+            own = f"np.hypot ({hypot / MICRO:.2f} µs) + {beyond / MICRO:.1f} µs"
+            yield f"call, numba engine, {of}, {elements}: {own}", taken[f"{count} {size}"], hypot + beyond
+        yield f"call, numba engine, {of}, scalars", taken[f"{count} scalar"], SCALAR
+
+
+def _numpy() -> Iterator[tuple[str, float, float]]:
+    from pyflat.compiled import Built
+
+    for function, count in ((one, 1), (two, 2)):
+        twin: Any = pyflat.twin(function, target="numpy")
+        arguments = (np.full(1, 2.0),) * count
+        for _ in range(3):
+            twin(*arguments)
+        built: Built = twin._caller.compilations.last(twin.options.as_built)
+        engine: Any = built.engine
+        ufuncs = engine.entry_point((False,) * count).small
+        taken = taking_turns({"twin": (twin, arguments), "ufuncs": (ufuncs, arguments), "errstate": (_errstate, ()),
+                              "function": (_nothing, ())})
+        errstate = taken["errstate"] - taken["function"]
+        of = f"{count} argument{'s' * (count > 1)}"
+        own = f"errstate ({errstate / MICRO:.2f} µs) + its ufuncs ({taken['ufuncs'] / MICRO:.2f} µs)"
+        subject = f"call, NumPy engine, {of}, 1 element: {own} + {BEYOND_UFUNCS / MICRO:.1f} µs"
+        yield subject, taken["twin"], errstate + taken["ufuncs"] + BEYOND_UFUNCS
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--calls", action="store_true", help="only what a call costs")
+    calls = parser.parse_args().calls
+    for subject, taken, goal in goals():
+        verdict = "holds" if taken <= goal else "does not hold"
+        print(f"{subject}\n    {taken / MICRO:.2f} µs, goal {goal / MICRO:.2f} µs: {verdict}", flush=True)
+    if calls:
+        return
+    from benchmarks.goals import start
+    from benchmarks.kernels import KERNELS
+
+    for line in start(list(KERNELS)):
+        print(f"{line.subject}\n    {line.measured}, goal {line.goal}: {line.verdict}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
