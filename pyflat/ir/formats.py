@@ -41,7 +41,7 @@ class FloatFormat:
         if self.name == "f8":
             return number
         try:
-            return float(struct.unpack("f", struct.pack("f", number))[0])
+            return float(struct.unpack("<f", struct.pack("<f", number))[0])
         except OverflowError:
             return math.copysign(math.inf, number)
 

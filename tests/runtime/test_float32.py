@@ -210,6 +210,14 @@ def test_a_loop_that_float32_never_leaves_ends_at_max_trips(target):
     assert faults.lanes.tolist() == [1] and values[0] == 2.0
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_int_argument_beyond_64_bits_has_no_value(target):
+    twin = pyflat.twin(f.mixed, dtype="float32", target=target)
+    with pytest.raises(LaneError, match="18446744073709551615 does not fit into 64 bits"):
+        twin(np.array([3, 2**64 - 1], np.uint64), np.float32(2.0))
+    assert twin(np.array([3, 4], np.uint64), np.float32(2.0))[1].tolist() == [False, False]
+
+
 # --- form of arguments and results
 
 
