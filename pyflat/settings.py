@@ -22,9 +22,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, cast
 
 from pyflat.errors import refuse
-from pyflat.ir.formats import F4, F8, FloatFormat
 
 if TYPE_CHECKING:
+    from pyflat.ir.formats import FloatFormat
     from pyflat.ir.kept import Call
     from pyflat.registered import Registered
 
@@ -92,11 +92,13 @@ class Options:
         """The options of all that may have been compiled for calls with these."""
         if self.dtype != "input":
             return (self.as_built,)
-        return self.settled(F4).as_built, self.as_built
+        return replace(self, dtype="float32").as_built, self.as_built
 
     @property
     def floats(self) -> FloatFormat:
         """The format of float lanes; with dtype="input" that of a call without float arrays."""
+        from pyflat.ir.formats import F4, F8
+
         return F4 if self.dtype == "float32" else F8
 
     def settled(self, floats: FloatFormat) -> Options:
@@ -207,7 +209,7 @@ _block: ContextVar[Settings] = ContextVar("pyflat_options", default=())
 
 @lru_cache(maxsize=512)
 def _settled(options: Options, floats: FloatFormat) -> Options:
-    return replace(options, dtype="float32" if floats is F4 else "float64")
+    return replace(options, dtype="float32" if floats.name == "f4" else "float64")
 
 
 @lru_cache(maxsize=512)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -20,13 +19,17 @@ _KEPT = 40
 float32 has, less than float64."""
 
 
-@dataclass(frozen=True, slots=True)
 class FloatFormat:
-    """Float lanes of `digits` binary digits (the leading one counted) and numbers up to `largest`."""
+    """Float lanes of `digits` binary digits (the leading one counted) and numbers up to `largest`. There are two of
+    them, F8 and F4."""
 
-    name: Literal["f8", "f4"]
-    digits: int
-    largest: float
+    __slots__ = ("digits", "largest", "name")
+
+    def __init__(self, name: Literal["f8", "f4"], digits: int, largest: float):
+        self.name, self.digits, self.largest = name, digits, largest
+
+    def __reduce__(self) -> str:
+        return self.name.upper()
 
     def __repr__(self) -> str:
         return self.name.upper()

@@ -1,7 +1,9 @@
 """Float formats: rounding, ints that become floats, what operations mean in float32, and functions that say so."""
 
+import copy
 import itertools
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -37,6 +39,10 @@ def test_numbers_are_rounded_as_numpy_rounds_them():
             assert same_bits(F4.rounded(x), float(np.float32(x))), x
             assert F8.rounded(x) is x
     assert F4.holds(0.5) and F4.holds(math.nan) and not F4.holds(0.1) and F8.holds(0.1)
+
+
+def test_there_is_one_object_for_each_format():
+    assert pickle.loads(pickle.dumps(F4)) is F4 and copy.deepcopy([F8])[0] is F8 and repr(F4) == "F4"
 
 
 def test_ints_are_rounded_once():
