@@ -7,8 +7,8 @@
 An operation has *needs*: conditions under which its value is used at all. An arm of a select adds the condition, an
 operand of `and` (the condition of a fault, most often) what the other operand says; with several users it is what
 their needs have in common, and for a dear operation that any of them holds. The needs in the order of the program are
-the operation's *path* into nested arms. An arm that costs less than a branch that is guessed wrong (`numba_costs`, as
-measured) is not worth one: its operations stay in line, for all lanes.
+the operation's *path* into nested arms. An arm that costs less than a branch does, guessed right and wrong
+(`numba_costs`, as measured), is not worth one: its operations stay in line, for all lanes.
 
 An arm is written where its values are needed first, as a whole, so that there are few branches; an operation of the
 arm that depends on a value from outside which itself depends on the arm comes in a second one.

@@ -42,9 +42,10 @@ class Costs:
 
     @property
     def worth(self) -> float:
-        """What an arm has to cost to get a branch: if half of the gangs take it, at random, the half that skips it pays
-        for the wrong guesses (every second one) and for all branches."""
-        return self.guessed_wrong + 2 * self.branch
+        """What an arm has to cost to get a branch. Of gangs of which nothing is known, as many take an arm all together
+        as not at all as every second one at random; the branch costs B, it saves the arm's cost C where it is skipped,
+        and W is lost at every second guess of the last. So 3B + W/2 is lost for 3C/2."""
+        return self.guessed_wrong / 3 + 2 * self.branch
 
     def of(self, op: Op, width: int) -> float:
         """The cost of an operation for a register of `width` lanes."""

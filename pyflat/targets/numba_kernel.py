@@ -205,14 +205,13 @@ class _Lanes:
         interrupts = Interrupts(emitter, state, finish) if has_loop(inner) else None
         memory = [_memory(kernel, param) for param in self.varying]
         queues = _queues(kernel, self.shape, inner, self.shared, self.varying)
-        items = inner if queues is None else [*queues.early, *queues.late]
-        marked, outside = suspect_values(inner, kernel.suspect), used_outside(items, kernel.results)
+        marked, outside = suspect_values(inner, kernel.suspect), used_outside(inner, kernel.results)
         gang = Gang(emitter, self.shape.registers, interrupts, shared, marked, outside)
         if queues is None:
             with counted(builder, count, self.shape.lanes) as start:
                 self._gang(gang, inner, pointers, start, suspects)
         else:
-            self._with_queues(gang, queues, Waiting(gang, queues, memory, count), pointers, suspects)
+            self._with_queues(gang, inner, queues.early, Waiting(gang, queues, memory, count), pointers, suspects)
         builder.branch(finish)
         builder.position_at_end(finish)
         flags = builder.zext(emitter.any(builder.load(suspects, typ=emitter.types[BOOL])), I8)
@@ -240,15 +239,15 @@ class _Lanes:
         self._store_results(gang, pointers[len(self.varying):], start)
         self._note_suspects(gang, suspects)
 
-    def _with_queues(self, gang: Gang, queues: Queues, waiting: Waiting, pointers: Sequence[Any], suspects: Any
-                     ) -> None:
+    def _with_queues(self, gang: Gang, items: list[Item], early: list[Item], waiting: Waiting, pointers: Sequence[Any],
+                     suspects: Any) -> None:
         """Gangs of lanes as they come, and of lanes that have waited for each other."""
         operands, results = pointers[: len(self.varying)], pointers[len(self.varying):]
         with waiting.gangs(operands) as places:
             self._load_params(gang, places)
-            gang.emit(queues.early)
+            gang.emit(early)
             waiting.defer(gang, self.varying)
-            gang.emit(queues.late)
+            gang.emit(items)
             self._note_suspects(gang, suspects)
             with self.builder.if_else(waiting.queued) as (then, otherwise):
                 with then:

@@ -55,11 +55,11 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """Dear arms of a list, what has to be computed to know who takes them, and the rest of the list."""
+    """Dear arms of a list, and what has to be computed first to know who takes them. The list computes it again, so
+    that its arms are planned as they would be; LLVM sees that it is the same."""
 
     arms: tuple[Queue, ...]
     early: list[Item]
-    late: list[Item]
 
 
 def plan_queues(items: Sequence[Item], results: Sequence[Value], shared: Collection[Value], params: Sequence[Param],
@@ -86,9 +86,7 @@ def plan_queues(items: Sequence[Item], results: Sequence[Value], shared: Collect
             early.update(dict.fromkeys(needed))
     if not arms:
         return None
-    late = [Block([op for op in item.ops if op not in early], item.end) if isinstance(item, Block) else item
-            for item in items]
-    return Queues(tuple(arms), [Block(list(early))], late)
+    return Queues(tuple(arms), [Block(list(early))])
 
 
 def _shared(items: Sequence[Item], shared: Collection[Value]) -> set[Value]:
@@ -262,25 +260,45 @@ class Waiting:
     def defer(self, gang: Gang, params: Sequence[Param]) -> None:
         """Let lanes wait that few others keep company, and mask them; on to the next gang if none is left."""
         builder, emitter = self.builder, self.emitter
-        may = builder.and_(self.enough, builder.not_(self.queued))
-        none = emitter.splat(ir.Constant(I1, 0))
-        waiting = [none for _ in gang.registers]
-        for k, queue in enumerate(self.queues.arms):
-            masks = []
-            for r in gang.registers:
-                literals = [gang.read(r, v) if wanted else ~gang.read(r, v) for v, wanted in queue.conditions]
-                mask = reduce(builder.and_, [literal.value for literal in literals])
-                masks.append(builder.and_(mask, builder.not_(waiting[r])))
-            counts = [self._count(mask) for mask in masks]
-            fewer = builder.sub(reduce(builder.add, counts), i64(1))
-            few = builder.and_(may, builder.icmp_unsigned("<", fewer, i64(queue.most)))
-            with builder.if_then(few):
-                self._push(k, gang, params, masks, counts)
-            waiting = [builder.or_(w, builder.select(few, mask, none)) for w, mask in zip(waiting, masks, strict=True)]
-        gang.active = [builder.not_(w) for w in waiting]
+        arms = [[self._mask(gang, queue, r) for r in gang.registers] for queue in self.queues.arms]
+        mixed = reduce(builder.or_, [self._is_mixed(masks) for masks in arms])
+        may = builder.and_(mixed, builder.and_(self.enough, builder.not_(self.queued)))
+        none, before = emitter.splat(ir.Constant(I1, 0)), builder.block
+        with builder.if_then(may):
+            waiting = self._sort_out(gang, params, arms)
+            inside = builder.block
+        waiting = [self._merge(none.type, [(before, none), (inside, mask)]) for mask in waiting]
+        gang.active = [builder.not_(mask) for mask in waiting]
         run = builder.append_basic_block("left")
         builder.cbranch(emitter.any(reduce(builder.or_, gang.active)), run, self.next)
         builder.position_at_end(run)
+
+    def _mask(self, gang: Gang, queue: Queue, register: int) -> Any:
+        literals = [gang.read(register, v) if wanted else ~gang.read(register, v) for v, wanted in queue.conditions]
+        return reduce(self.builder.and_, [literal.value for literal in literals])
+
+    def _is_mixed(self, masks: Sequence[Any]) -> Any:
+        """Whether some lanes of the gang are in a mask and others are not; all ones and one make zero."""
+        builder, type_ = self.builder, ir.IntType(self.width)
+        first, *rest = [builder.bitcast(mask, type_) for mask in masks]
+        mixed = builder.icmp_unsigned(">", builder.add(first, ir.Constant(type_, 1)), ir.Constant(type_, 1))
+        for bits in rest:
+            mixed = builder.or_(mixed, builder.icmp_unsigned("!=", bits, first))
+        return mixed
+
+    def _sort_out(self, gang: Gang, params: Sequence[Param], arms: Sequence[Sequence[Any]]) -> list[Any]:
+        """The masks of the lanes that now wait, each in the queue of the dearest arm that few take."""
+        builder, none = self.builder, self.emitter.splat(ir.Constant(I1, 0))
+        waiting = [none for _ in gang.registers]
+        for k, (queue, taken) in enumerate(zip(self.queues.arms, arms, strict=True)):
+            masks = [builder.and_(mask, builder.not_(w)) for mask, w in zip(taken, waiting, strict=True)]
+            counts = [self._count(mask) for mask in masks]
+            fewer = builder.sub(reduce(builder.add, counts), i64(1))
+            few = builder.icmp_unsigned("<", fewer, i64(queue.most))
+            with builder.if_then(few):
+                self._push(k, gang, params, masks, counts)
+            waiting = [builder.or_(w, builder.select(few, mask, none)) for w, mask in zip(waiting, masks, strict=True)]
+        return waiting
 
     def _count(self, mask: Any) -> Any:
         bits = self.builder.zext(self.builder.bitcast(mask, ir.IntType(self.width)), I64)

@@ -69,7 +69,6 @@ def test_dear_arms_have_a_queue_and_cheap_ones_none():
     assert found is not None
     assert [(queue.conditions[0][1], queue.most) for queue in found.arms] == [(True, 6)]
     assert [op.opcode for op in found.early[0].ops] == ["lt"]
-    assert [op.opcode for op in found.late[0].ops] == ["vec_log", "select"]
     assert planned(fn, Costs(registers={"vec_log f8": 150.0}, branch=1.0, guessed_wrong=20.0, regroup=100.0)) is None
 
 
