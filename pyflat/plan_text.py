@@ -240,7 +240,7 @@ class _Text:
         if isinstance(point, numpy_target.EntryPoint):
             lines, arrays = self._blocks(point), self._other_arrays(point.loops)
         else:
-            lines, arrays = self._kernel(point), self._too_many(min(point.step, 2 * threads.GRAIN))
+            lines, arrays = self._kernel(point), self._too_many(min(point.step, 2 * threads.GRAIN), point.step)
         return [
             f"    nonlocal {_OURS}calls, {_OURS}lanes",
             f"    if {' or '.join(unfit)}:",
@@ -343,16 +343,20 @@ class _Text:
         elif target_counts:
             yield f"{key} not in {environment} or {environment}[{key}] != {self.constant(layers.target)}"
 
-    def _too_many(self, limit: int) -> list[str]:
-        """Leaves calls alone that are worth threads, and those that Ctrl-C should be able to end in between."""
+    def _too_many(self, limit: int, most: int) -> list[str]:
+        """Leaves calls alone that are worth threads, and those that Ctrl-C should be able to end in between: `most`
+        lanes are for one call of the kernel, from `limit` on threads may be worth it."""
         arrays = self._arrays()
         if not arrays:
             return []
+        first = arrays[0]
+        alone = f"{first}.size <= {most} and {self.object(self.entry.on_one_thread)}({first}.size)"
         if len(arrays) == 1:
-            return [f"    if {arrays[0]}.size >= {limit}:", f"        {MISS}"]
+            return [f"    if {first}.size >= {limit} and not ({alone}):", f"        {MISS}"]
         product = " * ".join(f"{name}.size" for name in arrays)
         shapes = " == ".join(f"{name}.shape" for name in arrays)
-        return [f"    if {product} >= {limit} and not ({arrays[0]}.size < {limit} and {shapes}):", f"        {MISS}"]
+        fits = f"{shapes} and ({first}.size < {limit} or {alone})"
+        return [f"    if {product} >= {limit} and not ({fits}):", f"        {MISS}"]
 
     def _arrays(self) -> list[str]:
         return [name for name, a in zip(self.names, self.arguments, strict=True) if a.dtype is not None]

@@ -60,6 +60,15 @@ class Entry:
         """What a plan calls before it gives up."""
         self.missed = True
 
+    def on_one_thread(self, lanes: int) -> bool:
+        """Whether a call of so many lanes is for one thread, by the time that a lane has taken before."""
+        from pyflat import threads
+
+        parallel, split = self.options.parallel, self.built.split if self.built is not None else None
+        if parallel is False or split is None or threads.limit() < 2:
+            return True
+        return parallel is None and lanes * split.pace < threads.WORTH_IT
+
     def is_due(self, built: Built, calls: int) -> bool:
         """Whether to make the plan now, after so many calls of the twin, for what makes its calls. One that fails again
         and again waits for twice as many calls each time."""

@@ -43,6 +43,9 @@ Lane = Array | np.generic
 class Splittable(Protocol):
     """An engine that writes into given arrays."""
 
+    pace: float
+    """Seconds that a lane has taken."""
+
     @property
     def dtypes(self) -> Sequence[np.dtype[Any]]: ...
     def into(self, lanes: Sequence[Lane], n: int, results: list[Array], /) -> Array | None:
@@ -63,6 +66,7 @@ def run(engine: Splittable, lanes: Sequence[Lane], n: int, parallel: bool | None
     while start + GRAIN < n and start < 2 * GRAIN and seconds >= PIECE:  # the first piece may have compiled the engine
         seconds = work.timed(start, start + GRAIN)
         start += GRAIN
+        engine.pace = seconds / GRAIN
     left = seconds * (n - start) / GRAIN
     if left < (2 * PIECE if parallel else WORTH_IT) or (parallel is None and not _cores_free()):
         work.do(start, n)

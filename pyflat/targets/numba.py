@@ -12,6 +12,7 @@ for 20,000, 12 s for 40,000.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -160,6 +161,8 @@ class Engine:
     values: Kernel
     mask: Kernel | None
     dtypes: tuple[np.dtype[Any], ...]
+    pace: float = math.inf
+    """Seconds that a lane has taken, as far as that was measured."""
     _compiled: dict[tuple[int, Pattern], Compiled] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

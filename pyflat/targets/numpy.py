@@ -22,6 +22,7 @@ condition is hard to predict.
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass
@@ -167,7 +168,7 @@ class EntryPoint:
     """Arrays must have one axis."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Engine:
     """A compiled function. `source` is the generated text; call it with lanes and their number."""
 
@@ -177,6 +178,8 @@ class Engine:
     unchecked: bool
     entry_point: Callable[[Sequence[bool]], EntryPoint]
     """For a pattern of arguments: whether each is a scalar."""
+    pace: float = math.inf
+    """Seconds that a lane has taken, as far as that was measured."""
 
     def __call__(self, lanes: Sequence[Lane], n: int) -> tuple[list[np.ndarray], np.ndarray | None]:
         """Run `n` lanes: the result arrays, and the mask of suspect lanes or None when there is none.
