@@ -26,6 +26,7 @@ from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.liveness import outer_values, used_outside
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Item, Loop, Param, Value
+from pyflat.ir.ops import VECTOR
 from pyflat.ir.types import BOOL, FLOAT
 from pyflat.targets.numba_costs import cost_of, is_called
 from pyflat.targets.numba_emitter import Emitter, Lane, size_of, types_of
@@ -81,8 +82,9 @@ run over seven loops on a busy Zen 4: one register was clearly worse, 2 to 4 wer
 """
 
 STRAIGHT_REGISTERS, MOST_STRAIGHT = 2, 400
-"""The same for straight-line code of up to so many operations: the processor runs ahead into the next lanes by itself,
-but two registers load a literal once. On a Zen 4 Black and Scholes gained a sixth, eight other kernels nothing."""
+"""The same for straight-line code of up to so many operations with elementary functions, which are long chains with
+many literals: two registers load each once. On a Zen 4 Black and Scholes gained a sixth. Otherwise the processor runs
+ahead into the next lanes by itself, and more registers gain nothing."""
 
 
 def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
@@ -92,7 +94,8 @@ def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
     called = sum(cost_of(op, 1) for op in inside if is_called(op))
     if 2 * called > sum(cost_of(op, 1) for op in inside):
         return Shape(1, 1)
-    straight = STRAIGHT_REGISTERS if kernel.size <= MOST_STRAIGHT else 1
+    long = any(op.opcode in VECTOR for op in all_ops(list(kernel.items))) and kernel.size <= MOST_STRAIGHT
+    straight = STRAIGHT_REGISTERS if long else 1
     registers = LOOP_REGISTERS if has_loop(list(kernel.items)) else straight
     return Shape(vector_bytes // _lane_bytes(kernel), registers)
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat import plan_text
+from pyflat import plan_text, threads
 from pyflat.calls import Caller
 from pyflat.twins import Twin
 
@@ -189,9 +189,9 @@ SHORT = {
     "specials": (np.array([np.nan, np.inf, -np.inf, -0.0, 5e-324]), 0.0),
     "shorter than a gang": (np.arange(3.0), np.arange(3.0)[::-1]),
     "just below the limit": (np.linspace(0, 1, LIMIT - 1), np.linspace(1, 0, LIMIT - 1)),
+    "large, for one thread": (np.linspace(0, 1, LIMIT), np.linspace(1, 0, LIMIT)),
 }
 LONG = {
-    "large": (np.linspace(0, 1, LIMIT), np.linspace(1, 0, LIMIT)),
     "large by broadcasting": (np.linspace(0, 1, 200)[:, None], np.linspace(1, 0, 200)),
     "float32": (FLOATS[0].astype(np.float32), FLOATS[1]),
     "other byte order": (FLOATS[0].astype(">f8"), FLOATS[1]),
@@ -821,3 +821,17 @@ def test_what_has_no_plan():
     assert [twin(2.0) for _ in range(3)] == [0.5] * 3
     twin = twin_of(scaled, static="x")
     assert [twin(2.0) for _ in range(3)] == [scaled(2.0)] * 3
+
+
+def test_what_is_worth_threads_takes_the_long_way(long, short, monkeypatch):
+    twin, args = twin_of(curve), (np.linspace(0, 1, LIMIT), np.linspace(1, 0, LIMIT))
+    for _ in range(3):
+        twin(*args)
+    monkeypatch.setenv("PYFLAT_NUM_THREADS", "2")
+    short(twin, *args)
+    monkeypatch.setattr(threads, "WORTH_IT", 0.0)
+    long(twin, *args)
+    twin = twin.with_options(parallel=True)
+    for _ in range(3):
+        twin(*args)
+    long(twin, *args)
