@@ -20,7 +20,7 @@ from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import INEXACT, Block, Function, Item, Op, walk
 from pyflat.ir.ops import OPERATIONS, VECTOR, Accuracy
 from pyflat.ir.shape import Shape
-from pyflat.ir.types import FLOAT, Kind
+from pyflat.ir.types import FLOAT, INT, Kind
 from pyflat.passes.gather_suspects import drop_faults, gather_suspects
 from pyflat.places import Place, Places, test_of
 from pyflat.settings import Options
@@ -86,6 +86,7 @@ class Explanation:
     width       lanes in a register, `registers` of them together; NumPy: lanes in a block, and 1
     arms_kept   arms that the numba target skips where no lane of a gang needs them
     arms_waited arms, and loops, for which the lanes of a gang wait where few of them need it
+    integers    operations that read or give ints, `narrowed` of them in 32 bits (numba)
     """
 
     name: str
@@ -101,6 +102,8 @@ class Explanation:
     registers: int
     arms_kept: int
     arms_waited: int
+    integers: int
+    narrowed: int
     branches: tuple[Arms, ...]
     loops: tuple[tuple[Place | None, str], ...]
     functions: tuple[Called, ...]
@@ -132,7 +135,7 @@ def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: 
     done = flatten(fn, shapes, options)
     fused = gather_suspects(done.flat)
     ops = list(all_ops(fused.body))
-    width, registers, arms, waited = _engine(fused, options)
+    width, registers, arms, waited, narrowed = _engine(fused, options)
     price = _prices(options, width)
     values, total = sum(map(price, all_ops(drop_faults(done.flat).body))), sum(map(price, ops))
     functions = tuple(_functions(done, options))
@@ -142,7 +145,9 @@ def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: 
         selects=sum(op.opcode == "select" for op in ops),
         faults=sum(op.opcode == "fault" and op.attr("fault") != INEXACT for op in all_ops(done.flat.body)),
         inexact=sum(op.opcode == "fault" and op.attr("fault") == INEXACT for op in all_ops(done.flat.body)),
-        width=width, registers=registers, arms_kept=arms, arms_waited=waited, branches=tuple(_branches(done, price)),
+        width=width, registers=registers, arms_kept=arms, arms_waited=waited, narrowed=narrowed,
+        integers=sum(INT in (op.kind, *[arg.kind for arg in op.args]) for op in ops),
+        branches=tuple(_branches(done, price)),
         loops=tuple(_loops(done)), functions=functions, slower=(), lanes=stats.lanes, replayed=stats.replayed,
         rerun=stats.rerun,
     )
@@ -173,16 +178,17 @@ def _families(ops: Sequence[Op], price: Callable[[Op], float]) -> list[Family]:
     return sorted((Family(name, counts[name], round(costs[name])) for name in counts), key=lambda f: (-f.cost, f.name))
 
 
-def _engine(fused: Function, options: Options) -> tuple[int, int, int, int]:
-    """Lanes in a register or block, registers, arms with a branch of their own, and arms for which lanes wait."""
+def _engine(fused: Function, options: Options) -> tuple[int, int, int, int, int]:
+    """Lanes in a register or block, registers, arms with a branch of their own, arms for which lanes wait, operations
+    on ints in 32 bits."""
     if options.target != "numba":
         from pyflat.targets.numpy import BLOCK
 
-        return (BLOCK, 1, 0, 0) if options.target == "numpy" else (1, 1, 0, 0)
+        return (BLOCK if options.target == "numpy" else 1), 1, 0, 0, 0
     from pyflat.targets import numba
     from pyflat.targets.numba_arms import Arm, plan_arms
     from pyflat.targets.numba_jit import processor
-    from pyflat.targets.numba_kernel import arms_waited, choose_shape
+    from pyflat.targets.numba_kernel import arms_waited, choose_shape, narrowed_of
 
     engine = numba.compile(fused, unchecked=options.errors == "unchecked")
     shape = choose_shape(engine.values, processor().vector_bytes)
@@ -192,7 +198,9 @@ def _engine(fused: Function, options: Options) -> tuple[int, int, int, int]:
         if isinstance(item, Block):
             planned = plan_arms(item.ops, [op for op in item.ops if op in outside], shape.width)
             arms += sum(isinstance(each, Arm) for each in planned or ())
-    return shape.width, shape.registers, arms, arms_waited(engine.values, shape)
+    narrowed = narrowed_of(engine.values, shape)
+    ints = sum(op in narrowed for op in all_ops(list(engine.values.items)))
+    return shape.width, shape.registers, arms, arms_waited(engine.values, shape), ints
 
 
 def _branches(done: Flattened, price: Callable[[Op], float]) -> Iterator[Arms]:
@@ -291,6 +299,8 @@ def _text(found: Explanation) -> Iterator[str]:
     if found.target == "numba":
         together = f", {found.registers} registers together" if found.registers > 1 else ""
         yield f"  {found.width} lanes in a register{together}"
+        if found.narrowed:
+            yield f"  {found.narrowed} of {found.integers} operations on ints in 32 bits, which suffice there"
     elif found.target == "numpy":
         yield f"  blocks of {found.width:,} lanes"
     yield ""

@@ -144,6 +144,15 @@ class Emitter:
         """Float lanes are float32."""
         return self.scalars[FLOAT] is F32
 
+    @property
+    def lowest_int(self) -> int:
+        """The least number that an int lane holds."""
+        return -(1 << (int(self.scalars[INT].width) - 1))
+
+    def short_ints(self) -> Emitter:
+        """The same with int lanes of 32 bits."""
+        return Emitter(self.builder, self.symbols, self.width, {**self.scalars, INT: I32})
+
     def widely(self, compute: Callable[..., Lane], *args: Lane) -> Lane:
         """`compute` of an emitter of float64 and the widened operands; a float result is rounded to float32."""
         wide = self._wide = self._wide or Emitter(self.builder, self.symbols, self.width)
@@ -165,7 +174,13 @@ class Emitter:
         """A constant; undefined ones are zero."""
         known = 0 if value is None else value
         number = float(known) if kind is FLOAT else int(known)
-        return Lane(self, kind, self.splat(ir.Constant(self.scalars[kind], number)), number)
+        return Lane(self, kind, self.splat(self._constant(kind, number)), number)
+
+    def _constant(self, kind: Kind, number: float) -> ir.Constant:
+        """Of one lane; an int modulo what the lane holds."""
+        if kind is INT:
+            number = (int(number) - self.lowest_int) % (-2 * self.lowest_int) + self.lowest_int
+        return ir.Constant(self.scalars[kind], number)
 
     def splat(self, constant: ir.Constant) -> ir.Constant:
         """A scalar constant in every lane."""
@@ -276,7 +291,8 @@ class Emitter:
         key = (kind, tuple(map(repr, numbers)))
         if key not in self._tables:
             module = self.builder.module
-            values = [ir.Constant(element, float(v) if kind is FLOAT else int(v)) for v in numbers]
+            values = [ir.Constant(element, int(v)) if kind is BOOL else
+                      self._constant(kind, float(v) if kind is FLOAT else int(v)) for v in numbers]
             array = ir.ArrayType(element, len(numbers))
             variable = ir.GlobalVariable(module, array, module.get_unique_name("pyflat.table"))
             variable.linkage, variable.global_constant = "internal", True
@@ -301,7 +317,7 @@ class Emitter:
 
 def size_of(element: ir.Type) -> int:
     """Bytes of an element in memory."""
-    return {I8: 1, F32: 4}.get(element, 8)
+    return {I8: 1, I32: 4, F32: 4}.get(element, 8)
 
 
 def _scalar(type_: ir.Type) -> ir.Type:

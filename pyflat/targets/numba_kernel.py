@@ -32,6 +32,7 @@ from pyflat.targets.numba_costs import cost_of, is_called
 from pyflat.targets.numba_emitter import Emitter, Lane, size_of, types_of
 from pyflat.targets.numba_ir import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba_loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts
+from pyflat.targets.numba_narrow import Narrowed, narrow_ints
 from pyflat.targets.numba_queues import Queues, Waiting, can_wait, plan_queues
 from pyflat.targets.numba_refill import Divergent, Refilled, divergent, write_chooser
 from pyflat.targets.numba_uniform import suspect_values
@@ -138,14 +139,25 @@ def _write_lanes(module: ir.Module, symbols: dict[str, int], kernel: Kernel, sha
     parts = None
     if shape.width > 1:
         parts = divergent(inner, kernel.results, set(shared), suspect_values(inner, kernel.suspect))
+    narrowed = narrowed_of(kernel, shape)
     if parts is None:
-        return _Lanes(module, symbols, kernel, shape, shared, varying, "lanes").write(inner)
-    plain = _Lanes(module, symbols, kernel, shape, shared, varying, "plain").write(inner)
-    refilled = _Lanes(module, symbols, kernel, shape, shared, varying, "refilled").write_refilled(parts)
+        return _Lanes(module, symbols, kernel, shape, shared, varying, "lanes").write(inner, narrowed)
+    plain = _Lanes(module, symbols, kernel, shape, shared, varying, "plain").write(inner, narrowed)
+    refilled = _Lanes(module, symbols, kernel, shape, shared, varying, "refilled").write_refilled(parts, narrowed)
     lanes = _Lanes(module, symbols, kernel, shape, shared, varying, "lanes")
     operands = [_memory(kernel, value) for value in (*varying, *kernel.roots)]
     write_chooser(lanes.builder, lanes.function, plain, refilled, shape.lanes, operands)
     return lanes.function
+
+
+def narrowed_of(kernel: Kernel, shape: Shape) -> Narrowed:
+    """The ints that lanes of this shape keep in 32 bits. The widest vectors (AVX-512) have registers for masks."""
+    if shape.width == 1:
+        return Narrowed()
+    lane_bytes = _lane_bytes(kernel)
+    floats = F8 if lane_bytes == 8 else kernel.floats
+    masks = shape.width * lane_bytes == 64
+    return narrow_ints(kernel.items, kernel.results, shape.width, floats, mask_registers=masks)
 
 
 def _defined(item: Item) -> Sequence[Value]:
@@ -199,7 +211,7 @@ class _Lanes:
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.emitter = Emitter(self.builder, symbols, shape.width, types_of(kernel.floats))
 
-    def write(self, inner: list[Item]) -> ir.Function:
+    def write(self, inner: list[Item], narrowed: Narrowed) -> ir.Function:
         builder, emitter, kernel = self.builder, self.emitter, self.kernel
         count, state, shared, pointers = self._operands()
         suspects = stack(builder, emitter.types[BOOL])
@@ -209,7 +221,7 @@ class _Lanes:
         memory = [_memory(kernel, param) for param in self.varying]
         queues = _queues(kernel, self.shape, inner, self.shared, self.varying)
         marked, outside = suspect_values(inner, kernel.suspect), used_outside(inner, kernel.results)
-        gang = Gang(emitter, self.shape.registers, interrupts, shared, marked, outside)
+        gang = Gang(emitter, self.shape.registers, interrupts, shared, marked, outside, narrowed)
         if queues is None:
             with counted(builder, count, self.shape.lanes) as start:
                 self._gang(gang, inner, pointers, start, suspects)
@@ -228,11 +240,11 @@ class _Lanes:
                   for value, arg in zip(self.shared, values)}  # noqa: B905 - the arrays follow
         return count, state, shared, values[len(shared):]
 
-    def write_refilled(self, parts: Divergent) -> ir.Function:
+    def write_refilled(self, parts: Divergent, narrowed: Narrowed) -> ir.Function:
         count, state, shared, pointers = self._operands()
         inputs = list(zip(self.varying, pointers))  # noqa: B905 - the results follow
         outputs = list(zip(self.kernel.roots, pointers[len(self.varying):], strict=True))
-        Refilled(self.emitter, parts, shared, inputs, outputs, self.kernel.suspect).write(count, state)
+        Refilled(self.emitter, parts, shared, inputs, outputs, self.kernel.suspect, narrowed).write(count, state)
         return self.function
 
     def _gang(self, gang: Gang, items: list[Item], pointers: Sequence[Any], start: Any, suspects: Any) -> None:
@@ -317,7 +329,7 @@ class _Entry:
         start = builder.block.instructions[-1]
         finish = builder.append_basic_block("finish")
         interrupts = Interrupts(self.emitter, state, finish) if has_loop(list(kernel.items)) else None
-        gang = Gang(self.emitter, 1, interrupts, {}, set(), used_outside(hoisted, shared))
+        gang = Gang(self.emitter, 1, interrupts, {}, set(), used_outside(hoisted, shared), Narrowed())
         for param, place in zip(kernel.params, places):  # noqa: B905 - the results follow
             if param in self.uniform:
                 gang.sets[0][param] = self._scalar(param, place)

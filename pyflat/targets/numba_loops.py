@@ -29,12 +29,14 @@ from typing import Any
 
 from llvmlite import ir
 
+from pyflat.errors import InternalError
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
-from pyflat.ir.types import BOOL
+from pyflat.ir.types import BOOL, INT
 from pyflat.targets.numba_arms import Arm, plan_arms
 from pyflat.targets.numba_emitter import Emitter, Lane
 from pyflat.targets.numba_ir import I8, I32, I64, POINTER, element_at, i64, stack
-from pyflat.targets.numba_ops import emit
+from pyflat.targets.numba_narrow import Form, Narrowed
+from pyflat.targets.numba_ops import emit, emit_unsigned
 from pyflat.targets.numba_uniform import Plan, plan_loop
 
 PATIENCE = 2**16
@@ -139,16 +141,16 @@ class Gang:
 
     `sets` has the values of each register, `shared` those that are the same in all lanes, as scalars; `active` are the
     masks of the lanes that run (None: all). `suspects` are the bools that make their lane suspect, `outside` the
-    values that are used outside of their block.
+    values that are used outside of their block, `narrowed` what is kept in 32 bits: as lanes of the emitter `short`.
     """
 
     def __init__(self, emitter: Emitter, registers: int, interrupts: Interrupts | None, shared: dict[Value, Lane],
-                 suspects: set[Value], outside: set[Value]):
-        self.emitter = emitter
+                 suspects: set[Value], outside: set[Value], narrowed: Narrowed):
+        self.emitter, self.short, self.narrowed = emitter, emitter.short_ints(), narrowed
         self.scalars = emitter if emitter.width == 1 else Emitter(emitter.builder, emitter.symbols, 1, emitter.scalars)
         self.registers = range(registers)
         self.interrupts = interrupts
-        self.shared = shared
+        self.shared = {value: Lane(self.scalars, value.kind, lane.value) for value, lane in shared.items()}
         self.wide: dict[Value, Lane] = {}
         """Counters and what is made of them a second time, in every lane of a register: cheaper for what varies than to
         spread the scalar over the register in each trip and for each register. LLVM drops the form that is not used."""
@@ -158,13 +160,64 @@ class Gang:
         self.active: list[Any] = [None] * registers
 
     def read(self, register: int, value: Value) -> Lane:
+        """A value in every lane of a register, all of it."""
         if isinstance(value, Const):
             return self.emitter.const(value.kind, value.value)
-        same = self.shared.get(value)
-        if same is None:
-            return self.sets[register][value]
-        wide = self.wide.get(value)
-        return self.emitter.broadcast(value.kind, same.value) if wide is None else wide
+        lane = self._lane(register, value)
+        if lane is None:
+            return self.emitter.broadcast(value.kind, self.shared[value].value)
+        return self._whole(value, lane)
+
+    def read_short(self, register: int, value: Value) -> Lane:
+        """The low 32 bits of an int in every lane of a register."""
+        if isinstance(value, Const):
+            return self.short.const(INT, value.value)
+        lane = self._lane(register, value)
+        if lane is None:
+            return self.short.broadcast(INT, self.emitter.builder.trunc(self.shared[value].value, I32))
+        return self._low(lane)
+
+    def read_for(self, register: int, value: Value, target: Value) -> Lane:
+        """What `target`, a parameter or a result of a loop, takes."""
+        return (self.read_short if target in self.narrowed.values else self.read)(register, value)
+
+    def _kept_for(self, value: Value, lane: Lane, target: Value) -> Lane:
+        return self._low(lane) if target in self.narrowed.values else self._whole(value, lane)
+
+    def _whole(self, value: Value, lane: Lane) -> Lane:
+        """What is kept for a value, in 64 bits."""
+        if lane.emit is not self.short:
+            return lane
+        form = self.narrowed.values[value]
+        if form is Form.LOW:
+            raise InternalError(f"the upper bits of {value!r} are not known")
+        extend = self.emitter.builder.zext if Form.UNSIGNED in form else self.emitter.builder.sext
+        return Lane(self.emitter, INT, extend(lane.value, self.emitter.types[INT]))
+
+    def _low(self, lane: Lane) -> Lane:
+        if lane.emit is self.short:
+            return lane
+        return Lane(self.short, INT, self.emitter.builder.trunc(lane.value, self.short.types[INT]))
+
+    def _lane(self, register: int, value: Value) -> Lane | None:
+        """A value as it is kept; None where only the scalar is."""
+        return self.wide.get(value) if value in self.shared else self.sets[register][value]
+
+    def lane_of(self, value: Value, number: Any) -> Lane:
+        """What is kept for a value."""
+        return Lane(self.short if value in self.narrowed.values else self.emitter, value.kind, number)
+
+    def zero_of(self, value: Value) -> Lane:
+        return (self.short if value in self.narrowed.values else self.emitter).const(value.kind, 0)
+
+    def compute(self, register: int, op: Op) -> Lane:
+        """The lanes of an operation."""
+        if op not in self.narrowed:
+            return emit(self.emitter, op, [self.read(register, arg) for arg in op.args])
+        args = [(self.read_short if arg.kind is INT else self.read)(register, arg) for arg in op.args]
+        self.short.active = self.emitter.active
+        unsigned = self.narrowed.reads.get(op) is Form.UNSIGNED
+        return self.lane_of(op, (emit_unsigned if unsigned else emit)(self.short, op, args).value)
 
     def is_shared(self, value: Value) -> bool:
         return isinstance(value, Const) or value in self.shared
@@ -187,7 +240,7 @@ class Gang:
             if all(map(self.is_shared, op.args)):
                 self.shared[op] = emit(self.scalars, op, [self.read_shared(arg) for arg in op.args])
                 if op.opcode in WIDE and any(arg in self.wide for arg in op.args):
-                    self.wide[op] = emit(self.emitter, op, [self.read(0, arg) for arg in op.args])
+                    self.wide[op] = self.compute(0, op)
             else:
                 varying.append(op)
         outside = [op for op in varying if op in self.outside]
@@ -213,8 +266,7 @@ class Gang:
             opposite = compared.get(tuple(op.args)) if op.opcode == "ne" else None
             for register, lanes in enumerate(self.sets):
                 self.emitter.active = self.active[register]
-                args = [self.read(register, arg) for arg in op.args]
-                lanes[op] = emit(self.emitter, op, args) if opposite is None else ~lanes[opposite]
+                lanes[op] = self.compute(register, op) if opposite is None else ~lanes[opposite]
             if op.opcode == "eq":
                 compared[tuple(op.args)] = op
 
@@ -236,10 +288,10 @@ class Gang:
         self.active = around
         for lanes in self.sets:
             for op in arm.results:
-                phi = builder.phi(self.emitter.types[op.kind])
+                phi = builder.phi(lanes[op].value.type)
                 phi.add_incoming(lanes[op].value, inside)
-                phi.add_incoming(self.emitter.const(op.kind, 0).value, before)
-                lanes[op] = Lane(self.emitter, op.kind, phi)
+                phi.add_incoming(self.zero_of(op).value, before)
+                lanes[op] = self.lane_of(op, phi)
 
     def _loop(self, loop: Loop) -> None:
         assert self.interrupts is not None
@@ -248,24 +300,25 @@ class Gang:
         head, rest, end = (builder.append_basic_block(name) for name in ("head", "rest", "end"))
         inits = self._inits(loop, plan)
         masks = [self._mask(r) if plan.sticky else None for r in self.registers]
-        firsts = {p: [self.read(r, init).value for r in self.registers]
+        firsts = {p: [self.read_for(r, init, p).value for r in self.registers]
                   for p, init in zip(loop.params, loop.inits, strict=True) if p in plan.followers}
-        starts = {p: self.read(0, init).value for p, init in zip(loop.params, loop.inits, strict=True)
+        starts = {p: self.read_for(0, init, p).value for p, init in zip(loop.params, loop.inits, strict=True)
                   if p in plan.uniform and self.emitter.width > 1}
         before = builder.block
         builder.branch(head)
         builder.position_at_end(head)
         carried = [self._carry(plan, p, values, before) for p, values in zip(loop.params, inits, strict=True)]
         for param, start in starts.items():
-            self.wide[param] = Lane(self.emitter, param.kind, self._phi(start, before))
+            self.wide[param] = self.lane_of(param, self._phi(start, before))
         kept = {p: [self._phi(value, before) for value in values] for p, values in firsts.items()}
         live = [None if mask is None else self._phi(mask, before) for mask in masks]
         self.active = live if plan.sticky else around
         self.outside.update(plan.tests)  # no arm of the header may keep one to itself
         self.emit(plan.parts.header)
         go = self.going(plan)
-        leave = [[Lane(self.emitter, value.kind, kept[value][r]) if value in kept else self.read(r, value)
-                  for value in plan.parts.leave] for r in self.registers]
+        leave = [[self.read_for(r, value, result) if value not in kept else
+                  self._kept_for(value, self.lane_of(value, kept[value][r]), result)
+                  for result, value in zip(loop.results, plan.parts.leave, strict=True)] for r in self.registers]
         test = self.read_shared(plan.tests[0]).value if not plan.masked else self.emitter.any(reduce(builder.or_, go))
         builder.cbranch(test, rest, end)
         builder.position_at_end(rest)
@@ -276,10 +329,10 @@ class Gang:
             for r, phi in enumerate(phis):
                 phi.add_incoming(self.following(plan, param, after, r, phi, go[r]), builder.block)
             for r, phi in enumerate(kept.get(param, ())):
-                value = self.read(r, after).value
+                value = self.read_for(r, after, param).value
                 phi.add_incoming(builder.select(go[r], value, phi), builder.block)
             if param in starts:
-                self.wide[param].value.add_incoming(self.read(0, after).value, builder.block)
+                self.wide[param].value.add_incoming(self.read_for(0, after, param).value, builder.block)
         for phi, mask in zip(live, go, strict=True):
             if phi is not None:
                 phi.add_incoming(mask, builder.block)
@@ -292,7 +345,7 @@ class Gang:
     def _inits(self, loop: Loop, plan: Plan) -> list[list[Any]]:
         """What each parameter starts with: one scalar, or one value for each register."""
         return [[self.read_shared(init).value] if param in plan.uniform else
-                [self.read(r, init).value for r in self.registers]
+                [self.read_for(r, init, param).value for r in self.registers]
                 for param, init in zip(loop.params, loop.inits, strict=True)]
 
     def _carry(self, plan: Plan, param: Param, inits: list[Any], before: Any) -> list[Any]:
@@ -301,7 +354,7 @@ class Gang:
             self.shared[param] = Lane(self.scalars, param.kind, phis[0])
             return phis
         for lanes, phi in zip(self.sets, phis, strict=True):
-            lanes[param] = Lane(self.emitter, param.kind, phi)
+            lanes[param] = self.lane_of(param, phi)
         return phis
 
     def _phi(self, init: Any, before: Any) -> Any:
@@ -330,7 +383,7 @@ class Gang:
         """What a parameter is in the next trip."""
         if param in plan.uniform:
             return self.read_shared(after).value
-        value = self.read(register, after).value
+        value = self.read_for(register, after, param).value
         if param in plan.suspects:
             return self.emitter.builder.or_(phi, value)
         if param in self.suspects and param in plan.waiting and go is not None:  # cheaper than a choice of masks

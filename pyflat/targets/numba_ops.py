@@ -15,7 +15,7 @@ from pyflat import lanes, libm, vmath
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Op
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
-from pyflat.ir.types import BOOL, FLOAT, INT, INT_MIN, Kind
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.numba_emitter import Emitter, Lane
 from pyflat.targets.numba_ir import F32, F64, I32
 from pyflat.targets.numba_ufuncs import call_ufunc
@@ -133,7 +133,7 @@ def _int_divide(e: Emitter, a: Lane, b: Lane) -> tuple[Lane, Lane]:
     known = 0 if b.known is None else int(b.known)
     if known > 0 and known & (known - 1) == 0:
         return e.shift("ashr", a, e.const(INT, known.bit_length() - 1)), a & (known - 1)
-    traps = b.compare("==", 0) | (a.compare("==", INT_MIN) & b.compare("==", -1))
+    traps = b.compare("==", 0) | (a.compare("==", e.lowest_int) & b.compare("==", -1))
     divisor = e.select(traps, 1, b)
     quotient = Lane(e, INT, e.builder.sdiv(a.value, divisor.value))
     rest = a - quotient * divisor
@@ -183,6 +183,23 @@ def _ipow(e: Emitter, base: Lane, exponent: Lane) -> Lane:
         result = e.select(taken, result * square, result)
         square = square * square
     return result
+
+
+def emit_unsigned(e: Emitter, op: Op, args: list[Lane]) -> Lane:
+    """Emit `op`, of which the ints are unsigned numbers: what differs from signed ones."""
+    x = args[0]
+    match op.opcode:
+        case "eq" | "ne" | "lt" | "le" | "gt" | "ge":
+            return Lane(e, BOOL, e.builder.icmp_unsigned(PRIMITIVES[op.opcode].operator, x.value, args[1].value))
+        case "to_float" | "exact_float":
+            return Lane(e, FLOAT, e.builder.uitofp(x.value, e.types[FLOAT]))
+        case "shr":
+            return e.shift("lshr", x, args[1])
+        case "floordiv" | "mod":
+            divisor = e.select(args[1].compare("==", 0), 1, args[1])  # 0 in a lane that does not run would trap
+            divide = e.builder.udiv if op.opcode == "floordiv" else e.builder.urem
+            return Lane(e, INT, divide(x.value, divisor.value))
+    raise InternalError(f"the numba target cannot emit {op.opcode} of unsigned numbers")
 
 
 @_emitter

@@ -30,6 +30,7 @@ from pyflat.ir.types import BOOL, INT
 from pyflat.targets.numba_emitter import Emitter, Lane, size_of
 from pyflat.targets.numba_ir import I8, I32, I64, element_at, i64, stack, suffix
 from pyflat.targets.numba_loops import LEFT_EARLY, Gang, Interrupts
+from pyflat.targets.numba_narrow import Narrowed
 from pyflat.targets.numba_uniform import Plan, most_trips, plan_loop, suspect_values
 
 T = TypeVar("T")
@@ -106,9 +107,9 @@ class Refilled:
     """Writes `refilled`, which runs elements like `plain` does and has the same operands."""
 
     def __init__(self, emitter: Emitter, parts: Divergent, shared: dict[Value, Lane], inputs: Arrays[Param],
-                 outputs: Arrays[Value], suspect: Value | None):
+                 outputs: Arrays[Value], suspect: Value | None, narrowed: Narrowed):
         self.emitter, self.builder, self.parts, self.shared = emitter, emitter.builder, parts, shared
-        self.inputs, self.outputs, self.suspect = inputs, outputs, suspect
+        self.inputs, self.outputs, self.suspect, self.narrowed = inputs, outputs, suspect, narrowed
         self.registers = range(REGISTERS)
         items = [*parts.before, parts.loop, *parts.after]
         results = [root for root, _ in outputs] + ([] if suspect is None else [suspect])
@@ -127,7 +128,8 @@ class Refilled:
 
         builder.position_at_end(refill)
         kept = [*parts.loop.params, *parts.carried]
-        old = [{value: self._phi(self._zero(value), before) for value in kept} for _ in self.registers]
+        zeros = {value: self._gang([]).zero_of(value).value for value in kept}
+        old = [{value: self._phi(zeros[value], before) for value in kept} for _ in self.registers]
         nothing = emitter.const(BOOL, False).value
         live = [self._phi(nothing, before) for _ in self.registers]
         held = [self._phi(nothing, before) for _ in self.registers]
@@ -168,9 +170,6 @@ class Refilled:
         flags = builder.zext(emitter.any(builder.load(self.suspects, typ=emitter.types[BOOL])), I8)
         builder.ret(builder.or_(flags, builder.load(self.interrupts.left_early, typ=I8)))
 
-    def _zero(self, value: Value) -> Any:
-        return self.emitter.const(value.kind, 0).value
-
     def _phi(self, start: Any, block: Any) -> Any:
         phi = self.builder.phi(start.type)
         phi.add_incoming(start, block)
@@ -191,9 +190,10 @@ class Refilled:
         return total
 
     def _gang(self, sets: States) -> Gang:
-        gang = Gang(self.emitter, len(self.registers), self.interrupts, dict(self.shared), self.marked, self.outside)
-        for lanes, known in zip(gang.sets, sets, strict=True):
-            lanes.update((value, Lane(self.emitter, value.kind, number)) for value, number in known.items())
+        gang = Gang(self.emitter, len(self.registers), self.interrupts, dict(self.shared), self.marked, self.outside,
+                    self.narrowed)
+        for lanes, known in zip(gang.sets, sets, strict=False):
+            lanes.update((value, gang.lane_of(value, number)) for value, number in known.items())
         return gang
 
     def _trip(self, states: States, masks: list[Any]) -> tuple[list[dict[Value, Any]], list[Any]]:
@@ -227,8 +227,8 @@ class Refilled:
         gang = self._gang(states)
         gang.emit(parts.plan.parts.header)
         for r, lanes in enumerate(gang.sets):
-            results = [gang.read(r, value) for value in parts.plan.parts.leave]
-            lanes.update(zip(parts.loop.results, results, strict=True))
+            pairs = list(zip(parts.loop.results, parts.plan.parts.leave, strict=True))
+            lanes.update([(result, gang.read_for(r, value, result)) for result, value in pairs])
         done = [builder.and_(held[r], builder.not_(live[r])) for r in self.registers]
         gang.active = done
         gang.emit(parts.after)
@@ -262,7 +262,7 @@ class Refilled:
         new: list[dict[Value, Any]] = []
         for r in self.registers:
             starts: dict[Value, Value] = dict(zip(loop.params, loop.inits, strict=True))
-            new.append({value: builder.select(fresh[r], gang.read(r, starts.get(value, value)).value, old)
+            new.append({value: builder.select(fresh[r], gang.read_for(r, starts.get(value, value), value).value, old)
                         for value, old in states[r].items()})
         running = [builder.or_(live[r], fresh[r]) for r in self.registers]
         return new, running, at, until

@@ -110,6 +110,12 @@ def most_trips(loop: Loop) -> int | None:
     return min(known, default=None)
 
 
+def counters(loop: Loop) -> list[tuple[Param, Value, int]]:
+    """The parameters that end the loop by counting, each with what it is compared with and its step."""
+    parts = take_apart(loop)
+    return [found for test in _conjuncts(parts) if (found := _counter(test, loop, parts)) is not None]
+
+
 def _counter(test: Value, loop: Loop, parts: LoopParts) -> tuple[Param, Value, int] | None:
     """Where the test alone ends the loop: the counter, what it is compared with, and its step. The test is that
     comparison, or a parameter that says how it came out in the trip before, perhaps with other tests."""

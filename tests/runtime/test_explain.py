@@ -88,6 +88,22 @@ def test_arms_for_which_lanes_wait():
     assert pyflat.twin(plain, target="numba").explain().arms_waited == 0
 
 
+def test_ints_in_32_bits():
+    pytest.importorskip("numba")
+
+    def hashed(n: int) -> int:
+        h = (n * 2654435761) & 0xFFFFFFFF
+        for shift in (15, 13, 16):
+            h = ((h ^ (h >> shift)) * 2246822519) & 0xFFFFFFFF
+        return h
+
+    found = pyflat.twin(hashed, target="numba").explain()
+    assert (found.integers, found.narrowed) == (14, 14)
+    assert "  14 of 14 operations on ints in 32 bits, which suffice there" in str(found).splitlines()
+    assert "in 32 bits" not in str(pyflat.twin(arms, target="numba").explain())
+    assert "in 32 bits" not in str(pyflat.twin(hashed).explain())
+
+
 def test_the_engine_chooses_the_width():
     pytest.importorskip("numba")
     from pyflat.targets.numba_jit import processor
