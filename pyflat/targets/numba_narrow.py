@@ -304,7 +304,7 @@ def _narrowable(program: _Program, exact: Mapping[Value, Form]) -> dict[Value, F
     while waiting:
         value = waiting.pop()
         if value not in found or (value not in program.whole and
-                                  all(_reads_low(user, value, found) for user in program.users.get(value, ()))):
+                                  all(_reads_low(user, found, exact) for user in program.users.get(value, ()))):
             continue
         del found[value]
         sources = value.args if isinstance(value, Op) else program.sources[value]
@@ -312,15 +312,9 @@ def _narrowable(program: _Program, exact: Mapping[Value, Form]) -> dict[Value, F
     return found
 
 
-def _reads_low(user: Value, value: Value, found: Mapping[Value, Form]) -> bool:
-    """Whether a user, in 32 bits, reads only the low ones of `value`, which is not exact."""
-    if user not in found:
-        return False
-    if not isinstance(user, Op):
-        return True
-    if user.opcode == "mod":
-        return _is_power(user.args[1], _LIMIT)
-    return user.opcode in _RING or user.opcode == "shl"
+def _reads_low(user: Value, found: Mapping[Value, Form], exact: Mapping[Value, Form]) -> bool:
+    """Whether a user is in 32 bits itself, and the low ones of its operands suffice."""
+    return user in found and (not isinstance(user, Op) or _reading(user, exact) is Form.LOW)
 
 
 def _reads(program: _Program, exact: Mapping[Value, Form], values: Mapping[Value, Form]) -> dict[Op, Form]:
@@ -338,6 +332,10 @@ def _reads(program: _Program, exact: Mapping[Value, Form], values: Mapping[Value
 # --- what pays
 
 
+_WITHOUT = {"mul": 4.0, "shr": 2.0, "to_float": 4.0, "exact_float": 4.0, "abs": 1.0, **dict.fromkeys(COMPARISONS, -0.5)}
+"""What AVX2 has for 32-bit lanes only, in instructions more; masks have to be as wide as floats."""
+
+
 @dataclass(frozen=True)
 class _Prices:
     """In adds of a register of floats."""
@@ -352,22 +350,26 @@ class _Prices:
         return 1.0 if self.floats is F8 else 3.0
 
     def saved(self, op: Op) -> float:
-        """What an operation costs less."""
+        """What an operation costs less. Half a register saves time where a whole one has 512 bits; where it has fewer,
+        only what 64-bit lanes have no instruction for."""
+        power = op.opcode in ("floordiv", "mod") and _is_power(op.args[1], _LIMIT)
         wide = 1.0 if self.floats is F8 else 2.0  # registers of int64 for one of floats
+        if op.opcode in ("floordiv", "mod") and not power:
+            return cost_of(op, self.width) * wide / 2
+        if self.floats is F8 and not self.mask_registers:
+            return _WITHOUT.get(op.opcode, 0.0)
         if op.kind is FLOAT:
-            return 0.0 if self.floats is F8 and self.mask_registers else wide
-        if op.kind is BOOL and self.floats is F8 and not self.mask_registers:
-            return -0.5  # the mask has to be as wide as floats
+            return 0.0 if self.floats is F8 else wide
         if op.kind is BOOL and self.floats is not F8:
             return 2.0  # a comparison, and putting the masks of two registers together
-        if op.opcode == "gather" or (op.opcode in ("floordiv", "mod") and _is_power(op.args[1], _LIMIT)):
+        if op.opcode == "gather" or power:
             return wide  # the index is looked at, an item is an item; shifts and masks
         return cost_of(op, self.width) * wide / 2
 
     @property
     def merged(self) -> float:
         """What a loop parameter saves, of a lane that waits."""
-        return 0.5 if self.floats is F8 else 1.0
+        return 1.0 if self.floats is not F8 else 0.5 if self.mask_registers else 0.0
 
 
 def _profitable(program: _Program, values: dict[Value, Form], reads: dict[Op, Form], prices: _Prices) -> Narrowed:

@@ -96,6 +96,10 @@ class TestForms:
           %s = shr %a, 4 : i8
           %h = and %s, 255 : i8
           yield %h""") == {"h": BOTH}
+        assert forms("""
+          %a = and %n, 8589934591 : i8
+          %s = shr %a, 3 : i8
+          yield %s""") == {}
 
     def test_shifts_by_more_than_31(self) -> None:
         assert forms("""
@@ -218,6 +222,20 @@ class TestForms:
         found = self.loop("""%w = mul %i, 20000000 : i8""")
         assert found["w"] == BOTH  # in the trip that ends the loop %i may be more
 
+    def test_but_not_behind_it(self) -> None:
+        assert forms("""
+          loop @a again @b (%i: i8 = 0) {
+            %t = lt %i, 2147483648 : b
+            if %t {
+              %j = add %i, 1 : i8
+              yield %j
+            } else {
+              exit @a %i
+            } -> (%k: i8)
+            yield %k
+          } -> (%r: i8)
+          yield %r""", form="masked") == {"i": UNSIGNED, "j": UNSIGNED, "r": UNSIGNED}
+
 
 def test_what_gains_nothing_is_left_alone() -> None:
     assert not forms("%a = and %n, 255 : i8\nyield %a")
@@ -298,6 +316,14 @@ def test_refilled_lanes(fn: Callable[..., Any], everything: list[Narrowed], refi
 @pytest.mark.parametrize("fn", [*STRAIGHT, *LOOPS], ids=lambda fn: fn.__name__)
 def test_float32_lanes(fn: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     same(fn, columns(fn), monkeypatch, dtype="float32")
+
+
+@pytest.mark.parametrize("fn", [*STRAIGHT, *LOOPS], ids=lambda fn: fn.__name__)
+def test_avx2(fn: Callable[..., Any], everything: list[Narrowed], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half as many lanes, and other instructions."""
+    monkeypatch.setenv("NUMBA_CPU_NAME", "haswell")
+    monkeypatch.setenv("NUMBA_CPU_FEATURES", "+avx2,+fma,+avx")
+    check_python(fn, columns(fn))
 
 
 def test_uniform_operands_are_scalars(everything: list[Narrowed]) -> None:
