@@ -12,11 +12,14 @@ from __future__ import annotations
 import argparse
 import collections
 import multiprocessing
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+import pyflat
+from pyflat import threads
 from tests.generator import Failure, Outcome, Program, check_program, generate
 from tests.generator.narrow import check_narrow, shrink_narrow
 from tests.generator.shrink import shrink
@@ -82,13 +85,23 @@ def _check(task: Task) -> tuple[Task, Outcome]:
     return task, check_program(program, numba=task.numba, stages=task.stages)
 
 
-def outcomes(tasks: Iterable[Task], processes: int) -> Iterator[tuple[Task, Outcome]]:
+def _on_threads() -> None:
+    """From now on calls of few lanes run on two threads, in pieces of eight lanes."""
+    threads.GRAIN, threads.PIECE = 8, 1e-9
+    os.environ["PYFLAT_NUM_THREADS"] = "2"
+    pyflat.set_defaults(parallel=True)
+
+
+def outcomes(tasks: Iterable[Task], processes: int, on_threads: bool = False) -> Iterator[tuple[Task, Outcome]]:
     """Outcomes in any order, from `processes` worker processes (0: in this process)."""
+    prepare = _on_threads if on_threads else None
     if processes == 0:
+        if prepare is not None:
+            prepare()
         yield from map(_check, tasks)
         return
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    with context.Pool(processes, maxtasksperchild=200) as pool:
+    with context.Pool(processes, prepare, maxtasksperchild=200) as pool:
         yield from pool.imap_unordered(_check, tasks, chunksize=4)
 
 
@@ -125,6 +138,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--numba-every", type=int, default=10, help="0: never")
     parser.add_argument("--stages-every", type=int, default=8, help="0: never")
     parser.add_argument("--dtype", choices=("float64", "float32"), default="float64")
+    parser.add_argument("--threads", action="store_true", help="twins run on two threads, also where lanes are few")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--stop-after", type=int, default=10, help="stop after so many failing programs")
     parser.add_argument("--shrink", type=float, default=30.0, help="seconds to make a failing program small; 0: do not")
@@ -135,7 +149,7 @@ def main(argv: list[str] | None = None) -> int:
     tasks = (Task(seed, _every(options.numba_every, seed), _every(options.stages_every, seed),
                   _math_of(seed) if narrow else "")
              for seed in range(options.seed, options.seed + options.programs))
-    for task, outcome in outcomes(tasks, options.processes):
+    for task, outcome in outcomes(tasks, options.processes, options.threads):
         if options.refusals and outcome.refusal:
             print(f"\nrefused, seed {task.seed}: {outcome.refusal_text}", flush=True)
         totals.add(task, outcome)
