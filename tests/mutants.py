@@ -270,6 +270,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of("narrowed ints", "targets/numba_loops.py",
          ("unsigned numbers are extended as signed ones", "zext if Form.UNSIGNED in form else", "zext if form is Form.LOW else"),
          ("signed numbers are extended as unsigned ones", "zext if Form.UNSIGNED in form else", "zext if Form.LOW in form else"),
+         ("a rounded float stays -0.0", "self.read(register, whole.args[0])) + 0.0", "self.read(register, whole.args[0]))"),
          ("how an operation reads its operands is not looked at", "unsigned = self.narrowed.reads.get(op) is Form.UNSIGNED",
           "unsigned = False"),
          tests="targets/test_numba_narrow.py", numba=True),

@@ -31,7 +31,7 @@ from llvmlite import ir
 
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
-from pyflat.ir.types import BOOL, INT
+from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba_arms import Arm, plan_arms
 from pyflat.targets.numba_emitter import Emitter, Lane
 from pyflat.targets.numba_ir import I8, I32, I64, POINTER, element_at, i64, stack
@@ -55,6 +55,9 @@ LEFT_EARLY = 2
 
 WIDE = frozenset({"add", "sub", "mul", "and", "or", "not", "lt", "le", "gt", "ge", "eq", "ne", "select", "to_float"})
 """Operations that are as cheap for all lanes as for one."""
+
+
+_ROUNDINGS = {"floor_int": "llvm.floor", "ceil_int": "llvm.ceil", "round_int": "llvm.rint", "to_int": "llvm.trunc"}
 
 
 class State:
@@ -158,6 +161,8 @@ class Gang:
         self.outside = outside
         self.sets: list[dict[Value, Lane]] = [{} for _ in self.registers]
         self.active: list[Any] = [None] * registers
+        self.rounded: set[Value] = set()
+        """Ints that are rounded floats, which are there too."""
 
     def read(self, register: int, value: Value) -> Lane:
         """A value in every lane of a register, all of it."""
@@ -212,12 +217,21 @@ class Gang:
 
     def compute(self, register: int, op: Op) -> Lane:
         """The lanes of an operation."""
+        if op.opcode in _ROUNDINGS and op.args[0].kind is FLOAT:
+            self.rounded.add(op)
+        elif op.opcode in ("to_float", "exact_float") and op.args[0] in self.rounded:
+            return self._rounded(register, op.args[0])
         if op not in self.narrowed:
             return emit(self.emitter, op, [self.read(register, arg) for arg in op.args])
         args = [(self.read_short if arg.kind is INT else self.read)(register, arg) for arg in op.args]
         self.short.active = self.emitter.active
         unsigned = self.narrowed.reads.get(op) is Form.UNSIGNED
         return self.lane_of(op, (emit_unsigned if unsigned else emit)(self.short, op, args).value)
+
+    def _rounded(self, register: int, whole: Value) -> Lane:
+        """A rounded float as a float again, without the int: -0.0 becomes 0.0. Other lanes are suspect."""
+        assert isinstance(whole, Op)
+        return self.emitter.intrinsic(_ROUNDINGS[whole.opcode], self.read(register, whole.args[0])) + 0.0
 
     def is_shared(self, value: Value) -> bool:
         return isinstance(value, Const) or value in self.shared
@@ -280,12 +294,12 @@ class Gang:
                 holds = self.read(r, condition) if wanted else ~self.read(r, condition)
                 mask = holds.value if mask is None else builder.and_(mask, holds.value)
             masks.append(mask)
-        before = builder.block
+        before, rounded = builder.block, set(self.rounded)
         with builder.if_then(self.emitter.any(reduce(builder.or_, masks))):
             self.active = masks
             self._steps(arm.items)
             inside = builder.block
-        self.active = around
+        self.active, self.rounded = around, rounded
         for lanes in self.sets:
             for op in arm.results:
                 phi = builder.phi(lanes[op].value.type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 import random
 from collections.abc import Callable
@@ -20,8 +21,9 @@ from pyflat.ir.parse import parse_function
 from pyflat.ir.uses import results_of
 from pyflat.passes.gather_suspects import gather_suspects
 from pyflat.targets import numba as numba_target
-from pyflat.targets import numba_kernel, numba_narrow
+from pyflat.targets import numba_costs, numba_kernel, numba_narrow
 from pyflat.targets.numba import Compiled, Kernel
+from pyflat.targets.numba_costs import Costs
 from pyflat.targets.numba_narrow import Form, Narrowed, narrow_ints
 from tests.passes.structured_programs import bits
 from tests.targets import narrow_functions
@@ -362,6 +364,46 @@ def test_values_that_nobody_may_extend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba_kernel, "narrow_ints", wrong)
     with pytest.raises(InternalError, match="upper bits"):
         pyflat.twin(narrow_functions.fnv, target="numba", cache=False)(EDGES)
+
+
+# --- ints between two floats
+
+
+def rounded(x: float, y: float):
+    a = x - math.floor(x) if y > 0 else x - int(x)
+    return a, float(math.ceil(x)), float(round(x)), float(math.floor(x * y)) + math.floor(x * y) % 7
+
+
+def rounded_in_arms(x: float, y: float):
+    if x > y:
+        k = math.floor(x)
+        r = float(k)
+        if y > 0.5:
+            r = (k + 0.5) * math.floor(y) + k % 3
+    else:
+        k = int(y * 3.0)
+        r = k / 4.0
+    return r, k
+
+
+@pytest.mark.parametrize("fn", [rounded, rounded_in_arms], ids=lambda fn: fn.__name__)
+@pytest.mark.parametrize("guessed_wrong", [36.0, 1.0])
+def test_rounded_floats_need_no_int(fn: Callable[..., Any], guessed_wrong: float) -> None:
+    """The bits of the int made a float: 0.0 where the rounded float is -0.0."""
+    edges = [0.0, -0.0, -0.25, 0.5, 1.5, -1.5, 2.5, 1e-300, 123.75, -7.0, 2.0**52 + 0.5, 2.0**53, -(2.0**62), 2.0**63,
+             math.nextafter(2.0**63, 0), -(2.0**63), 1e300, math.inf, -math.inf, math.nan]
+    x, y = (np.array(column) for column in zip(*itertools.product(edges, edges), strict=True))
+    with numba_costs.assume(Costs(branch=0.0, guessed_wrong=guessed_wrong)):
+        check_python(fn, [x, y])
+
+
+def test_rounded_floats_of_float32() -> None:
+    x = np.array([0.0, -0.0, -0.25, 0.75, -1.5, 2.5, 8388607.5, -16777216.0, 3e9, -4e18], np.float32)
+    twin = pyflat.twin(rounded, target="numba", cache=False, dtype="float32")
+    fraction, up, near, _ = twin(x, np.float32(1.0))
+    assert fraction.tobytes() == (x - (np.floor(x) + np.float32(0.0))).tobytes()
+    assert up.tobytes() == (np.ceil(x) + np.float32(0.0)).tobytes()
+    assert near.tobytes() == (np.rint(x) + np.float32(0.0)).tobytes()
 
 
 # --- random functions
