@@ -260,7 +260,10 @@ class _Lanes:
         operands, results = pointers[: len(self.varying)], pointers[len(self.varying):]
         with waiting.gangs(operands) as places:
             self._load_params(gang, places)
+            around = gang.outside
+            gang.outside = around | waiting.queues.conditions  # none of them may be left to an arm
             gang.emit(early)
+            gang.outside = around
             waiting.defer(gang, self.varying)
             gang.emit(items)
             self._note_suspects(gang, suspects)

@@ -61,6 +61,10 @@ class Queues:
     arms: tuple[Queue, ...]
     early: list[Item]
 
+    @property
+    def conditions(self) -> set[Value]:
+        return {value for queue in self.arms for value, _ in queue.conditions}
+
 
 def plan_queues(items: Sequence[Item], results: Sequence[Value], shared: Collection[Value], params: Sequence[Param],
                 width: int, registers: int) -> Queues | None:

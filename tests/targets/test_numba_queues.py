@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -11,6 +12,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import pyflat
+from pyflat.ir.interp import run
 from pyflat.ir.liveness import sliced
 from pyflat.ir.nodes import Function
 from pyflat.ir.parse import parse_function
@@ -110,6 +112,31 @@ def test_random_loops(queues):
         fused = gather_suspects(masked)
         compare(fused, fn, seed, target.compile(fused), 100)
     assert sum(queues) >= 5
+
+
+CONDITION = """
+func @f(%x: f8, %y: f8) -> (f8, b) flat @return {
+  %p = lt %x, 0.0 : b
+  %n = mul %y, 3.0 : f8
+  %m = select %p, %n, %x : f8
+  %q = gt %m, 1.0 : b
+  %a = mul %y, %y : f8
+  %d = add %a, %x : f8
+  %b = select %q, %d, %y : f8
+  yield %b, false
+}
+"""
+
+
+@wide
+def test_conditions_with_arms_of_their_own(queues):
+    """What decides who waits is computed as a whole, also what it would have in an arm."""
+    fn = parse_function(CONDITION)
+    engine = target.compile(fn)
+    x, y = np.array(list(itertools.product(np.linspace(-3, 3, 25), repeat=2))).T
+    (got,), _ = engine([x, y], len(x))
+    assert queues == [True]
+    assert got.tolist() == [run(fn, row).values[0] for row in zip(x.tolist(), y.tolist(), strict=True)]
 
 
 def mixed(arm: float, x: float, y: float) -> tuple[float, bool, int]:
