@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyflat.backend.flat import FlatFunction, Node
-from pyflat.ir.interp import _DEFAULT
+from pyflat.ir.interp import instead
 from pyflat.ir.kept import flat_values
 from pyflat.ir.ops import COMMUTATIVE, OPERATIONS
 from pyflat.ir.shape import rebuild
@@ -113,8 +113,8 @@ def _apply(node: Node, operands: list[Any]) -> Any:
     table = {"table": node.attrs["table"]} if node.opcode == "gather" else {}
     try:
         return OPERATIONS[node.opcode].python(*operands, **table)
-    except (ArithmeticError, ValueError, IndexError):
-        return _DEFAULT[Kind(node.kind.partition("x")[0])]
+    except (ArithmeticError, ValueError, IndexError) as error:
+        return instead(node.opcode, Kind(node.kind.partition("x")[0]), error)
 
 
 class _Packing:

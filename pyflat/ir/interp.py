@@ -64,11 +64,12 @@ class LaneResult:
 _DEFAULT: dict[Kind, Any] = {BOOL: False, INT: 0, FLOAT: math.nan, PACK: ()}
 
 
-def _instead(op: Op, error: Exception) -> Any:
+def instead(opcode: str, kind: Kind, error: Exception) -> Any:
     """What a total operation gives where Python raises: infinity where it grows beyond the floats."""
-    if isinstance(error, OverflowError) and OPERATIONS[op.opcode].faults in ("overflow", "near_overflow_up"):
+    row = OPERATIONS.get(opcode)
+    if isinstance(error, OverflowError) and row is not None and row.faults in ("overflow", "near_overflow_up"):
         return math.inf
-    return _DEFAULT[op.kind]
+    return _DEFAULT[kind]
 
 
 def _wrap(value: int) -> int:
@@ -198,7 +199,7 @@ class _Machine:
         except (ArithmeticError, ValueError, IndexError) as error:
             if not self.total:
                 raise LaneFault(Fault(type(error).__name__, str(error))) from error
-            value = attrs["table"][0] if op.opcode == "gather" else _instead(op, error)
+            value = attrs["table"][0] if op.opcode == "gather" else instead(op.opcode, op.kind, error)
         self.env[op] = value
         if self.on_op is not None:
             self.on_op(op, value)
