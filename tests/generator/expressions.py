@@ -7,6 +7,7 @@ counts are reduced everywhere.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Sequence
 from random import Random
@@ -129,6 +130,8 @@ class Expressions:
                                  f"({name} + {zero})", f"min({self.real(depth - 1)}, {zero})", f"({name} - {self.real(0)})"))
         changed = zero if self.chance(0.7) else name
         second = re.sub(rf"(?<![\w.]){re.escape(changed)}(?![\w.])", f"(-{changed})", first)
+        if not _is_expression(second):  # the name is bound in it
+            second = first
         if self.chance(0.5):
             return f"({first} {self.rng.choice('+-*')} {second})"
         return f"(math.copysign(1.0, {first}) + math.copysign(2.0, {second}))"
@@ -313,3 +316,11 @@ class Expressions:
         if self.chance(0.2):
             return self.rng.choice(("math.sqrt", "abs", "float"))
         return f"lambda e: {self.inner_float(('e', FLOAT), depth)}"
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        ast.parse(text, mode="eval")
+    except SyntaxError:
+        return False
+    return True
