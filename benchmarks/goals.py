@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +32,8 @@ PAGE = ROOT / "docs" / "goals.md"
 RESULTS = "out/bench.jsonl"
 MIDDLE, LARGE = 1 << 18, 1 << 24
 SMALL = (1 << 10, 1 << 12, MIDDLE)
-ENGINE = "vector"
-"""Ours: the numba target with vector math, and CPython's decisions."""
+ENGINES = ("vector", "undecided")
+"""Ours: the numba target with vector math, and CPython's decisions or its own."""
 NUMPY = ("numpy", "numpy vector")
 COMPILED_C, JAX = ("gcc fast", "clang fast"), ("jax", "jax.vmap")
 GEOMEAN, STRETCH = {"f8": 6.75, "f4": 15.6}, {"f8": 7.5, "f4": 17.0}
@@ -69,7 +70,7 @@ def core(rows: Iterable[Row], kind: str, lanes: int) -> list[Row]:
     return [found for found in rows if (found.type, found.lanes) == (kind, lanes) and found.kernel in CORE]
 
 
-def over_unit(rows: Sequence[Row], kind: str, engine: str = ENGINE) -> list[Line]:
+def over_unit(rows: Sequence[Row], kind: str, engine: str) -> list[Line]:
     """The geometric mean over numba.vectorize, its stretch, and that no kernel is slower."""
     command = LANES.format(MIDDLE, kind)
     chosen = core(rows, kind, MIDDLE)
@@ -90,14 +91,15 @@ def over_unit(rows: Sequence[Row], kind: str, engine: str = ENGINE) -> list[Line
     ]
 
 
-def over_peers(rows: Sequence[Row], kind: str, label: str, peers: Sequence[str], excepted: Sequence[str] = ()) -> Line:
+def over_peers(rows: Sequence[Row], kind: str, engine: str, label: str, peers: Sequence[str],
+               excepted: Sequence[str] = ()) -> Line:
     """Whether our engine is faster than each of the peers on every kernel."""
     command = LANES.format(MIDDLE, kind)
     goal = "> 1" + (f" ({', '.join(excepted)} excepted)" if excepted else "")
-    subject = f"{kind}: `{ENGINE}` over {label}, every kernel"
+    subject = f"{kind}: `{engine}` over {label}, every kernel"
     ratios = {}
     for found in core(rows, kind, MIDDLE):
-        against = [ratio for peer in peers if (ratio := found.ratio(ENGINE, to=peer)) is not None]
+        against = [ratio for peer in peers if (ratio := found.ratio(engine, to=peer)) is not None]
         if against:
             ratios[found.kernel] = min(against)
     if ratios.keys() != CORE:
@@ -107,10 +109,10 @@ def over_peers(rows: Sequence[Row], kind: str, label: str, peers: Sequence[str],
     return Line(subject, goal, text, behind.keys() <= set(excepted), command)
 
 
-def mean_over(rows: Sequence[Row], kind: str, peer: str, least: float) -> Line:
+def mean_over(rows: Sequence[Row], kind: str, engine: str, peer: str, least: float) -> Line:
     command = LANES.format(MIDDLE, kind)
-    subject = f"{kind}: `{ENGINE}` over {peer}, geomean of the eleven"
-    ratios = [ratio for found in core(rows, kind, MIDDLE) if (ratio := found.ratio(ENGINE, to=peer)) is not None]
+    subject = f"{kind}: `{engine}` over {peer}, geomean of the eleven"
+    ratios = [ratio for found in core(rows, kind, MIDDLE) if (ratio := found.ratio(engine, to=peer)) is not None]
     if len(ratios) != len(CORE):
         return missing(subject, f">= {least}", command, f"{len(ratios)} of {len(CORE)} kernels ran with both")
     mean = geomean(ratios)
@@ -210,14 +212,14 @@ def overheads() -> list[Line]:
 def lines(rows: Sequence[Row], identical: Mapping[str, bool]) -> list[Line]:
     """Those that are ratios."""
     found = []
-    for kind in TYPES:
-        found += over_unit(rows, kind)
+    for kind, engine in product(TYPES, ENGINES):
+        found += over_unit(rows, kind, engine)
         found += [
-            over_peers(rows, kind, "Dr.Jit", ("drjit",)),
-            over_peers(rows, kind, "JAX", JAX),
-            over_peers(rows, kind, "C with -ffast-math", COMPILED_C, ("hsv",) if kind == "f8" else ()),
-            mean_over(rows, kind, "drjit", OVER_DRJIT[kind]),
-            missing(f"{kind}: `{ENGINE}` over ISPC, every kernel", ">= 1", LANES.format(MIDDLE, kind),
+            over_peers(rows, kind, engine, "Dr.Jit", ("drjit",)),
+            over_peers(rows, kind, engine, "JAX", JAX),
+            over_peers(rows, kind, engine, "C with -ffast-math", COMPILED_C, ("hsv",) if kind == "f8" else ()),
+            mean_over(rows, kind, engine, "drjit", OVER_DRJIT[kind]),
+            missing(f"{kind}: `{engine}` over ISPC, every kernel", ">= 1", LANES.format(MIDDLE, kind),
                     "ISPC is no contender yet"),
         ]
     for engine in NUMPY:
@@ -254,9 +256,9 @@ def page(found: Sequence[Line], facts: Mapping[str, str], rows: Sequence[Row]) -
     count = sum(line.holds is True for line in found)
     about = f"""\
 What the project wants to reach on one core, and what one machine measured. `vector` is the numba target with
-`math="vector"`: vector math, and CPython's decisions. `numpy` is the NumPy target with the C library's functions,
-`numpy vector` the one with NumPy's. Ratios are of shortest turns, with {MIDDLE:,} lanes unless another number is named
-([how it is measured](performance.md#against-others))."""
+`math="vector"`: vector math, and CPython's decisions; `undecided` is the same with `decisions=False`. `numpy` is the
+NumPy target with the C library's functions, `numpy vector` the one with NumPy's. Ratios are of shortest turns, with
+{MIDDLE:,} lanes unless another number is named ([how it is measured](performance.md#against-others))."""
     parts = [
         "# Goals for speed",
         "<!-- written by `python -m benchmarks.goals --docs`; do not edit -->",

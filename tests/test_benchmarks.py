@@ -289,27 +289,27 @@ def rows_of(kind="f8", lanes=goals.MIDDLE, **times):
 
 
 def test_the_geomean_holds_at_the_goal_and_one_slow_kernel_is_named():
-    fast = goals.over_unit(rows_of(vector=1e-9), "f8")
+    fast = goals.over_unit(rows_of(vector=1e-9), "f8", "vector")
     assert [line.holds for line in fast] == [True, True, True]
     assert fast[0].measured == "8.00"
-    slow = goals.over_unit(rows_of(vector={"hsv": 16e-9}), "f8")
+    slow = goals.over_unit(rows_of(vector={"hsv": 16e-9}), "f8", "vector")
     assert [line.holds for line in slow] == [False, False, False]
     assert slow[2].measured == "hsv 0.50 below"
 
 
 def test_a_goal_without_all_eleven_kernels_is_not_measured():
-    lines = goals.over_unit(rows_of(vector={"hsv": 0.0}), "f8")
+    lines = goals.over_unit(rows_of(vector={"hsv": 0.0}), "f8", "vector")
     assert [line.verdict for line in lines] == ["not measured"] * 3
     assert lines[0].measured == "10 of 11 kernels ran"
-    assert goals.mean_over(rows_of(vector=1e-9), "f8", "drjit", 2.0).holds is None
-    assert goals.over_peers([], "f4", "JAX", ("jax",)).holds is None
+    assert goals.mean_over(rows_of(vector=1e-9), "f8", "vector", "drjit", 2.0).holds is None
+    assert goals.over_peers([], "f4", "vector", "JAX", ("jax",)).holds is None
 
 
 def test_peers_count_with_the_faster_of_a_family_and_exceptions_are_said():
     rows = rows_of(vector=1e-9, **{"gcc fast": 2e-9, "clang fast": {"hsv": 0.5e-9}})
-    strict = goals.over_peers(rows, "f8", "C", ("gcc fast", "clang fast"))
+    strict = goals.over_peers(rows, "f8", "vector", "C", ("gcc fast", "clang fast"))
     assert (strict.holds, strict.measured) == (False, "hsv 0.50 behind")
-    excepted = goals.over_peers(rows, "f8", "C", ("gcc fast", "clang fast"), ("hsv",))
+    excepted = goals.over_peers(rows, "f8", "vector", "C", ("gcc fast", "clang fast"), ("hsv",))
     assert excepted.holds
     assert excepted.goal == "> 1 (hsv excepted)"
 
