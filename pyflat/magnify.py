@@ -159,13 +159,14 @@ def _narrow(lanes: Narrow, row: Sequence[Any]) -> tuple[Any, ...] | None:
 
 
 def _debug(replay: Replay, row: tuple[Any, ...]) -> None:
-    """The original in pdb; quitting and exceptions end the session, not the caller."""
+    """The original in pdb; quitting and exceptions end the session, not the caller. Pdb's own handler of Ctrl-C would
+    stay after the session."""
     import contextlib
     from bdb import BdbQuit
     from pdb import Pdb
 
     with contextlib.suppress(BdbQuit, Exception):  # what it raises is shown in the table
-        replay.original(Pdb().runcall)(row)
+        replay.original(Pdb(nosigint=True).runcall)(row)
 
 
 def _flat_index(lane: int | tuple[int, ...] | None, lanes: Lanes) -> int:

@@ -19,7 +19,7 @@ the wrong values give the same conditions, and `of(b)` holds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pyflat.ir.loops import end_of, take_apart
 from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Op, Value
@@ -42,6 +42,11 @@ class Demand:
 
     def of(self, value: Value) -> list[Conjunction]:
         return self._needs.get(value, [])
+
+    def ordered(self, value: Value, places: Mapping[Value, int]) -> list[list[Condition]]:
+        """The same, each conjunction in the order of the program: sets come in another one in each process."""
+        return [sorted(each, key=lambda condition: (places.get(condition[0], -1), condition[1]))
+                for each in self.of(value)]
 
     def _list(self, items: Sequence[Item], roots: Sequence[Value]) -> None:
         """`roots` are needed always: what a list gives is used somewhere else."""

@@ -42,7 +42,7 @@ from pyflat.ir.decisions import (
     nearness,
     tested_for_finiteness,
 )
-from pyflat.ir.demand import Conjunction, Demand
+from pyflat.ir.demand import Condition, Demand
 from pyflat.ir.error_bounds import (
     ARITHMETIC,
     EXACT,
@@ -421,19 +421,20 @@ class _Draft:
         """The function with a fault for each alarm, in the lanes that need its operation."""
         doubtful = _depending(self.fn, {alarm.op for written in self.blocks for alarm in written.alarms})
         demand = Demand(self.fn, doubtful)
+        places = {value: place for place, value in enumerate([*self.fn.params, *all_ops(self.fn.body)])}
         for written in self.blocks:
             self.terms.ops, self.terms.made = written.block.ops, written.made
             sizes: dict[Value, Value] = {}
             for alarm in written.sizes:
                 if alarm.op not in self.wanted:
                     continue
-                needed = self.needed(demand.of(alarm.op), written.visible)
+                needed = self.needed(demand.ordered(alarm.op, places), written.visible)
                 sizes[needed] = alarm.near if needed not in sizes else self.terms.op("add", sizes[needed], alarm.near)
             for needed, total in sizes.items():
                 large = self.terms.op("not", self.terms.op("lt", total, const(LARGEST)))
                 self.fault(needed, large, None)
             for alarm in written.alarms:
-                self.fault(self.needed(demand.of(alarm.op), written.visible), alarm.near, alarm.op.origin)
+                self.fault(self.needed(demand.ordered(alarm.op, places), written.visible), alarm.near, alarm.op.origin)
         results = list(map(self.read, results_of(self.fn)))
         return with_body(self.fn, sliced(self.items, results))
 
@@ -443,15 +444,15 @@ class _Draft:
         cond = near if needed is TRUE else self.terms.op("and", needed, near)
         self.terms.ops.append(Op("fault", (cond,), VOID, attrs=(("fault", INEXACT),), origin=origin))
 
-    def needed(self, conjunctions: Sequence[Conjunction], visible: dict[Value, Value]) -> Value:
+    def needed(self, conjunctions: Sequence[Sequence[Condition]], visible: dict[Value, Value]) -> Value:
         """The disjunction of what is visible of each conjunction, as a value."""
         total: Value = FALSE
         for conjunction in conjunctions:
             part: Value = TRUE
-            known = [(visible[value], outcome) for value, outcome in conjunction
-                     if value in visible]
-            for value, outcome in known:
-                condition = value if outcome else self.terms.op("not", value)
+            for value, outcome in conjunction:
+                if value not in visible:
+                    continue
+                condition = visible[value] if outcome else self.terms.op("not", visible[value])
                 part = condition if part is TRUE else self.terms.op("and", part, condition)
             if part is TRUE:
                 return TRUE

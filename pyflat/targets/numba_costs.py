@@ -18,8 +18,9 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from pyflat.ir.nodes import Op
+from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import OPERATIONS, Accuracy
+from pyflat.ir.types import INT
 
 FILE = "costs.json"
 
@@ -50,9 +51,19 @@ class Costs:
     def of(self, op: Op, width: int) -> float:
         """The cost of an operation for a register of `width` lanes."""
         key = f"{op.opcode} {op.args[0].kind.value}" if op.args else op.opcode
+        if op.opcode in _DIVISIONS and _is_power_of_two(op.args[1]):
+            return 1.0  # a shift, a mask
         if is_called(op):
             return width * self.lanes.get(key, float(OPERATIONS[op.opcode].cost))
         return self.registers.get(key, float(OPERATIONS[op.opcode].cost))
+
+
+_DIVISIONS = frozenset({"floordiv", "mod"})
+
+
+def _is_power_of_two(value: Value) -> bool:
+    known = value.value if isinstance(value, Const) and value.kind is INT else None
+    return known is not None and known > 0 and int(known).bit_count() == 1
 
 
 def is_called(op: Op) -> bool:

@@ -75,18 +75,20 @@ def plan_queues(items: Sequence[Item], results: Sequence[Value], shared: Collect
     same = _shared(items, shared)
     moving = costs().regroup * (len(params) + len(results) + 1) / 4  # as measured: two operands, a place, a result
     found: dict[frozenset[Literal], float] = {}
+    orders: dict[frozenset[Literal], tuple[Literal, ...]] = {}  # the same in each process: the code is kept on disk
     for conditions, cost in _dear(items, results, same, width):
         key = frozenset(conditions)
         found[key] = found.get(key, 0.0) + cost
+        orders.setdefault(key, tuple(dict.fromkeys(conditions)))
     arms: list[Queue] = []
     early: dict[Op, None] = {}
     made = {op for item in items if isinstance(item, Block) for op in item.ops}
     for key, cost in sorted(found.items(), key=lambda each: -each[1])[:MOST_QUEUES]:
-        needed = _slice([value for value, _ in key], made, {*same, *params}, EARLY * cost, width)
+        order = orders[key]
+        needed = _slice([value for value, _ in order], made, {*same, *params}, EARLY * cost, width)
         most = int(width * registers * (1.0 - moving / cost)) if cost > 0 else 0
         if needed is not None and 2 * most >= width * registers and not all(value in same for value, _ in key):
-            order = sorted(key, key=lambda literal: (literal[0].name, literal[1]))
-            arms.append(Queue(tuple(order), most))
+            arms.append(Queue(order, most))
             early.update(dict.fromkeys(needed))
     if not arms:
         return None

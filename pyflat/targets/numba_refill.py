@@ -33,8 +33,6 @@ from pyflat.targets.numba_loops import LEFT_EARLY, Gang, Interrupts
 from pyflat.targets.numba_narrow import Narrowed
 from pyflat.targets.numba_uniform import Plan, most_trips, plan_loop, suspect_values
 
-T = TypeVar("T")
-
 TRIPS = 8
 """Trips between two looks at the masks."""
 
@@ -60,6 +58,8 @@ TRIAL = 48
 STRETCH = 16
 """Trials that the faster way then runs, at first; twice as many each time that refilling has lost."""
 
+
+T = TypeVar("T")
 
 States = Sequence[dict[Value, Any]]
 """For each register, what the lanes carry."""
@@ -96,8 +96,9 @@ def divergent(items: Sequence[Item], results: Sequence[Value], shared: set[Value
     if trips is not None and trips < FEWEST_TRIPS:
         return None
     before, after = list(items[:at]), list(items[at + 1:])
-    used = {*captured(loop), *outer_values(after, results)} - set(loop.results)
-    carried = [value for value in used if value not in shared and not isinstance(value, Const)]
+    known = {*shared, *loop.results}
+    used = dict.fromkeys([*captured(loop), *outer_values(after, results)])  # in one order: the code is kept on disk
+    carried = [value for value in used if value not in known and not isinstance(value, Const)]
     if len(carried) + len(loop.params) > MOST_STATE:
         return None
     return Divergent(before, loop, after, replace(plan, uniform=set(), followers=set()), carried)

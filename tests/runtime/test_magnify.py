@@ -1,5 +1,6 @@
 """twin.replay: a lane of the original beside the twin's, and which pass is to blame; twin.verify on arrays."""
 
+import signal
 import sys
 
 import numpy as np
@@ -176,12 +177,14 @@ def test_lanes_are_named_as_numpy_does():
 
 
 def test_the_original_in_pdb(monkeypatch, capsys):
+    before = signal.getsignal(signal.SIGINT)
     commands = ["next", "next", "p s, t", "continue"]
     monkeypatch.setattr("builtins.input", lambda prompt="": commands.pop(0))
     found = pyflat.twin(stepped).replay(XS, 2.0, lane=1, pdb=True)
     assert commands == []
     assert "(0.0, 2.0)" in capsys.readouterr().out
     assert found.agrees
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.parametrize("last", ["quit", "continue"])

@@ -13,7 +13,7 @@ from pyflat.ir.types import FLOAT, INT
 from pyflat.ir.uses import results_of
 from pyflat.targets import numba_costs
 from pyflat.targets.numba_arms import Arm, plan_arms
-from pyflat.targets.numba_costs import Costs
+from pyflat.targets.numba_costs import Costs, cost_of
 
 ONE_ARM = """
 func @f(%x: f8) -> (f8) flat @return {
@@ -75,3 +75,11 @@ def test_plans_follow_the_costs():
     assert arms(Costs(registers=dear, branch=1.0, guessed_wrong=60.0)) == 1
     assert arms(Costs(registers=dear, branch=1.0, guessed_wrong=120.0)) == 0
     assert arms(Costs(registers=dear, branch=10.0, guessed_wrong=60.0)) == 0
+
+
+def test_dividing_by_a_power_of_two_is_a_shift():
+    n = Param(INT, "n")
+    for opcode in ("floordiv", "mod"):
+        assert cost_of(Op(opcode, [n, Const(INT, 8)], INT), 8) == 1.0
+        assert cost_of(Op(opcode, [n, Const(INT, 6)], INT), 8) > 5.0
+        assert cost_of(Op(opcode, [n, Const(INT, -8)], INT), 8) > 5.0
