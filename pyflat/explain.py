@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyflat.compiled import Flattened, flatten
 from pyflat.ir.liveness import used_outside
@@ -86,6 +86,7 @@ class Explanation:
     width       lanes in a register, `registers` of them together; NumPy: lanes in a block, and 1
     arms_kept   arms that the numba target skips where no lane of a gang needs them
     arms_waited arms, and loops, for which the lanes of a gang wait where few of them need it
+    refilled    the kernel may give lanes that are done with a loop the next elements (it finds out what is faster)
     integers    operations that read or give ints, `narrowed` of them in 32 bits (numba)
     """
 
@@ -102,6 +103,7 @@ class Explanation:
     registers: int
     arms_kept: int
     arms_waited: int
+    refilled: bool
     integers: int
     narrowed: int
     branches: tuple[Arms, ...]
@@ -135,8 +137,8 @@ def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: 
     done = flatten(fn, shapes, options)
     fused = gather_suspects(done.flat)
     ops = list(all_ops(fused.body))
-    width, registers, arms, waited, narrowed = _engine(fused, options)
-    price = _prices(options, width)
+    engine = _engine(fused, options)
+    price = _prices(options, engine.width)
     values, total = sum(map(price, all_ops(drop_faults(done.flat).body))), sum(map(price, ops))
     functions = tuple(_functions(done, options))
     explained = Explanation(
@@ -145,7 +147,7 @@ def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: 
         selects=sum(op.opcode == "select" for op in ops),
         faults=sum(op.opcode == "fault" and op.attr("fault") != INEXACT for op in all_ops(done.flat.body)),
         inexact=sum(op.opcode == "fault" and op.attr("fault") == INEXACT for op in all_ops(done.flat.body)),
-        width=width, registers=registers, arms_kept=arms, arms_waited=waited, narrowed=narrowed,
+        **engine._asdict(),
         integers=sum(INT in (op.kind, *[arg.kind for arg in op.args]) for op in ops),
         branches=tuple(_branches(done, price)),
         loops=tuple(_loops(done)), functions=functions, slower=(), lanes=stats.lanes, replayed=stats.replayed,
@@ -178,17 +180,27 @@ def _families(ops: Sequence[Op], price: Callable[[Op], float]) -> list[Family]:
     return sorted((Family(name, counts[name], round(costs[name])) for name in counts), key=lambda f: (-f.cost, f.name))
 
 
-def _engine(fused: Function, options: Options) -> tuple[int, int, int, int, int]:
-    """Lanes in a register or block, registers, arms with a branch of their own, arms for which lanes wait, operations
-    on ints in 32 bits."""
+class _Engine(NamedTuple):
+    """Lanes in a register or block, registers, arms with a branch of their own, arms for which lanes wait, whether
+    lanes get new elements, operations on ints in 32 bits."""
+
+    width: int
+    registers: int
+    arms_kept: int
+    arms_waited: int
+    refilled: bool
+    narrowed: int
+
+
+def _engine(fused: Function, options: Options) -> _Engine:
     if options.target != "numba":
         from pyflat.targets.numpy import BLOCK
 
-        return (BLOCK if options.target == "numpy" else 1), 1, 0, 0, 0
+        return _Engine(BLOCK if options.target == "numpy" else 1, 1, 0, 0, False, 0)
     from pyflat.targets import numba
     from pyflat.targets.numba_arms import Arm, plan_arms
     from pyflat.targets.numba_jit import processor
-    from pyflat.targets.numba_kernel import arms_waited, choose_shape, narrowed_of
+    from pyflat.targets.numba_kernel import arms_waited, choose_shape, narrowed_of, refills
 
     engine = numba.compile(fused, unchecked=options.errors == "unchecked")
     shape = choose_shape(engine.values, processor().vector_bytes)
@@ -200,7 +212,8 @@ def _engine(fused: Function, options: Options) -> tuple[int, int, int, int, int]
             arms += sum(isinstance(each, Arm) for each in planned or ())
     narrowed = narrowed_of(engine.values, shape)
     ints = sum(op in narrowed for op in all_ops(list(engine.values.items)))
-    return shape.width, shape.registers, arms, arms_waited(engine.values, shape), ints
+    return _Engine(shape.width, shape.registers, arms, arms_waited(engine.values, shape), refills(engine.values, shape),
+                   ints)
 
 
 def _branches(done: Flattened, price: Callable[[Op], float]) -> Iterator[Arms]:
@@ -322,6 +335,8 @@ def _text(found: Explanation) -> Iterator[str]:
             yield f"  {where:>10}  then {arms.then:5,}  else {arms.orelse:5,}   {shown}{copies}"
     if found.loops:
         yield from ("", "loops")
+        if found.refilled:
+            yield "  lanes that are done get the next element, where the kernel finds that faster"
         for place, what in found.loops:
             yield f"  {f'line {place.line}' if place else '?':>10}  {what}   {_line(place)}"
     if found.functions:

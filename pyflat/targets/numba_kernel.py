@@ -113,6 +113,13 @@ def arms_waited(kernel: Kernel, shape: Shape) -> int:
     return 0 if queues is None else len(queues.arms)
 
 
+def refills(kernel: Kernel, shape: Shape) -> bool:
+    """Whether lanes that are done with a loop may get other elements, with all arguments varying."""
+    items = list(kernel.items)
+    marked = suspect_values(items, kernel.suspect)
+    return shape.width > 1 and divergent(items, kernel.results, set(), marked) is not None
+
+
 def _queues(kernel: Kernel, shape: Shape, items: list[Item], shared: Sequence[Value], varying: Sequence[Param]
             ) -> Queues | None:
     if not can_wait(shape.width, [_memory(kernel, param) for param in varying]):

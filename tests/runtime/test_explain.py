@@ -64,6 +64,23 @@ def test_loops_say_what_became_of_them():
     assert found[line_of("while total > 10.0:")].startswith("stays a loop")
 
 
+def test_loops_say_whether_lanes_get_new_elements():
+    pytest.importorskip("numba")
+
+    def divergent(n: int):
+        steps = 0
+        while n != 1 and steps < 256:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            steps += 1
+        return steps
+
+    found = pyflat.twin(divergent, target="numba").explain()
+    assert found.refilled
+    assert "get the next element" in str(found)
+    assert not pyflat.twin(divergent).explain().refilled
+    assert not pyflat.twin(plain, target="numba").explain().refilled
+
+
 def test_elementary_functions_say_whose_they_are():
     pytest.importorskip("numba")
     exact = pyflat.twin(arms, target="numba", math="libm").explain()
