@@ -225,7 +225,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of("choose_math", "passes/choose_math.py",
          ("operands that leave the domain are not seen", "        self.alarms.append(_Alarm(op, outside))", "        pass"),
          ("overflow behind a decision is not seen", "                if alarm.op not in self.wanted:", "                if True:"),
-         ("the alarm of the other arm counts", "condition = value if outcome else", "condition = value if not outcome else"),
+         ("the alarm of the other arm counts", "condition = visible[value] if outcome else", "condition = visible[value] if not outcome else"),
          tests="passes/test_choose_math.py ir/test_error_bounds.py test_decisions.py"),
     *_of("NumPy engine", "lanes.py",
          ("round() rounds halves up", "    return to_int(np.rint(a))", "    return to_int(np.floor(a + 0.5))"),

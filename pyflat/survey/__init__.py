@@ -10,6 +10,7 @@ answer, and another one goes on after the place where it hung.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -190,8 +191,9 @@ def _reader(stream: IO[str]) -> queue.Queue[str | None]:
     lines: queue.Queue[str | None] = queue.Queue()
 
     def read() -> None:
-        for line in stream:
-            lines.put(line)
+        with contextlib.suppress(ValueError):  # closed, because nobody wants the rest
+            for line in stream:
+                lines.put(line)
         lines.put(None)
 
     threading.Thread(target=read, daemon=True).start()
