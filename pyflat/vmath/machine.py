@@ -76,7 +76,7 @@ class Machine(Protocol):
         """Whether there is an instruction for `scaled`."""
 
     def scaled(self, x: Number, n: Number) -> Number:
-        """x * 2.0**n rounded once, for a whole number n; never asked for where not `scales`."""
+        """x * 2.0**n rounded once, for a whole number n."""
 
     def fma(self, a: Number, b: Number, c: Number) -> Number:
         """a * b + c, rounded once."""
@@ -136,7 +136,7 @@ class NumpyMachine:
         return False
 
     def scaled(self, x: Number, n: Number) -> Number:
-        raise NotImplementedError
+        return np.ldexp(x, np.asarray(n).astype(np.int32))
 
     def _full(self, x: Number, like: Number) -> Number:
         return np.broadcast_to(np.asarray(x, dtype=self._float), np.shape(like))

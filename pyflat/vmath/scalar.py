@@ -73,7 +73,7 @@ class ScalarMachine:
         return False
 
     def scaled(self, x: Number, n: Number) -> Number:
-        raise NotImplementedError
+        return np.ldexp(x, np.asarray(n).astype(np.int32))
 
     def wide(self) -> Machine:
         return ScalarMachine(F8)

@@ -10,6 +10,9 @@ from pyflat import vmath
 from pyflat.ir.ops import VECTOR
 from pyflat.ir.parse import parse_function
 from pyflat.targets import numba as numba_target
+from pyflat.targets.numba_jit import processor
+from pyflat.vmath.machine import F4, F8, NumpyMachine
+from pyflat.vmath.steps import scale_by_halves
 
 COUNT = 6_000
 VECTOR_NAMES = {opcode.removeprefix("vec_") for opcode in VECTOR}
@@ -33,6 +36,8 @@ def operands(count: int, floats: str) -> list[np.ndarray]:
 @pytest.mark.parametrize("features", [None, "+avx2,+fma,+avx"])
 @pytest.mark.parametrize("floats", ["f8", "f4"])
 def test_every_function_has_the_references_bits(floats: str, features: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    if features is not None and "+avx2" not in processor().features.split(","):
+        pytest.skip("this processor has no AVX2")
     if features is not None:
         monkeypatch.setenv("NUMBA_CPU_NAME", "haswell")
         monkeypatch.setenv("NUMBA_CPU_FEATURES", features)
@@ -50,3 +55,13 @@ def test_every_function_has_the_references_bits(floats: str, features: str | Non
         same = (got == want) & (np.signbit(got) == np.signbit(want)) | (np.isnan(got) & np.isnan(want))
         at = int(np.flatnonzero(~same)[0]) if not same.all() else 0
         assert same.all(), f"{name}({[x[at] for x in lanes]}) = {got[at]!r}, not {want[at]!r}"
+
+
+@pytest.mark.parametrize(("machine", "dtype"), [(NumpyMachine(F8), np.float64), (NumpyMachine(F4), np.float32)])
+def test_scaling_by_one_step_and_by_halves_is_the_same(machine: NumpyMachine, dtype: type) -> None:
+    bias = machine.format.bias
+    n = np.arange(-2 * bias + 1, 2 * bias, dtype=dtype)
+    x = np.linspace(0.25, 4.0, len(n), dtype=dtype)
+    k = machine.bits(n + dtype(machine.format.magic + 2.0 * bias))
+    with np.errstate(all="ignore"):
+        assert machine.scaled(x, n).tobytes() == scale_by_halves(machine, x, k).tobytes()
