@@ -26,15 +26,15 @@ from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.liveness import outer_values, used_outside
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Item, Loop, Param, Value
-from pyflat.ir.ops import VECTOR
 from pyflat.ir.types import BOOL, FLOAT
+from pyflat.targets.numba_choice import SHORT_TRIAL, TRIAL, write_choice
 from pyflat.targets.numba_costs import cost_of, is_called
 from pyflat.targets.numba_emitter import Emitter, Lane, size_of, types_of
 from pyflat.targets.numba_ir import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba_loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts
 from pyflat.targets.numba_narrow import Narrowed, narrow_ints
 from pyflat.targets.numba_queues import Queues, Waiting, can_wait, plan_queues
-from pyflat.targets.numba_refill import Divergent, Refilled, divergent, write_chooser
+from pyflat.targets.numba_refill import Divergent, Refilled, divergent
 from pyflat.targets.numba_uniform import suspect_values
 
 ENTRY = "kernel"
@@ -76,16 +76,16 @@ class Shape:
         return self.width * self.registers
 
 
-LOOP_REGISTERS = 3
+LOOP_REGISTERS = 4
 """Registers of lanes that run a loop together. Each trip waits for the one before, and the others fill the gaps; more
-of them make more lanes wait for the last one, and push values out of the registers. Chosen among 1 to 6 by one
-run over seven loops on a busy Zen 4: one register was clearly worse, 2 to 4 were within the noise of each other.
-"""
+of them make more lanes wait for the last one, and push values out of the registers. On a Zen 5, of 1, 2, 3, 4 and 6,
+four were the fastest or within the noise of it on six of eight loops in float64 and on seven in float32: up to 1.26
+times as fast as three."""
 
 STRAIGHT_REGISTERS, MOST_STRAIGHT = 2, 400
-"""The same for straight-line code of up to so many operations with elementary functions, which are long chains with
-many literals: two registers load each once. On a Zen 4 Black and Scholes gained a sixth. Otherwise the processor runs
-ahead into the next lanes by itself, and more registers gain nothing."""
+"""The same for straight-line code of up to so many operations: two registers load each literal once, and fill the gaps
+of each other's chains. On a Zen 5, of 1, 2, 3, 4 and 6 on ten kernels in both types, the geomean was 1.08 and 1.10
+times that of one register; three were better on Black and Scholes (another 1.18) and worse on others."""
 
 
 def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
@@ -95,8 +95,7 @@ def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
     called = sum(cost_of(op, 1) for op in inside if is_called(op))
     if 2 * called > sum(cost_of(op, 1) for op in inside):
         return Shape(1, 1)
-    long = any(op.opcode in VECTOR for op in all_ops(list(kernel.items))) and kernel.size <= MOST_STRAIGHT
-    straight = STRAIGHT_REGISTERS if long else 1
+    straight = STRAIGHT_REGISTERS if kernel.size <= MOST_STRAIGHT else 1
     registers = LOOP_REGISTERS if has_loop(list(kernel.items)) else straight
     return Shape(vector_bytes // _lane_bytes(kernel), registers)
 
@@ -142,19 +141,30 @@ def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, d
 
 def _write_lanes(module: ir.Module, symbols: dict[str, int], kernel: Kernel, shape: Shape, shared: list[Value],
                  varying: list[Param], inner: list[Item]) -> ir.Function:
-    """The function that runs whole gangs: where lanes leave a loop at different times, two that choose."""
+    """The function that runs whole gangs. Where lanes that are done with a loop could get other elements, or lanes
+    could wait for a dear arm, it has two ways to choose from."""
     parts = None
     if shape.width > 1:
         parts = divergent(inner, kernel.results, set(shared), suspect_values(inner, kernel.suspect))
     narrowed = narrowed_of(kernel, shape)
-    if parts is None:
-        return _Lanes(module, symbols, kernel, shape, shared, varying, "lanes").write(inner, narrowed)
-    plain = _Lanes(module, symbols, kernel, shape, shared, varying, "plain").write(inner, narrowed)
-    refilled = _Lanes(module, symbols, kernel, shape, shared, varying, "refilled").write_refilled(parts, narrowed)
-    lanes = _Lanes(module, symbols, kernel, shape, shared, varying, "lanes")
+    queues = _queues(kernel, shape, inner, shared, varying)
+
+    def lanes(name: str) -> _Lanes:
+        return _Lanes(module, symbols, kernel, shape, shared, varying, name)
+
+    if parts is not None:
+        plain = lanes("plain").write(inner, narrowed, queues)
+        other = lanes("refilled").write_refilled(parts, narrowed)
+    elif queues is not None:
+        plain = lanes("plain").write(inner, narrowed, None)
+        other = lanes("queued").write(inner, narrowed, queues)
+    else:
+        return lanes("lanes").write(inner, narrowed, None)
+    chosen = lanes("lanes")
     operands = [_memory(kernel, value) for value in (*varying, *kernel.roots)]
-    write_chooser(lanes.builder, lanes.function, plain, refilled, shape.lanes, operands)
-    return lanes.function
+    trial = shape.lanes * (TRIAL if has_loop(inner) else SHORT_TRIAL)
+    write_choice(chosen.builder, chosen.function, plain, other, trial, operands)
+    return chosen.function
 
 
 def narrowed_of(kernel: Kernel, shape: Shape) -> Narrowed:
@@ -218,7 +228,7 @@ class _Lanes:
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.emitter = Emitter(self.builder, symbols, shape.width, types_of(kernel.floats))
 
-    def write(self, inner: list[Item], narrowed: Narrowed) -> ir.Function:
+    def write(self, inner: list[Item], narrowed: Narrowed, queues: Queues | None) -> ir.Function:
         builder, emitter, kernel = self.builder, self.emitter, self.kernel
         count, state, shared, pointers = self._operands()
         suspects = stack(builder, emitter.types[BOOL])
@@ -226,7 +236,6 @@ class _Lanes:
         finish = builder.append_basic_block("finish")
         interrupts = Interrupts(emitter, state, finish) if has_loop(inner) else None
         memory = [_memory(kernel, param) for param in self.varying]
-        queues = _queues(kernel, self.shape, inner, self.shared, self.varying)
         marked, outside = suspect_values(inner, kernel.suspect), used_outside(inner, kernel.results)
         gang = Gang(emitter, self.shape.registers, interrupts, shared, marked, outside, narrowed)
         if queues is None:

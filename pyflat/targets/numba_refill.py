@@ -9,14 +9,12 @@ of lanes stay full instead:
              again while more than `FULL` of the lanes go on, or no elements are left and any lane goes on
 
 So lanes of different ages run together, and a counter has a value for each lane. Refilling costs gathers and scatters;
-it pays where trips are many and differ. Whether they do depends on the data: `lanes` times both ways on the first
-elements, goes on with the faster one, and looks again from time to time. Every lane is computed by the same operations
-either way, so that results do not depend on the choice.
+it pays where trips are many and differ. Whether they do depends on the data, so that the kernel measures which way is
+the faster one (`numba_choice`). Every lane is computed by the same operations either way.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -29,7 +27,7 @@ from pyflat.ir.nodes import Const, Item, Loop, Param, Value
 from pyflat.ir.types import BOOL, INT
 from pyflat.targets.numba_emitter import Emitter, Lane, size_of
 from pyflat.targets.numba_ir import I8, I32, I64, element_at, i64, stack, suffix
-from pyflat.targets.numba_loops import LEFT_EARLY, Gang, Interrupts
+from pyflat.targets.numba_loops import Gang, Interrupts
 from pyflat.targets.numba_narrow import Narrowed
 from pyflat.targets.numba_uniform import Plan, most_trips, plan_loop, suspect_values
 
@@ -52,13 +50,6 @@ MOST_STATE = 14
 
 MOST_OPERATIONS = 400
 """The loop is compiled twice."""
-
-TRIAL = 48
-"""Gangs in a trial of each way."""
-
-STRETCH = 16
-"""Trials that the faster way then runs, at first; twice as many each time that refilling has lost."""
-
 
 T = TypeVar("T")
 
@@ -300,75 +291,3 @@ class Refilled:
 
 def _alignment(element: ir.Type) -> ir.Constant:
     return ir.Constant(I32, size_of(element))
-
-
-def write_chooser(builder: ir.IRBuilder, function: ir.Function, plain: ir.Function, refilled: ir.Function, gang: int,
-                  elements: Sequence[ir.Type]) -> None:
-    """The body of `lanes`: runs its elements by the faster of two functions with the same operands. `elements` are the
-    types in memory of the operands that are pointers, the last ones."""
-    count, *rest = function.args
-    first = len(rest) - len(elements)
-    trial = i64(TRIAL * gang)
-    head, try_both, go_on, end = (builder.append_basic_block(name) for name in ("head", "try", "go_on", "end"))
-    before = builder.block
-    builder.branch(head)
-
-    builder.position_at_end(head)
-    start, stretch, seen = builder.phi(I64), builder.phi(I64), builder.phi(I8)
-    for phi, value in ((start, i64(0)), (stretch, i64(STRETCH * TRIAL * gang)), (seen, ir.Constant(I8, 0))):
-        phi.add_incoming(value, before)
-    left = builder.sub(count, start)
-    flags = builder.alloca(I8)
-
-    def run(callee: ir.Function, at: Any, length: Any) -> None:
-        """Run a part, and leave `lanes` where it was left early."""
-        arrays = zip(rest[first:], elements, strict=True)
-        operands = [length, *rest[:first], *[element_at(builder, array, at, element) for array, element in arrays]]
-        found = builder.or_(builder.load(flags, typ=I8), builder.call(callee, operands))
-        builder.store(found, flags)
-        with builder.if_then(builder.icmp_unsigned(">=", found, ir.Constant(I8, LEFT_EARLY)), likely=False):
-            builder.ret(found)
-
-    builder.store(seen, flags)
-    enough = builder.icmp_signed(">=", left, i64(4 * TRIAL * gang))
-    last = builder.append_basic_block("last")
-    builder.cbranch(enough, try_both, last)
-
-    builder.position_at_end(last)
-    run(plain, start, left)
-    builder.branch(end)
-
-    builder.position_at_end(try_both)
-    times = [_cycles(builder)]
-    for k, callee in enumerate((plain, refilled)):
-        run(callee, builder.add(start, i64(k * TRIAL * gang)), trial)
-        times.append(_cycles(builder))
-    one, other = (builder.sub(b, a) for a, b in itertools.pairwise(times))
-    wins = builder.icmp_unsigned("<", builder.add(other, builder.lshr(other, i64(4))), one)
-    at = builder.add(start, i64(2 * TRIAL * gang))
-    ahead = builder.sub(count, at)
-    length = builder.select(builder.icmp_signed("<", ahead, stretch), ahead, stretch)
-    both = [builder.append_basic_block(name) for name in ("refill", "wait")]
-    builder.cbranch(wins, *both)
-    for block, callee in zip(both, (refilled, plain), strict=True):
-        builder.position_at_end(block)
-        run(callee, at, length)
-        builder.branch(go_on)
-
-    builder.position_at_end(go_on)
-    longer = builder.select(wins, i64(STRETCH * TRIAL * gang), builder.shl(stretch, i64(1)))
-    again = builder.add(at, length)
-    for phi, value in ((start, again), (stretch, longer), (seen, builder.load(flags, typ=I8))):
-        phi.add_incoming(value, go_on)
-    builder.cbranch(builder.icmp_signed("<", again, count), head, end)
-
-    builder.position_at_end(end)
-    builder.ret(builder.load(flags, typ=I8))
-
-
-def _cycles(builder: ir.IRBuilder) -> Any:
-    module = builder.module
-    name = "llvm.readcyclecounter"
-    function = module.globals.get(name) or ir.Function(module, ir.FunctionType(I64, []), name)
-    return builder.call(function, [])
-

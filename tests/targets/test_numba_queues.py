@@ -45,7 +45,11 @@ def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
         noted.append(found is not None)
         return found
 
+    def only_queued(builder, function, plain, other, *_):
+        builder.ret(builder.call(other if other.name.startswith("queued") else plain, list(function.args)))
+
     monkeypatch.setattr(numba_kernel, "plan_queues", noting)
+    monkeypatch.setattr(numba_kernel, "write_choice", only_queued)
     with numba_costs.assume(ALWAYS):
         yield noted
 
@@ -207,3 +211,29 @@ def test_bool_operands_and_float32_lanes_wait_too(queues):
     assert together.dtype == np.float32
     assert np.array_equal(together, np.array(alone))
     assert sum(queues) >= 2
+
+
+@wide
+def test_the_choice_between_both_ways_changes_nothing(monkeypatch):
+    """Trials of one gang each, so that both ways run parts of the same call, and stretches of all lengths."""
+    from pyflat.targets import numba_choice, numba_kernel
+
+    def fn(x: float) -> float:
+        if x > 0.75:
+            return math.log(x) ** 1.5 + math.exp(-x) ** x if x > 1.0 else math.pow(x, 3.3)
+        return x
+
+    xs = np.random.default_rng(4).uniform(0.0, 2.0, 20_011)
+    with numba_costs.assume(ALWAYS):
+        reference = pyflat.twin(fn, target="numba", math="vector", decisions=False, cache=False)
+        monkeypatch.setattr(numba_kernel, "plan_queues", lambda *_: None)
+        wanted = reference(xs)
+        monkeypatch.undo()
+    for trial, stretch, longest in ((1, 1, 1), (1, 2, 4), (3, 1, 2)):
+        monkeypatch.setattr(numba_kernel, "SHORT_TRIAL", trial)
+        monkeypatch.setattr(numba_choice, "STRETCH", stretch)
+        monkeypatch.setattr(numba_choice, "LONGEST", longest)
+        with numba_costs.assume(ALWAYS):
+            twin = pyflat.twin(fn, target="numba", math="vector", decisions=False, cache=False)
+            assert same_bits(twin(xs), wanted)
+            assert same_bits(twin(xs[::3]), wanted[::3])

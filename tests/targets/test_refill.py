@@ -12,12 +12,12 @@ from llvmlite import ir
 import pyflat
 from pyflat.passes.gather_suspects import gather_suspects
 from pyflat.targets import numba as numba_target
-from pyflat.targets import numba_kernel, numba_refill
+from pyflat.targets import numba_choice, numba_kernel, numba_refill
 from tests.targets.test_masked_loops import FUNCTIONS, check, collatz, columns, compare, newton, rolled_programs
 
 
 def only_refilled(builder: ir.IRBuilder, function: ir.Function, plain: ir.Function, refilled: ir.Function, *_: Any) -> None:
-    """In the place of the chooser."""
+    """In the place of the choice."""
     builder.ret(builder.call(refilled, list(function.args)))
 
 
@@ -26,7 +26,7 @@ def refilled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every loop that can be is refilled, in small steps; gives the names of the functions that were written."""
     for name, value in (("FEWEST_TRIPS", 0), ("MOST_STATE", 99), ("TRIPS", 3)):
         monkeypatch.setattr(numba_refill, name, value)
-    monkeypatch.setattr(numba_kernel, "write_chooser", only_refilled)
+    monkeypatch.setattr(numba_kernel, "write_choice", only_refilled)
     written: list[str] = []
     write = numba_refill.Refilled.write
 
@@ -56,8 +56,8 @@ def test_the_choice_between_both_changes_nothing(monkeypatch: pytest.MonkeyPatch
     for fn, lanes in ((collatz, rng.integers(1, 1000, 5_003)), (newton, rng.uniform(0, 1e9, 5_003))):
         wanted = np.array([fn(x) for x in lanes.tolist()])
         for trial, stretch in ((1, 1), (1, 2), (3, 1)):
-            monkeypatch.setattr(numba_refill, "TRIAL", trial)
-            monkeypatch.setattr(numba_refill, "STRETCH", stretch)
+            monkeypatch.setattr(numba_kernel, "TRIAL", trial)
+            monkeypatch.setattr(numba_choice, "STRETCH", stretch)
             twin = pyflat.twin(fn, target="numba", cache=False)
             assert (twin(lanes) == wanted).all()
             assert (twin(lanes[::3]) == wanted[::3]).all()
