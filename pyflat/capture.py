@@ -98,7 +98,39 @@ def _block(fn: types.FunctionType) -> tuple[list[str], int] | None:
     first = code.co_firstlineno
     if not 1 <= first <= len(lines) or not _STARTS.match(lines[first - 1]):
         return None
-    return inspect.getblock(lines[first - 1:]), first
+    below = lines[first - 1:]
+    return _indented(below) or inspect.getblock(below), first
+
+
+def _indented(lines: list[str]) -> list[str] | None:
+    """What inspect.getblock finds, without its tokens: a def and the lines below that stand farther in. None where the
+    block may end elsewhere: a line in a string or between brackets can stand anywhere (the text up to there does not
+    parse), one after a backslash too, and a comment below the last statement belongs to the def or not."""
+    start = 0
+    while lines[start].lstrip().startswith("@") and start + 1 < len(lines):
+        start += 1
+    margin = _margin(lines[start])
+    end = start + 1
+    for number, line in enumerate(lines[end:], end):
+        text = line.strip()
+        inside = _margin(line) > margin
+        if text and not inside and not text.startswith("#"):
+            break
+        if text and inside:
+            end = number + 1
+    block = lines[:end]
+    text = "".join(block)
+    if end == start + 1 or block[-1].lstrip().startswith("#") or "\\" in text or "\t" in text:
+        return None
+    try:
+        compile(f"if True:\n{text}" if margin else text, "<block>", "exec", ast.PyCF_ONLY_AST)
+    except (SyntaxError, ValueError):
+        return None
+    return block
+
+
+def _margin(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _dedent(text: str, indent: int) -> str:

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from pyflat import threads
 from pyflat.errors import FlattenError, refuse
+from pyflat.garbage import no_full_collections
 from pyflat.ir.formats import F4
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.narrow import NarrowLanes
@@ -137,7 +138,7 @@ def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) 
     from pyflat.passes.pipeline import flatten_ir, with_fast_math
 
     math = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}.get(options.target, {})
-    with _flattening:
+    with _flattening, no_full_collections():
         spec = specialised(fn, arguments, options)
         exact = flatten_ir(spec.function)
         if options.functions == "libm":
@@ -267,13 +268,13 @@ class Compilations:
     def get(self, fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
         """The entry for a call, built or built again where needed."""
         if not options.cache:
-            with _flattening:
+            with _flattening, no_full_collections():
                 return build(fn, arguments, options)
         key = (options, *_identity(fn), *map(shape_key, arguments.values()), *arguments)
         found = self._entries.get(key)
         if found is not None and found.guards.stale() is None:
             return found
-        with _flattening:
+        with _flattening, no_full_collections():
             again = self._entries.get(key)
             if again is not None and again is not found:
                 return again

@@ -215,6 +215,8 @@ def _hull(values: Iterable[Number], nan: bool = False) -> Interval | None:
 
 def _of_table(table: tuple[Number, ...]) -> Interval | None:
     """An index out of range gives any item, but an item."""
+    if table and not any(map(math.isnan, table)):
+        return Interval(min(table), max(table), False)
     numbers = [v for v in table if not math.isnan(v)]
     return _hull(numbers, nan=len(numbers) < len(table)) if numbers else None
 

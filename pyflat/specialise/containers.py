@@ -16,7 +16,7 @@ import numpy as np
 
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
-from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind, kind_of
 from pyflat.specialise import array_items, arrays, objects
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
@@ -256,6 +256,8 @@ def index(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, node: c
     found = objects.method_of(owner, "__getitem__")
     if found is not None:
         return objects.call_function(s, found, [owner, key], node)
+    if isinstance(owner, Static) and isinstance(key, Value) and (kind := _kind_of_all(owner.value)) is not None:
+        return _table(s, owner.value, _position(s, key, node), kind)
     items = sequence_items(s, owner, node)
     if items is None:
         if numeric_kind(owner) is not None:
@@ -317,10 +319,7 @@ def _window(s: Specialiser, owner: Abstract, part: Slice, node: cst.CSTNode) -> 
 
 def lane_index(s: Specialiser, items: tuple[Abstract, ...], key: Abstract, node: cst.CSTNode) -> Abstract:
     """`items[i]` with a lane index: a gather from a constant table, or selects over lane items."""
-    kind = numeric_kind(key)
-    if kind is FLOAT or kind is None:
-        raise s.fault("TypeError", "indices must be integers", node)
-    position = num.to_kind(s, lane(key), INT)
+    position = _position(s, key, node)
     if not items:
         raise s.raised(IndexError, node)
     table = _gather(s, items, position)
@@ -344,6 +343,25 @@ def lane_index(s: Specialiser, items: tuple[Abstract, ...], key: Abstract, node:
     for number, item in reversed(list(enumerate(items[:-1]))):
         chosen = num.choose(s, s.build.op("eq", wrapped, const(number)), item, chosen)
     return chosen
+
+
+def _position(s: Specialiser, key: Abstract, node: cst.CSTNode) -> Value:
+    kind = numeric_kind(key)
+    if kind is FLOAT or kind is None:
+        raise s.fault("TypeError", "indices must be integers", node)
+    return num.to_kind(s, lane(key), INT)
+
+
+def _kind_of_all(values: Any) -> Kind | None:
+    """Of a tuple of ints or of floats, None for anything else. A table may be long, and be read in many places."""
+    if type(values) is not tuple:
+        return None
+    types = set(map(type, values))
+    if types == {float}:
+        return FLOAT
+    if types == {int} and min(values) >= INT_MIN and max(values) <= INT_MAX:
+        return INT
+    return None
 
 
 def _choose_object(s: Specialiser, items: tuple[Abstract, ...], position: Value) -> Abstract:

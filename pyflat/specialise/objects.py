@@ -42,6 +42,7 @@ from pyflat.specialise.values import (
     python_type,
 )
 
+_NUMBERS = frozenset({bool, int, float})
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), range, frozenset, type(...))
 
 
@@ -57,6 +58,8 @@ def is_plain(value: Any) -> bool:
 
 def wrap(s: Specialiser, value: Any) -> Abstract:
     """A Python object from outside; a container is guarded as a whole."""
+    if type(value) in _NUMBERS:
+        return static(value)
     s.saw_numpy = s.saw_numpy or isinstance(value, np.generic | np.ndarray)
     if isinstance(value, deque | array | bytearray | types.MappingProxyType):
         raise s.refuse("flatten/unsupported-expression", f"a captured {type(value).__name__} may change unseen",

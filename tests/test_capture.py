@@ -1,0 +1,60 @@
+"""The text of a captured function is what `inspect` finds, whichever way it is found."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+from pathlib import Path
+
+import pytest
+
+from pyflat import capture
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = sorted([*ROOT.glob("benchmarks/kernels/*.py"), *ROOT.glob("examples/*.py"), *ROOT.glob("tests/*.py")])
+
+
+def lines_of(text: str) -> list[str]:
+    return text.splitlines(keepends=True)
+
+
+def test_blocks_found_by_their_indentation_are_those_of_inspect():
+    found = 0
+    for file in FILES:
+        lines = linecache.getlines(str(file))
+        for start in range(len(lines)):
+            if not capture._STARTS.match(lines[start]):
+                continue
+            block = capture._indented(lines[start:])
+            if block is not None:
+                found += 1
+                assert block == inspect.getblock(lines[start:]), f"{file.name}:{start + 1}"
+    assert found > 500
+
+
+@pytest.mark.parametrize("below", ["", "x = 1\n", "\n\n# a remark\n\ndef g():\n    pass\n", "    # a remark further in\n"])
+@pytest.mark.parametrize("text", [
+    "def f(x):\n    return x\n",
+    "@first\n@second(\n    1)\ndef f(x):\n    return x\n",
+    "@first\ndef f(\n    x,\n):\n    return x\n",
+    "def f(x):\n    '''One\ntwo'''\n    return x\n",
+    "def f(x):\n    y = x \\\n+ 1\n    return y\n",
+    "def f(x):\n    y = (x\n+ 1)\n    return y\n",
+    "def f(x): return x\n",
+    "def f(x):\n\n    # first\n# left\n    return x\n\n    # last\n",
+    "def f(x):\n\treturn x\n",
+    "async def f(x):\n    return x\n",
+    "    def f(x):\n        return x\n",
+    "    @first\n    def f(x):\n        '''One\n    two'''\n        return x\n",
+])
+def test_no_other_block_is_found(text, below):
+    lines = lines_of(text + below)
+    found = capture._indented(lines)
+    assert found is None or found == inspect.getblock(lines)
+
+
+def test_a_plain_function_needs_no_tokens(monkeypatch):
+    monkeypatch.setattr(inspect, "getblock", None)
+    text, indent, first = capture._source_lines(lines_of)
+    assert text == 'def lines_of(text: str) -> list[str]:\n    return text.splitlines(keepends=True)\n'
+    assert (indent, first) == (0, lines_of.__code__.co_firstlineno)
