@@ -56,7 +56,7 @@ bench: $(BENCH_READY)  ## speed ratios against what people use instead: make ben
 goals: $(BENCH_READY)  ## the goals for speed: what was measured, and which hold; docs/goals.md
 	"$(PY)" -m benchmarks.goals --docs $(GOALS_ARGS)
 
-gate: $(READY)  ## whether the engine has become slower: four speed ratios and their floors, under a minute
+gate: $(READY)  ## whether the engine has become slower: speed ratios and their floors, in seconds
 	"$(PY)" -m benchmarks.gate
 
 corpus: $(READY)  ## run an open corpus of packaged functions: make corpus CORPUS=path/to/corpus

@@ -12,17 +12,36 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def processor() -> str:
-    """Its name, and the widest vectors."""
+def _cpuinfo() -> dict[str, str]:
+    """Of the first core; empty where the system does not say."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
-        return platform.processor() or platform.machine()
+        return {}
     facts: dict[str, str] = {}
     for line in lines:
         key, _, value = line.partition(":")
         facts.setdefault(key.strip(), value.strip())
-    flags = facts.get("flags", "").split()
+    return facts
+
+
+def processor_flags() -> frozenset[str]:
+    """What it can do, by the names of Linux: "avx2", "avx512f"."""
+    return frozenset(_cpuinfo().get("flags", "").split())
+
+
+def processor_family() -> str:
+    """The maker and the family, which share a microarchitecture more or less; "" where the system does not say."""
+    facts = _cpuinfo()
+    return " ".join(facts[key] for key in ("vendor_id", "cpu family") if key in facts)
+
+
+def processor() -> str:
+    """Its name, and the widest vectors."""
+    facts = _cpuinfo()
+    if not facts:
+        return platform.processor() or platform.machine()
+    flags = processor_flags()
     width = next((name for name, flag in (("AVX-512", "avx512f"), ("AVX2", "avx2")) if flag in flags), "")
     name = facts.get("model name", platform.machine())
     where = " ".join(f"{key} {facts[key]}" for key in ("cpu family", "model") if key in facts)

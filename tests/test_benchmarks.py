@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from benchmarks import gate, goals, lanes, startup
+from benchmarks import goals, lanes, startup
 from benchmarks.agreement import DOUBLE, Tolerance, agrees, share_beyond, tolerance
 from benchmarks.contenders import CONTENDERS, UNIT, Contender, UnavailableError
 from benchmarks.contenders.record import result_type
@@ -240,38 +240,6 @@ def test_plot(tmp_path):
     plot(parse([record("bs", vector=2e-9), record("bs", type="f4", vector=1e-9)]), tmp_path / "ratios.svg")
     text = (tmp_path / "ratios.svg").read_text(encoding="utf-8")
     assert "<svg" in text
-
-
-# --- the gate
-
-
-def test_a_ratio_below_its_floor_is_said_so_and_one_without_a_floor_is_no_pass():
-    verdicts = gate.compare({"bs": 2.0, "hsv": 0.5, "noise": 3.0}, {"bs": 2.0, "hsv": 0.51})
-    assert [verdict.holds for verdict in verdicts] == [True, False, False]
-    lines = gate.text(verdicts).splitlines()
-    assert [line.split("|")[-2].strip() for line in lines[2:]] == ["holds", "BELOW", "BELOW"]
-
-
-def test_floors_are_the_margin_of_what_was_measured_and_cover_the_kernels():
-    stored = json.loads(gate.FLOORS.read_text(encoding="utf-8"))
-    assert stored["floors"].keys() == set(gate.CHOSEN)
-    for name, measured in stored["measured"].items():
-        assert stored["floors"][name] == pytest.approx(stored["margin"] * measured, abs=1e-3)
-    assert {"commit", "date", "processor", "command"} <= stored["provenance"].keys()
-    assert gate.floors_of({"bs": 3.0}, {})["floors"] == {"bs": pytest.approx(3.0 * gate.MARGIN)}
-
-
-@pytest.mark.parametrize(("ratio", "status"), [(9.0, None), (0.01, "slower than its floor: bs")])
-def test_the_gate_ends_with_an_error_only_below_a_floor(monkeypatch, capsys, ratio, status):
-    monkeypatch.setattr(gate, "measured", lambda: {"bs": ratio})
-    monkeypatch.setattr(gate, "pin", lambda: None)
-    monkeypatch.setattr("sys.argv", ["gate"])
-    if status is None:
-        gate.main()
-    else:
-        with pytest.raises(SystemExit, match=status):
-            gate.main()
-    assert "bs" in capsys.readouterr().out
 
 
 # --- goals
