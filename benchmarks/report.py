@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -27,6 +27,8 @@ class Row:
     seconds: Mapping[str, Timing]
     notes: Mapping[str, str]
     environment: Mapping[str, str]
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """Contender -> which of its variants was the fastest here."""
 
     def ratio(self, contender: str, to: str = UNIT) -> float | None:
         """How many times faster than `to`, by the shortest turns; None where one of them did not run."""
@@ -46,7 +48,8 @@ def parse(lines: Iterable[str]) -> list[Row]:
             continue
         record: dict[str, Any] = json.loads(line)
         seconds = {name: Timing(**numbers) for name, numbers in record["seconds"].items()}
-        row = Row(record["kernel"], record["type"], record["lanes"], seconds, record["notes"], record["environment"])
+        row = Row(record["kernel"], record["type"], record["lanes"], seconds, record["notes"], record["environment"],
+                  record.get("choices", {}))
         rows[row.kernel, row.type, row.lanes] = row
     return list(rows.values())
 

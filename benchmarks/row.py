@@ -91,6 +91,7 @@ def measure(kernel: Kernel, kind: str, count: int, names: Sequence[str], limits:
     return {
         "kernel": kernel.name, "type": kind, "lanes": count,
         "seconds": {name: asdict(times[name].over(counts[name])) for name in runs},
+        "choices": {name: run.choice for name, run in runs.items() if hasattr(run, "choice")},
         "notes": notes, "environment": describe() | _versions(runs),
     }
 

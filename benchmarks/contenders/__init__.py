@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from benchmarks.contenders import drjit_text, jax_text, native, numexpr_text, numpy_text, originals, twins
+from benchmarks.contenders import drjit_text, ispc, jax_text, native, numexpr_text, numpy_text, originals, twins
 from benchmarks.contenders.originals import UNIT
 from benchmarks.contenders.record import Contender, UnavailableError
 
 CONTENDERS: dict[str, Contender] = {
     contender.name: contender
-    for family in (originals, numpy_text, numexpr_text, jax_text, native, drjit_text, twins)
+    for family in (originals, numpy_text, numexpr_text, jax_text, native, ispc, drjit_text, twins)
     for contender in family.CONTENDERS
 }
 
