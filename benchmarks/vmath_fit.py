@@ -122,10 +122,6 @@ def tables() -> dict[str, tuple[str, tuple[list[float], list[float]]]]:
             lambda z: (2 * m.atanh(m.sqrt(z)) / m.sqrt(z) - 2) / z, 0, log_limit, 7, 3)),
         "LOG_TAIL": ("(2 atanh s - 2 s - 2/3 s**3) / s**5 in z = s**2", polynomial(
             lambda z: ((2 * m.atanh(m.sqrt(z)) / m.sqrt(z) - 2) / z - mpf(2) / 3) / z, 0, log_limit, 8, 4)),
-        "LOG2_SHORT": ("log2(1 + f) / f, for float32 lanes in float64", (polynomial(
-            lambda f: m.log(1 + f) / m.log(2) / f, -0.2933, 0.4146, 14, 1)[0], [])),
-        "EXP2_SHORT": ("2**r for |r| <= 1/2, for float32 lanes in float64", (polynomial(
-            lambda r: m.power(2, r), -0.501, 0.501, 8, 1)[0], [])),
         "SIN": ("(sin r - r) / r**3 in z = r**2", polynomial(
             lambda z: (m.sin(m.sqrt(z)) / m.sqrt(z) - 1) / z, 0, quarter_pi**2, 6, 3)),
         "COS": ("(cos r - 1 + r**2 / 2) / r**4 in z = r**2", polynomial(

@@ -107,3 +107,22 @@ def freeze(builder: ir.IRBuilder, value: Any) -> Any:
     instruction = ir.Instruction(builder.block, value.type, "freeze", [value])
     builder._insert(instruction)
     return instruction
+
+
+def joined(builder: ir.IRBuilder, registers: list[Any]) -> Any:
+    """Vectors of one type as one; their number is a power of two."""
+    while len(registers) > 1:
+        places = ir.Constant(ir.VectorType(I32, 2 * registers[0].type.count), list(range(2 * registers[0].type.count)))
+        registers = [builder.shuffle_vector(a, b, places)
+                     for a, b in zip(registers[::2], registers[1::2], strict=True)]
+    return registers[0]
+
+
+def parted(builder: ir.IRBuilder, vector: Any, lanes: int) -> list[Any]:
+    """A vector in pieces of so many lanes each."""
+    count = vector.type.count
+    if count == lanes:
+        return [vector]
+    none = ir.Constant(vector.type, ir.Undefined)
+    return [builder.shuffle_vector(vector, none, ir.Constant(ir.VectorType(I32, lanes), list(range(k, k + lanes))))
+            for k in range(0, count, lanes)]

@@ -26,6 +26,7 @@ from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.liveness import outer_values, used_outside
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Item, Loop, Param, Value
+from pyflat.ir.ops import VECTOR
 from pyflat.ir.types import BOOL, FLOAT
 from pyflat.targets.numba_choice import SHORT_TRIAL, TRIAL, write_choice
 from pyflat.targets.numba_costs import cost_of, is_called
@@ -36,6 +37,7 @@ from pyflat.targets.numba_narrow import Narrowed, narrow_ints
 from pyflat.targets.numba_queues import Queues, Waiting, can_wait, plan_queues
 from pyflat.targets.numba_refill import Divergent, Refilled, divergent
 from pyflat.targets.numba_uniform import suspect_values
+from pyflat.vmath import TABLE
 
 ENTRY = "kernel"
 
@@ -88,6 +90,11 @@ of each other's chains. On a Zen 5, of 1, 2, 3, 4 and 6 on ten kernels in both t
 times that of one register; three were better on Black and Scholes (another 1.18) and worse on others."""
 
 
+FUNCTION_REGISTERS, MOSTLY = 4, 0.5
+"""The same where elementary functions that need no branch are more than this share of the cost: on a Zen 5 another 1.09
+and 1.16 (Black and Scholes, sRGB; in float32 1.12 and 1.08)."""
+
+
 def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
     """Vectors of the machine's width, as many as the kernel keeps busy. A loop that mostly calls functions lane by lane
     gains nothing by lanes that wait for each other: one lane then."""
@@ -95,9 +102,19 @@ def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
     called = sum(cost_of(op, 1) for op in inside if is_called(op))
     if 2 * called > sum(cost_of(op, 1) for op in inside):
         return Shape(1, 1)
-    straight = STRAIGHT_REGISTERS if kernel.size <= MOST_STRAIGHT else 1
-    registers = LOOP_REGISTERS if has_loop(list(kernel.items)) else straight
+    if has_loop(list(kernel.items)):
+        registers = LOOP_REGISTERS
+    elif kernel.size > MOST_STRAIGHT:
+        registers = 1
+    else:
+        registers = FUNCTION_REGISTERS if _mostly_functions(kernel) else STRAIGHT_REGISTERS
     return Shape(vector_bytes // _lane_bytes(kernel), registers)
+
+
+def _mostly_functions(kernel: Kernel) -> bool:
+    costs = {op: cost_of(op, 1) for op in all_ops(list(kernel.items))}
+    branchless = [op for op in costs if op.opcode in VECTOR and TABLE[op.opcode.removeprefix("vec_")].far is None]
+    return sum(costs[op] for op in branchless) > MOSTLY * sum(costs.values())
 
 
 def _lane_bytes(kernel: Kernel) -> int:

@@ -31,10 +31,11 @@ from llvmlite import ir
 
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
+from pyflat.ir.ops import VECTOR
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba_arms import Arm, plan_arms
 from pyflat.targets.numba_emitter import Emitter, Lane
-from pyflat.targets.numba_ir import I8, I32, I64, POINTER, element_at, i64, stack
+from pyflat.targets.numba_ir import I8, I32, I64, POINTER, element_at, i64, joined, parted, stack
 from pyflat.targets.numba_narrow import Form, Narrowed
 from pyflat.targets.numba_ops import emit, emit_unsigned
 from pyflat.targets.numba_uniform import Plan, plan_loop
@@ -152,6 +153,9 @@ class Gang:
         self.emitter, self.short, self.narrowed = emitter, emitter.short_ints(), narrowed
         self.scalars = emitter if emitter.width == 1 else Emitter(emitter.builder, emitter.symbols, 1, emitter.scalars)
         self.registers = range(registers)
+        self.together = None if registers & (registers - 1) or registers == 1 or emitter.width == 1 else \
+            Emitter(emitter.builder, emitter.symbols, emitter.width * registers, emitter.scalars)
+        """Writes for all registers at once."""
         self.interrupts = interrupts
         self.shared = {value: Lane(self.scalars, value.kind, lane.value) for value, lane in shared.items()}
         self.wide: dict[Value, Lane] = {}
@@ -277,12 +281,35 @@ class Gang:
         loaded once."""
         compared: dict[tuple[Value, ...], Op] = {}
         for op in ops:
+            if self.together is not None and op.opcode in VECTOR:
+                self._together(self.together, op)
+                continue
             opposite = compared.get(tuple(op.args)) if op.opcode == "ne" else None
             for register, lanes in enumerate(self.sets):
                 self.emitter.active = self.active[register]
                 lanes[op] = self.compute(register, op) if opposite is None else ~lanes[opposite]
             if op.opcode == "eq":
                 compared[tuple(op.args)] = op
+
+    def _together(self, together: Emitter, op: Op) -> None:
+        """An elementary function of all registers as one vector: LLVM takes that apart again, step by step, so that the
+        steps of the registers alternate. One register's hundred steps wait for each other, and fill the processor's
+        queue before it sees the next one's."""
+        builder = together.builder
+        together.active = None
+        if any(mask is not None for mask in self.active):
+            together.active = joined(builder, [self._mask(r) for r in self.registers])
+        args = [self._all_lanes(together, arg) for arg in op.args]
+        values = parted(builder, emit(together, op, args).value, self.emitter.width)
+        for lanes, value in zip(self.sets, values, strict=True):
+            lanes[op] = Lane(self.emitter, op.kind, value)
+
+    def _all_lanes(self, together: Emitter, value: Value) -> Lane:
+        if isinstance(value, Const):
+            return together.const(value.kind, value.value)
+        if value in self.shared:
+            return together.broadcast(value.kind, self.shared[value].value)
+        return Lane(together, value.kind, joined(together.builder, [self.read(r, value).value for r in self.registers]))
 
     def _arm(self, arm: Arm) -> None:
         """Skipped if no lane of the gang needs it; its results are then zero."""

@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from pyflat import libm, vmath
 from pyflat.ir.types import BOOL
-from pyflat.targets.numba_ir import F32, F64, I32, Splat, suffix
+from pyflat.targets.numba_ir import F32, F64, I32, Splat, joined, parted, suffix
 from pyflat.targets.numba_jit import processor
 from pyflat.vmath.machine import F4, F8, Format, Number
 
@@ -177,21 +177,8 @@ class _LlvmMachine:
     def scaled(self, x: Number, n: Number) -> Number:
         """By AVX-512's vscalef, a register at a time."""
         lanes = 512 // self.format.width
-        parts = [self._scaled(self._part(x.value, k, lanes), self._part(n.value, k, lanes), lanes)
-                 for k in range(0, self._float.count, lanes)]
-        while len(parts) > 1:
-            parts = [self._joined(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
-        return _Value(self.builder, parts[0])
-
-    def _part(self, vector: Any, start: int, lanes: int) -> Any:
-        if vector.type.count == lanes:
-            return vector
-        places = ir.Constant(ir.VectorType(I32, lanes), list(range(start, start + lanes)))
-        return self.builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), places)
-
-    def _joined(self, a: Any, b: Any) -> Any:
-        places = ir.Constant(ir.VectorType(I32, 2 * a.type.count), list(range(2 * a.type.count)))
-        return self.builder.shuffle_vector(a, b, places)
+        parts = zip(parted(self.builder, x.value, lanes), parted(self.builder, n.value, lanes), strict=True)
+        return _Value(self.builder, joined(self.builder, [self._scaled(a, b, lanes) for a, b in parts]))
 
     def _scaled(self, x: Any, n: Any, lanes: int) -> Any:
         mask, module = ir.IntType(lanes), self.builder.module
@@ -250,10 +237,10 @@ def emit_everywhere(e: Emitter, name: str, *args: Any) -> Any:
     with builder.if_then(e.any(distant), likely=False):
         called = builder.call(_far_function(e, name, real), [*args, distant, quick])
         inside = builder.block
-    joined = builder.phi(real)
-    joined.add_incoming(quick, before)
-    joined.add_incoming(called, inside)
-    return joined
+    result = builder.phi(real)
+    result.add_incoming(quick, before)
+    result.add_incoming(called, inside)
+    return result
 
 
 def _far_function(e: Emitter, name: str, real: ir.Type) -> ir.Function:
