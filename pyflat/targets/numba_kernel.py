@@ -90,9 +90,12 @@ of each other's chains. On a Zen 5, of 1, 2, 3, 4 and 6 on ten kernels in both t
 times that of one register; three were better on Black and Scholes (another 1.18) and worse on others."""
 
 
-FUNCTION_REGISTERS, MOSTLY = 4, 0.5
+MORE_REGISTERS, MOSTLY, LIGHT = 4, 0.5, 64
 """The same where elementary functions that need no branch are more than this share of the cost: on a Zen 5 another 1.09
-and 1.16 (Black and Scholes, sRGB; in float32 1.12 and 1.08)."""
+and 1.16 (Black and Scholes, sRGB; in float32 1.12 and 1.08). And for up to so many operations of which none is dear,
+where what surrounds them counts: another 1.06 to 1.22 (a piecewise function, regions of a steam table)."""
+DEAR = 5.0
+"""A division, a root, a function."""
 
 
 def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
@@ -107,7 +110,7 @@ def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
     elif kernel.size > MOST_STRAIGHT:
         registers = 1
     else:
-        registers = FUNCTION_REGISTERS if _mostly_functions(kernel) else STRAIGHT_REGISTERS
+        registers = MORE_REGISTERS if _mostly_functions(kernel) or _is_light(kernel) else STRAIGHT_REGISTERS
     return Shape(vector_bytes // _lane_bytes(kernel), registers)
 
 
@@ -115,6 +118,10 @@ def _mostly_functions(kernel: Kernel) -> bool:
     costs = {op: cost_of(op, 1) for op in all_ops(list(kernel.items))}
     branchless = [op for op in costs if op.opcode in VECTOR and TABLE[op.opcode.removeprefix("vec_")].far is None]
     return sum(costs[op] for op in branchless) > MOSTLY * sum(costs.values())
+
+
+def _is_light(kernel: Kernel) -> bool:
+    return kernel.size <= LIGHT and all(cost_of(op, 1) < DEAR for op in all_ops(list(kernel.items)))
 
 
 def _lane_bytes(kernel: Kernel) -> int:
