@@ -90,7 +90,7 @@ of each other's chains. On a Zen 5, of 1, 2, 3, 4 and 6 on ten kernels in both t
 times that of one register; three were better on Black and Scholes (another 1.18) and worse on others."""
 
 
-MORE_REGISTERS, MOSTLY, LIGHT = 4, 0.5, 64
+MORE_REGISTERS, MOSTLY, LIGHT = 4, 0.25, 64
 """The same where elementary functions that need no branch are more than this share of the cost: on a Zen 5 another 1.09
 and 1.16 (Black and Scholes, sRGB; in float32 1.12 and 1.08). And for up to so many operations of which none is dear,
 where what surrounds them counts: another 1.06 to 1.22 (a piecewise function, regions of a steam table)."""
