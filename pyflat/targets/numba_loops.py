@@ -34,6 +34,7 @@ from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
 from pyflat.ir.ops import VECTOR
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba_arms import Arm, plan_arms
+from pyflat.targets.numba_costs import is_called
 from pyflat.targets.numba_emitter import Emitter, Lane
 from pyflat.targets.numba_ir import I8, I32, I64, POINTER, element_at, i64, joined, parted, stack
 from pyflat.targets.numba_narrow import Form, Narrowed
@@ -281,7 +282,7 @@ class Gang:
         loaded once."""
         compared: dict[tuple[Value, ...], Op] = {}
         for op in ops:
-            if self.together is not None and op.opcode in VECTOR:
+            if self.together is not None and _is_function(op):
                 self._together(self.together, op)
                 continue
             opposite = compared.get(tuple(op.args)) if op.opcode == "ne" else None
@@ -294,7 +295,7 @@ class Gang:
     def _together(self, together: Emitter, op: Op) -> None:
         """An elementary function of all registers as one vector: LLVM takes that apart again, step by step, so that the
         steps of the registers alternate. One register's hundred steps wait for each other, and fill the processor's
-        queue before it sees the next one's."""
+        queue before it sees the next one's. The C library's function is called in one loop over all lanes."""
         builder = together.builder
         together.active = None
         if any(mask is not None for mask in self.active):
@@ -430,3 +431,9 @@ class Gang:
         if param in self.suspects and param in plan.waiting and go is not None:  # cheaper than a choice of masks
             return self.emitter.builder.or_(phi, self.emitter.builder.and_(value, go))
         return self.emitter.builder.select(go, value, phi) if param in plan.waiting and go is not None else value
+
+
+def _is_function(op: Op) -> bool:
+    """A function of floats that takes long."""
+    floats = op.kind is FLOAT and all(arg.kind is FLOAT for arg in op.args)
+    return op.opcode in VECTOR or (floats and op.opcode != "call" and is_called(op))

@@ -125,9 +125,18 @@ def test_the_engine_chooses_the_width():
     pytest.importorskip("numba")
     from pyflat.targets.numba_jit import processor
 
-    straight, looping = (pyflat.twin(f, target="numba").explain() for f in (plain, arms))
-    assert straight.width == looping.width == processor().vector_bytes // 8
-    assert (straight.registers, looping.registers) == (2, 4)
+    def divided(x: float, y: float) -> float:
+        return x / y
+
+    def by_functions(x: float) -> float:
+        return math.exp(x) / x
+
+    light, dear, functions, looping = (pyflat.twin(f, target="numba").explain()
+                                       for f in (plain, divided, by_functions, arms))
+    assert light.width == dear.width == looping.width == processor().vector_bytes // 8
+    assert (light.registers, dear.registers, functions.registers, looping.registers) == (4, 2, 2, 4)
+    functions = pyflat.twin(by_functions, target="numba", math="vector").explain()
+    assert functions.registers == 4
     assert pyflat.twin(plain).explain().width == 16_384
 
 
