@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check lint fuzz mutants bench goals gate corpus gallery docs clean
+.PHONY: help setup demo test check lint fuzz mutants bench ratios goals gate corpus gallery docs clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,9 @@ $(BENCH_READY): $(READY)
 
 bench: $(BENCH_READY)  ## speed ratios against what people use instead: make bench BENCH_ARGS='--sizes 4096 --kernels bs'
 	"$(PY)" -m benchmarks.lanes --out out/bench.jsonl --plot out/bench.svg $(BENCH_ARGS)
+
+ratios: $(BENCH_READY)  ## all of bench, docs/benchmarks.md; goes on where it was interrupted: make ratios RATIOS_ARGS='--minutes 10'
+	"$(PY)" -m benchmarks.lanes --out out/bench.jsonl --go-on --docs $(RATIOS_ARGS)
 
 goals: $(BENCH_READY)  ## the goals for speed: what was measured, and which hold; docs/goals.md
 	"$(PY)" -m benchmarks.goals --docs $(GOALS_ARGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
@@ -60,11 +61,24 @@ def commit() -> str:
         return "unknown"
 
 
+def sources() -> str:
+    """A hash of pyflat, of the contenders and of how they are measured: what figures belong to, whatever the commit."""
+    folders = [ROOT / "pyflat", *[ROOT / "benchmarks" / name for name in ("contenders", "kernels", "native")]]
+    suffixes = {".py", ".json", ".c", ".ispc"}
+    files = [path for folder in folders for path in folder.rglob("*.*") if path.suffix in suffixes]
+    files += [ROOT / "benchmarks" / f"{name}.py" for name in ("row", "measuring", "agreement")]
+    found = hashlib.sha256()
+    for path in sorted(files):
+        found.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    return found.hexdigest()[:12]
+
+
 def describe() -> dict[str, str]:
     """Names and versions, for provenance beside figures."""
     facts = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "commit": commit(),
+        "sources": sources(),
         "processor": processor(),
         "cores": str(os.cpu_count()),
         "system": f"{platform.system()} {platform.machine()}",

@@ -1,4 +1,4 @@
-"""Speed of branchy scalar functions over arrays, against what people use instead: `make bench`.
+"""Speed of branchy scalar functions over arrays, against what people use instead: `make bench`, `make ratios`.
 
 Seventeen kernels, in float64 and float32, 4k / 256k / 16M lanes. Each row of the table (a kernel, a type, a size) is
 measured in a process of its own, pinned to one core; contenders take turns there (`benchmarks.measuring`), after each
@@ -6,27 +6,35 @@ one's result has been checked (`benchmarks.agreement`). All make a new array. Th
 unmodified function: 1.0, more is faster. np.vectorize runs on a sample. Contenders that are not installed are left
 out with a note (`pip install '.[bench]'`, gcc, clang, an LLVM library for Dr.Jit), and so is who ends the process.
 
-    python -m benchmarks.lanes [--sizes 4096,262144,16777216] [--types f8,f4] [--kernels bs,srgb]
-                               [--contenders numba,vector] [--out FILE] [--plot FILE]
-    python -m benchmarks.lanes --report FILE [--plot FILE]        what an earlier run has written
+With 16M lanes there are fewer turns. Who works on a lane from beginning to end, and would take more than half a second,
+is timed on a million lanes from everywhere; others are left out where one call would take more than two seconds.
 
-`--out` gets a JSON object for each row as it is measured, with versions, processor, date and commit.
+    python -m benchmarks.lanes [--sizes 4096,262144,16777216] [--types f8,f4] [--kernels bs,srgb]
+                               [--contenders numba,vector] [--out FILE] [--go-on] [--minutes 10] [--plot FILE] [--docs]
+    python -m benchmarks.lanes --report FILE [--plot FILE] [--docs]    what an earlier run has written
+
+`--out` gets a JSON object for each row as it is measured, with versions, processor, date and commit. `--go-on` leaves
+the rows that FILE has from these sources and this processor: the next run finishes one that was interrupted, or has
+spent its `--minutes`. `--docs` writes docs/benchmarks.md and its plot from all rows of FILE.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 
+from benchmarks import page
 from benchmarks.contenders import CONTENDERS, UNIT
-from benchmarks.environment import ONE_THREAD, ROOT
+from benchmarks.environment import ONE_THREAD, ROOT, processor, sources
 from benchmarks.kernels import KERNELS
 from benchmarks.report import Row, parse, plot, read, report
 from benchmarks.row import TYPES, Limits
@@ -63,10 +71,22 @@ def row(kernel: str, kind: str, lanes: int, names: Sequence[str], limits: Limits
         lost[started[-1]] = f"ended the process (status {done.returncode})"
 
 
-def measured(keys: Sequence[tuple[int, str, str]], names: Sequence[str], limits: Limits) -> Iterator[str]:
-    """Records of (lanes, type, kernel), each as soon as it is there."""
+Key = tuple[int, str, str]
+
+
+def measured(keys: Sequence[Key], names: Sequence[str], limits: Limits, seconds: float = math.inf) -> Iterator[str]:
+    """Records of (lanes, type, kernel), each as soon as it is there; no new one after so many seconds."""
+    end = time.monotonic() + seconds
     for lanes, kind, kernel in keys:
+        if time.monotonic() >= end:
+            return
         yield row(kernel, kind, lanes, names, limits)
+
+
+def finished(rows: Sequence[Row], names: Sequence[str], here: Mapping[str, str]) -> set[Key]:
+    """The rows that need not be measured again: with all of these contenders, and all facts `here` as they are now."""
+    return {(found.lanes, found.type, found.kernel) for found in rows
+            if found.asked >= set(names) and all(found.environment.get(name) == fact for name, fact in here.items())}
 
 
 def keep(path: Path, line: str) -> None:
@@ -93,24 +113,36 @@ def main() -> None:
     for limit, default in asdict(Limits()).items():
         parser.add_argument(f"--{limit}", type=type(default), default=default)
     parser.add_argument("--out", help="append the records to this file")
+    parser.add_argument("--go-on", action="store_true", help="leave the rows that are there already")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="start no row after so many")
     parser.add_argument("--report", help="print the tables of this file, measure nothing")
     parser.add_argument("--plot", help="draw the ratios, as SVG or PNG (needs matplotlib)")
+    parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md (needs matplotlib)")
     options = parser.parse_args()
-    if options.report:
-        rows = read(options.report)
-    else:
+    stored = options.report or options.out
+    if (options.go_on or options.docs) and not stored:
+        parser.error("there is no file to go on with, or to show")
+    rows = read(stored) if stored and Path(stored).exists() else []
+    keys = list(product(map(int, options.sizes.split(",")), options.types.split(","), options.kernels.split(",")))
+    if not options.report:
         names = [UNIT, *[name for name in options.contenders.split(",") if name != UNIT]]
-        keys = list(product(map(int, options.sizes.split(",")), options.types.split(","), options.kernels.split(",")))
-        lines = []
-        for line in measured(keys, names, Limits(options.repeats, options.budget, options.longest)):
+        done = finished(rows, names, {"sources": sources(), "processor": processor()}) if options.go_on else set()
+        left = [key for key in keys if key not in done]
+        print(f"{len(left)} of {len(keys)} rows to measure", flush=True)
+        lines: list[str] = []
+        limits = Limits(options.repeats, options.budget, options.longest)
+        for line in measured(left, names, limits, options.minutes * 60):
             lines.append(line)
             print(summary(parse([line])[0]), flush=True)
             if options.out:
                 keep(Path(options.out), line)
-        rows = parse(lines)
+        print(f"{len(left) - len(lines)} of them are left", flush=True)
+        rows = read(options.out) if options.go_on or options.docs else parse(lines)
     print(report(rows, CORE))
     if options.plot:
         plot(rows, options.plot)
+    if options.docs:
+        page.write(rows, CORE, product(SIZES, TYPES, KERNELS))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,10 @@ class Row:
     environment: Mapping[str, str]
     choices: Mapping[str, str] = field(default_factory=dict)
     """Contender -> which of its variants was the fastest here."""
+    parts: Mapping[str, int] = field(default_factory=dict)
+    """Contender -> the lanes that it was timed on, where that is not all."""
+    asked: frozenset[str] = frozenset()
+    """The contenders that were to run."""
 
     def ratio(self, contender: str, to: str = UNIT) -> float | None:
         """How many times faster than `to`, by the shortest turns; None where one of them did not run."""
@@ -49,7 +54,7 @@ def parse(lines: Iterable[str]) -> list[Row]:
         record: dict[str, Any] = json.loads(line)
         seconds = {name: Timing(**numbers) for name, numbers in record["seconds"].items()}
         row = Row(record["kernel"], record["type"], record["lanes"], seconds, record["notes"], record["environment"],
-                  record.get("choices", {}))
+                  record.get("choices", {}), record.get("parts", {}), frozenset(record.get("asked", ())))
         rows[row.kernel, row.type, row.lanes] = row
     return list(rows.values())
 
@@ -112,21 +117,31 @@ def table(rows: Sequence[Row], core: frozenset[str]) -> str:
 
 
 def notes(rows: Sequence[Row]) -> list[str]:
-    """What did not run: contender, why, and where."""
+    """What did not run, or not on all lanes, and what was chosen: contender, note, and where."""
     where: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         for name, note in row.notes.items():
             where.setdefault((name, note), []).append(row.kernel)
+    for row in rows:
+        for name, count in row.parts.items():
+            where.setdefault((name, f"on {count:,} lanes"), []).append(row.kernel)
+        for name, choice in row.choices.items():
+            where.setdefault((name, choice), []).append(row.kernel)
     return [f"{name}: {note} ({'all kernels' if len(kernels) == len(rows) else ', '.join(kernels)})"
-            for (name, note), kernels in where.items()]
+            for (name, note), kernels in sorted(where.items(), key=lambda item: item[0][0])]
 
 
 def report(rows: Sequence[Row], core: frozenset[str]) -> str:
-    """All tables, what did not run, and where and with what it was measured."""
+    """All tables with their notes, and where and with what it was measured."""
     parts = []
     for (kind, lanes), chosen in groups(rows).items():
         parts += [f"## {kind}, {lanes:,} lanes", table(chosen, core), "\n".join(f"- {note}" for note in notes(chosen))]
-    parts.append("## Measured with")
+    parts += ["## Measured with", provenance(rows)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def provenance(rows: Sequence[Row]) -> str:
+    """Where, when and with what the rows were measured."""
     facts: dict[str, list[str]] = {}
     for row in rows:
         for name, value in row.environment.items():
@@ -134,8 +149,7 @@ def report(rows: Sequence[Row], core: frozenset[str]) -> str:
                 facts[name].append(value)
     if "date" in facts:
         facts["date"] = sorted({min(facts["date"]), max(facts["date"])})
-    parts.append("\n".join(f"- {name}: {' ... '.join(values)}" for name, values in facts.items()))
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return "\n".join(f"- {name}: {' ... '.join(values)}" for name, values in facts.items())
 
 
 def plot(rows: Sequence[Row], path: str | Path) -> None:
@@ -146,6 +160,7 @@ def plot(rows: Sequence[Row], path: str | Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
+    matplotlib.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "pyflat", "font.sans-serif": ["DejaVu Sans"]}
     from matplotlib import pyplot
 
     panels = groups(rows)
@@ -167,5 +182,9 @@ def plot(rows: Sequence[Row], path: str | Path) -> None:
         axis.set_xticks(range(len(chosen)), [row.kernel for row in chosen])
         axis.grid(axis="y", which="both", alpha=0.25)
     axes[0, 0].legend(ncols=1, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    figure.savefig(path)
+    is_svg = Path(path).suffix == ".svg"
+    figure.savefig(path, metadata={"Date": None} if is_svg else None)
     pyplot.close(figure)
+    if is_svg:  # a tenth of a point is enough, and half the size
+        text = re.sub(r"(\d\.\d)\d+", r"\1", Path(path).read_text(encoding="utf-8"))
+        Path(path).write_text("\n".join(line.strip() for line in text.splitlines()) + "\n", encoding="utf-8")

@@ -11,13 +11,13 @@ import time
 import numpy as np
 import pytest
 
-from benchmarks import goals, lanes, startup
+from benchmarks import goals, lanes, page, row, startup
 from benchmarks.agreement import DOUBLE, Tolerance, agrees, share_beyond, tolerance
 from benchmarks.contenders import CONTENDERS, UNIT, Contender, UnavailableError
 from benchmarks.contenders.record import result_type
 from benchmarks.kernels import KERNELS
 from benchmarks.kernels.arrays import TEXTS
-from benchmarks.measuring import TURNS, geomean, round_robin, timing
+from benchmarks.measuring import PIECE, TURNS, geomean, part_of, round_robin, timing
 from benchmarks.report import contenders, groups, parse, plot, report
 from benchmarks.row import Limits, lanes_of, measure, some
 
@@ -64,6 +64,17 @@ def test_another_shape_is_wrong_everywhere():
 def test_float64_has_one_tolerance_for_all():
     assert {tolerance(name, False) for name in KERNELS} == {DOUBLE}
     assert all(tolerance(name, True).share <= 5e-3 for name in KERNELS)
+
+
+def test_a_part_of_many_lanes_is_made_of_neighbours_from_everywhere():
+    few = np.arange(100)
+    assert part_of(few, 100) is few
+    many = np.arange(PIECE * 50)
+    part = part_of(many, PIECE * 8)
+    assert len(part) == PIECE * 8
+    assert (part[0], part[-1]) == (0, len(many) - 1)
+    assert (np.diff(part) == 1).sum() == len(part) - 8
+    assert (np.diff(part) > 0).all()
 
 
 # --- kernels and contenders
@@ -240,6 +251,112 @@ def test_plot(tmp_path):
     plot(parse([record("bs", vector=2e-9), record("bs", type="f4", vector=1e-9)]), tmp_path / "ratios.svg")
     text = (tmp_path / "ratios.svg").read_text(encoding="utf-8")
     assert "<svg" in text
+
+
+# --- all of it
+
+
+def test_rows_are_finished_where_sources_processor_and_contenders_are_the_same():
+    def row(asked, **environment):
+        found = json.loads(record("bs", lanes=4096))
+        return parse([json.dumps({**found, "asked": asked, "environment": environment})])
+
+    here = {"sources": "s", "processor": "p"}
+    key = {(4096, "f8", "bs")}
+    assert lanes.finished(row([UNIT, "a"], sources="s", processor="p", commit="any"), [UNIT, "a"], here) == key
+    assert lanes.finished(row([UNIT, "a", "b"], sources="s", processor="p"), [UNIT, "a"], here) == key
+    assert not lanes.finished(row([UNIT], sources="s", processor="p"), [UNIT, "a"], here)
+    assert not lanes.finished(row([UNIT, "a"], sources="other", processor="p"), [UNIT, "a"], here)
+    assert not lanes.finished(row([UNIT, "a"], sources="s", processor="q"), [UNIT, "a"], here)
+    assert not lanes.finished(row([UNIT, "a"]), [UNIT, "a"], here)
+
+
+def test_no_row_is_started_after_the_time_is_over(monkeypatch):
+    started = []
+    monkeypatch.setattr(lanes, "row", lambda kernel, *_: started.append(kernel) or "record")
+    keys = [(4096, "f8", name) for name in ("bs", "hsv")]
+    assert list(lanes.measured(keys, [UNIT], Limits(), 0.0)) == []
+    assert list(lanes.measured(keys, [UNIT], Limits())) == ["record"] * 2
+    assert started == ["bs", "hsv"]
+
+
+def test_a_run_goes_on_where_it_was_interrupted(monkeypatch, tmp_path, capsys):
+    out, measured = tmp_path / "found.jsonl", []
+
+    def row(kernel, kind, count, names, limits):
+        measured.append((count, kind, kernel))
+        if len(measured) == 2:
+            raise KeyboardInterrupt
+        found = json.loads(record(kernel, kind, count))
+        environment = {"sources": lanes.sources(), "processor": lanes.processor()}
+        return json.dumps({**found, "asked": list(names), "environment": environment})
+
+    monkeypatch.setattr(lanes, "row", row)
+    monkeypatch.setattr("sys.argv", ["lanes", "--sizes", "4096,64", "--types", "f8", "--kernels", "bs", "--go-on",
+                                     "--contenders", "vector", "--out", str(out)])
+    with pytest.raises(KeyboardInterrupt):
+        lanes.main()
+    lanes.main()
+    assert measured == [(4096, "f8", "bs"), (64, "f8", "bs"), (64, "f8", "bs")]
+    assert "64 lanes" in capsys.readouterr().out
+
+
+def test_many_lanes_are_compared_on_a_part_and_slow_contenders_timed_there(monkeypatch):
+    calls = []
+
+    class Counting:
+        def make(self, kernel, columns):
+            calls.append(len(columns[0]))
+            return lambda: np.zeros(len(columns[0]))
+
+    count = row.MANY * 2
+    columns = [np.zeros(count)]
+    part = [part_of(columns[0], row.MANY)]
+    few = [columns[0][:row.SAMPLE]]
+
+    def prepared(seconds, **facts):
+        calls.clear()
+        monkeypatch.setattr(row, "once", lambda run: seconds)
+        contender = Contender("c", Counting().make, **facts)
+        return row.prepared(contender, KERNELS["piecewise"], columns, part, few, Limits(longest=2.0))[1], list(calls)
+
+    assert prepared(row.SLOW / 2.01, local=True) == (count, [row.MANY, count])
+    assert prepared(row.SLOW / 1.99, local=True) == (row.MANY, [row.MANY])
+    assert prepared(2.0 * row.TRIED / count * 0.99) == (count, [row.TRIED, count])
+    with pytest.raises(UnavailableError, match="one call would take 2 s"):
+        prepared(2.0 * row.TRIED / count * 1.01)
+    assert prepared(9.0, sampled=True) == (row.SAMPLE, [row.SAMPLE])
+
+
+def test_a_row_of_many_lanes_says_who_was_timed_on_a_part(monkeypatch):
+    monkeypatch.setattr(row, "MANY", 1 << 16)
+    monkeypatch.setattr(row, "SLOW", 0.0)
+    found = measure(KERNELS["piecewise"], "f8", 1 << 17, [UNIT, "np.vectorize", "np.where", "vector"], Limits(3, 0.01))
+    assert found["notes"] == {}
+    assert found["parts"] == {UNIT: 1 << 16, "np.vectorize": row.SAMPLE, "vector": 1 << 16}
+    assert found["seconds"]["np.where"]["turns"] <= row.FEW_REPEATS
+    assert found["asked"] == [UNIT, "np.vectorize", "np.where", "vector"]
+
+
+def test_the_page_has_every_row_and_names_those_that_it_lacks():
+    wanted = [(4096, "f8", "bs"), (4096, "f8", "hsv"), (4096, "f4", "bs")]
+    rows = parse([record("hsv", lanes=4096, vector=1e-9), record("bs", lanes=4096, vector=2e-9),
+                  record("bs", lanes=7, vector=1e-9)])
+    text = page.text(rows, frozenset({"bs"}), wanted)
+    assert "**Not measured yet:** f4 with 4,096 lanes: bs." in text
+    assert "7 lanes" not in text
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
+    assert [line[0] for line in cells[:3]] == ["kernel", "bs", "hsv"], "in the order of the kernels"
+    full = page.text(rows, frozenset({"bs"}), wanted[:2])
+    assert "Not measured yet" not in full
+
+
+def test_medians_have_the_contenders_own_spread():
+    text = json.loads(record("bs", lanes=4096, vector=1e-9))
+    text["seconds"][UNIT] |= {"median": 10e-9, "low": 9e-9, "high": 11e-9}
+    text["seconds"]["vector"] |= {"median": 2e-9, "low": 1.9e-9, "high": 2.1e-9}
+    lines = page.medians(parse([json.dumps(text)])).splitlines()
+    assert [cell.strip() for cell in lines[2].split("|")[1:-1]] == ["bs", "1.00 ±10%", "5.00 ±5%"]
 
 
 # --- goals

@@ -12,18 +12,17 @@ import ctypes
 import math
 import os
 import shutil
-import subprocess
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.contenders.builds import built, version
 from benchmarks.contenders.record import Columns, Contender, Run, UnavailableError, real_type, result_type
 from benchmarks.environment import processor_flags
 from benchmarks.kernels import Kernel, images
-from benchmarks.measuring import once
+from benchmarks.measuring import once, part_of
 
 SOURCE = Path(__file__).resolve().parent.parent / "native" / "kernels.ispc"
 FLAGS = ("-O3", "--arch=x86-64", "--pic", "--math-lib=default", "--woff")
@@ -37,8 +36,8 @@ NAMES = {np.dtype(np.float64): "double", np.dtype(np.float32): "float", np.dtype
          np.dtype(np.int32): "int32"}
 TRIALS = 5
 """Turns of each target; the shortest counts."""
-PIECE, PIECES = 1 << 14, 16
-"""Of many lanes the trial sees some pieces: neighbours stay neighbours, as it matters where branches differ."""
+TRIED = 1 << 18
+"""Of many lanes the trial sees a part."""
 
 
 def compiler() -> str:
@@ -55,7 +54,7 @@ def targets() -> list[str]:
 
 @cache
 def library(target: str, kernel: str, columns: tuple[np.dtype, ...], out: np.dtype, table: bool) -> ctypes.CDLL:
-    """`run` for a kernel, compiled into a folder that is gone afterwards."""
+    """`run` for a kernel."""
     linker = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
     if linker is None:
         raise UnavailableError("no C compiler links what ispc makes")
@@ -63,24 +62,9 @@ def library(target: str, kernel: str, columns: tuple[np.dtype, ...], out: np.dty
     values = {"REAL": "float" if narrow else "double", "INTEGER": "int32" if narrow else "int64", "KERNEL": kernel,
               "ARITY": len(columns), "IN": NAMES[columns[0]], "OUT": NAMES[out]} | ({"TABLE": 1} if table else {})
     defines = [f"-D{name}={value}" for name, value in values.items()]
-    with tempfile.TemporaryDirectory(prefix="pyflat-benchmark-") as folder:
-        made, shared = str(Path(folder) / "kernel.o"), str(Path(folder) / "kernel.so")
-        for line in ([compiler(), *FLAGS, f"--target={target}", *defines, str(SOURCE), "-o", made],
-                     [linker, "-shared", made, "-o", shared, "-lm"]):
-            done = subprocess.run(line, capture_output=True, text=True, check=False)
-            if done.returncode:
-                why = " ".join(done.stderr.split())[:200] or f"exit status {done.returncode}"
-                raise UnavailableError(f"{Path(line[0]).name} for {target}: {why}")
-        return ctypes.CDLL(shared)
-
-
-def some(lanes: Columns) -> list[np.ndarray]:
-    """Pieces of many lanes; all where there are few."""
-    count = len(lanes[0])
-    if count <= PIECE * PIECES:
-        return list(lanes)
-    starts = np.linspace(0, count - PIECE, PIECES).astype(int)
-    return [np.concatenate([column[start:start + PIECE] for start in starts]) for column in lanes]
+    commands = [[compiler(), *FLAGS, f"--target={target}", *defines, str(SOURCE), "-o", "OBJECT"],
+                [linker, "-shared", "OBJECT", "-o", "OUT", "-lm"]]
+    return ctypes.CDLL(str(built(SOURCE, commands, f"ispc for {target}")))
 
 
 def fastest(make: Callable[[str], Run], names: Sequence[str]) -> tuple[str, list[str]]:
@@ -106,7 +90,7 @@ def fastest(make: Callable[[str], Run], names: Sequence[str]) -> tuple[str, list
 
 def _make(kernel: Kernel, lanes: Columns) -> Run:
     compiler()
-    few = some(lanes)
+    few = [part_of(column, TRIED) for column in lanes]
     chosen, missing = fastest(lambda target: _on(target, kernel, few), targets())
     run = _on(chosen, kernel, lanes)
     run.choice = chosen + (f" (no {', '.join(missing)})" if missing else "")  # type: ignore[attr-defined]
@@ -132,13 +116,8 @@ def _on(target: str, kernel: Kernel, lanes: Columns) -> Run:
     return call
 
 
-@cache
-def _version() -> str:
-    return subprocess.run([compiler(), "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-
-
 def _versions() -> Mapping[str, str]:
-    return {"ispc": _version(), "flags of ispc": " ".join(FLAGS)}
+    return {"ispc": version(compiler()), "flags of ispc": " ".join(FLAGS)}
 
 
-CONTENDERS = (Contender("ispc", _make, versions=_versions),)
+CONTENDERS = (Contender("ispc", _make, local=True, versions=_versions),)

@@ -1,21 +1,20 @@
 """C: the kernels of `benchmarks/native`, with gcc and clang, each as -O3 -march=native and with -ffast-math as well.
 
 With -ffast-math go the widest vectors and the C library's vector functions (gcc takes them by itself), as somebody
-would ask for who wants speed. Compiled at run time into a folder that is gone afterwards, where there is a compiler.
+would ask for who wants speed. Compiled at run time, where there is a compiler.
 """
 
 from __future__ import annotations
 
 import ctypes
 import shutil
-import subprocess
-import tempfile
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.contenders.builds import built, version
 from benchmarks.contenders.record import Columns, Contender, Run, UnavailableError, real_type, result_type
 from benchmarks.kernels import Kernel, images
 
@@ -41,13 +40,8 @@ def _library(name: str, narrow: bool) -> ctypes.CDLL:
     if shutil.which(compiler) is None:
         raise UnavailableError(f"{compiler} is not installed")
     types = ("-DREAL=float", "-DINTEGER=int32_t") if narrow else ("-DREAL=double", "-DINTEGER=int64_t")
-    with tempfile.TemporaryDirectory(prefix="pyflat-benchmark-") as folder:
-        out = str(Path(folder) / "kernels.so")
-        done = subprocess.run([compiler, *flags, *types, "-fPIC", "-shared", str(SOURCE), "-o", out, *libraries],
-                              capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise UnavailableError(f"{command_line(name)}: {(done.stderr.splitlines() or ['failed'])[0]}")
-        library = ctypes.CDLL(out)
+    command = [compiler, *flags, *types, "-fPIC", "-shared", str(SOURCE), "-o", "OUT", *libraries]
+    library = ctypes.CDLL(str(built(SOURCE, [command], command_line(name))))
     table = (ctypes.c_int32 * len(images.PERMUTATION)).in_dll(library, "permutation")
     table[:] = images.PERMUTATION
     return library
@@ -72,15 +66,9 @@ def _make(name: str, kernel: Kernel, lanes: Columns) -> Run:
     return call
 
 
-@cache
-def _version(compiler: str) -> str:
-    if shutil.which(compiler) is None:
-        raise UnavailableError(f"{compiler} is not installed")
-    return subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-
-
 def _versions(name: str) -> Mapping[str, str]:
-    return {FLAGS[name][0]: _version(FLAGS[name][0]), f"flags of {name}": command_line(name)}
+    return {FLAGS[name][0]: version(FLAGS[name][0]), f"flags of {name}": command_line(name)}
 
 
-CONTENDERS = tuple(Contender(name, partial(_make, name), versions=partial(_versions, name)) for name in FLAGS)
+CONTENDERS = tuple(Contender(name, partial(_make, name), local=True, versions=partial(_versions, name))
+                   for name in FLAGS)

@@ -58,7 +58,7 @@ def np_vectorize(kernel: Kernel, lanes: Columns) -> Run:
 
 
 CONTENDERS = (
-    Contender(UNIT, vectorize),
-    Contender("numba.njit", loop),
+    Contender(UNIT, vectorize, local=True),
+    Contender("numba.njit", loop, local=True),
     Contender("np.vectorize", np_vectorize, sampled=True),
 )

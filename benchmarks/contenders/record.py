@@ -25,12 +25,15 @@ class Contender:
     in the first call. It raises `UnavailableError` where there is nothing to run.
 
     sampled     too slow for all lanes
+    local       works on a lane, or on some neighbours, from beginning to end before it goes on: beyond the speed of
+                memory, a lane takes as long among few as among many
     versions    of what it uses, beyond the packages of pyflat itself
     """
 
     name: str
     make: Callable[[Kernel, Columns], Run]
     sampled: bool = False
+    local: bool = False
     versions: Callable[[], Mapping[str, str]] = dict
 
 

@@ -41,4 +41,5 @@ def _make(options: Mapping[str, Any], kernel: Kernel, lanes: Columns) -> Run:
     return lambda: twin(*lanes)
 
 
-CONTENDERS = tuple(Contender(name, partial(_make, options)) for name, options in OPTIONS.items())
+CONTENDERS = tuple(Contender(name, partial(_make, options), local=options["target"] == "numba")
+                   for name, options in OPTIONS.items())

@@ -1,0 +1,52 @@
+"""Shared libraries that compilers make, kept in out/native for the next row, which is a process of its own.
+
+The name is a hash of all that the code depends on, so that there is nothing to invalidate.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from benchmarks.contenders.record import UnavailableError
+from benchmarks.environment import ROOT, processor, processor_flags
+
+FOLDER = ROOT / "out" / "native"
+
+
+@cache
+def version(compiler: str) -> str:
+    """The first line of what it says about itself. Raises `UnavailableError`."""
+    done = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UnavailableError(f"{compiler} does not run")
+    return (done.stdout.splitlines() or [""])[0]
+
+
+def built(source: Path, commands: Sequence[Sequence[str]], label: str) -> Path:
+    """A library, made of `source` by commands in which OUT and OBJECT stand for their files.
+
+    Raises `UnavailableError`.
+    """
+    facts = [source.read_text(encoding="utf-8"), processor(), *sorted(processor_flags())]
+    for command in commands:
+        facts += [version(command[0]), *command]
+    path = FOLDER / f"{hashlib.sha256(chr(0).join(facts).encode()).hexdigest()[:32]}.so"
+    if path.exists():
+        return path
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="pyflat-benchmark-", dir=FOLDER) as folder:
+        files = {"OUT": str(Path(folder) / "kernels.so"), "OBJECT": str(Path(folder) / "kernels.o")}
+        for command in commands:
+            done = subprocess.run([files.get(word, word) for word in command], capture_output=True, text=True,
+                                  check=False)
+            if done.returncode:
+                why = " ".join(done.stderr.split())[:200] or f"exit status {done.returncode}"
+                raise UnavailableError(f"{label}: {why}")
+        os.replace(files["OUT"], path)
+    return path
