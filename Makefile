@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check lint fuzz mutants bench ratios goals gate corpus gallery docs clean
+.PHONY: help setup demo test check lint fuzz mutants bench ratios threads goals gate corpus gallery docs clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +58,9 @@ ratios: $(BENCH_READY)  ## all of bench, docs/benchmarks.md; goes on where it wa
 
 goals: $(BENCH_READY)  ## the goals for speed: what was measured, and which hold; docs/goals.md
 	"$(PY)" -m benchmarks.goals --docs $(GOALS_ARGS)
+
+threads: $(READY)  ## how calls scale with threads; docs/threads.md; on a machine that does nothing else
+	"$(PY)" -m benchmarks.threads --docs $(THREADS_ARGS)
 
 gate: $(READY)  ## whether the engine has become slower: speed ratios and their floors, in seconds
 	"$(PY)" -m benchmarks.gate
