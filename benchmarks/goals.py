@@ -2,8 +2,9 @@
 
     python -m benchmarks.goals [--results FILE] [--stored] [--docs]
 
-Ratios come from records of `benchmarks.lanes`; those that FILE (out/bench.jsonl) lacks are measured first and added to
-it, but with `--stored`. Calls, imports and compiling are measured anew. `--docs` writes docs/goals.md.
+Ratios come from records of `benchmarks.lanes`; those that FILE (out/bench.jsonl) lacks, or has from other sources, are
+measured first and added to it, but with `--stored`. Calls, imports and compiling are measured anew. `--docs` writes
+docs/goals.md.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ import numpy as np
 import pyflat
 from benchmarks import startup
 from benchmarks.contenders import CONTENDERS, UNIT
-from benchmarks.environment import ROOT, describe
+from benchmarks.environment import ROOT, describe, processor, sources
 from benchmarks.kernels import KERNELS
-from benchmarks.lanes import CORE, keep, row
+from benchmarks.lanes import CORE, finished, keep, row
 from benchmarks.measuring import geomean
-from benchmarks.report import Row, markdown, parse, read
+from benchmarks.report import Row, markdown, read
 from benchmarks.row import TYPES, Limits
 
 PAGE = ROOT / "docs" / "goals.md"
@@ -236,15 +237,13 @@ def wanted() -> list[tuple[str, str, int, tuple[str, ...]]]:
 
 
 def complete(path: Path, limits: Limits) -> list[Row]:
-    """The records of the file, and those that it lacks, measured now and added to it."""
+    """The records of the file, and those that it lacks or has from other sources, measured now and added to it."""
     rows = read(path) if path.exists() else []
+    here = {"sources": sources(), "processor": processor()}
     for kernel, kind, lanes, names in wanted():
-        if any((found.kernel, found.type, found.lanes) == (kernel, kind, lanes) for found in rows):
-            continue
-        line = row(kernel, kind, lanes, names, limits)
-        keep(path, line)
-        rows += parse([line])
-    return rows
+        if (lanes, kind, kernel) not in finished(rows, names, here):
+            keep(path, row(kernel, kind, lanes, names, limits))
+    return read(path)
 
 
 def page(found: Sequence[Line], facts: Mapping[str, str], rows: Sequence[Row]) -> str:

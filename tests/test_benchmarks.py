@@ -425,20 +425,27 @@ def test_the_page_counts_what_holds_and_has_the_machine():
     assert "- processor: abc" in text
 
 
-def test_only_missing_rows_are_measured_and_kept(monkeypatch, tmp_path):
+def test_only_missing_and_old_rows_are_measured_and_kept(monkeypatch, tmp_path):
     asked = []
+
+    def made(kernel, kind, lanes, names, sources):
+        environment = {"sources": sources, "processor": goals.processor()}
+        return json.dumps({**json.loads(record(kernel, kind, lanes)), "asked": list(names), "environment": environment})
 
     def measured(kernel, kind, lanes, names, limits):
         asked.append((kernel, kind, lanes))
-        return record(kernel, kind, lanes)
+        return made(kernel, kind, lanes, names, "now")
 
     monkeypatch.setattr(goals, "row", measured)
+    monkeypatch.setattr(goals, "sources", lambda: "now")
     path = tmp_path / "results" / "found.jsonl"
-    goals.keep(path, record("bs", "f8", goals.MIDDLE))
+    goals.keep(path, made("bs", "f8", goals.MIDDLE, CONTENDERS, "now"))
+    goals.keep(path, made("hsv", "f8", goals.MIDDLE, CONTENDERS, "before"))
     rows = goals.complete(path, Limits())
     assert ("bs", "f8", goals.MIDDLE) not in asked
     assert {(kernel, kind, lanes) for kernel, kind, lanes, _ in goals.wanted()} == {*asked, ("bs", "f8", goals.MIDDLE)}
     assert len(rows) == len(asked) + 1
+    assert {found.environment["sources"] for found in rows} == {"now"}
     asked.clear()
     goals.complete(path, Limits())
     assert asked == []
