@@ -100,7 +100,7 @@ MUTANTS: tuple[Mutant, ...] = (
          ("x < y and x > y are the same", "            args.reverse()\n", "            pass\n"),
          ("literals are compared by value", "value.key if isinstance(value, Const) else value",
           "value.value if isinstance(value, Const) else value"),
-         ("tables are not compared", "return (opcode, op.kind, self._attrs_text(op), *args)", "return (opcode, op.kind, *args)"),
+         ("tables are not compared", "return (opcode, op.kind, self._attrs_texts(op), *args)", "return (opcode, op.kind, *args)"),
          ("operands of a - b are put into one order", "if opcode in COMMUTATIVE:", 'if opcode in COMMUTATIVE or opcode == "sub":'),
          tests="passes/test_share_subexpressions.py"),
     *_of("share_subexpressions", "passes/share_subexpressions.py",

@@ -20,6 +20,8 @@ class Kind(Enum):
     VOID = "none"
     PACK = "pack"
 
+    __hash__ = object.__hash__  # Enum's own is Python code, and kinds are keys everywhere
+
     def __repr__(self) -> str:
         return self.name
 

@@ -75,7 +75,7 @@ class Keys:
 
     def __init__(self) -> None:
         self._numbers: dict[object, int] = {}
-        self._attrs: dict[int, str] = {}
+        self._tables: dict[int, str] = {}
         self._keep: list[object] = []
 
     def key(self, op: Op) -> Key:
@@ -87,7 +87,7 @@ class Keys:
         elif opcode in _MIRRORED:
             opcode = _MIRRORED[opcode]
             args.reverse()
-        return (opcode, op.kind, self._attrs_text(op), *args)
+        return (opcode, op.kind, self._attrs_texts(op), *args)
 
     def merge(self, value: Value, leader: Value) -> None:
         """From now on `value` is `leader`."""
@@ -96,11 +96,15 @@ class Keys:
     def _number(self, value: Value) -> int:
         return self._numbers.setdefault(value.key if isinstance(value, Const) else value, len(self._numbers))
 
-    def _attrs_text(self, op: Op) -> str:
-        """Attrs by `repr`: as a tuple, 0.0 would equal -0.0 and True would equal 1."""
-        if not op.attrs:
-            return ""
-        if id(op.attrs) not in self._attrs:
-            self._attrs[id(op.attrs)] = repr(op.attrs)
-            self._keep.append(op.attrs)
-        return self._attrs[id(op.attrs)]
+    def _attrs_texts(self, op: Op) -> tuple[tuple[str, str], ...]:
+        """Attrs by `repr`: as they are, 0.0 would equal -0.0 and True would equal 1."""
+        return tuple([(name, self._text(value)) for name, value in op.attrs]) if op.attrs else ()
+
+    def _text(self, value: object) -> str:
+        """Of a table only once: it may be long, and be read in many places."""
+        if type(value) is not tuple:
+            return repr(value)
+        if id(value) not in self._tables:
+            self._tables[id(value)] = repr(value)
+            self._keep.append(value)
+        return self._tables[id(value)]
