@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import warnings
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,7 @@ def test_blocks_found_by_their_indentation_are_those_of_inspect():
     "def f(x):\n    y = (x\n+ 1)\n    return y\n",
     "def f(x): return x\n",
     "def f(x):\n\n    # first\n# left\n    return x\n\n    # last\n",
+    "def f(x):\n    y = x\n# left\n    return y\n",
     "def f(x):\n\treturn x\n",
     "async def f(x):\n    return x\n",
     "    def f(x):\n        return x\n",
@@ -51,6 +53,13 @@ def test_no_other_block_is_found(text, below):
     lines = lines_of(text + below)
     found = capture._indented(lines)
     assert found is None or found == inspect.getblock(lines)
+
+
+def test_the_text_is_not_warned_of_a_second_time():
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        capture._indented(lines_of("def f(x):\n    y = '\\d'\n    return x\n"))
+    assert seen == []
 
 
 def test_a_plain_function_needs_no_tokens(monkeypatch):
