@@ -324,16 +324,18 @@ fails. `floor(exp(log(k)))` is CPython's for every k, though the vector math has
 - A lane in which a decision is nearer to its threshold than the bound is run again by a second twin, with the C
   library's functions (the first 500 such lanes by the original, before that twin is compiled). `twin.stats.rerun`
   counts them. Where no lane is near, nothing happens.
-- What has no bound stays with the C library: functions behind values that a loop changes and decides by, behind
-  long chains of decisions (a bisection closes in on its threshold), and behind operations whose error nobody can say.
+- A loop that decides by inexact values which it changes carries a bound for each of them from trip to trip, where fast
+  functions gain more than that costs.
+- What has no bound stays with the C library: functions behind long chains of decisions (a bisection closes in on its
+  threshold), and behind operations whose error nobody can say.
 - `decisions=False` leaves decisions to the faster functions. `errors="unchecked"` checks nothing, decisions neither.
 
 `math="libm"` is the default on NumPy, where the gain is small: every bit is CPython's. On numba `math="vector"` is
 the default. The tables say what it costs and gains. {count:,} lanes on one machine; *decisions cost*: times as long
 as with `decisions=False`; *against libm*: how many times faster than `math="libm"`; *run again*: lanes near a
 decision; *would flip*: lanes that come out wrong without the look. In *adversarial* lanes thresholds are hit exactly.
-Kernels whose loops decide by what they change (`kepler`, `implied_volatility`) keep exact functions there; where such
-a loop has become straight-line code (`kepler` on NumPy) bounds grow with each trip, and half of the lanes run again."""
+`kepler` ends at a tolerance of 1e-12: bounds grow with each trip of Newton's method, and lanes that take many trips run
+again. `implied_volatility` bisects, and keeps exact functions in the later steps."""
 
 
 def main() -> int:

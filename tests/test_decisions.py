@@ -13,6 +13,7 @@ import pytest
 import pyflat
 import pyflat.rerun
 from pyflat.errors import FlattenError
+from pyflat.passes import choose_math
 from tests.generator import generate
 from tests.generator.differential import columns, loaded
 from tests.generator.lanes import lanes_for
@@ -248,6 +249,90 @@ def test_loops_that_decide_by_inexact_values(fn, lanes, loops, target):
         pytest.skip("this loop is refused with these options")
     want = [fn(*row) for row in zip(*lanes, strict=True)]
     assert got.tolist() == want
+
+
+def settled(mean, eccentricity):
+    """Newton with a tolerance that some lane meets exactly."""
+    e, trips = mean, 0
+    for _ in range(40):
+        step = (e - eccentricity * math.sin(e) - mean) / (1.0 - eccentricity * math.cos(e))
+        e -= step
+        trips += 1
+        if abs(step) < TOLERANCE:
+            break
+    return trips, e
+
+
+def fixed_point(x, y):
+    """Two values that go along, two exits, and one of them in an inner loop."""
+    trips = inner = 0
+    while abs(x - math.cos(y)) > 1e-3:
+        x, y = math.cos(y) * 0.9, math.sin(x + 0.5) + 0.1
+        trips += 1
+        z = x
+        while math.exp(z) > 1.2 and inner < 500:
+            z = math.sin(z) * 0.8
+            inner += 1
+        if trips > 60 or z > LIMIT:
+            break
+    return trips, inner
+
+
+def summed(x):
+    """A sum of exponentials until it is above the limit, which overflows for large numbers."""
+    total, n = 0.0, 0
+    while total * total < 1e300 and n < 64:
+        total = total * 2.0 + math.exp(x * n)
+        n += 1
+    return n
+
+
+def _steps(mean, eccentricity):
+    e = mean
+    for _ in range(3):
+        step = (e - eccentricity * math.sin(e) - mean) / (1.0 - eccentricity * math.cos(e))
+        e -= step
+    return abs(step)
+
+
+def _first_inner(x, y):
+    z = math.cos(y) * 0.9
+    while math.exp(z) > 1.2:
+        z = math.sin(z) * 0.8
+    return z
+
+
+ELLIPSES = tuple(zip(*[(m / 8, e / 10) for m in range(1, 50) for e in range(1, 8)], strict=True))
+PAIRS = tuple(zip(*[(a / 7, b / 5) for a in range(-15, 15) for b in range(-9, 9)], strict=True))
+TOLERANCE, LIMIT = 1e-6, 0.9
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("fn", "lanes", "name", "value"), [
+    *[(settled, ELLIPSES, "TOLERANCE", value) for value in (1e-6, 1e-9, 1e-12, _steps(2.0, 0.7), _steps(0.5, 0.6))],
+    *[(fixed_point, PAIRS, "LIMIT", value) for value in (0.9, _first_inner(*[column[17] for column in PAIRS]))],
+    (summed, (tuple(k / 8 for k in range(-40, 120)),), "LIMIT", 0.9),
+])
+def test_loops_that_carry_their_errors(fn, lanes, name, value, target, monkeypatch):
+    """Trips, exits and what they count are CPython's, also where a threshold is met exactly."""
+    monkeypatch.setitem(fn.__globals__, name, value)
+    monkeypatch.setattr(choose_math, "WORTH_CARRYING", 0.0)
+    twin = pyflat.twin(fn, target=target, math="vector", loops="auto" if target == "numba" else "masked", cache=False)
+    got = twin(*[np.array(lane) for lane in lanes])
+    want = [fn(*row) for row in zip(*lanes, strict=True)]
+    for ours, theirs in zip(got if isinstance(got, tuple) else (got,), zip(*want) if isinstance(want[0], tuple) else [want]):
+        if isinstance(theirs[0], int):
+            assert ours.tolist() == list(theirs)
+        else:
+            assert np.allclose(ours, theirs, rtol=1e-9)
+
+
+def test_few_lanes_of_a_loop_that_carries_its_error_run_again():
+    twin = pyflat.twin(settled, target="numba", math="vector")
+    means = np.linspace(0.1, 6.0, 5000)
+    got = twin(means, np.full(5000, 0.4))
+    assert got[0].tolist() == [settled(mean, 0.4)[0] for mean in means.tolist()]
+    assert twin.stats.rerun + twin.stats.replayed < 5
 
 
 def test_a_bisection_is_not_sent_to_the_original():

@@ -19,11 +19,12 @@ the wrong values give the same conditions, and `of(b)` holds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from pyflat.ir.loops import end_of, take_apart
-from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Op, Value
+from pyflat.ir.loops import LoopParts, all_ops, end_of, take_apart
+from pyflat.ir.nodes import FALSE, TRUE, Block, Const, Function, Item, Loop, Op, Param, Value
 from pyflat.ir.types import BOOL
+from pyflat.ir.values import uses
 
 Condition = tuple[Value, bool]
 Conjunction = frozenset[Condition]
@@ -37,16 +38,40 @@ class Demand:
 
     def __init__(self, fn: Function, doubtful: Collection[Value]):
         self._doubtful = doubtful
+        self._places = {value: place for place, value in enumerate([*fn.params, *all_ops(fn.body)])}
         self._needs: dict[Value, list[Conjunction]] = {}
         self._list(fn.body, end_of(fn.body).values)
 
     def of(self, value: Value) -> list[Conjunction]:
         return self._needs.get(value, [])
 
-    def ordered(self, value: Value, places: Mapping[Value, int]) -> list[list[Condition]]:
-        """The same, each conjunction in the order of the program: sets come in another one in each process."""
-        return [sorted(each, key=lambda condition: (places.get(condition[0], -1), condition[1]))
-                for each in self.of(value)]
+    def condition(self, value: Value, visible: Mapping[Value, Value], emit: Callable[..., Value]) -> Value:
+        """The same as a value, made by `emit(opcode, *operands)` of what is `visible`; in the order of the program, as
+        sets come in another one in each process."""
+        total: Value = FALSE
+        for conjunction in self.of(value):
+            part: Value = TRUE
+            for cond, outcome in sorted(conjunction, key=lambda each: (self._places.get(each[0], -1), each[1])):
+                if cond not in visible:
+                    continue
+                holds = visible[cond] if outcome else emit("not", visible[cond])
+                part = holds if part is TRUE else emit("and", part, holds)
+            if part is TRUE:
+                return TRUE
+            total = part if total is FALSE else emit("or", total, part)
+        return total
+
+    def _next(self, loop: Loop, parts: LoopParts) -> None:
+        """The rest of a loop. What only the rest of the next trip reads is needed where there is one."""
+        at_once = {*parts.leave, *uses(parts.header)}
+        after = dict(zip(loop.params, parts.next, strict=True))
+        flags = [after[value] for value in conjuncts(parts.go) if isinstance(value, Param) and value in after]
+        goes_on = ALWAYS
+        for flag in flags:
+            goes_on = _under(goes_on, (flag, True))
+        for param, value in after.items():
+            self._need(value, ALWAYS if param in at_once or value in flags else goes_on)
+        self._list(parts.rest, ())
 
     def _list(self, items: Sequence[Item], roots: Sequence[Value]) -> None:
         """`roots` are needed always: what a list gives is used somewhere else."""
@@ -59,7 +84,7 @@ class Demand:
                         self._op(op)
                 case Loop():
                     parts = take_apart(item)
-                    self._list(parts.rest, parts.next)
+                    self._next(item, parts)
                     self._list(parts.header, [parts.go, *parts.leave])
                     for init in item.inits:
                         self._need(init, ALWAYS)
@@ -95,6 +120,15 @@ class Demand:
         self._needs[value] = known
 
 
+def conjuncts(value: Value) -> Iterator[Value]:
+    """What has to hold for a conjunction to hold."""
+    if isinstance(value, Op) and value.opcode == "and":
+        for arg in value.args:
+            yield from conjuncts(arg)
+    else:
+        yield value
+
+
 def _with(known: list[Conjunction], each: Conjunction) -> list[Conjunction]:
     """One more conjunction. One that differs from another in the sign of one condition makes one of the two."""
     for other in known:
@@ -115,3 +149,12 @@ def _under(needed: Sequence[Conjunction], condition: Condition) -> list[Conjunct
         return list(needed) if bool(cond.value) is outcome else []
     return [each | {(cond, outcome)} if len(each) < MAX_CONDITIONS else each
             for each in needed if (cond, not outcome) not in each]
+
+
+def depending(fn: Function, decisions: set[Op]) -> set[Value]:
+    """Bools that depend on one of `decisions` by boolean algebra alone."""
+    found: set[Value] = set(decisions)
+    for op in all_ops(fn.body):
+        if op.kind is BOOL and any(arg in found for arg in op.args):
+            found.add(op)
+    return found

@@ -14,7 +14,8 @@ terms; where no number bounds the error it is infinite or nan. Both values come 
 operations, so an operation adds at most one rounding of each, 2**-52 of the value, to what its operands bring.
 
 `EXACT` bounds values that are CPython's bit for bit; `unknown` is no bound at all. `origins` are the elementary
-operations that a value is inexact by, `hazards` the operations behind it that may be infinite in CPython alone.
+operations that a value is inexact by, `hazards` the operations behind it that may be infinite in CPython alone,
+`carriers` the parameters and results of loops that have no bound because the loop carries none (`ir.carried_bounds`).
 
 Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms (2002), chapters 1 to 3.
 """
@@ -28,7 +29,7 @@ from dataclasses import dataclass
 from pyflat.errors import InternalError
 from pyflat.ir.build import const
 from pyflat.ir.intervals import Interval
-from pyflat.ir.nodes import Const, Op, Scalar, Value
+from pyflat.ir.nodes import Const, Op, Param, Scalar, Value
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.uses import Key, Keys
 
@@ -80,6 +81,7 @@ class Bound:
     origins: frozenset[Op] = frozenset()
     hazards: frozenset[Op] = frozenset()
     known: bool = True
+    carriers: frozenset[Param] = frozenset()
 
     @property
     def exact(self) -> bool:
@@ -94,8 +96,9 @@ class Bound:
 EXACT = Bound()
 
 
-def unknown(origins: frozenset[Op], hazards: frozenset[Op] = frozenset()) -> Bound:
-    return Bound(origins=origins, hazards=hazards, known=False)
+def unknown(origins: frozenset[Op], hazards: frozenset[Op] = frozenset(),
+            carriers: frozenset[Param] = frozenset()) -> Bound:
+    return Bound(origins=origins, hazards=hazards, known=False, carriers=carriers)
 
 
 def up(number: float) -> float:
@@ -208,7 +211,7 @@ class Case:
 
     @property
     def unknown(self) -> Bound:
-        return unknown(self.origins, self.hazards)
+        return unknown(self.origins, self.hazards, frozenset[Param]().union(*[b.carriers for b in self.bounds]))
 
     def size(self, k: int) -> Value:
         """|operand k| in the twin."""

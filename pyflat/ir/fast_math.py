@@ -8,9 +8,10 @@ math, 4 for NumPy's) and of the C library's together. The C library's is what th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pyflat.ir.nodes import Block, Function, If, Item, Loop
 from pyflat.ir.ops import OPERATIONS, PRIMITIVES, Accuracy
 
 VECTOR_ULPS = 2
@@ -28,12 +29,26 @@ UNDERFLOWS = frozenset({"exp", "exp2", "pow", "erf", "erfc"})
 operands only, and both give the operand itself there."""
 
 
+VECTOR_COSTS: dict[str, tuple[int, int]] = {
+    "exp": (112, 16), "exp2": (80, 19), "expm1": (156, 21), "log": (106, 29), "log2": (105, 32), "log10": (179,
+    39), "log1p": (176, 45), "sin": (257, 22), "cos": (244, 22), "tan": (276, 50), "asin": (131, 22), "acos":
+    (136, 26), "atan": (246, 32), "atan2": (362, 46), "sinh": (267, 47), "cosh": (166, 32), "tanh": (281, 40),
+    "asinh": (339, 80), "acosh": (283, 63), "atanh": (319, 66), "cbrt": (328, 52), "erf": (109, 81), "erfc":
+    (119, 88), "pow": (319, 97),
+}
+"""How many additions of a register of eight lanes eight calls of the C library's function take as long as, and the
+vector function (`targets.numba_costs`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fast:
-    """A fast operation, and its distance from CPython's value in ulp."""
+    """A fast operation, its distance from CPython's value in ulp, and how many additions it takes as long as, the
+    library's function and itself."""
 
     opcode: str
     ulps: int
+    library_cost: int = 15
+    cost: int = 10
 
 
 FastMath = Mapping[str, Fast]
@@ -49,17 +64,41 @@ NUMPY_FUNCTIONS["np_power"] = "pow"
 """Operation of NumPy's own -> the function that it computes."""
 
 
-def _table(prefix: str, names: Mapping[str, str], ulps: int) -> dict[str, Fast]:
+def _table(prefix: str, names: Mapping[str, str], ulps: int, costs: Mapping[str, tuple[int, int]]) -> dict[str, Fast]:
     found = {}
     for row in PRIMITIVES.values():
         opcode = prefix + names.get(row.name, row.name)
         if row.accuracy is Accuracy.LIBM and opcode in OPERATIONS:
-            found[row.name] = Fast(opcode, ulps + LIBRARY_ULPS[row.name])
+            found[row.name] = Fast(opcode, ulps + LIBRARY_ULPS[row.name], *costs.get(row.name, (15, 10)))
     return found
 
 
-NUMPY_MATH: FastMath = _table("np_", _NUMPY_NAMES, NUMPY_ULPS)
+NUMPY_MATH: FastMath = _table("np_", _NUMPY_NAMES, NUMPY_ULPS, {})
 """NumPy's own ufuncs: SIMD code where NumPy has some for this processor."""
 
-VECTOR_MATH: FastMath = _table("vec_", {}, VECTOR_ULPS)
+VECTOR_MATH: FastMath = _table("vec_", {}, VECTOR_ULPS, VECTOR_COSTS)
 """The vector math of the numba target."""
+
+
+TRIPS = 8
+"""So many trips a loop is taken to make."""
+
+
+def cost(fn: Function, math: FastMath) -> float:
+    """What a flat or masked function costs, in additions: an estimate that knows nothing of arms that lanes skip."""
+    fast = {row.opcode: row.cost for row in math.values()}
+    library = {name: row.library_cost for name, row in math.items()}
+    return _cost(fn.body, fast | library)
+
+
+def _cost(items: Sequence[Item], known: Mapping[str, int]) -> float:
+    total = 0.0
+    for item in items:
+        match item:
+            case Block():
+                total += sum(known.get(op.opcode, OPERATIONS[op.opcode].cost) for op in item.ops)
+            case Loop():
+                total += TRIPS * _cost(item.body, known)
+            case If():
+                total += _cost(item.then, known) + _cost(item.orelse, known)
+    return total

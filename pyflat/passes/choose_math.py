@@ -18,8 +18,9 @@ marked by a fault: they are run again exactly. So decisions are CPython's, and d
 - a comparison that only chooses between its own operands (min, max, abs) is continuous and decides nothing;
 - a comparison that only leads to faults becomes a wider one, which needs no mark: `log(y)` fails where y <= error;
 - a mark counts where its decision is needed (`ir.demand`), not in the lanes of an arm not taken;
+- what a loop changes and decides by has a bound that changes with it (`ir.carried_bounds`);
 - where no bound is known, or a decision follows on many others (a search that closes in on its own threshold), the
-  functions behind it stay the C library's. So do those behind values that a loop changes and decides by;
+  functions behind it stay the C library's;
 - a product, quotient or sum behind a decision that may overflow in CPython alone is marked too, and an operand that
   the digits alone take out of a domain (the root of `1 - sin(x)**2`).
 
@@ -30,9 +31,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyflat.ir.build import Builder, const
+from pyflat.ir.carried_bounds import Carried, closing_in, written_out
 from pyflat.ir.decisions import (
     CONTINUED,
     LARGEST,
@@ -42,7 +44,7 @@ from pyflat.ir.decisions import (
     nearness,
     tested_for_finiteness,
 )
-from pyflat.ir.demand import Condition, Demand
+from pyflat.ir.demand import Demand, depending
 from pyflat.ir.error_bounds import (
     ARITHMETIC,
     EXACT,
@@ -53,18 +55,32 @@ from pyflat.ir.error_bounds import (
     Terms,
     largest,
     smallest,
-    unknown,
 )
 from pyflat.ir.error_functions import elementary_bound
-from pyflat.ir.fast_math import LIBRARY_ULPS, NUMPY_FUNCTIONS, NUMPY_ULPS, UNDERFLOWS, FastMath
+from pyflat.ir.fast_math import LIBRARY_ULPS, NUMPY_FUNCTIONS, NUMPY_ULPS, UNDERFLOWS, FastMath, cost
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.intervals import Intervals
 from pyflat.ir.liveness import sliced
-from pyflat.ir.loops import LoopParts, all_ops, join_parts, take_apart
-from pyflat.ir.nodes import FALSE, INEXACT, TRUE, Block, Const, Function, Item, Loop, Op, Origin, Region, Value, Yield
+from pyflat.ir.loops import LoopParts, all_ops, has_loop, join_parts, take_apart
+from pyflat.ir.nodes import (
+    FALSE,
+    INEXACT,
+    TRUE,
+    Block,
+    Const,
+    Function,
+    Item,
+    Loop,
+    Op,
+    Origin,
+    Param,
+    Region,
+    Value,
+    Yield,
+)
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.roles import Roles
-from pyflat.ir.types import BOOL, FLOAT, VOID
+from pyflat.ir.types import FLOAT, VOID
 from pyflat.ir.uses import Key, results_of, with_args, with_body
 from pyflat.ir.widening import widened_condition
 from pyflat.passes.record import Pass
@@ -76,6 +92,8 @@ ROUNDS = 12
 _DOMAINS = frozenset({"negative", "not_positive", "not_above_minus_one", "beyond_one", "below_one", "not_inside_one",
                       "zero_divisor", "fmod"})
 """Fault rules that look at an operand alone."""
+WORTH_CARRYING = 2.5
+"""So many times cheaper the function must be by what its loops carry: if most lanes run again, little is lost."""
 UNFELT = 1e290
 """The largest float and this are the largest float."""
 
@@ -87,17 +105,31 @@ def choose_math(fn: Function, math: FastMath | None = None, *, decide: bool = Tr
         return fn
     if any(op.opcode == "call" for op in all_ops(fn.body)):
         return fn  # what a kept call does with its arguments is not known
-    roles, pinned = Roles(fn), set[Op]()
+    roles = Roles(fn)
+    if not decide:
+        draft = _Draft(fn, math, roles, frozenset(), Carried(frozenset()))
+        return with_body(fn, sliced(draft.items, list(map(draft.read, results_of(fn)))))
+    kept = _settled(fn, math, roles, carry=False)
+    exact = fn if kept is None or kept.keeps_all() else kept.finished()
+    if not has_loop(fn.body) or (kept is not None and not kept.pinned):
+        return exact
+    carrying = _settled(fn, math, roles, carry=True)
+    if carrying is None or carrying.keeps_all() or not carrying.loops.asked:
+        return exact
+    carried = carrying.finished()
+    return carried if cost(carried, math) * WORTH_CARRYING <= cost(exact, math) else exact
+
+
+def _settled(fn: Function, math: FastMath, roles: Roles, *, carry: bool) -> _Draft | None:
+    """The draft in which no decision depends on what has no bound; None where too much has to be kept for that."""
+    pinned, asked = set[Op](), set[Param]()
     for _ in range(ROUNDS):
-        draft = _Draft(fn, math, roles, frozenset(pinned))
-        if not decide:
-            return with_body(fn, sliced(draft.items, list(map(draft.read, results_of(fn)))))
-        if draft.pins <= pinned:
-            return draft.finished()
+        draft = _Draft(fn, math, roles, frozenset(pinned), Carried(frozenset(asked), allowed=carry))
+        if draft.pins <= pinned and draft.loops.wanted <= asked:
+            return draft
         pinned |= draft.pins
-        if all(op in pinned for op in all_ops(fn.body) if op.opcode in math):
-            break
-    return fn
+        asked |= draft.loops.wanted
+    return None
 
 
 PASS = Pass(choose_math, needs_gone=frozenset({Region}))
@@ -127,11 +159,13 @@ class _Draft:
     """One attempt: the output without its alarms, which functions have to be kept beyond those given (`pins`), and
     which operations have to be guarded against overflow (`wanted`)."""
 
-    def __init__(self, fn: Function, math: FastMath, roles: Roles, pinned: frozenset[Op]):
+    def __init__(self, fn: Function, math: FastMath, roles: Roles, pinned: frozenset[Op], loops: Carried):
         self.fn = fn
         self.math = math
         self.roles = roles
         self.pinned = pinned
+        self.loops = loops
+        self.closing = closing_in(fn) if loops.allowed else None
         self.pins: set[Op] = set()
         self.wanted: set[Op] = set()
         self.terms = Terms()
@@ -154,6 +188,9 @@ class _Draft:
     def depth(self, value: Value) -> int:
         return self.depths.get(value, 0)
 
+    def keeps_all(self) -> bool:
+        return all(op in self.pinned for op in all_ops(self.fn.body) if op.opcode in self.math)
+
     # --- lists and loops
 
     def write_list(self, items: Sequence[Item]) -> list[Item]:
@@ -173,46 +210,63 @@ class _Draft:
         end = Yield(list(map(self.read, block.end.values))) if block.end else None
         written = _Written(Block(self.terms.ops, end), self.alarms, self.sizes, dict(self.new), dict(self.terms.made))
         self.blocks.append(written)
+        self.terms.ops = written.block.ops  # the bounds that a loop carries are added at the end
         return written.block
 
     def write_loop(self, loop: Loop) -> Loop:
-        """Until the bounds of the parameters hold for every trip; what changes from trip to trip has none."""
+        """Until the bounds of the parameters hold for every trip."""
         parts, inits = take_apart(loop), list(map(self.read, loop.inits))
-        for param, init in zip(loop.params, loop.inits, strict=True):
+        starts = [self.bound(init) for init in loop.inits]
+        for param, init, bound in zip(loop.params, loop.inits, starts, strict=True):
             self.new[param] = param
-            self.bounds[param], self.depths[param] = self.bound(init), self.depth(init)
-        written, made = len(self.blocks), dict(self.terms.made)
+            self.bounds[param], self.depths[param] = bound, self.depth(init)
+        written, made, before, outside = len(self.blocks), dict(self.terms.made), self.terms.ops, dict(self.new)
         for trip in itertools.count():
             del self.blocks[written:]
+            self.new = dict(outside)
             header = self.write_list(parts.header)
             go, leave = self.read(parts.go), list(map(self.read, parts.leave))
-            left = [(self.carried_out(value), self.depth(value)) for value in parts.leave]
+            left = [(self.bound(value), self.depth(value)) for value in parts.leave]
             rest = self.write_list(parts.rest)
-            self.terms.made = dict(made)
-            carried = zip(loop.params, parts.next, strict=True)
-            widened = [self.widened(param, after, trip) for param, after in carried]
-            if not any(widened):
+            wider = [self.widened(*pair, trip) for pair in zip(loop.params, parts.next, strict=True)]
+            if not any(wider):
                 break
+            self.terms.made = dict(made)
+        params, results = list(loop.params), list(loop.results)
+        carrying = [k for k, param in enumerate(params) if self.loops.carries(param, self.bound(param))]
+        params += [self.loops.error(params[k]) for k in carrying]
+        errors = [self.error(parts.next[k], self.bound(parts.next[k])) for k in carrying]
+        end = rest[-1]
+        assert isinstance(end, Block)
+        end.end = Yield([*map(self.read, parts.next), *errors])
+        self.new, self.terms.ops, self.terms.made = outside, before, made
+        inits += [self.error(loop.inits[k], starts[k]) for k in carrying]
         for result, (bound, depth) in zip(loop.results, left, strict=True):
             self.new[result] = result
-            self.bounds[result], self.depths[result] = bound, depth
-        return join_parts(loop, loop.params, inits, LoopParts(header, go, rest, leave), loop.results)
+            self.bounds[result], self.depths[result] = self.loops.outside(result, bound), depth
+            term = self.bound(result).term
+            if term is not None and bound.term is not None:
+                results.append(self.loops.error(result))
+                leave.append(bound.term.value)
+        return join_parts(loop, params, inits, LoopParts(header, go, rest, leave), results)
 
-    def widened(self, param: Value, after: Value, trip: int) -> bool:
+    def error(self, value: Value, bound: Bound) -> Value:
+        """How far a value is from CPython's, at most, as a value."""
+        op = Op("neg", (value,), FLOAT)
+        interval = self.intervals.of(value)
+        return written_out(Case(op, [self.read(value)], op, [bound], [interval], interval, self.terms))
+
+    def widened(self, param: Param, after: Value, trip: int) -> bool:
         """Make what is known of a loop parameter hold for what comes `after` too; whether that changed it."""
-        bound, new = self.bound(param), self.bound(after)
-        deeper = self.depth(after) > self.depth(param)
+        depth = self.depth(after)
+        if self.closing is not None and param not in self.closing and depth <= MAX_DEPTH:
+            depth = 0
+        deeper = depth > self.depth(param)
         if deeper:
-            self.depths[param] = self.depth(after) if trip == 0 else MAX_DEPTH + 1
-        if _covers(bound, new):
-            return deeper
-        self.bounds[param] = unknown(bound.origins | new.origins, bound.hazards | new.hazards)
-        return True
-
-    def carried_out(self, value: Value) -> Bound:
-        """The bound of a value outside of the loop that makes it: terms stay inside."""
-        bound = self.bound(value)
-        return bound if bound.term is None else unknown(bound.origins, bound.hazards)
+            self.depths[param] = depth if trip == 0 and self.closing is None else MAX_DEPTH + 1
+        bound = self.bound(param)
+        self.bounds[param] = self.loops.widened(param, bound, self.bound(after), trip == 0)
+        return deeper or self.bounds[param] is not bound
 
     # --- operations
 
@@ -262,8 +316,7 @@ class _Draft:
         new.statement = op.statement
         self.put(op, new)
         bound = elementary_bound(self.case(op, args, new), op.opcode, ulps, self.underflows(op, op.opcode))
-        self.bounds[op] = Bound(bound.relative, bound.absolute, bound.term, bound.origins | {op}, bound.hazards,
-                                bound.known)
+        self.bounds[op] = replace(bound, origins=bound.origins | {op})
 
     def power(self, op: Op, base: Value, exponent: float) -> tuple[Op, int]:
         """A power with a small literal exponent as products, and its distance from CPython's in ulp."""
@@ -288,8 +341,7 @@ class _Draft:
         if op.opcode == "select" and op.args[0] in self.roles.continuous:
             rule = ARITHMETIC["continuous"]
         elif op.kind is not FLOAT:
-            if not all(bound.known for bound in case.bounds):
-                self.pins |= case.origins
+            self.pins |= self.loops.without(case.bounds)
             return EXACT
         elif (function := _function(op)) is not None:
             ulps = 2 * (NUMPY_ULPS if op.opcode.startswith("np_") else LIBRARY_ULPS[function])
@@ -321,7 +373,7 @@ class _Draft:
         if op.opcode in CONTINUED:
             self.bounds[op] = ARITHMETIC[op.opcode](case) if known else case.unknown
         if not known:
-            self.pins |= frozenset[Op]().union(*[bound.origins for bound in bounds])
+            self.pins |= self.loops.without(bounds)
             return
         if tested is not None and largest(self.intervals.of(tested)) <= LARGEST:
             self.new[op] = FALSE if op.opcode == "eq" else self.terms.op("ne", self.read(tested), self.read(tested))
@@ -356,7 +408,7 @@ class _Draft:
             hazards, size = hazards - {*op.args}, term.value  # it is larger than both operands
         else:
             size = self.terms.magnitude(new)
-        self.bounds[op] = Bound(bound.relative, bound.absolute, term, bound.origins, hazards | {op}, bound.known)
+        self.bounds[op] = replace(bound, hazards=hazards | {op})
         self.sizes.append(_Alarm(op, size))
 
     def may_overflow(self, op: Op) -> bool:
@@ -419,22 +471,21 @@ class _Draft:
 
     def finished(self) -> Function:
         """The function with a fault for each alarm, in the lanes that need its operation."""
-        doubtful = _depending(self.fn, {alarm.op for written in self.blocks for alarm in written.alarms})
+        doubtful = depending(self.fn, {alarm.op for written in self.blocks for alarm in written.alarms})
         demand = Demand(self.fn, doubtful)
-        places = {value: place for place, value in enumerate([*self.fn.params, *all_ops(self.fn.body)])}
         for written in self.blocks:
             self.terms.ops, self.terms.made = written.block.ops, written.made
             sizes: dict[Value, Value] = {}
             for alarm in written.sizes:
                 if alarm.op not in self.wanted:
                     continue
-                needed = self.needed(demand.ordered(alarm.op, places), written.visible)
+                needed = demand.condition(alarm.op, written.visible, self.terms.op)
                 sizes[needed] = alarm.near if needed not in sizes else self.terms.op("add", sizes[needed], alarm.near)
             for needed, total in sizes.items():
                 large = self.terms.op("not", self.terms.op("lt", total, const(LARGEST)))
                 self.fault(needed, large, None)
             for alarm in written.alarms:
-                self.fault(self.needed(demand.ordered(alarm.op, places), written.visible), alarm.near, alarm.op.origin)
+                self.fault(demand.condition(alarm.op, written.visible, self.terms.op), alarm.near, alarm.op.origin)
         results = list(map(self.read, results_of(self.fn)))
         return with_body(self.fn, sliced(self.items, results))
 
@@ -443,32 +494,6 @@ class _Draft:
             return
         cond = near if needed is TRUE else self.terms.op("and", needed, near)
         self.terms.ops.append(Op("fault", (cond,), VOID, attrs=(("fault", INEXACT),), origin=origin))
-
-    def needed(self, conjunctions: Sequence[Sequence[Condition]], visible: dict[Value, Value]) -> Value:
-        """The disjunction of what is visible of each conjunction, as a value."""
-        total: Value = FALSE
-        for conjunction in conjunctions:
-            part: Value = TRUE
-            for value, outcome in conjunction:
-                if value not in visible:
-                    continue
-                condition = visible[value] if outcome else self.terms.op("not", visible[value])
-                part = condition if part is TRUE else self.terms.op("and", part, condition)
-            if part is TRUE:
-                return TRUE
-            total = part if total is FALSE else self.terms.op("or", total, part)
-        return total
-
-
-def _covers(bound: Bound, new: Bound) -> bool:
-    """What `bound` says holds for values of which `new` says it."""
-    if not bound.known:
-        return new.origins <= bound.origins and new.hazards <= bound.hazards
-    if not new.known or new.relative > bound.relative or new.absolute > bound.absolute:
-        return False
-    if new.term is not None and new.term is not bound.term:
-        return False
-    return new.origins <= bound.origins and new.hazards <= bound.hazards
 
 
 def _function(op: Op) -> str | None:
@@ -481,12 +506,3 @@ def _function(op: Op) -> str | None:
 def _small_power(base: Value, exponent: Value) -> float | None:
     known = exponent.value if isinstance(exponent, Const) and not isinstance(base, Const) else None
     return float(known) if known in (2.0, 3.0, 4.0, 0.5, -1.0, -2.0) else None
-
-
-def _depending(fn: Function, decisions: set[Op]) -> set[Value]:
-    """Bools that depend on one of `decisions` by boolean algebra alone."""
-    found: set[Value] = set(decisions)
-    for op in all_ops(fn.body):
-        if op.kind is BOOL and any(arg in found for arg in op.args):
-            found.add(op)
-    return found

@@ -12,7 +12,7 @@ import pytest
 from pyflat.ir import error_bounds
 from pyflat.ir.build import Builder, const
 from pyflat.ir.decisions import LARGEST
-from pyflat.ir.demand import Demand
+from pyflat.ir.demand import Demand, depending
 from pyflat.ir.fast_math import FastMath
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.interp import run
@@ -37,27 +37,17 @@ def loose(monkeypatch):
         monkeypatch.setattr(module, "MAX_RELATIVE", 2.0**-22)
 
 
-def settled(fn: Function, table: FastMath) -> choose_math._Draft | None:
-    pinned: set[Op] = set()
-    for _ in range(choose_math.ROUNDS):
-        draft = choose_math._Draft(fn, table, Roles(fn), frozenset(pinned))
-        if draft.pins <= pinned:
-            return draft
-        pinned |= draft.pins
-    return None
-
-
 class Checked:
     """One program, and what of it was compared."""
 
     def __init__(self, fn: Function, table: FastMath, functions: dict[str, Any]):
-        draft = settled(fn, table)
+        draft = choose_math._settled(fn, table, Roles(fn), carry=False)
         assert draft is not None
         self.fn, self.draft, self.functions = fn, draft, functions
         self.final = draft.finished()
         validate(self.final)
         self.full = with_body(fn, draft.items)
-        doubtful = choose_math._depending(fn, {alarm.op for written in draft.blocks for alarm in written.alarms})
+        doubtful = depending(fn, {alarm.op for written in draft.blocks for alarm in written.alarms})
         self.demand = Demand(fn, doubtful)
         self.bounds = self.lanes = self.suspect = 0
 

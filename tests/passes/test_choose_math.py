@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pyflat.ir.carried_bounds import closing_in
 from pyflat.ir.fast_math import NUMPY_MATH, VECTOR_MATH
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import Function
+from pyflat.ir.nodes import Function, Loop, walk
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
 from pyflat.ir.validate import validate
@@ -137,25 +138,88 @@ def test_a_long_chain_of_decisions_ends_in_exact_functions():
     assert (text.count("= vec_exp "), text.count("= exp ")) == (4, 4)
 
 
-def test_values_that_a_loop_changes_and_decides_by_are_exact():
-    fn = parse_function("""func @f(%x: f8) -> (f8) masked @return {
-      loop @loop again @next (%s: f8 = %x) {
+def loop(lines: str, after: str = "") -> Function:
+    """The function `x = %x; while x > 0.5: x = %t` with `lines` before the end of a trip; gives %r."""
+    fn = parse_function(f"""func @f(%x: f8) -> (f8) masked @return {{
+      loop @loop again @next (%s: f8 = %x) {{
         %g = gt %s, 0.5 : b
-        if %g {
-          %t = sin %s : f8
+        if %g {{
+          {lines}
           yield %t
-        } else {
+        }} else {{
           exit @loop %s
-        } -> (%n: f8)
+        }} -> (%n: f8)
         yield %n
+      }} -> (%r: f8)
+      {after or "yield %r"}
+    }}""")
+    validate(fn)
+    return fn
+
+
+def params(fn: Function) -> list[str]:
+    return [param.name for item in walk(fn.body) if isinstance(item, Loop) for param in item.params]
+
+
+def test_a_loop_that_decides_by_what_it_changes_carries_the_error():
+    made = choose_math(loop("%t = sin %s : f8"), VECTOR_MATH)
+    validate(made)
+    assert params(made) == ["s", "s error"]
+    assert "vec_sin" in opcodes(made)
+    assert "sin" not in opcodes(made)
+    assert opcodes(made).count("fault") == 1
+
+
+def test_an_error_that_no_decision_asks_for_is_not_carried():
+    made = choose_math(loop("%c = sin %x : f8\n%d = cos %c : f8\n%t = mul 0.5, %s : f8", "%e = cos %r : f8\nyield %e"),
+                       VECTOR_MATH)
+    assert params(made) == ["s"]
+    assert "fault" not in opcodes(made)
+
+
+def test_a_result_of_a_loop_brings_its_error_along():
+    made = choose_math(loop("%t = sin %s : f8", "%f = floor %r : f8\nyield %f"), VECTOR_MATH)
+    validate(made)
+    (found,) = [item for item in made.body if isinstance(item, Loop)]
+    assert [result.name for result in found.results] == ["r", "r error"]
+
+
+def test_functions_stay_exact_where_the_error_costs_more_than_they_gain():
+    """A root is as fast as its error; of many, one function is not worth it."""
+    roots = "\n".join(f"%r{k} = truediv %p{k}, %s : f8\n%p{k + 1} = add %r{k}, %s : f8" for k in range(12))
+    fn = loop(f"%p0 = erf %s : f8\n{roots}\n%t = mul %p12, 0.01 : f8")
+    assert choose_math(fn, VECTOR_MATH) is fn
+
+
+def test_a_value_that_the_loop_makes_without_a_bound_is_exact():
+    fn = loop("%a = sin %s : f8\n%t = gamma %a : f8")
+    assert choose_math(fn, VECTOR_MATH) is fn
+
+
+def test_what_closes_in_on_its_own_threshold_is_exact():
+    """A bisection: for nearly every lane a decision of the last trips would be too near."""
+    fn = parse_function("""func @f(%x: f8, %t: f8) -> (f8) masked @return {
+      loop @loop again @next (%low: f8 = 0.0, %high: f8 = %x, %k: i8 = 0) {
+        %g = lt %k, 60 : b
+        if %g {
+          %sum = add %low, %high : f8
+          %middle = mul 0.5, %sum : f8
+          %e = exp %middle : f8
+          %c = gt %e, %t : b
+          %low1 = select %c, %low, %middle : f8
+          %high1 = select %c, %middle, %high : f8
+          %k1 = add %k, 1 : i8
+          yield %low1, %high1, %k1
+        } else {
+          exit @loop %low
+        } -> (%l: f8, %h: f8, %n: i8)
+        yield %l, %h, %n
       } -> (%r: f8)
-      %c = cos %r : f8
-      yield %c
+      yield %r
     }""")
     validate(fn)
-    found = opcodes(choose_math(fn, VECTOR_MATH))
-    assert "sin" in found
-    assert "vec_cos" in found
+    assert {param.name for param in closing_in(fn)} == {"low", "high"}
+    assert choose_math(fn, VECTOR_MATH) is fn
 
 
 def test_without_decisions_every_function_is_fast():
