@@ -2,6 +2,7 @@
 
 numpy, numba    the targets, with the C library's functions: the bits of CPython
 numpy vector    the NumPy target with NumPy's functions, and CPython's decisions
+numpy undecided the same without looking at decisions: what a text of np.where with these functions computes
 vector          the numba target with its own functions, and CPython's decisions
 undecided       the same without looking at decisions
 
@@ -24,6 +25,7 @@ VECTOR: Mapping[str, Any] = {"target": "numba", "math": "vector"}
 OPTIONS: dict[str, Mapping[str, Any]] = {
     "numpy": {"target": "numpy"},
     "numpy vector": {"target": "numpy", "math": "vector"},
+    "numpy undecided": {"target": "numpy", "math": "vector", "decisions": False},
     "numba": {"target": "numba", "math": "libm"},
     "vector": VECTOR,
     "undecided": {**VECTOR, "decisions": False},
