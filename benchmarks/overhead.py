@@ -118,8 +118,8 @@ def _numpy() -> Iterator[tuple[str, float, float]]:
             twin(*arguments)
         built: Built = twin._caller.compilations.last(twin.options.as_built)
         engine: Any = built.engine
-        ufuncs = engine.entry_point((False,) * count).small
-        taken = taking_turns({"twin": (twin, arguments), "ufuncs": (ufuncs, arguments), "errstate": (_errstate, ()),
+        ufuncs = engine.entry_point((False,) * count).ufuncs(*arguments)
+        taken = taking_turns({"twin": (twin, arguments), "ufuncs": (ufuncs, ()), "errstate": (_errstate, ()),
                               "function": (_nothing, ())})
         errstate = taken["errstate"] - taken["function"]
         of = f"{count} argument{'s' * (count > 1)}"

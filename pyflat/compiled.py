@@ -42,7 +42,7 @@ MAX_ENTRIES = 256
 
 
 SHORT = 8
-"""Beyond so many iterations the numba target keeps loops that lanes may leave: it runs them until its gang is done."""
+"""Beyond so many iterations engines keep loops that lanes may leave: they run them until their lanes are done."""
 
 _flattening = threading.RLock()
 
@@ -131,15 +131,16 @@ class Flattened:
         return self.flat
 
 
-def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Flattened:
-    """The flat form of `fn` for these arguments, the masked form where a loop was kept. Raises FlattenError."""
+def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False) -> Flattened:
+    """The flat form of `fn` for these arguments, the masked form where a loop was kept: as it is printed, or as the
+    engine has it. Raises FlattenError."""
     from pyflat.ir.fast_math import NUMPY_MATH, VECTOR_MATH
     from pyflat.passes.choose_narrow_math import choose_narrow_math
     from pyflat.passes.pipeline import flatten_ir, with_fast_math
 
     math = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}.get(options.target, {})
     with _flattening, no_full_collections():
-        spec = specialised(fn, arguments, options)
+        spec = specialised(fn, arguments, options, engine=engine)
         exact = flatten_ir(spec.function)
         if options.functions == "libm":
             return Flattened(spec, exact)
@@ -152,8 +153,10 @@ def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) 
         return Flattened(spec, flat, None if flat is exact else exact)
 
 
-def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Specialised:
-    """The structured form of `fn` for these arguments, with the float format of the options. Raises FlattenError."""
+def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False
+                ) -> Specialised:
+    """The structured form of `fn` for these arguments, with the float format of the options. The text of an np.where
+    twin has no loop: loops that the NumPy `engine` keeps are unrolled there. Raises FlattenError."""
     from pyflat.passes.narrow_floats import narrow_floats
     from pyflat.specialise import LONG, specialise
 
@@ -162,7 +165,8 @@ def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Optio
     with _flattening:
         spec = specialise(
             fn, arguments, loops=options.loops, max_unroll=options.max_unroll, whitelist=options.whitelist,
-            long=SHORT if options.target == "numba" else LONG, floats=options.floats,
+            long=SHORT if options.target == "numba" or (engine and options.target == "numpy") else LONG,
+            floats=options.floats,
         )
         return replace(spec, function=narrow_floats(spec.function)) if options.floats is F4 else spec
 
@@ -190,7 +194,7 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
 
         spec = keep_loops(fn, arguments)
         return Built(DataflowEngine(spec.function), spec.result, spec.guards, arguments, False)
-    done = flatten(fn, arguments, options)
+    done = flatten(fn, arguments, options, engine=True)
     if options.target == "wgsl":
         from pyflat.targets.wgsl.engine import WgslEngine
 

@@ -134,7 +134,7 @@ class Explanation:
 
 def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: str, stats: Stats) -> Explanation:
     """What the twin of `fn` costs for arguments of these shapes. Raises FlattenError."""
-    done = flatten(fn, shapes, options)
+    done = flatten(fn, shapes, options, engine=True)
     fused = gather_suspects(done.flat)
     ops = list(all_ops(fused.body))
     engine = _engine(fused, options)

@@ -185,13 +185,6 @@ def _is_plain(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name) and not ours
 
 
-def _spread(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """A result as an array that nobody else has."""
-    made = np.empty(shape, dtype)
-    made[...] = value
-    return made
-
-
 class _Lines(NamedTuple):
     """The part of a plan that an engine brings."""
 
@@ -238,7 +231,7 @@ class _Text:
         miss = self.object(self.entry.miss)
         errors = self.constant((NameError, KeyError, AttributeError, TypeError, ValueError, OverflowError))
         if isinstance(point, numpy_target.EntryPoint):
-            lines, arrays = self._blocks(point), self._other_arrays(point.loops)
+            lines, arrays = self._blocks(point), self._other_arrays()
         else:
             lines, arrays = self._kernel(point), self._too_many(min(point.step, 2 * threads.GRAIN), point.step)
         return [
@@ -278,29 +271,16 @@ class _Text:
         return _Lines([call], [], " or ".join(flags), give_up, [])
 
     def _blocks(self, point: numpy_target.EntryPoint) -> _Lines:
-        """The block function of the NumPy engine, in np.errstate where another thread is in `quietly`."""
+        """The NumPy engine's function, in np.errstate where another thread is in `quietly`."""
         arrays = self._arrays()
         risky = [f"        {name} = {self.constant(DTYPES[_PYTHON[a.cls]].type)}({name})"
                  for name, a in zip(self.names, self.arguments, strict=True) if a.cls in _PYTHON]
-        ordinary = [f"    {name} = {name}.view({self.constant(np.uint8)}) != 0"  # of any byte of a bool
-                    for name, a in zip(self.names, self.arguments, strict=True) if a.dtype == np.bool_]
-        values = [f"{_OURS}r{k}" for k in range(point.values)]
-        run = self.object(point.small)
-        if arrays and point.small is not point.block:
-            run = f"({run} if {arrays[0]}.size <= {numpy_target.FEW} else {self.object(point.block)})"
-        after = []
-        for name, dtype, fresh in zip(values, point.dtypes, point.fresh, strict=False):
-            if not arrays:
-                after.append(f"    {name} = {self.constant(dtype.type)}({name})")
-                continue
-            if fresh:
-                array = f"{self.constant(type)}({name}) is {self.constant(np.ndarray)}"
-                after.append(f"    if not ({array} and {name}.ndim):")
-            spread = f"{name} = {self.constant(_spread)}({name}, {arrays[0]}.shape, {self.constant(dtype)})"
-            after.append(f"    {'    ' * fresh}{spread}")
-        suspect = f"{self.constant(np.count_nonzero)}({values[-1]})" if point.checked else "None"
+        values = [f"{_OURS}r{k}" for k in range(len(point.dtypes) + 1)]
+        run = self.object(point.run)
+        after = [] if arrays else [f"    {name} = {self.constant(dtype.type)}({name})"
+                                   for name, dtype in zip(values, point.dtypes, strict=False)]
+        suspect = f"{values[-1]} is not None" if arrays else values[-1]
         return _Lines(risky, [
-            *ordinary,
             "    try:",
             f"        {', '.join(values)}, = {self.constant(numpy_target.quietly)}({run}, {', '.join(self.names)})",
             f"    except {self.constant(RuntimeError)}:",
@@ -308,15 +288,17 @@ class _Text:
             f"            {', '.join(values)}, = {run}({', '.join(self.names)})",
         ], suspect, [], after)
 
-    def _other_arrays(self, loops: bool) -> list[str]:
-        """Leaves alone what a block function does not take."""
+    def _other_arrays(self) -> list[str]:
+        """Leaves alone what a block function does not take, and what is worth threads."""
         arrays = self._arrays()
         if not arrays:
             return []
-        shapes = [f"{name}.shape != {arrays[0]}.shape" for name in arrays[1:]]
+        first = arrays[0]
+        shapes = [f"{name}.shape != {first}.shape" for name in arrays[1:]]
         dense = " and ".join(f"{name}.flags.c_contiguous" for name in arrays)
-        several = f"{arrays[0]}.ndim != 1" if loops else f"{arrays[0]}.ndim != 1 and not ({arrays[0]}.ndim and {dense})"
-        unfit = [f"not 0 < {arrays[0]}.size <= {numpy_target.BLOCK}", *shapes, several]
+        alone = f"{self.object(self.entry.on_one_thread)}({first}.size)"
+        unfit = [f"not {first}.size", f"({first}.size >= {2 * threads.GRAIN} and not {alone})", *shapes,
+                 f"({first}.ndim != 1 and not ({first}.ndim and {dense}))"]
         return [f"    if {' or '.join(unfit)}:", f"        {MISS}"]
 
     # --- before

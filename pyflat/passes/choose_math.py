@@ -107,7 +107,7 @@ def choose_math(fn: Function, math: FastMath | None = None, *, decide: bool = Tr
         return fn  # what a kept call does with its arguments is not known
     roles = Roles(fn)
     if not decide:
-        draft = _Draft(fn, math, roles, frozenset(), Carried(frozenset()))
+        draft = _Draft(fn, math, roles, frozenset(), Carried(frozenset()), decide=False)
         return with_body(fn, sliced(draft.items, list(map(draft.read, results_of(fn)))))
     kept = _settled(fn, math, roles, carry=False)
     exact = fn if kept is None or kept.keeps_all() else kept.finished()
@@ -159,8 +159,10 @@ class _Draft:
     """One attempt: the output without its alarms, which functions have to be kept beyond those given (`pins`), and
     which operations have to be guarded against overflow (`wanted`)."""
 
-    def __init__(self, fn: Function, math: FastMath, roles: Roles, pinned: frozenset[Op], loops: Carried):
+    def __init__(self, fn: Function, math: FastMath, roles: Roles, pinned: frozenset[Op], loops: Carried, *,
+                 decide: bool = True):
         self.fn = fn
+        self.decisions = decide
         self.math = math
         self.roles = roles
         self.pinned = pinned
@@ -389,7 +391,10 @@ class _Draft:
         """Say that `op` may not be CPython's where `near`."""
         only = self.roles.only_faults(op)
         if only is not None:
-            self.new[op] = near if finiteness and only else widened_condition(case, near, only)
+            if finiteness and only:
+                self.new[op] = near
+            elif self.decisions:
+                self.new[op] = widened_condition(case, near, only)
             return
         self.depths[op] = min(self.depths[op] + 1, MAX_DEPTH + 1)
         if self.depths[op] > MAX_DEPTH:

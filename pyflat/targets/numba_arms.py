@@ -47,9 +47,13 @@ class Arm:
 def plan_arms(ops: Sequence[Op], outside: Iterable[Value], width: int) -> list[Op | Arm] | None:
     """The operations of a block with arms where they pay, None where none does. `outside` are the values that are
     used behind the block."""
+    return arms_of(ops, outside, {op: cost_of(op, width) for op in ops}, costs().worth)
+
+
+def arms_of(ops: Sequence[Op], outside: Iterable[Value], each: dict[Op, float], worth: float) -> list[Op | Arm] | None:
+    """The same, with what each operation costs, and what an arm has to cost."""
     if len(ops) > MOST_OPERATIONS or not any(op.opcode == "select" or _is_and(op) for op in ops):
         return None
-    each, worth = {op: cost_of(op, width) for op in ops}, costs().worth
     if sum(each.values()) < worth:
         return None
     found = set(outside)

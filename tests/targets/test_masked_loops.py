@@ -440,8 +440,13 @@ def test_loops_without_masks() -> None:
 
 
 @pytest.mark.parametrize("limit", [None, 2])
-def test_random_loops_on_numpy(limit: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numpy_loops, "FEW", 4)
+@pytest.mark.parametrize("few", [0, 512])
+@pytest.mark.parametrize("patience", [0.0, 0.01, 1e9])
+def test_random_loops_on_numpy(limit: int | None, few: int, patience: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lanes that are live are gathered in every trip, now and then, never."""
+    monkeypatch.setattr(numpy_loops, "PATIENCE", patience)
+    monkeypatch.setattr(numpy_target, "FEW", few)
+    monkeypatch.setattr(numpy_target, "LEAST", 0)
     for seed, fn, masked in rolled_programs(range(60)):
         fused = gather_suspects(limit_trips(masked, limit), limited=True) if limit else gather_suspects(masked)
         compare(fused, fn, seed, numpy_target.compile(fused), 40)

@@ -1,0 +1,99 @@
+"""How operations are written with NumPy, as expressions: the table of the NumPy target.
+
+The text printer reads it, and so does the engine where it has no buffer to write into (`numpy_frames` says how the
+engine writes the other operations).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyflat.errors import InternalError
+from pyflat.ir.formats import F8, FloatFormat
+from pyflat.ir.nodes import Op
+from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
+from pyflat.ir.types import Kind
+
+_SPELLINGS: dict[str, str] = {
+    **{name: f"{{0}} {sign} {{1}}" for name, sign in (
+        ("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"), ("floordiv", "//"), ("mod", "%"), ("and", "&"),
+        ("or", "|"), ("xor", "^"), ("shl", "<<"), ("shr", ">>"), ("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="),
+        ("gt", ">"), ("ge", ">="))},
+    "neg": "-{0}", "invert": "~{0}", "not": "np.logical_not({0})", "abs": "abs({0})",
+    "select": "np.where({0}, {1}, {2})",
+    "to_float": "lanes.to_float({0})", "exact_float": "lanes.to_float({0})", "to_int": "lanes.to_int({0})",
+    "floor_int": "lanes.floor_int({0})", "ceil_int": "lanes.ceil_int({0})", "round_int": "lanes.round_int({0})",
+    **{name: f"np.{name}({{0}})" for name in ("floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "sqrt")},
+    **{name: f"np.{name}({{0}}, {{1}})" for name in ("copysign", "fmod", "nextafter")},
+    "exponent": "lanes.exponent({0})",
+    "remainder": "lanes.remainder({0}, {1})", "ldexp": "lanes.ldexp({0}, {1})", "ipow": "lanes.ipow({0}, {1})",
+    "round_digits": "lanes.round_digits({0}, {1})", "gather": "lanes.gather({table}, {0})",
+    **{"np_" + name: f"np.{name}({{0}})" for name in (*NUMPY_UNARY, "sqrt")},
+    **{"np_" + name: f"np.{name}({{0}}, {{1}})" for name in NUMPY_BINARY},
+    "np_power": "lanes.power({0}, {1})",
+    "np_powers": "lanes.powers({0}, {1})",
+}
+for _row in PRIMITIVES.values():
+    if _row.name not in _SPELLINGS and _row.accuracy in (Accuracy.LIBM, Accuracy.CALL):
+        _operands = ", ".join(f"{{{k}}}" for k in range(len(_row.signatures[0][0])))
+        _SPELLINGS[_row.name] = f"lanes.{_row.name}({_operands})"
+
+
+_NARROW: dict[str, str] = {
+    "to_float": "np.float32({0})", "exact_float": "np.float32({0})",
+    "ldexp": "np.float32(lanes.ldexp(np.float64({0}), {1}))",
+}
+"""How operations of float32 lanes are written that the same text as for float64 would not compute."""
+
+
+def _narrow_spelling(op: Op) -> str:
+    """What is defined as the float64 function, rounded, is written like that; NumPy's own functions and operators take
+    float32 as they are."""
+    if op.opcode in _NARROW:
+        return _NARROW[op.opcode]
+    text = _wide_spelling(op)
+    return f"np.float32({text})" if is_rounded(op.opcode) else text
+
+
+def is_rounded(opcode: str) -> bool:
+    """On float32 lanes this is the float64 function, rounded."""
+    row = PRIMITIVES.get(opcode)
+    return opcode in ("remainder", "ufunc", "ldexp") or (row is not None
+                                                         and row.accuracy in (Accuracy.LIBM, Accuracy.CALL))
+
+
+def spelling(op: Op, floats: FloatFormat = F8) -> str:
+    """How `op` is written with NumPy, for lanes of a float format."""
+    return _wide_spelling(op) if floats is F8 else _narrow_spelling(op)
+
+
+def _wide_spelling(op: Op) -> str:
+    """How `op` is written with NumPy: a format string with {0}, {1}, ... for the operands and the names of attributes.
+
+    The text needs `import numpy as np` and `from pyflat import lanes`, and has Python's precedences: operands that
+    are operators themselves need parentheses.
+    """
+    if op.opcode == "ufunc":
+        operands = ", ".join(f"{{{k}}}" for k in range(len(op.args)))
+        options = ", ".join(f"{name}={value!r}" for name, value in op.attrs)
+        return f"lanes.ufunc({operands}, {options})"
+    if op.opcode == "np_dot":
+        return f"lanes.np_dot({', '.join(f'{{{k}}}' for k in range(len(op.args)))})"
+    text = _SPELLINGS.get(op.opcode)
+    if text is None:
+        raise InternalError(f"the NumPy target has no spelling of {op.opcode}")
+    return text
+
+
+def literal(kind: Kind, value: bool | int | float | None, floats: FloatFormat = F8) -> str:
+    """A NumPy scalar of `kind`, as an expression; an undefined value is zero."""
+    number = 0 if value is None else value
+    match kind:
+        case Kind.BOOL:
+            return f"np.bool_({bool(number)})"
+        case Kind.INT:
+            return f"np.int64({int(number)})"
+        case _:
+            cls = "np.float64" if floats is F8 else "np.float32"
+            text = repr(float(number)) if floats is F8 else str(np.float32(number))
+            return f"{cls}({text})" if text.strip("-")[0].isdigit() else f'{cls}("{text}")'
