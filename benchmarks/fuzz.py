@@ -17,9 +17,12 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyflat
 from pyflat import threads
+from pyflat.targets import numpy as numpy_target
+from pyflat.targets import numpy_blocks, numpy_loops
 from tests.generator import Failure, Outcome, Program, check_program, generate
 from tests.generator.narrow import check_narrow, shrink_narrow
 from tests.generator.shrink import shrink
@@ -92,12 +95,28 @@ def _on_threads() -> None:
     pyflat.set_defaults(parallel=True)
 
 
-def outcomes(tasks: Iterable[Task], processes: int, on_threads: bool = False) -> Iterator[tuple[Task, Outcome]]:
+def _prepare(on_threads: bool, as_many: bool) -> None:
+    if on_threads:
+        _on_threads()
+    if as_many:
+        _as_many()
+
+
+def _as_many() -> None:
+    """From now on the NumPy engine runs few lanes as it runs many: selects by bits, arms and loops that gather lanes,
+    and blocks of 16."""
+    numpy_target.FEW = numpy_target.LEAST = 0
+    numpy_target.BLOCK = 16
+    numpy_blocks.WORTH, numpy_loops.PATIENCE = 0.5, 0.01
+    numpy_blocks.GATHER = numpy_blocks.SCATTER = numpy_blocks.FIND = numpy_blocks.CALL = numpy_blocks.VIEW = 0.0
+
+
+def outcomes(tasks: Iterable[Task], processes: int, on_threads: bool = False, as_many: bool = False
+             ) -> Iterator[tuple[Task, Outcome]]:
     """Outcomes in any order, from `processes` worker processes (0: in this process)."""
-    prepare = _on_threads if on_threads else None
+    prepare = partial(_prepare, on_threads, as_many)
     if processes == 0:
-        if prepare is not None:
-            prepare()
+        prepare()
         yield from map(_check, tasks)
         return
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
@@ -139,6 +158,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--stages-every", type=int, default=8, help="0: never")
     parser.add_argument("--dtype", choices=("float64", "float32"), default="float64")
     parser.add_argument("--threads", action="store_true", help="twins run on two threads, also where lanes are few")
+    parser.add_argument("--many", action="store_true", help="NumPy runs few lanes as it runs many")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--stop-after", type=int, default=10, help="stop after so many failing programs")
     parser.add_argument("--shrink", type=float, default=30.0, help="seconds to make a failing program small; 0: do not")
@@ -149,7 +169,7 @@ def main(argv: list[str] | None = None) -> int:
     tasks = (Task(seed, _every(options.numba_every, seed), _every(options.stages_every, seed),
                   _math_of(seed) if narrow else "")
              for seed in range(options.seed, options.seed + options.programs))
-    for task, outcome in outcomes(tasks, options.processes, options.threads):
+    for task, outcome in outcomes(tasks, options.processes, options.threads, options.many):
         if options.refusals and outcome.refusal:
             print(f"\nrefused, seed {task.seed}: {outcome.refusal_text}", flush=True)
         totals.add(task, outcome)
