@@ -14,7 +14,7 @@ from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets import numba as numba_target
 from pyflat.targets import numpy as target
-from pyflat.targets import numpy_blocks
+from pyflat.targets import numpy_blocks, numpy_memory
 from tests.targets.flat_functions import (
     CASE_IDS,
     CASES,
@@ -44,6 +44,22 @@ def cheap_arms(request, monkeypatch):
     monkeypatch.setattr(target, "LEAST", 0)
     monkeypatch.setattr(numpy_blocks, "WORTH", 0.1)
     monkeypatch.setattr(numpy_blocks, "_all_of_them", lambda *_: "c == n" if request.param == "gathered" else "c")
+
+
+@pytest.fixture
+def poisoned(monkeypatch):
+    """All temporaries begin with random bytes."""
+    random = np.random.default_rng(7)
+
+    def take():
+        arena = numpy_memory.Arena(1 << 18)
+        arena._seen["i1"][:] = random.integers(-128, 128, 1 << 18, np.int8)
+        return arena
+
+    monkeypatch.setattr(numpy_memory, "take", take)
+
+
+SELECTS = ("select",) * 6 + ("lt", "gt", "eq", "not", "and", "or", "add", "sub", "mul", "neg", "gather", "to_float", "sqrt")
 
 
 @pytest.mark.parametrize(("opcode", "kinds", "result"), CASES, ids=CASE_IDS)
@@ -76,6 +92,29 @@ def test_numpy_power_of_one_half_is_what_numpy_gives_for_scalars(base):
 def test_random_functions_are_the_interpreters(seed, style):
     fn = random_dag(60, seed)
     assert_is_interp(fn, target.compile(fn), rows_of(DAG_PARAMS, 100, 200))
+
+
+@pytest.mark.parametrize("seed", range(200, 230))
+def test_selects_are_the_interpreters(seed, style, poisoned):
+    fn = random_dag(60, seed, SELECTS)
+    assert_is_interp(fn, target.compile(fn), rows_of(DAG_PARAMS, 100, 200))
+
+
+@pytest.mark.parametrize("seed", range(300, 340))
+def test_arms_of_selects_are_the_interpreters(seed, cheap_arms, poisoned):
+    fn = random_dag(90, seed, SELECTS)
+    assert_is_interp(fn, target.compile(fn), rows_of(DAG_PARAMS, 100, 200))
+
+
+@pytest.mark.parametrize(("opcode", "literal"), [("add", 3), ("mul", 3), ("and", -2), ("and", 7), ("mod", 5), ("mod", -5)])
+def test_indices_of_a_table_may_be_negative(opcode, literal, style):
+    build = Builder()
+    x = Param(INT, "x")
+    index = build.op(opcode, x, Const(INT, literal))
+    table = tuple(float(k) for k in range(20))
+    build.end(Yield([build.op("gather", index, kind=FLOAT, table=table), FALSE]))
+    fn = Function("f", [x], build.items, Label("return"), [FLOAT, BOOL], "flat")
+    assert_is_interp(fn, target.compile(fn, unchecked=True), [(k,) for k in range(-6, 6)])
 
 
 @pytest.mark.parametrize("seed", [seed for seed in range(100, 140) if seed not in (101, 115)])  # these have none
