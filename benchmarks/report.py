@@ -119,16 +119,23 @@ def table(rows: Sequence[Row], core: frozenset[str]) -> str:
 def notes(rows: Sequence[Row]) -> list[str]:
     """What did not run, or not on all lanes, and what was chosen: contender, note, and where."""
     where: dict[tuple[str, str], list[str]] = {}
+    seconds: dict[str, list[int]] = {}
     for row in rows:
         for name, note in row.notes.items():
+            if found := re.fullmatch(r"one call would take (\d+) s", note):
+                seconds.setdefault(name, []).append(int(found[1]))
+                note = "one call would take"
             where.setdefault((name, note), []).append(row.kernel)
-    for row in rows:
         for name, count in row.parts.items():
             where.setdefault((name, f"on {count:,} lanes"), []).append(row.kernel)
         for name, choice in row.choices.items():
             where.setdefault((name, choice), []).append(row.kernel)
-    return [f"{name}: {note} ({'all kernels' if len(kernels) == len(rows) else ', '.join(kernels)})"
-            for (name, note), kernels in sorted(where.items(), key=lambda item: item[0][0])]
+    lines = []
+    for (name, note), kernels in sorted(where.items(), key=lambda item: item[0][0]):
+        if note == "one call would take":
+            note += " " + " to ".join(map(str, sorted({min(seconds[name]), max(seconds[name])}))) + " s"
+        lines.append(f"{name}: {note} ({'all kernels' if len(kernels) == len(rows) else ', '.join(kernels)})")
+    return lines
 
 
 def report(rows: Sequence[Row], core: frozenset[str]) -> str:

@@ -253,6 +253,14 @@ def test_plot(tmp_path):
     assert "<svg" in text
 
 
+def test_notes_on_slow_contenders_are_one():
+    texts = [record("bs", notes={"a": "one call would take 3 s", "b": "one call would take 7 s"}),
+             record("hsv", notes={"a": "one call would take 12 s"}), record("noise", notes={"a": "failed: X"})]
+    lines = [line for line in report(parse(texts), frozenset()).splitlines() if line.startswith(("- a:", "- b:"))]
+    assert lines == ["- a: one call would take 3 to 12 s (bs, hsv)", "- a: failed: X (noise)",
+                     "- b: one call would take 7 s (bs)"]
+
+
 # --- all of it
 
 
