@@ -10,8 +10,8 @@ import pytest
 import pyflat
 from pyflat.arguments import classify
 from pyflat.compiled import flatten
-from pyflat.ir.intervals import _of_table
 from pyflat.ir.loops import all_ops
+from pyflat.ir.ranges import of_table
 
 TABLES = {
     "ints": (5, -1, 7),
@@ -75,9 +75,9 @@ def test_a_long_table_is_not_copied_where_it_is_read(name):
 
 
 def test_the_interval_of_a_table():
-    assert _of_table((3, -2, 1)).bounds == (-2, 3)
-    assert not _of_table((3, -2, 1)).nan
-    assert _of_table((1.0, math.nan, -1.0)).bounds == (-1.0, 1.0)
-    assert _of_table((1.0, math.nan, -1.0)).nan
-    assert _of_table((math.nan,)) is None
-    assert _of_table(()) is None
+    assert of_table((3, -2, 1)).bounds == (-2, 3)
+    assert not of_table((3, -2, 1)).nan
+    assert of_table((1.0, math.nan, -1.0)).bounds == (-1.0, 1.0)
+    assert of_table((1.0, math.nan, -1.0)).nan
+    assert of_table((math.nan,)) is None
+    assert of_table(()) is None

@@ -3,57 +3,32 @@
 `Intervals.note(op)` is called for each operation in order and knows the operands' intervals; `decide(op)` says
 whether a comparison or nan test has the same outcome in every lane. So overflow tests, range tests and tests for
 a zero divisor go where they provably cannot hold: `i % 10 + 1` never leaves int64, `1.0 + x * x` is never zero.
+`together(first, second)` asks the same of the lanes in which `first` holds: under `if x > 1.0`, `log(x)` is no fault,
+and neither is `1.0 / (x + 1.0)`.
 
-The meaning is that of the flat form, in which operations are total: where an operation may fault, its value is
-arbitrary, and its interval is everything. Bounds are inclusive and of the value's own kind. Float bounds come
-from the operation itself applied to the operands' bounds: rounding to nearest is monotone, so they are safe (and
-rounded once more in a function of float32). The
-sign of zero plays no role (-0.0 == 0.0). `nan` says that a lane may be nan.
+The meaning is that of the flat form, in which operations are total. The intervals of operations are in `ranges`; in a
+function of float32 they are rounded once more. `nan` says that a lane may be nan.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, Kind
+from pyflat.ir.ops import COMPARISONS
+from pyflat.ir.ranges import ANY_FLOAT, ANY_INT, FLOAT_RULES, INT_RULES, Interval, Number, anything, of_table, union
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
-Number = int | float
+__all__ = ["ANY_FLOAT", "ANY_INT", "Interval", "Intervals", "anything"]
 
+MOST_FACTS, MOST_BEHIND = 16, 24
+"""Comparisons that a condition is taken apart into, and operations that are looked at again where they hold."""
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Every lane that is not nan lies in [low, high]."""
-
-    low: Number
-    high: Number
-    nan: bool = False
-
-    @property
-    def finite(self) -> bool:
-        return not self.nan and math.isfinite(self.low) and math.isfinite(self.high)
-
-    @property
-    def bounds(self) -> tuple[Number, Number]:
-        return self.low, self.high
-
-    def has(self, number: Number) -> bool:
-        return self.low <= number <= self.high
-
-
-ANY_INT = Interval(INT_MIN, INT_MAX)
-ANY_FLOAT = Interval(-math.inf, math.inf, nan=True)
-_BIT = Interval(0, 1)
-Transfer = Callable[[Op, Interval, Interval], Interval | None]
-"""The interval of the operation from those of its first two operands (the first twice if it has one)."""
-
-
-def anything(kind: Kind) -> Interval:
-    return ANY_FLOAT if kind is FLOAT else ANY_INT if kind is INT else _BIT
+Fact = tuple[Op, bool]
+"""A comparison, and whether it holds."""
 
 
 class Intervals:
@@ -81,22 +56,28 @@ class Intervals:
 
     def note(self, op: Op) -> None:
         """Learn the interval of `op` from those of its operands."""
+        found = self._found(op)
+        if found is not None:
+            self._known[op] = found
+
+    def _found(self, op: Op) -> Interval | None:
         if op.kind not in (INT, FLOAT):
-            return
+            return None
         if op.opcode == "select":
             found: Interval | None = self._chosen(op)
         elif op.opcode == "gather":
-            found = _of_table(op.attr("table"))
+            found = of_table(op.attr("table"))
         elif op.opcode in self._ranges:
             found = self._ranges[op.opcode]
         elif self._floats is not F8 and op.opcode in ("to_float", "exact_float"):
             of = self.of(op.args[0])  # rounded once: by way of float64 it may be another number
             found = Interval(self._floats.from_int(int(of.low)), self._floats.from_int(int(of.high)))
         else:
-            transfer = (_INT if op.kind is INT else _FLOAT).get(op.opcode)
+            transfer = (INT_RULES if op.kind is INT else FLOAT_RULES).get(op.opcode)
             found = transfer(op, self.of(op.args[0]), self.of(op.args[-1])) if transfer else None
         if found is not None and (op.kind is FLOAT or (found.low >= INT_MIN and found.high <= INT_MAX)):
-            self._known[op] = self._rounded(op.kind, found)
+            return self._rounded(op.kind, found)
+        return None
 
     def narrow(self, value: Value, interval: Interval) -> None:
         """Take it from somebody who knows more that `value` also lies in `interval`."""
@@ -108,7 +89,7 @@ class Intervals:
         """Of a select; the smaller of two numbers is no larger than either."""
         cond, a, b = op.args
         x, y = self.of(a), self.of(b)
-        both = _union(x, y)
+        both = union(x, y)
         if isinstance(cond, Op) and cond.opcode in _ORDERS and {*map(_same, cond.args)} == {_same(a), _same(b)}:
             smaller = (cond.opcode in ("lt", "le")) == (_same(cond.args[0]) == _same(a))
             if smaller and not (x.nan and y.nan):
@@ -124,31 +105,69 @@ class Intervals:
             return self._overflow_test(opcode, args) if outcome is None else outcome
         return None
 
-    def assume(self, condition: Value) -> Mapping[Value, Interval]:
+    def assume(self, condition: Value) -> Mapping[Value, Interval | None]:
         """Learn that `condition` holds from here on; what was known before, for `restore`."""
-        before = dict(self._known)
+        before: dict[Value, Interval | None] = {}
         for fact in _facts(condition):
-            a, b = fact.args
-            low, high = (a, b) if fact.opcode in ("lt", "le") else (b, a)
-            gap = 1 if fact.opcode in ("lt", "gt") and low.kind is INT else 0
-            below, above = self.of(low), self.of(high)
-            self._narrow(low, Interval(below.low, min(below.high, above.high - gap)))
-            self._narrow(high, Interval(max(above.low, below.low + gap), above.high))
+            self._learn(fact, before)
         return before
 
-    def _narrow(self, value: Value, interval: Interval) -> None:
+    def _learn(self, fact: Fact, before: dict[Value, Interval | None]) -> None:
+        """A comparison that does not hold says nothing about a lane in which one side is nan."""
+        op, holds = fact
+        a, b = op.args
+        if op.opcode in ("eq", "ne"):
+            if holds == (op.opcode == "eq"):
+                x, y = self.of(a), self.of(b)
+                both = Interval(max(x.low, y.low), min(x.high, y.high))
+                self._narrow(a, both, before)
+                self._narrow(b, both, before)
+            return
+        opcode = op.opcode if holds else _NEGATED[op.opcode]
+        below, above = (a, b) if opcode in ("lt", "le") else (b, a)
+        low, high = self.of(below), self.of(above)
+        strict = opcode in ("lt", "gt")
+        if holds or not high.nan:
+            self._narrow(below, Interval(low.low, min(low.high, _before(high.high, below) if strict else high.high),
+                                         low.nan and not holds), before)
+        if holds or not low.nan:
+            self._narrow(above, Interval(max(high.low, _after(low.low, below) if strict else low.low), high.high,
+                                         high.nan and not holds), before)
+
+    def _narrow(self, value: Value, interval: Interval, before: dict[Value, Interval | None]) -> None:
         if not isinstance(value, Const) and interval.low <= interval.high:
+            before.setdefault(value, self._known.get(value))
             self._known[value] = interval
 
-    def restore(self, before: Mapping[Value, Interval]) -> None:
-        self._known = dict(before)
+    def restore(self, before: Mapping[Value, Interval | None]) -> None:
+        for value, interval in before.items():
+            if interval is None:
+                self._known.pop(value, None)
+            else:
+                self._known[value] = interval
 
     def together(self, first: Value, second: Value) -> bool | None:
-        """Whether `second` holds where `first` does, if that is the same in every such lane."""
-        if not isinstance(second, Op) or second.opcode not in ("lt", "le", "gt", "ge") or not _facts(first):
+        """Whether `second`, a test, holds where `first` does, if that is the same in every such lane."""
+        if not isinstance(second, Op):
             return None
-        before = self.assume(first)
-        outcome = self.decide(second.opcode, second.args)
+        if second.opcode == "not":
+            outcome = self.together(first, second.args[0])
+            return None if outcome is None else not outcome
+        if second.opcode not in _DECIDE or not (facts := _facts(first)):
+            return None
+        if _is_zero_difference(second, facts):
+            return False
+        before: dict[Value, Interval | None] = {}
+        for fact in facts:
+            self._learn(fact, before)
+        if before:
+            for op in _behind(second):
+                found = self._found(op)
+                if found is not None:
+                    known = self.of(op)
+                    self._narrow(op, Interval(max(known.low, found.low), min(known.high, found.high),
+                                              known.nan and found.nan), before)
+        outcome = self.decide(second.opcode, second.args) if before else None
         self.restore(before)
         return outcome
 
@@ -174,16 +193,68 @@ class Intervals:
         return low >= INT_MIN and high <= INT_MAX
 
 
-def _facts(condition: Value) -> list[Op]:
-    """The comparisons that hold where `condition` does."""
-    if not isinstance(condition, Op):
-        return []
-    if condition.opcode == "and" and condition.kind is BOOL:
-        return [fact for arg in condition.args for fact in _facts(arg)]
-    ordered = condition.opcode in ("lt", "le", "gt", "ge") and condition.args[0].kind in (INT, FLOAT)
-    return [condition] if ordered else []
+def _facts(condition: Value, holds: bool = True) -> list[Fact]:
+    """The comparisons of numbers that hold, or do not, where `condition` does."""
+    found: list[Fact] = []
+    waiting = [(condition, holds)]
+    while waiting and len(found) < MOST_FACTS:
+        value, holds = waiting.pop()
+        if not isinstance(value, Op):
+            continue
+        if value.opcode == "not":
+            waiting.append((value.args[0], not holds))
+        elif value.opcode == ("and" if holds else "or") and value.kind is BOOL:
+            waiting += [(arg, holds) for arg in value.args]
+        elif value.opcode in COMPARISONS and value.args[0].kind in (INT, FLOAT):
+            found.append((value, holds))
+    return found
 
 
+def _is_zero_difference(test: Op, facts: Sequence[Fact]) -> bool:
+    """Whether the test says that a difference of two numbers is zero which differ. Numbers next to each other have a
+    difference, in floats the subnormal numbers see to that."""
+    difference, zero = test.args[0], test.args[-1]
+    if test.opcode != "eq" or not isinstance(difference, Op) or difference.opcode != "sub":
+        return False
+    if not isinstance(zero, Const) or zero.value != 0:
+        return False
+    pair = {*map(_same, difference.args)}
+    return any({*map(_same, op.args)} == pair and holds == (op.opcode == "ne")
+               for op, holds in facts if op.opcode in ("eq", "ne"))
+
+
+def _behind(test: Op) -> list[Op]:
+    """The operations on numbers that a test is made of, the nearest ones, in order."""
+    found: dict[Op, None] = {}
+    waiting: list[Value] = list(test.args)
+    for value in waiting:  # grows
+        if isinstance(value, Op) and value.kind is not BOOL and value not in found and len(found) < MOST_BEHIND:
+            found[value] = None
+            waiting += value.args
+    order: dict[Op, None] = {}
+
+    def visit(op: Op) -> None:
+        for arg in op.args:
+            if isinstance(arg, Op) and arg in found and arg not in order:
+                visit(arg)
+        order[op] = None
+
+    for op in found:
+        if op not in order:
+            visit(op)
+    return list(order)
+
+
+def _before(number: Number, value: Value) -> Number:
+    """The largest number of the value's kind below."""
+    return number - 1 if value.kind is INT else math.nextafter(number, -math.inf)
+
+
+def _after(number: Number, value: Value) -> Number:
+    return number + 1 if value.kind is INT else math.nextafter(number, math.inf)
+
+
+_NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
 _ORDERS = ("lt", "le", "gt", "ge")
 
 
@@ -199,26 +270,6 @@ def _least_high(a: Interval, b: Interval) -> Number:
 
 def _greatest_low(a: Interval, b: Interval) -> Number:
     return max(a.low, b.low) if not (a.nan or b.nan) else b.low if a.nan else a.low
-
-
-def _union(a: Interval, b: Interval) -> Interval:
-    return Interval(min(a.low, b.low), max(a.high, b.high), a.nan or b.nan)
-
-
-def _hull(values: Iterable[Number], nan: bool = False) -> Interval | None:
-    """The smallest interval around `values`; None when one of them is nan."""
-    found = list(values)
-    if any(map(math.isnan, found)):
-        return None
-    return Interval(min(found), max(found), nan)
-
-
-def _of_table(table: tuple[Number, ...]) -> Interval | None:
-    """An index out of range gives any item, but an item."""
-    if table and not any(map(math.isnan, table)):
-        return Interval(min(table), max(table), False)
-    numbers = [v for v in table if not math.isnan(v)]
-    return _hull(numbers, nan=len(numbers) < len(table)) if numbers else None
 
 
 # --- outcomes of comparisons; a nan makes all of them False except ne
@@ -255,239 +306,4 @@ _DECIDE: dict[str, Callable[[Interval, Interval], bool | None]] = {
     "isnan": lambda a, _: None if a.nan else False,
     "isinf": lambda a, _: False if math.isfinite(a.low) and math.isfinite(a.high) else None,
     "isfinite": lambda a, _: True if a.finite else None,
-}
-
-
-# --- intervals of int operations (what leaves int64 is dropped by `note`)
-def _int_product(op: Op, a: Interval, b: Interval) -> Interval | None:
-    if op.args[0] is op.args[1]:
-        high = max(abs(a.low), abs(a.high)) ** 2
-        return Interval(0 if a.has(0) else min(a.low**2, a.high**2), high)
-    return _hull(x * y for x in a.bounds for y in b.bounds)
-
-
-def _int_floordiv(_: Op, a: Interval, b: Interval) -> Interval | None:
-    return _hull(x // y for x in a.bounds for y in b.bounds) if b.low > 0 else None
-
-
-def _int_mod(_: Op, a: Interval, b: Interval) -> Interval | None:
-    if b.low > 0:
-        if a.low >= 0 and a.high < b.low:
-            return a
-        return Interval(0, min(a.high, b.high - 1) if a.low >= 0 else b.high - 1)
-    return Interval(b.low + 1, 0) if b.high < 0 else None
-
-
-def _int_and(_: Op, a: Interval, b: Interval) -> Interval | None:
-    if a.low >= 0 or b.low >= 0:
-        return Interval(0, min(x.high for x in (a, b) if x.low >= 0))
-    return Interval(INT_MIN, -1) if a.high < 0 and b.high < 0 else None
-
-
-def _int_or(_: Op, a: Interval, b: Interval) -> Interval | None:
-    if a.low >= 0 and b.low >= 0:
-        return Interval(max(a.low, b.low), _all_ones(a, b))
-    return Interval(INT_MIN, -1) if a.high < 0 or b.high < 0 else None
-
-
-def _int_xor(_: Op, a: Interval, b: Interval) -> Interval | None:
-    if a.low >= 0 and b.low >= 0:
-        return Interval(0, _all_ones(a, b))
-    if a.high < 0 and b.high < 0:
-        return Interval(0, INT_MAX)
-    return Interval(INT_MIN, -1) if (a.high < 0 and b.low >= 0) or (b.high < 0 and a.low >= 0) else None
-
-
-def _all_ones(a: Interval, b: Interval) -> int:
-    return int(2 ** int(max(a.high, b.high)).bit_length() - 1)
-
-
-def _shl(_: Op, a: Interval, b: Interval) -> Interval | None:
-    if b.low < 0 or b.high > 63:
-        return None
-    return _hull(int(x) << int(n) for x in a.bounds for n in b.bounds)
-
-
-def _shr(_: Op, a: Interval, b: Interval) -> Interval | None:
-    if b.low < 0:
-        return None
-    return _hull(int(x) >> min(int(n), 63) for x in a.bounds for n in b.bounds)
-
-
-def _ipow(_: Op, a: Interval, b: Interval) -> Interval | None:
-    if b.low < 0 or b.high > 64:
-        return None
-    size = max(abs(a.low), abs(a.high), 1) ** b.high
-    if a.low >= 0:
-        return Interval(0, size)
-    return Interval(-size, size)
-
-
-def _int_abs(_: Op, a: Interval, __: Interval) -> Interval | None:
-    if a.low == INT_MIN:
-        return None
-    return Interval(0 if a.has(0) else min(abs(a.low), abs(a.high)), max(abs(a.low), abs(a.high)))
-
-
-def _rounded(rounding: Callable[[Number], int]) -> Transfer:
-    def transfer(op: Op, a: Interval, _: Interval) -> Interval | None:
-        if not a.finite or op.args[0].kind is not FLOAT:
-            return a if op.args[0].kind is not FLOAT else None
-        return Interval(rounding(a.low), rounding(a.high))
-
-    return transfer
-
-
-_INT: dict[str, Transfer] = {
-    "add": lambda _, a, b: Interval(a.low + b.low, a.high + b.high),
-    "sub": lambda _, a, b: Interval(a.low - b.high, a.high - b.low),
-    "mul": _int_product,
-    "floordiv": _int_floordiv,
-    "mod": _int_mod,
-    "neg": lambda _, a, __: Interval(-a.high, -a.low),
-    "abs": _int_abs,
-    "ipow": _ipow,
-    "and": _int_and,
-    "or": _int_or,
-    "xor": _int_xor,
-    "invert": lambda _, a, __: Interval(-a.high - 1, -a.low - 1),
-    "shl": _shl,
-    "shr": _shr,
-    "to_int": _rounded(int),
-    "floor_int": _rounded(math.floor),
-    "ceil_int": _rounded(math.ceil),
-    "round_int": _rounded(round),
-}
-
-
-# --- intervals of float operations
-def _float_sum(_: Op, a: Interval, b: Interval) -> Interval | None:
-    opposed = (a.high == math.inf and b.low == -math.inf) or (a.low == -math.inf and b.high == math.inf)
-    return _hull((a.low + b.low, a.high + b.high), nan=a.nan or b.nan or opposed)
-
-
-def _float_difference(op: Op, a: Interval, b: Interval) -> Interval | None:
-    return _float_sum(op, a, Interval(-b.high, -b.low, b.nan))
-
-
-def _float_product(op: Op, a: Interval, b: Interval) -> Interval | None:
-    if op.args[0] is op.args[1]:
-        squares = (a.low * a.low, a.high * a.high)
-        return Interval(0.0 if a.has(0.0) else min(squares), max(squares), a.nan)
-    endless = (a.has(0.0) and not _bounded(b)) or (b.has(0.0) and not _bounded(a))
-    return _hull((_times(x, y) for x in a.bounds for y in b.bounds), nan=a.nan or b.nan or endless)
-
-
-def _times(x: Number, y: Number) -> Number:
-    """The product of two bounds: zero times infinity bounds products with zero, the nan is noted apart."""
-    return 0.0 if x == 0 or y == 0 else x * y
-
-
-def _bounded(a: Interval) -> bool:
-    return math.isfinite(a.low) and math.isfinite(a.high)
-
-
-def _float_quotient(_: Op, a: Interval, b: Interval) -> Interval | None:
-    if b.has(0.0) or not (_bounded(a) or _bounded(b)):
-        return None
-    return _hull((x / y for x in a.bounds for y in b.bounds), nan=a.nan or b.nan)
-
-
-def _float_mod(_: Op, a: Interval, b: Interval) -> Interval | None:
-    """The sign of the divisor; a tiny negative operand rounds up to the divisor itself."""
-    nan = a.nan or b.nan or not _bounded(a)
-    if b.low > 0:
-        return Interval(0.0, b.high, nan)
-    return Interval(b.low, 0.0, nan) if b.high < 0 else None
-
-
-def _float_abs(_: Op, a: Interval, __: Interval) -> Interval:
-    sizes = (abs(a.low), abs(a.high))
-    return Interval(0.0 if a.has(0.0) else min(sizes), max(sizes), a.nan)
-
-
-def _to_float(_: Op, a: Interval, __: Interval) -> Interval:
-    return Interval(float(a.low), float(a.high))
-
-
-def _exact_float(op: Op, a: Interval, b: Interval) -> Interval | None:
-    return _to_float(op, a, b) if a.low >= -EXACT_INT and a.high <= EXACT_INT else None
-
-
-def _whole(rounding: Callable[[float], int]) -> Transfer:
-    def transfer(_: Op, a: Interval, __: Interval) -> Interval:
-        low, high = (x if math.isinf(x) else float(rounding(float(x))) for x in a.bounds)
-        return Interval(low, high, a.nan)
-
-    return transfer
-
-
-def _sqrt(_: Op, a: Interval, __: Interval) -> Interval | None:
-    if a.high < 0:
-        return None
-    return Interval(math.sqrt(max(a.low, 0.0)), math.sqrt(a.high), a.nan or a.low < 0)
-
-
-def _pow(_: Op, a: Interval, b: Interval) -> Interval | None:
-    """A few ulp more than the bound cover every C library."""
-    if b.low == b.high and not float(b.low).is_integer() and a.low < 0:
-        a = Interval(0.0, max(a.high, 0.0), nan=True)  # negative numbers to fractional powers are faults
-    if b.low == b.high and b.low in (2, 4, 6, 8):
-        most = max(abs(a.low), abs(a.high))
-        return Interval(0.0, max(1.0, most**b.low) * (1 + 1e-12) if most < 1e30 else math.inf, nan=True)
-    if a.low < 0:
-        return None
-    if b.low < 0 or not (_bounded(a) and b.finite):
-        return Interval(0.0, math.inf, nan=True)
-    try:
-        return Interval(0.0, max(1.0, a.high**b.high) * (1 + 1e-12), a.nan)
-    except OverflowError:
-        return Interval(0.0, math.inf, nan=True)
-
-
-def _exponential(most: float, function: Callable[[float], float]) -> Transfer:
-    """Of a function that rises and is positive: at most its value at the upper end, and some more for other libraries
-    and for float32."""
-    def transfer(_: Op, a: Interval, __: Interval) -> Interval:
-        return Interval(0.0, function(a.high) * (1 + 1e-6) if a.high <= most else math.inf, nan=True)
-
-    return transfer
-
-
-def _not_negative(_: Op, __: Interval, ___: Interval) -> Interval:
-    return Interval(0.0, math.inf, nan=True)
-
-
-def _between(low: float, high: float) -> Transfer:
-    """All that a function gives where it does not fault: its range, rounded."""
-    return lambda _, __, ___: Interval(low, high, nan=True)
-
-
-_FLOAT: dict[str, Transfer] = {
-    "add": _float_sum,
-    "sub": _float_difference,
-    "mul": _float_product,
-    "truediv": _float_quotient,
-    "mod": _float_mod,
-    "neg": lambda _, a, __: Interval(-a.high, -a.low, a.nan),
-    "abs": _float_abs,
-    "to_float": _to_float,
-    "exact_float": _exact_float,
-    "floor": _whole(math.floor),
-    "ceil": _whole(math.ceil),
-    "trunc": _whole(math.trunc),
-    "rint": _whole(round),
-    "sqrt": _sqrt,
-    "np_sqrt": _sqrt,
-    "pow": _pow,
-    **dict.fromkeys(("exp", "vec_exp"), _exponential(700.0, math.exp)),
-    **dict.fromkeys(("exp2", "vec_exp2"), _exponential(1000.0, lambda x: 2.0**x)),
-    "cosh": _not_negative,
-    "hypot": _not_negative,
-    "library_hypot": _not_negative,
-    **dict.fromkeys(("sin", "cos", "tanh", "erf"), _between(-1.0, 1.0)),
-    **dict.fromkeys(("asin", "atan"), _between(-math.pi / 2, math.pi / 2)),
-    "acos": _between(0.0, math.pi),
-    "atan2": _between(-math.pi, math.pi),
-    "erfc": _between(0.0, 2.0),
 }

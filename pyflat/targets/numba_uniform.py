@@ -52,8 +52,8 @@ def plan_loop(loop: Loop, known: Known, suspects: set[Value]) -> Plan:
     tests = _conjuncts(parts)
     counting = [value for value in tests if not _is_suspect(value, params, suspects)]
     ends = len(counting) < len(tests) and any(_counter(value, loop, parts) for value in counting)
+    bits = {p for p in loop.params if p in suspects} if ends else set()
     if ends:
-        bits = {p for p in loop.params if p in suspects}
         plan = _uniform_plan(loop, parts, counting, known, bits)
         if plan is not None:
             return plan
@@ -64,7 +64,8 @@ def plan_loop(loop: Loop, known: Known, suspects: set[Value]) -> Plan:
         return Plan(parts, [parts.go], set(), params, True, False, set())
     waiting = _needed(parts, params)
     direct = waiting - _needed(parts, params, through=True)
-    uniform = _same(loop, parts, (params - waiting) | direct, known)
+    # A suspect bit that does not end the loop is set for good, lane by lane, also where all lanes find the same.
+    uniform = _same(loop, parts, ((params - waiting) | direct) - bits, known)
     return Plan(parts, counting if ends else [parts.go], uniform, waiting, True, True, set(), uniform & direct)
 
 

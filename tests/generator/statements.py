@@ -300,7 +300,15 @@ class Statements(Expressions):
     def over_lanes(self) -> tuple[str, int, Lines, Lines]:
         """A range whose bound differs from lane to lane: kept as a loop."""
         bound = f"({self.integer(1)}) % 4"
-        return f"for {self.loop_name(INT)} in range({bound}):", 3, [], []
+        counter = self.loop_name(INT)
+        if self.chance(0.6):
+            return f"for {counter} in range({bound}):", 3, [], []
+        # What fails, fails for the counter alone: in the same trip of all lanes that get there.
+        name = self.fresh()
+        self.bind(name, FLOAT)
+        bound = f"({self.integer(1)}) % 6"
+        fails = [f"{name} += 1 / ({counter} - {self.rng.randint(0, 5)})"]
+        return f"for {counter} in range({bound}):", 5, fails, [f"{name} = 0.0"]
 
     def over_items(self) -> tuple[str, int, Lines, Lines]:
         kind = self.rng.choice((FLOAT, FLOAT, INT))

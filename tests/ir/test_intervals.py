@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+import pyflat
 from pyflat.ir.interp import run
 from pyflat.ir.intervals import Interval, Intervals
 from pyflat.ir.nodes import Function, Op
@@ -149,3 +150,102 @@ def test_kinds_of_bounds():
         known.note(op)
     assert [type(known.of(op).high) for op in fn.flat_block.ops] == [int, float]
     assert {op.kind for op in fn.flat_block.ops} == {INT, FLOAT}
+
+
+# --- what holds where something else does
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_every_outcome_together_is_that(seed):
+    """All pairs of tests of random programs, with the interpreter as the judge."""
+    fn = everything(FlatPrograms(seed + 3000).function(50))
+    known = Intervals()
+    for op in fn.flat_block.ops:
+        known.note(op)
+    tests = [op for op in fn.flat_block.ops if op.kind is BOOL]
+    outcomes = {(first, second): known.together(first, second) for first in tests for second in tests}
+    for lane in samples(fn, 25, seed):
+        values = dict(zip(fn.flat_block.ops, run(fn, lane).values, strict=True))
+        for (first, second), outcome in outcomes.items():
+            assert not values[first] or outcome in (None, values[second]), f"{first} and {second} of {lane}"
+
+
+def test_many_pairs_are_decided():
+    decided = 0
+    for seed in range(40):
+        fn = everything(FlatPrograms(seed + 3000).function(50))
+        known = Intervals()
+        for op in fn.flat_block.ops:
+            known.note(op)
+        tests = [op for op in fn.flat_block.ops if op.kind is BOOL]
+        alone = {op: known.decide(op.opcode, op.args) for op in tests}
+        decided += sum(known.together(a, b) is not None and alone[b] is None for a in tests for b in tests if a is not b)
+    assert decided > 200
+
+
+@pytest.mark.parametrize(
+    ("lines", "outcome"),
+    [
+        # a strict comparison with zero leaves zero out, and nan
+        ("%first = gt %x, 0.0 : b | %second = eq %x, 0.0 : b", False),
+        ("%first = ge %x, 0.0 : b | %second = eq %x, 0.0 : b", None),
+        ("%first = gt %x, 0.0 : b | %second = isnan %x : b", False),
+        ("%first = lt %x, inf : b | %second = gt %x, 1.7976931348623157e308 : b", False),
+        ("%first = gt %i, 0 : b | %second = eq %i, 0 : b", False),
+        ("%first = gt %i, 0 : b | %second = le %i, 1 : b", None),
+        # what does not hold leaves nan in
+        ("%a = le %x, 0.0 : b | %first = not %a : b | %second = le %x, -1.0 : b", False),
+        ("%a = le %x, 0.0 : b | %first = not %a : b | %second = gt %x, 0.0 : b", None),
+        ("%a = le %x, 0.0 : b | %first = not %a : b | %second = isnan %x : b", None),
+        ("%a = gt %x, 0.0 : b | %first = not %a : b | %second = isnan %x : b", None),
+        ("%m = mod %y, 1.0 : f8 | %first = le %x, %m : b | %second = gt %x, 2.0 : b", False),
+        ("%m = mod %y, 1.0 : f8 | %a = gt %x, %m : b | %first = not %a : b | %second = gt %x, 2.0 : b", None),
+        ("%m = mod %y, 1.0 : f8 | %a = lt %x, %m : b | %first = not %a : b | %second = lt %x, -2.0 : b", None),
+        ("%a = lt %x, %y : b | %first = not %a : b | %second = lt %x, %y : b", None),
+        ("%a = lt %i, 5 : b | %first = not %a : b | %second = ge %i, 5 : b", True),
+        # conjunctions, and what a disjunction excludes
+        ("%a = gt %x, 1.0 : b | %b = lt %x, 2.0 : b | %first = and %a, %b : b | %second = gt %x, 3.0 : b", False),
+        ("%a = lt %x, 1.0 : b | %b = gt %x, 2.0 : b | %c = or %a, %b : b | %first = not %c : b | %second = gt %x, 3.0 : b", False),
+        ("%a = lt %x, 1.0 : b | %b = gt %x, 2.0 : b | %first = or %a, %b : b | %second = gt %x, 3.0 : b", None),
+        # what is made of it
+        ("%first = gt %x, 0.0 : b | %a = add %x, 1.0 : f8 | %second = eq %a, 0.0 : b", False),
+        ("%first = gt %x, 0.0 : b | %a = mul %x, -0.5 : f8 | %b = exp %a : f8 | %second = gt %b, 2.0 : b", False),
+        ("%first = gt %x, 0.0 : b | %a = mul %x, -0.5 : f8 | %b = exp %a : f8 | %c = le %b, 2.0 : b | %second = not %c : b", None),
+        ("%first = lt %i, 10 : b | %a = sub %i, 10 : i8 | %second = eq %a, 0 : b", None),
+        ("%a = and %i, 63 : i8 | %first = lt %a, 10 : b | %b = sub %a, 10 : i8 | %second = ge %b, 0 : b", False),
+        # equality
+        ("%first = eq %x, 2.0 : b | %a = sub %x, 3.0 : f8 | %second = lt %a, 0.0 : b", True),
+        ("%first = ne %x, 2.0 : b | %second = eq %x, 2.0 : b", None),
+        ("%first = ne %x, %y : b | %a = sub %y, %x : f8 | %second = eq %a, 0.0 : b", False),
+        ("%a = eq %x, %y : b | %first = not %a : b | %b = sub %y, %x : f8 | %second = eq %b, 0.0 : b", False),
+        ("%first = eq %x, %y : b | %b = sub %y, %x : f8 | %second = eq %b, 0.0 : b", None),
+        ("%first = ne %x, %y : b | %a = sub %y, %x : f8 | %second = eq %a, 1.0 : b", None),
+        ("%first = ne %i, %j : b | %a = sub %i, %j : i8 | %second = eq %a, 0 : b", False),
+    ],
+)
+def test_together(lines, outcome):
+    """The last line is a test; whether it holds where %first does."""
+    fn = flat("\n".join([*lines.split(" | "), "yield"]))
+    known = Intervals()
+    for op in fn.flat_block.ops:
+        known.note(op)
+    (first,) = [op for op in fn.flat_block.ops if op.name == "first"]
+    before = {op: known.of(op) for op in [*fn.flat_block.ops, *fn.params]}
+    assert known.together(first, fn.flat_block.ops[-1]) is outcome
+    assert before == {op: known.of(op) for op in before}
+
+
+def test_a_guard_makes_faults_impossible():
+    """In whole functions: what the guard excludes is not looked for."""
+    def guarded(x: float, y: float) -> float:
+        if x <= 0.0 or x == y:
+            return 0.0
+        return math.sqrt(x) + 1.0 / (x - y) + math.log(1.0 + x) + math.exp(-x)
+
+    shown = pyflat.twin(guarded).show(stage="flat")
+    assert "ZeroDivisionError" not in shown
+    assert "ValueError" not in shown
+    assert "OverflowError" not in shown
+    open_ = pyflat.twin(lambda x, y: math.sqrt(x) + 1.0 / (x - y)).show(stage="flat")
+    assert "ZeroDivisionError" in open_
+    assert "ValueError" in open_

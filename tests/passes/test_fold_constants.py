@@ -221,6 +221,8 @@ TWO_STEPS = [
      "%0 = eq %i, %j : b\n%a = select %0, 1.0, %y : f8\nyield %a"),
     ("%s = select %q, %x, %y : f8 | %a = select %p, %x, %s : f8", "%0 = or %p, %q : b\n%a = select %0, %x, %y : f8\nyield %a"),
     ("%s = select %q, %x, %y : f8 | %a = select %p, %s, %y : f8", "%0 = and %p, %q : b\n%a = select %0, %x, %y : f8\nyield %a"),
+    ("%d = lt %x, %y : b | %b = or %p, %q : b | %c = or %p, %d : b | %a = and %b, %c : b",
+     "%d = lt %x, %y : b\n%b = or %p, %q : b\n%c = or %p, %d : b\n%a = and %b, %c : b\nyield %a"),
     ("%a = ipow %i, 2 : i8", "%a = mul %i, %i : i8\nyield %a"),
     ("%n = neg %x : f8 | %a = neg %n : f8", "yield %x"),
     ("%n = neg %i : i8 | %a = neg %n : i8", "yield %i"),

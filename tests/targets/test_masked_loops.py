@@ -193,11 +193,16 @@ def mandelbrot(x: float, y: float):
     return k
 
 
+def fails_for_the_counter(n: int):
+    """The fault depends on the counter alone, and the loop ends by counting."""
+    return any(1 / (i - 4) > 0.3 for i in range(n % 8))
+
+
 FUNCTIONS: list[tuple[Callable[..., Any], str]] = [
     (newton, "x"), (collatz, "n"), (continues_and_breaks, "nx"), (triangle, "n"), (returns_from_nested, "nn"),
     (leaves_by_return_only, "n"), (may_be_unbound, "n"), (factorial, "n"), (gcd, "nn"), (raises_inside, "nx"),
     (loop_in_arms, "xn"), (returns_through_callee, "xn"), (becomes_nan, "x"), (inner_header_loop, "n"),
-    (mandelbrot, "xx"),
+    (mandelbrot, "xx"), (fails_for_the_counter, "n"),
 ]
 INTS = np.array([0, 1, -1, 2, 3, 5, 7, 9, 10, 13, 20, 21, 22, 25, 27, 50, 97, 871, -7, 2**40])
 FLOATS = np.array([0.0, -0.0, 1.0, 2.0, 3.0, 0.5, -0.5, 7.0, 1e-9, 123.25, 1e5, -4.0, math.nan])
