@@ -343,14 +343,11 @@ def _quotient(case: Case) -> Bound:
     """|a/b - a'/b'| <= (Ea + |a/b| Eb) / (|b| - Eb), which an error of b near |b| makes infinite."""
     a, b = case.bounds
     relative, least, terms = a.relative + b.relative, case.smallest(1), case.terms
-    loose: Value | None = None
     if not b.pure:
-        if least > 0 and b.term is None and b.absolute <= least * MAX_RELATIVE:
-            relative += up(b.absolute / least)
-        else:
-            loose = terms.small(terms.op("truediv", terms.total(b.absolute, b.term), case.size(1)), 0.25, 1.5)
-    looseness = 1.0 if loose is None else 1.5
-    relative, absolute, term = relative * looseness + ULP, a.absolute * looseness, a.term and a.term.times(looseness)
+        if not (least > 0 and b.term is None and b.absolute <= least * MAX_RELATIVE):
+            return _loose_quotient(case)
+        relative += up(b.absolute / least)
+    relative, absolute, term = relative + ULP, a.absolute, a.term
     if least > 0:
         absolute, term = up(absolute / least), term and term.times(up(1.0 / least))
     elif term is not None:
@@ -359,9 +356,20 @@ def _quotient(case: Case) -> Bound:
         absolute, term = 0.0, Term(terms.op("truediv", value, case.size(1)), term.scale, cover)
     elif absolute:
         absolute, term = 0.0, Term(terms.op("truediv", const(absolute), case.size(1)))
-    if loose is not None:
-        term = terms.plus(term, Term(terms.op("mul", case.own_size(), loose)))
     return case.bound(relative, absolute + SUBNORMAL, term)
+
+
+def _loose_quotient(case: Case) -> Bound:
+    """The same where the divisor has an error that is not relative: for Eb <= |b| / 4, else infinite. One division does,
+    which the underflow of what is divided must not touch."""
+    (a, b), terms, size = case.bounds, case.terms, case.size(1)
+    error = terms.total(b.absolute, b.term)
+    term = terms.plus(a.term, Term(terms.op("mul", case.own_size(), error)))
+    assert term is not None
+    value = terms.op("add", term.value, const(a.absolute / term.scale + SUBNORMAL))
+    fits = terms.op("le", error, terms.op("mul", size, const(0.25)))
+    off = terms.op("select", fits, terms.op("truediv", value, size), INF)
+    return case.bound((a.relative + b.relative) * 1.5 + ULP, SUBNORMAL, Term(off, term.scale * 1.5))
 
 
 def _root(case: Case) -> Bound:
