@@ -327,12 +327,16 @@ def test_loops_that_carry_their_errors(fn, lanes, name, value, target, monkeypat
             assert np.allclose(ours, theirs, rtol=1e-9)
 
 
-def test_few_lanes_of_a_loop_that_carries_its_error_run_again():
-    twin = pyflat.twin(settled, target="numba", math="vector")
-    means = np.linspace(0.1, 6.0, 5000)
-    got = twin(means, np.full(5000, 0.4))
-    assert got[0].tolist() == [settled(mean, 0.4)[0] for mean in means.tolist()]
-    assert twin.stats.rerun + twin.stats.replayed < 5
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-9, 1e-12])
+def test_newtons_method_hardly_runs_lanes_again(tolerance, monkeypatch):
+    """Where the tolerance is small, first-order bounds keep the error of an iterate from growing."""
+    monkeypatch.setitem(settled.__globals__, "TOLERANCE", tolerance)
+    twin = pyflat.twin(settled, target="numba", math="vector", cache=False)
+    r = np.random.default_rng(5)
+    means, shapes = r.uniform(0.0, 6.28, 4000), r.uniform(0.0, 0.8, 4000)
+    trips, _ = twin(means, shapes)
+    assert trips.tolist() == [settled(*row)[0] for row in zip(means.tolist(), shapes.tolist(), strict=True)]
+    assert twin.stats.rerun + twin.stats.replayed < 40
 
 
 def test_a_bisection_is_not_sent_to_the_original():

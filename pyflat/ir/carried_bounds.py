@@ -9,7 +9,8 @@ Where every trip makes an error larger by a factor that nobody knows before, a c
 that goes along can: `Carried` keeps which parameters and results of loops need one. Induction over the trips proves it:
 if |x - CPython's x| <= e when a trip begins, the rules of `ir.error_bounds` give a bound of what the next one begins
 with, and `written_out` computes that, rounded up. No proof of convergence is needed: a lane whose bound grows too
-large, to infinity or to nan, is near every threshold.
+large, to infinity or to nan, is near every threshold. Where thresholds are small, values have slopes besides
+(`ir.correlated_bounds`), so that Newton's method does not make its bounds grow.
 
 `closing_in` finds the parameters of searches that close in on a threshold of their own: a bisection keeps one end
 of its bracket by a decision about a value in the middle, and the later the trip, the nearer are the two.
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from pyflat.ir.correlated_bounds import MOST_OPERATIONS, bounded, of_parameter
 from pyflat.ir.demand import conjuncts
 from pyflat.ir.error_bounds import Bound, Case, Term, unknown
 from pyflat.ir.loops import LoopParts, all_ops, take_apart
@@ -29,13 +31,17 @@ from pyflat.ir.types import BOOL, FLOAT
 GROWN = 1 + 2.0**-40
 """What a bound grows by from trip to trip, against the rounding of thousands of operations on terms in each."""
 
+FINE = 1e-8
+"""A bound that grows tenfold in each of half a dozen trips is nowhere near larger numbers."""
+
 
 class Carried:
     """Which parameters and results of loops have a bound of their own (`asked`, by earlier rounds), the parameters and
     results that these are, and which more some decision could do with (`wanted`). None where that is not `allowed`."""
 
-    def __init__(self, asked: frozenset[Param], *, allowed: bool = True):
+    def __init__(self, asked: frozenset[Param], *, allowed: bool = True, correlated: bool = False):
         self.asked = asked
+        self.correlated = correlated
         self.allowed = allowed
         self.wanted: set[Param] = set()
         self._errors: dict[Param, Param] = {}
@@ -66,8 +72,10 @@ class Carried:
             return bound
         origins, hazards = bound.origins | new.origins, bound.hazards | new.hazards
         if bound.known and param in self.asked and (new.known or not own):
+            if self.correlated:
+                return of_parameter(self.error(param), origins, hazards)
             return Bound(term=Term(self.error(param)), origins=origins, hazards=hazards)
-        if first and bound.known and new.known and bound.term is None and new.term is None:
+        if first and bound.known and new.known and bound.term is None and new.term is None and not new.slopes:
             return Bound(max(bound.relative, new.relative), max(bound.absolute, new.absolute), None, origins, hazards)
         return unknown(origins, hazards, bound.carriers | new.carriers | {param})
 
@@ -92,14 +100,27 @@ def covers(bound: Bound, new: Bound, carried: bool) -> bool:
         return False
     if not bound.known or not new.known:
         return not bound.known
-    return carried or (new.relative <= bound.relative and new.absolute <= bound.absolute
+    return carried or (not new.slopes and new.relative <= bound.relative and new.absolute <= bound.absolute
                        and (new.term is None or new.term is bound.term))
 
 
-def written_out(case: Case) -> Value:
-    """The error of operand 0 of `case` as one value."""
+def written_out(case: Case, *, limited: bool) -> Value:
+    """The error of operand 0 of `case` as one value; `limited` where slopes are computed of it."""
     absolute, term = case.error(0)
-    return case.terms.total(absolute, None if term is None else term.times(GROWN))
+    total = case.terms.total(absolute, None if term is None else term.times(GROWN))
+    return bounded(total, case.terms) if limited else total
+
+
+def is_fine(fn: Function) -> bool:
+    """Whether a loop decides by a number so small that the sum of the errors of a trip's parts may come near it, and
+    all loops are short enough for slopes."""
+    loops = [list(all_ops(item.body)) for item in walk(fn.body) if isinstance(item, Loop)]
+    return all(len(ops) <= MOST_OPERATIONS for ops in loops) and any(
+        op.opcode in COMPARISONS and any(map(_is_fine, op.args)) for ops in loops for op in ops)
+
+
+def _is_fine(value: Value) -> bool:
+    return value.kind is FLOAT and isinstance(value, Const) and 0.0 < abs(float(value.value or 0.0)) < FINE
 
 
 # --- searches that close in on a threshold

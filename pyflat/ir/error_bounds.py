@@ -82,15 +82,17 @@ class Bound:
     hazards: frozenset[Op] = frozenset()
     known: bool = True
     carriers: frozenset[Param] = frozenset()
+    slopes: tuple[tuple[Param, Value], ...] = ()
+    """How much of the errors of loop parameters comes on top (`ir.correlated_bounds`)."""
 
     @property
     def exact(self) -> bool:
-        return self.known and not self.relative and not self.absolute and self.term is None
+        return self.pure and not self.relative
 
     @property
     def pure(self) -> bool:
         """Relative only: zero is zero, and the sign is CPython's."""
-        return self.known and not self.absolute and self.term is None
+        return self.known and not self.absolute and self.term is None and not self.slopes
 
 
 EXACT = Bound()
@@ -360,8 +362,8 @@ def _quotient(case: Case) -> Bound:
 
 
 def _loose_quotient(case: Case) -> Bound:
-    """The same where the divisor has an error that is not relative: for Eb <= |b| / 4, else infinite. One division does,
-    which the underflow of what is divided must not touch."""
+    """The same where the divisor has an error that is not relative: for Eb <= |b| / 4, else infinite. One division
+    does, which the underflow of what is divided must not touch."""
     (a, b), terms, size = case.bounds, case.terms, case.size(1)
     error = terms.total(b.absolute, b.term)
     term = terms.plus(a.term, Term(terms.op("mul", case.own_size(), error)))

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 from pyflat.ir.build import const
-from pyflat.ir.error_bounds import FAINT, INF, SUBNORMAL, ULP, Bound, Case, Rule, Term, up
+from pyflat.ir.error_bounds import FAINT, INF, SUBNORMAL, ULP, Bound, Case, Rule, Term, largest, up
+from pyflat.ir.fast_math import UNDERFLOWS
 from pyflat.ir.nodes import Value
 
 SMALL = 2.0**-10
@@ -19,9 +20,9 @@ EXP_RANGE = 746.0
 """exp is 0, infinite or in the faults beyond."""
 
 
-def elementary_bound(case: Case, function: str, ulps: int, underflows: bool) -> Bound:
+def elementary_bound(case: Case, function: str, ulps: int) -> Bound:
     """The bound of the elementary `function`, both implementations of which differ by `ulps` for the same operand."""
-    relative, absolute = ulps * ULP, ulps * SUBNORMAL if underflows else 0.0
+    relative, absolute = ulps * ULP, ulps * SUBNORMAL if _underflows(case, function) else 0.0
     if all(bound.exact for bound in case.bounds):
         return case.bound(relative, absolute)
     if function not in CONDITIONS or not all(bound.known for bound in case.bounds):
@@ -30,6 +31,13 @@ def elementary_bound(case: Case, function: str, ulps: int, underflows: bool) -> 
     if not carried.known:
         return carried
     return case.bound(carried.relative + relative, carried.absolute + absolute, carried.term)
+
+
+def _underflows(case: Case, function: str) -> bool:
+    """Whether a result may be subnormal."""
+    if function == "pow":
+        return largest(case.intervals[1]) > 0.9
+    return function in UNDERFLOWS and not (function in ("exp", "exp2") and case.intervals[0].low > -600)
 
 
 def _growth(rate: float, reach: float) -> Rule:

@@ -64,6 +64,11 @@ NUMPY_FUNCTIONS["np_power"] = "pow"
 """Operation of NumPy's own -> the function that it computes."""
 
 
+def elementary_function(opcode: str) -> str | None:
+    """The elementary function that an operation computes."""
+    return opcode if opcode in LIBRARY_ULPS else NUMPY_FUNCTIONS.get(opcode)
+
+
 def _table(prefix: str, names: Mapping[str, str], ulps: int, costs: Mapping[str, tuple[int, int]]) -> dict[str, Fast]:
     found = {}
     for row in PRIMITIVES.values():

@@ -30,11 +30,12 @@ The flat and the masked form; the loops of the latter must be canonical.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pyflat.ir.build import Builder, const
-from pyflat.ir.carried_bounds import Carried, closing_in, written_out
+from pyflat.ir.carried_bounds import Carried, closing_in, is_fine, written_out
+from pyflat.ir.correlated_bounds import Correlated, flat
 from pyflat.ir.decisions import (
     CONTINUED,
     LARGEST,
@@ -57,7 +58,7 @@ from pyflat.ir.error_bounds import (
     smallest,
 )
 from pyflat.ir.error_functions import elementary_bound
-from pyflat.ir.fast_math import LIBRARY_ULPS, NUMPY_FUNCTIONS, NUMPY_ULPS, UNDERFLOWS, FastMath, cost
+from pyflat.ir.fast_math import LIBRARY_ULPS, NUMPY_ULPS, FastMath, cost, elementary_function
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.intervals import Intervals
 from pyflat.ir.liveness import sliced
@@ -80,6 +81,7 @@ from pyflat.ir.nodes import (
 )
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.roles import Roles
+from pyflat.ir.small_powers import as_product, small_power
 from pyflat.ir.types import FLOAT, VOID
 from pyflat.ir.uses import Key, results_of, with_args, with_body
 from pyflat.ir.widening import widened_condition
@@ -113,18 +115,19 @@ def choose_math(fn: Function, math: FastMath | None = None, *, decide: bool = Tr
     exact = fn if kept is None or kept.keeps_all() else kept.finished()
     if not has_loop(fn.body) or (kept is not None and not kept.pinned):
         return exact
-    carrying = _settled(fn, math, roles, carry=True)
+    carrying = _settled(fn, math, roles, carry=True, correlated=is_fine(fn))
     if carrying is None or carrying.keeps_all() or not carrying.loops.asked:
         return exact
     carried = carrying.finished()
     return carried if cost(carried, math) * WORTH_CARRYING <= cost(exact, math) else exact
 
 
-def _settled(fn: Function, math: FastMath, roles: Roles, *, carry: bool) -> _Draft | None:
+def _settled(fn: Function, math: FastMath, roles: Roles, *, carry: bool, correlated: bool = False) -> _Draft | None:
     """The draft in which no decision depends on what has no bound; None where too much has to be kept for that."""
     pinned, asked = set[Op](), set[Param]()
     for _ in range(ROUNDS):
-        draft = _Draft(fn, math, roles, frozenset(pinned), Carried(frozenset(asked), allowed=carry))
+        loops = Carried(frozenset(asked), allowed=carry, correlated=correlated)
+        draft = _Draft(fn, math, roles, frozenset(pinned), loops)
         if draft.pins <= pinned and draft.loops.wanted <= asked:
             return draft
         pinned |= draft.pins
@@ -168,6 +171,8 @@ class _Draft:
         self.pinned = pinned
         self.loops = loops
         self.closing = closing_in(fn) if loops.allowed else None
+        self.continuous = {op for op in all_ops(fn.body) if op.opcode == "select" and op.args[0] in roles.continuous}
+        self.functions = {(op.opcode, *op.args) for op in all_ops(fn.body) if op.opcode in math}
         self.pins: set[Op] = set()
         self.wanted: set[Op] = set()
         self.terms = Terms()
@@ -218,7 +223,7 @@ class _Draft:
     def write_loop(self, loop: Loop) -> Loop:
         """Until the bounds of the parameters hold for every trip."""
         parts, inits = take_apart(loop), list(map(self.read, loop.inits))
-        starts = [self.bound(init) for init in loop.inits]
+        starts = [flat(self.bound(init), self.terms) for init in loop.inits]
         for param, init, bound in zip(loop.params, loop.inits, starts, strict=True):
             self.new[param] = param
             self.bounds[param], self.depths[param] = bound, self.depth(init)
@@ -228,7 +233,7 @@ class _Draft:
             self.new = dict(outside)
             header = self.write_list(parts.header)
             go, leave = self.read(parts.go), list(map(self.read, parts.leave))
-            left = [(self.bound(value), self.depth(value)) for value in parts.leave]
+            left = [(flat(self.bound(value), self.terms), self.depth(value)) for value in parts.leave]
             rest = self.write_list(parts.rest)
             wider = [self.widened(*pair, trip) for pair in zip(loop.params, parts.next, strict=True)]
             if not any(wider):
@@ -256,7 +261,8 @@ class _Draft:
         """How far a value is from CPython's, at most, as a value."""
         op = Op("neg", (value,), FLOAT)
         interval = self.intervals.of(value)
-        return written_out(Case(op, [self.read(value)], op, [bound], [interval], interval, self.terms))
+        case = Case(op, [self.read(value)], op, [flat(bound, self.terms)], [interval], interval, self.terms)
+        return written_out(case, limited=self.loops.correlated)
 
     def widened(self, param: Param, after: Value, trip: int) -> bool:
         """Make what is known of a loop parameter hold for what comes `after` too; whether that changed it."""
@@ -287,7 +293,8 @@ class _Draft:
             self.decide(op, args)
         else:
             new = self.put(op, with_args(op, args))
-            self.bounds[op] = self.carried(op, self.case(op, args, new))
+            function = elementary_function(op.opcode)
+            self.bounds[op] = self.bounded(op, args, new, function, lambda case: self.carried(op, case))
             self.guard(op, new)
             self.watch_domain(op)
 
@@ -304,63 +311,58 @@ class _Draft:
         return new
 
     def case(self, op: Op, args: Sequence[Value], value: Value) -> Case:
-        return Case(op, args, value, [self.bound(arg) for arg in op.args], [self.intervals.of(arg) for arg in op.args],
-                    self.intervals.of(op), self.terms)
+        bounds = [flat(self.bound(arg), self.terms) for arg in op.args]
+        return self.case_of(op, args, value, bounds)
+
+    def case_of(self, op: Op, args: Sequence[Value], value: Value, bounds: Sequence[Bound]) -> Case:
+        return Case(op, args, value, bounds, [self.intervals.of(arg) for arg in op.args], self.intervals.of(op),
+                    self.terms)
+
+    def bounded(self, op: Op, args: Sequence[Value], new: Op, function: str | None,
+                rule: Callable[[Case], Bound]) -> Bound:
+        """The bound by `rule`; with slopes, where operands have some and there is a rule for them."""
+        bounds = [self.bound(arg) for arg in op.args]
+        if op not in self.continuous and any(bound.slopes for bound in bounds):
+            made = Correlated(self.case_of(op, args, new, bounds), self.made).bound(function or op.opcode, rule)
+            if made is not None:
+                return made
+        return rule(self.case(op, args, new))
+
+    def made(self, function: str, args: Sequence[Value]) -> Value | None:
+        """What stands for a function of these operands of the input, where the input has it anyway."""
+        if function not in self.math or (function, *args) not in self.functions:
+            return None
+        return self.terms.op(self.math[function].opcode, *map(self.read, args))
 
     def fast(self, op: Op, args: Sequence[Value]) -> None:
         row = self.math[op.opcode]
         ulps = row.ulps
-        power = _small_power(*args) if op.opcode == "pow" else None
+        power = small_power(*args) if op.opcode == "pow" else None
         if power is None:
             new = Op(row.opcode, args, FLOAT, name=op.name, origin=op.origin)
         else:
-            new, ulps = self.power(op, args[0], power)
+            value, ulps = as_product(self.terms.op, args[0], power)
+            new = Op(value.opcode, value.args, FLOAT, name=op.name, origin=op.origin)
         new.statement = op.statement
         self.put(op, new)
-        bound = elementary_bound(self.case(op, args, new), op.opcode, ulps, self.underflows(op, op.opcode))
+        bound = self.bounded(op, args, new, op.opcode, lambda case: elementary_bound(case, op.opcode, ulps))
         self.bounds[op] = replace(bound, origins=bound.origins | {op})
-
-    def power(self, op: Op, base: Value, exponent: float) -> tuple[Op, int]:
-        """A power with a small literal exponent as products, and its distance from CPython's in ulp."""
-        emit = self.terms.op
-        value, ulps = base, 3
-        if abs(exponent) in (2.0, 4.0):
-            value = emit("mul", base, base)
-        if abs(exponent) == 4.0:
-            value, ulps = emit("mul", value, value), 4
-        elif exponent == 3.0:
-            value = emit("mul", emit("mul", base, base), base)
-        elif exponent == 0.5:
-            value = emit("add", emit("sqrt", base), const(0.0))  # the root of -0.0 is 0.0
-        if exponent < 0:
-            value = emit("truediv", const(1.0), value)
-        assert isinstance(value, Op)
-        new = Op(value.opcode, value.args, FLOAT, name=op.name, origin=op.origin)
-        return new, ulps
 
     def carried(self, op: Op, case: Case) -> Bound:
         """The bound of an operation that decides nothing."""
-        if op.opcode == "select" and op.args[0] in self.roles.continuous:
+        if op in self.continuous:
             rule = ARITHMETIC["continuous"]
         elif op.kind is not FLOAT:
             self.pins |= self.loops.without(case.bounds)
             return EXACT
-        elif (function := _function(op)) is not None:
+        elif (function := elementary_function(op.opcode)) is not None:
             ulps = 2 * (NUMPY_ULPS if op.opcode.startswith("np_") else LIBRARY_ULPS[function])
-            return elementary_bound(case, function, ulps, self.underflows(op, function))
+            return elementary_bound(case, function, ulps)
         elif op.opcode in ARITHMETIC and all(bound.known for bound in case.bounds):
             rule = ARITHMETIC[op.opcode]
         else:
             return case.unknown
         return rule(case) if all(bound.known for bound in case.bounds) else case.unknown
-
-    def underflows(self, op: Op, function: str) -> bool:
-        """Whether a result may be subnormal."""
-        if function == "pow":
-            exponent = self.intervals.of(op.args[1])
-            return largest(exponent) > 0.9
-        low = self.intervals.of(op.args[0]).low
-        return function in UNDERFLOWS and not (function in ("exp", "exp2") and low > -600)
 
     # --- decisions
 
@@ -499,15 +501,3 @@ class _Draft:
             return
         cond = near if needed is TRUE else self.terms.op("and", needed, near)
         self.terms.ops.append(Op("fault", (cond,), VOID, attrs=(("fault", INEXACT),), origin=origin))
-
-
-def _function(op: Op) -> str | None:
-    """The elementary function that an operation computes."""
-    if op.opcode in LIBRARY_ULPS:
-        return op.opcode
-    return NUMPY_FUNCTIONS.get(op.opcode)
-
-
-def _small_power(base: Value, exponent: Value) -> float | None:
-    known = exponent.value if isinstance(exponent, Const) and not isinstance(base, Const) else None
-    return float(known) if known in (2.0, 3.0, 4.0, 0.5, -1.0, -2.0) else None

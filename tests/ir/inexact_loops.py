@@ -124,7 +124,12 @@ class InexactLoops(InexactPrograms):
     def next(self, number: Value) -> Value:
         """What a trip makes of a parameter: mostly no wild growth."""
         made, other = self.float(), self.float()
-        match self.random.randrange(7):
+        match self.random.randrange(9):
+            case 7:
+                return self.newton(number, made)
+            case 8:
+                grown = self.op("exp", self.op("neg", self.op("abs", number)))
+                return self.op("sub", self.op("mul", grown, made), self.op("mul", number, const(0.25)))
             case 0:
                 return self.op("sin", made)
             case 1:
@@ -138,6 +143,13 @@ class InexactLoops(InexactPrograms):
             case 5 if self.bools:
                 return self.op("select", self.random.choice(self.bools), number, self.op("sin", made))
         return made if not isinstance(made, Const) else self.op("cos", number)
+
+    def newton(self, number: Value, other: Value) -> Value:
+        """A step towards a root of x - a sin(x) - b."""
+        wave = self.op("mul", const(0.6), self.op("sin", number))
+        slope = self.op("sub", const(1.0), self.op("mul", const(0.6), self.op("cos", number)))
+        above = self.op("sub", self.op("sub", number, wave), other)
+        return self.op("sub", number, self.op("truediv", above, slope))
 
     def change(self, before: Value, after: Value) -> Value:
         if self.random.random() < 0.4:

@@ -1,25 +1,13 @@
-"""Loops carry the errors of what they change: random loops with functions that err as much as they may, decided as
-CPython decides them, and no parameter farther from CPython's than its loop says, in any trip."""
+"""Loops carry the errors of what they change (`tests.ir.carried_checks`), and the checks notice where they do not."""
 
 from __future__ import annotations
-
-import math
-from typing import Any
 
 import pytest
 
 from pyflat.ir import carried_bounds, error_bounds
 from pyflat.ir.build import const
-from pyflat.ir.interp import run
-from pyflat.ir.nodes import Function, Param
-from pyflat.ir.print import format_function
-from pyflat.ir.roles import Roles
-from pyflat.ir.types import FLOAT
-from pyflat.ir.uses import with_body
-from pyflat.ir.validate import validate
 from pyflat.passes import choose_math
-from tests.ir.inexact_loops import InexactLoops, Recorder
-from tests.ir.inexact_programs import wrong_functions
+from tests.ir.carried_checks import hunt
 
 BATCH = 50
 
@@ -31,84 +19,25 @@ def loose(monkeypatch):
         monkeypatch.setattr(module, "MAX_RELATIVE", 2.0**-22)
 
 
-class Checked:
-    """One function with loops, and what of it was compared."""
-
-    def __init__(self, fn: Function, table: Any, functions: Any):
-        draft = choose_math._settled(fn, table, Roles(fn), carry=True)
-        self.fn, self.functions = fn, functions
-        self.carries = draft is not None and bool(draft.loops.asked)
-        self.trips = self.lanes = self.suspect = self.clean = 0
-        if draft is None:
-            return
-        self.final = draft.finished()
-        validate(self.final)
-        self.full = with_body(fn, draft.items)
-        self.errors = {param: draft.loops.error(param) for param in draft.bounds
-                       if isinstance(param, Param) and param.kind is FLOAT and draft.loops.carries(param, draft.bound(param))}
-
-    def lane(self, lane: tuple[Any, ...]) -> None:
-        where = f"lane {lane}\n{format_function(self.fn)}"
-        machines = []
-        for fn, functions, errors in ((self.fn, {}, {}), (self.full, self.functions, self.errors)):
-            machine = Recorder(functions, errors)
-            machine.env.update(zip(fn.params, lane, strict=True))
-            values = [machine.read(value) for value in machine.run_list(fn.body).values]
-            machines.append((machine, values))
-        (exact, want), (ours, got) = machines
-        marked = run(self.final, lane, elementary=self.functions).suspect
-        self.lanes += 1
-        if marked:
-            self.suspect += 1
-            return
-        assert not exact.suspect, f"a fault of CPython's is not suspect, {where}"
-        for theirs, mine in zip(want, got, strict=True):
-            assert isinstance(theirs, float) or theirs == mine, f"{theirs} became {mine}, {where}"
-        for label, trips in exact.trips.items():
-            assert len(trips) == len(ours.trips[label]), f"other trips of {label.name}, {where}"
-            for before, after in zip(trips, ours.trips[label], strict=True):
-                self.trip(before, after, where)
-
-    def trip(self, exact: dict[Param, tuple[float, float]], ours: dict[Param, tuple[float, float]], where: str) -> None:
-        for param, (c, _) in exact.items():
-            v, error = ours[param]
-            if param not in self.errors or not (math.isfinite(c) and math.isfinite(v)):
-                continue
-            assert abs(c - v) <= error or math.isnan(error), f"{param.name}: {c} became {v}, error {error}, {where}"
-            self.trips += 1
-            self.clean += c == v
-
-
-def hunt(seeds: range, ulps: int) -> list[Checked]:
-    found = []
-    with wrong_functions(ulps) as (table, functions):
-        for seed in seeds:
-            programs = InexactLoops(seed)
-            checked = Checked(programs.masked(programs.random.choice((4, 8, 14))), table, functions)
-            if checked.carries:
-                found.append(checked)
-                for lane in [*programs.lanes, *[programs.lane() for _ in range(20)]]:
-                    checked.lane(lane)
-    return found
-
-
+@pytest.mark.parametrize("correlated", [False, True])
 @pytest.mark.parametrize("ulps", [3, 64, 4096])
-@pytest.mark.parametrize("first", range(0, 200, BATCH))
-def test_decisions_of_random_loops_are_cpythons(first, ulps):
-    found = hunt(range(first, first + BATCH), ulps)
+@pytest.mark.parametrize("first", range(0, 150, BATCH))
+def test_decisions_of_random_loops_are_cpythons(first, ulps, correlated):
+    found = hunt(range(first, first + BATCH), ulps, correlated=correlated)
     lanes = sum(checked.lanes for checked in found)
     assert len(found) > 5
     assert sum(checked.trips - checked.clean for checked in found) > 100
     assert sum(checked.suspect for checked in found) < 0.8 * lanes
 
 
+@pytest.mark.parametrize("correlated", [False, True])
 @pytest.mark.parametrize("factor", [0.01, 0.0])
-def test_a_bound_that_is_too_small_is_noticed(factor, monkeypatch):
+def test_a_bound_that_is_too_small_is_noticed(factor, correlated, monkeypatch):
     written_out = carried_bounds.written_out
     monkeypatch.setattr(choose_math, "written_out",
-                        lambda case: case.terms.op("mul", written_out(case), const(factor)))
+                        lambda case, limited: case.terms.op("mul", written_out(case, limited=limited), const(factor)))
     with pytest.raises(AssertionError, match="became"):
-        hunt(range(100), 64)
+        hunt(range(100), 64, correlated=correlated)
 
 
 def test_a_missing_alarm_is_noticed(monkeypatch):
