@@ -325,7 +325,7 @@ fails. `floor(exp(log(k)))` is CPython's for every k, though the vector math has
   library's functions (the first 500 such lanes by the original, before that twin is compiled). `twin.stats.rerun`
   counts them. Where no lane is near, nothing happens.
 - A loop that decides by inexact values which it changes carries a bound for each of them from trip to trip, where fast
-  functions gain more than that costs.
+  functions gain more than that costs; with derivatives, where it ends by a tolerance below 1e-8.
 - What has no bound stays with the C library: functions behind long chains of decisions (a bisection closes in on its
   threshold), and behind operations whose error nobody can say.
 - `decisions=False` leaves decisions to the faster functions. `errors="unchecked"` checks nothing, decisions neither.
@@ -334,8 +334,8 @@ fails. `floor(exp(log(k)))` is CPython's for every k, though the vector math has
 the default. The tables say what it costs and gains. {count:,} lanes on one machine; *decisions cost*: times as long
 as with `decisions=False`; *against libm*: how many times faster than `math="libm"`; *run again*: lanes near a
 decision; *would flip*: lanes that come out wrong without the look. In *adversarial* lanes thresholds are hit exactly.
-`kepler` ends at a tolerance of 1e-12: bounds grow with each trip of Newton's method, and lanes that take many trips run
-again. `implied_volatility` bisects, and keeps exact functions in the later steps."""
+`kepler` is a loop on numba; on NumPy it has become straight-line code, in which bounds grow with each step, and half of
+the lanes run again. `implied_volatility` bisects, and keeps exact functions in the later steps."""
 
 
 def main() -> int:
