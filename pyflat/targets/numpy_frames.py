@@ -254,7 +254,8 @@ class Frame(Buffers):
             case "floordiv" | "mod" if (power := power_of_two(op.args[1])):
                 return f"{operands[0]} {_by_bits(op, power)[1]} {_by_bits(op, power)[2]}"
             case opcode if opcode in EXTREMES:
-                return f"np.{opcode.removeprefix('np_')}({', '.join(operands)})"
+                taken, other = operands
+                return f"{taken} if {taken} {'>' if 'max' in opcode else '<'} {other} else {other}"
         return spelling(op, self.floats).format(*operands)
 
     def _logic(self, op: Op, dying: Sequence[Value]) -> bool:

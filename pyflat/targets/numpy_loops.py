@@ -23,6 +23,7 @@ all, are the lanes that run the loop at all. What is the same in all lanes that 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from pyflat.ir.liveness import captured
@@ -33,6 +34,11 @@ from pyflat.targets.numpy_blocks import Check, Program, copy_into, uniform_ops
 from pyflat.targets.numpy_costs import CALL, FIND, GATHER, VIEW, cost_of
 from pyflat.targets.numpy_frames import Frame
 from pyflat.targets.numpy_slots import Place, Slot
+
+_names_live = re.compile(r"\blive\b").search
+
+_GATHER, _LIVE = "# gather", "# mask"
+"""Lines that are written last."""
 
 PATIENCE = 1.0
 """How much may be wasted, in costs of gathering."""
@@ -166,8 +172,8 @@ class _LoopFunction:
             "    if not still: break",
             "    alive = still",
             f"    {live}, {going} = {going}, {live}",
-            "<gather>",
-            f"live = None if alive == n else {live}",
+            _GATHER,
+            _LIVE,
         ]
         places = [frame.places[value] for value in alive]
         self._homes = [*frame.masks, *[place.home for place in places if place.home is not None]]
@@ -253,8 +259,9 @@ class _LoopFunction:
                 frame.join_views(slots[0], slot)
             frame.join_views(slots[0], slots[1])
         lines = []
-        for line in frame.lines:
-            lines += self._gathering() if line == "<gather>" else [line]
+        masked = [f"live = None if alive == n else {live}"] if any(map(_names_live, frame.lines)) else []
+        for line in [_LIVE, *frame.lines]:
+            lines += masked if line is _LIVE else self._gathering() if line is _GATHER else [line]
         for slots in self._swapped:
             names = [frame.views_of(slot) for slot in slots]
             after = [*names[1:], names[0]]
@@ -270,6 +277,5 @@ class _LoopFunction:
             f"alive = count({live})",
             "places, waste = None, 0",
             "while alive:",
-            f"    live = None if alive == n else {live}",
             *["    " + line for line in lines],
         ]
