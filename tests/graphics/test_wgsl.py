@@ -372,3 +372,16 @@ def test_a_kept_call_of_something_else_is_refused() -> None:
 
 def lookup(name: str, x: float) -> float:
     return x if name else 0.0
+
+
+def test_an_adapter_through_opengl_is_refused(monkeypatch):
+    """It divides negative ints wrongly."""
+    wgpu = pytest.importorskip("wgpu")
+    from types import SimpleNamespace
+
+    from pyflat.targets.wgsl import run
+
+    adapter = SimpleNamespace(info={"backend_type": "OpenGL", "device": "llvmpipe"})
+    monkeypatch.setattr(wgpu.gpu, "request_adapter_sync", lambda **_: adapter)
+    with pytest.raises(run.NoAdapter, match="OpenGL"):
+        run.device.__wrapped__()

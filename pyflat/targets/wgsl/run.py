@@ -25,7 +25,7 @@ LANES = 1 << 20
 
 
 class NoAdapter(RuntimeError):
-    """wgpu is installed, and finds neither a GPU nor a software driver."""
+    """wgpu is installed, and finds neither a GPU nor a software driver, or only one through OpenGL."""
 
 
 @functools.cache
@@ -40,6 +40,9 @@ def device() -> Any:
                         "mesa-vulkan-drivers") from error
     if adapter is None:
         raise NoAdapter("wgpu finds no adapter; Mesa's software driver is Debian's package mesa-vulkan-drivers")
+    if adapter.info["backend_type"] == "OpenGL":
+        raise NoAdapter(f"wgpu reaches {adapter.info['device']} through OpenGL only, where -1 // 5 was seen to be 0; "
+                        "it needs a driver for Vulkan, such as Debian's package mesa-vulkan-drivers")
     return adapter.request_device_sync()
 
 
