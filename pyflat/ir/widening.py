@@ -6,7 +6,8 @@ fault (`not (|x| < 2**63)`), it becomes narrower instead.
 
     x < 1                          x < 1 + error, where the error is a constant
     x < 1, error a term            not (x - term >= 1 + rest), which holds for nan too
-    everything else                x == 1 or near, x == 1 and not near
+    x == 1, x is infinite          near, which holds there too
+    everything else                x or near, x and not near
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ def widened_condition(case: Case, near: Value, positive: bool) -> Value:
         moved = _with_moved_literal(case, positive) or _with_moved_number(case, positive)
         if moved is not None:
             return moved
+    if case.op.opcode in ("eq", "isinf") and positive:
+        return near
+    if case.op.opcode in ("ne", "isfinite") and not positive:
+        return case.terms.op("not", near)
     if positive:
         return case.terms.op("or", case.value, near)
     return case.terms.op("and", case.value, case.terms.op("not", near))

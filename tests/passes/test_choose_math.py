@@ -105,6 +105,17 @@ def test_a_condition_that_only_makes_faults_becomes_wider_without_an_alarm():
     assert "le %b, " in text
 
 
+@pytest.mark.parametrize(("lines", "gone"), [
+    ("%z = eq %b, 0.0 : b\nfault %z ZeroDivisionError()", "eq %b"),
+    ("%z = isinf %b : b\nfault %z ValueError()", "isinf"),
+    ("%n = ne %b, 0.0 : b\n%z = not %n : b\nfault %z ZeroDivisionError()", "ne %b"),
+])
+def test_being_near_a_fault_is_enough_where_it_includes_the_fault(lines, gone):
+    text = chosen(f"%a = log %x : f8\n%b = sub %a, %y : f8\n%c = truediv %y, %b : f8\n{lines}\nyield %c")
+    assert gone not in text
+    assert text.count("fault") == 1
+
+
 def test_a_domain_that_the_last_digits_may_leave_is_watched():
     """1 - cos(x)**2 is never negative in CPython, so that there is no fault to widen."""
     text = chosen("%a = cos %x : f8\n%s = mul %a, %a : f8\n%d = sub 1.0, %s : f8\n%r = sqrt %d : f8\nyield %r")
