@@ -32,6 +32,7 @@ from pyflat.targets.numba_arms import Arm, Literal, plan_arms
 from pyflat.targets.numba_costs import cost_of, costs, is_called
 from pyflat.targets.numba_emitter import Lane, size_of
 from pyflat.targets.numba_ir import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack, suffix
+from pyflat.targets.numba_jit import processor
 from pyflat.targets.numba_loops import Gang
 
 REGISTER = 64
@@ -353,4 +354,6 @@ class Waiting:
 
 def can_wait(width: int, memory: Sequence[ir.Type]) -> bool:
     """Whether registers of `width` lanes have an instruction for it, for operands of these types."""
+    if processor().vector_bytes != REGISTER:
+        return False
     return all(element is I8 or size_of(element) * width == REGISTER for element in memory)

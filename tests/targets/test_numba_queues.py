@@ -237,3 +237,15 @@ def test_the_choice_between_both_ways_changes_nothing(monkeypatch):
             twin = pyflat.twin(fn, target="numba", math="vector", decisions=False, cache=False)
             assert same_bits(twin(xs), wanted)
             assert same_bits(twin(xs[::3]), wanted[::3])
+
+
+def test_narrower_registers_have_no_queues(monkeypatch):
+    """Also where all operands are bools, which are bytes in memory."""
+    from pyflat.targets import numba_queues as queues_module
+    from pyflat.targets.numba_jit import Processor
+
+    narrow = Processor("haswell", "+avx,+avx2")
+    assert narrow.vector_bytes == 32
+    monkeypatch.setattr(queues_module, "processor", lambda: narrow)
+    assert not queues_module.can_wait(4, [queues_module.I8])
+    assert not queues_module.can_wait(8, [queues_module.I8])
