@@ -29,7 +29,7 @@ _VECTORISED = {"np_exp": 0.6, "np_log": 0.65, "np_sqrt": 0.9, "sqrt": 0.9, "np_p
                "np_arcsin": 1.5, "np_arccos": 1.5, "np_exp2": 1.0, "np_log2": 1.0, "np_expm1": 1.0, "np_log1p": 1.0,
                "np_log10": 1.0, "np_sin": 12.0, "np_cos": 12.0, "floor": 0.15, "truediv": 0.26, "select": 0.5,
                "ufunc": 30.0, "remainder": _LIBRARY, "gather": 0.5, "np_maximum": 0.17,
-               "np_minimum": 0.17, "np_fmax": 0.17, "np_fmin": 0.17}
+               "np_minimum": 0.17, "np_fmax": 0.17, "np_fmin": 0.17, "np_extreme": 0.4}
 
 
 def cost_of(op: Op) -> float:

@@ -6,7 +6,8 @@
 `max(x, 2.0)` is a comparison and a select to Python, `2.0 if 2.0 > x else x`. np.maximum gives the same bits where no
 two operands are equal and differ, as 0.0 and -0.0 do, and where nan is treated alike: with an operand that is nan the
 comparison is false, which takes the second arm. np.maximum gives nan then, np.fmax the other operand. So these stand
-for it where one operand is a literal other than zero and nan, and for ints.
+for it where one operand is a literal other than zero and nan, and for ints. Of two floats there is `np_extreme`, whose
+attribute `by` is the comparison of its operands: it is the ufunc, and the select where that gives zero or nan.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from pyflat.ir.uses import rebuilt, results_of, with_args, with_body
 EXTREMES = ("np_maximum", "np_minimum", "np_fmax", "np_fmin")
 """Operations of this target alone."""
 
+OF_TWO = "np_extreme"
+BY = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
 
 def find_extremes(fn: Function) -> Function:
     """`fn` with these operations; `fn` itself where there are none."""
@@ -30,10 +35,11 @@ def find_extremes(fn: Function) -> Function:
 
     def change(op: Op) -> Op:
         nonlocal found
-        opcode = _extreme(op)
-        found = found or opcode is not None
-        made = with_args(op, [read(arg) for arg in op.args]) if opcode is None else Op(
-            opcode, [read(arg) for arg in op.args[1:]], op.kind, name=op.name, origin=op.origin)
+        opcode, by = _extreme(op) or ("", "")
+        found = found or bool(opcode)
+        args = [read(arg) for arg in op.args]
+        made = with_args(op, args) if not opcode else Op(
+            opcode, args[1:], op.kind, name=op.name, attrs=(("by", by),) if by else (), origin=op.origin)
         new[op] = made
         return made
 
@@ -43,26 +49,25 @@ def find_extremes(fn: Function) -> Function:
     return with_body(fn, sliced(items, [read(value) for value in results_of(fn)]))
 
 
-def _extreme(op: Op) -> str | None:
-    """The operation that gives the same as a select."""
+def _extreme(op: Op) -> tuple[str, str] | None:
+    """The operation that gives the same as a select, and the comparison that it needs to know."""
     if op.opcode != "select" or op.kind not in (FLOAT, INT):
         return None
     condition, taken, other = op.args
-    if not isinstance(condition, Op) or condition.opcode not in ("lt", "le", "gt", "ge") or len(condition.args) != 2:
+    if not isinstance(condition, Op) or condition.opcode not in BY:
         return None
     if _same(condition.args[0], taken) and _same(condition.args[1], other):
-        largest = condition.opcode in ("gt", "ge")
+        by = condition.opcode
     elif _same(condition.args[0], other) and _same(condition.args[1], taken):
-        largest = condition.opcode in ("lt", "le")
+        by = _MIRRORED[condition.opcode]
     else:
         return None
-    if op.kind is INT:
-        return "np_maximum" if largest else "np_minimum"
-    if _is_safe(taken):  # a nan comes out
-        return "np_maximum" if largest else "np_minimum"
+    largest = by in ("gt", "ge")
+    if op.kind is INT or _is_safe(taken):  # of floats a nan comes out
+        return "np_maximum" if largest else "np_minimum", ""
     if _is_safe(other):
-        return "np_fmax" if largest else "np_fmin"
-    return None
+        return "np_fmax" if largest else "np_fmin", ""
+    return None if isinstance(taken, Const) or isinstance(other, Const) else (OF_TWO, by)
 
 
 def _same(a: Value, b: Value) -> bool:

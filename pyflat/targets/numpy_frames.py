@@ -21,18 +21,19 @@ calls count, and putmask has but one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
 from pyflat import libm
-from pyflat.ir.formats import F8, FloatFormat, dtypes
+from pyflat.ir.formats import dtypes
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
-from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets.numpy_extremes import EXTREMES
-from pyflat.targets.numpy_slots import Buffers, Place, Slot
+from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.targets.numpy_extremes import BY, EXTREMES
+from pyflat.targets.numpy_slots import Place, Slot
 from pyflat.targets.numpy_spelling import spelling
+from pyflat.targets.numpy_values import Names, Values, bits_of
 
 Style = Literal["bits", "few"]
 """How selects are written: with bits, or with putmask for few lanes. Both give the same bits."""
@@ -62,132 +63,16 @@ def library_ufunc(opcode: str) -> np.ufunc | None:
     return found if isinstance(found, np.ufunc) else None
 
 
-class Names(Protocol):
-    """What all frames of a program share: constants, tables, kept calls."""
-
-    floats: FloatFormat
-
-    def constant(self, value: Const) -> str:
-        """A scalar."""
-
-    def number(self, value: Const) -> str:
-        """The same as an array without axes."""
-
-    def pattern(self, kind: Kind, bits: int) -> str:
-        """The bits of a number of this kind as an int, an array without axes."""
-
-    def named(self, prefix: str, value: Any) -> str:
-        """Any object."""
-
-    def call(self, op: Op) -> str:
-        """A kept call."""
-
-
-def bits_of(value: Const, floats: FloatFormat) -> int:
-    """The bits of a literal as a signed int of its width."""
-    number = 0 if value.value is None else value.value
-    dtype = dtypes(floats)[value.kind]
-    return int(np.array(number, dtype).view(np.int64 if dtype.itemsize == 8 else np.int32))
-
-
-class Frame(Buffers):
+class Frame(Values):
     """Writes the lines of one function."""
 
     def __init__(self, names: Names, style: Style, *, only_scalars: bool = False):
-        super().__init__(names.floats)
-        self.program, self.style = names, style
-        self.only_scalars = only_scalars
-        self.places: dict[Value, Place] = {}
-        self.lines: list[str] = []
-        self.head: list[str] = []
-        """Lines before all others."""
-        self.targets: dict[Value, Place] = {}
-        """Where results have to be."""
-        self.fixed: set[str] = set()
-        """Arrays that `head` makes ints of."""
-        self._scalars: dict[Value, str] = {}
+        super().__init__(names)
+        self.style, self.only_scalars = style, only_scalars
         self._masks: dict[tuple[Value, str], Slot] = {}
         self._last_select: dict[tuple[Value, str], Op] = {}
         self._inverted: set[tuple[Value, str]] = set()
         self._counts: dict[Value, str] = {}
-        self._count = 0
-
-    # --- values
-
-    def fresh_name(self) -> str:
-        self._count += 1
-        return f"t{self._count}"
-
-    def is_uniform(self, value: Value) -> bool:
-        return isinstance(value, Const) or self.places[value].uniform
-
-    def scalar(self, value: Value) -> str:
-        """A value in an expression: a scalar where it is uniform."""
-        return self.program.constant(value) if isinstance(value, Const) else self.places[value].text
-
-    def array(self, value: Value) -> str:
-        """A value as an operand of a ufunc."""
-        if isinstance(value, Const):
-            return self.program.number(value)
-        place = self.places[value]
-        if not place.uniform:
-            return place.text
-        if value not in self._scalars:
-            self._scalars[value] = "z" + place.text
-            (self.head if place.text in self.fixed else self.lines).append(f"z{place.text} = asarray({place.text})")
-        return self._scalars[value]
-
-    def as_ints(self, value: Value) -> str:
-        """The bits of a value, as an operand of a ufunc on ints of its width."""
-        if value.kind is INT:
-            return self.array(value)
-        if isinstance(value, Const):
-            return self.program.pattern(value.kind, bits_of(value, self.floats))
-        place = self.places[value]
-        if place.slot is not None:
-            return self.seen_as_ints(place.slot)
-        if place.bits:
-            return place.bits
-        text = self.array(value)
-        lines = self.head if place.text in self.fixed else self.lines
-        lines.append(f"{text}i = {text}.view({'int64' if self.floats is F8 else 'int32'})")
-        place.bits = text + "i"
-        return place.bits
-
-    def define(self, op: Op, dying: Sequence[Value] = ()) -> Place:
-        """A place for the array that an operation gives; it may take over the slot of an operand that dies with it."""
-        found = self.targets.get(op)
-        if found is None:
-            found = self._taken_over(op, dying) or self.in_slot(op.kind)
-        self.places[op] = found
-        return found
-
-    def in_slot(self, kind: Kind) -> Place:
-        slot = self.new_slot(self.width(kind))
-        return Place(self.seen(slot, kind), slot=slot, home=slot)
-
-    def _taken_over(self, op: Op, dying: Sequence[Value]) -> Place | None:
-        for value in dying:
-            place = self.places[value]
-            if place.slot is not None and place.slot.width == self.width(op.kind):
-                slot, place.slot = place.slot, None
-                return Place(self.seen(slot, op.kind), slot=slot, home=slot)
-        return None
-
-    def drop(self, values: Iterable[Value]) -> None:
-        """Nobody uses these values any more."""
-        dead = []
-        for value in values:
-            place = self.places.get(value)
-            if place is None:
-                continue
-            if place.slot is not None:
-                self.free(place.slot)
-                place.slot = None
-            elif place.temporary:
-                dead += [name for name in (place.text, place.bits) if name]
-        if dead:
-            self.lines.append("del " + ", ".join(dead))
 
     # --- operations
 
@@ -253,6 +138,9 @@ class Frame(Buffers):
                 return f"{operands[1]} if {operands[0]} else {operands[2]}"
             case "floordiv" | "mod" if (power := power_of_two(op.args[1])):
                 return f"{operands[0]} {_by_bits(op, power)[1]} {_by_bits(op, power)[2]}"
+            case "np_extreme":
+                first, second = operands
+                return f"{first} if {BY[op.attr('by')]}({first}, {second}) else {second}"
             case opcode if opcode in EXTREMES:
                 taken, other = operands
                 return f"{taken} if {taken} {'>' if 'max' in opcode else '<'} {other} else {other}"
@@ -340,6 +228,42 @@ class Frame(Buffers):
         self.lines.append(f"{name}.take({index}, None, {self.define(op).text}, 'clip')")
         if not _is_natural(arg):
             self.free(slot)
+        return True
+
+    def _extreme(self, op: Op, _: Sequence[Value]) -> bool:
+        """The minimum or maximum of two floats: unless it is zero or nan somewhere, NumPy's is Python's. Where that
+        has failed some times it is not tried any more."""
+        (a, b), by = op.args, op.attr("by")
+        first, second, first_bits, second_bits = self.array(a), self.array(b), self.as_ints(a), self.as_ints(b)
+        place = self.define(op)
+        out, bits = place.text, self.as_ints(op)
+        flag = self.new_slot("b")
+        mask, mask_bits = self.seen(flag, BOOL), self.seen_as_ints(flag)
+        compare = f"{BY[by]}({first}, {second}, {mask})"
+        if self.style == "few":
+            self.lines += [f"{out}[...] = {second}", compare, f"putmask({out}, {mask}, {first})"]
+            self.free(flag)
+            return True
+        spare = self.new_slot(self.width(FLOAT))
+        size, size_bits, tries = self.seen(spare, FLOAT), self.seen_as_ints(spare), self.program.named("tries", [3])
+        self.lines += [
+            f"good = {tries}[0]",
+            "if good:",
+            f"    {'maximum' if by in ('gt', 'ge') else 'minimum'}({first}, {second}, out={out})",
+            f"    absolute({out}, {size})",
+            f"    greater({size}, {self.program.number(Const(FLOAT, 0.0))}, {mask})",
+            f"    good = {mask}[{mask}.argmin()]",
+            f"    if not good: {tries}[0] -= 1",
+            "if not good:",
+            f"    {compare}",
+            f"    negative({mask_bits}, {mask_bits})",
+            f"    {size_bits}[...] = {mask_bits}",
+            f"    bitwise_xor({first_bits}, {second_bits}, {bits})",
+            f"    bitwise_and({bits}, {size_bits}, {bits})",
+            f"    bitwise_xor({bits}, {second_bits}, {bits})",
+        ]
+        self.free(flag)
+        self.free(spare)
         return True
 
     # --- selects
@@ -455,24 +379,13 @@ class Frame(Buffers):
         made = f"subtract({source}, one, {text})" if inverted else f"negative({source}, {text})"
         return [made, f"{self.seen_as_ints(slot)}[...] = {text}"]
 
-    def bytes_of(self, condition: Value) -> str:
-        """A bool array as int8."""
-        place = self.places[condition]
-        if place.slot is not None:
-            return self.seen_as_ints(place.slot)
-        if not place.bits:
-            lines = self.head if place.text in self.fixed else self.lines
-            lines.append(f"{place.text}i = {place.text}.view(int8)")
-            place.bits = place.text + "i"
-        return place.bits
-
 
 _WRITERS: Mapping[str, Callable[[Frame, Op, Sequence[Value]], bool]] = {
     **dict.fromkeys(UFUNCS, Frame._ufunc), **dict.fromkeys(_CASTS, Frame._cast),
     **dict.fromkeys(_ROUNDED, Frame._round),
     **{row.name: Frame._library for row in PRIMITIVES.values() if row.accuracy is Accuracy.LIBM},
     "and": Frame._logic, "or": Frame._logic, "np_power": Frame._power, "np_powers": Frame._power,
-    "gather": Frame._gather,
+    "gather": Frame._gather, "np_extreme": Frame._extreme,
 }
 """What writes an operation, unless it finds that it cannot."""
 

@@ -327,11 +327,53 @@ def test_extremes_of_ints_are_the_interpreters(comparison, swapped):
     assert_is_interp(fn, target.compile(fn), list(itertools.product(EDGES[INT], repeat=2)))
 
 
+NUMBERS = [1.5, -2.0, 3.25, -0.5, 7.0, math.inf, -math.inf]
+SPECIAL = [0.0, -0.0, math.nan]
+
+
+@pytest.mark.parametrize("comparison", ["lt", "le", "gt", "ge"])
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("values", [NUMBERS, [*NUMBERS, *SPECIAL], SPECIAL], ids=["numbers", "all", "special"])
+@pytest.mark.parametrize("few", [0, 512])
+def test_extremes_of_two_floats_are_the_interpreters(comparison, swapped, values, few, monkeypatch):
+    monkeypatch.setattr(target, "FEW", few)
+    monkeypatch.setattr(target, "LEAST", 0)
+    build = Builder()
+    x, y = params = [Param(FLOAT, "x"), Param(FLOAT, "y")]
+    condition = build.op(comparison, x, y)
+    one = build.op("select", condition, *((y, x) if swapped else (x, y)))
+    build.end(Yield([one, build.op("sub", one, x), FALSE]))
+    fn = Function("f", params, build.items, Label("return"), [FLOAT, FLOAT, BOOL], "flat")
+    assert numpy_extremes.find_extremes(fn) is not fn
+    engine = target.compile(fn)
+    assert few or ("maximum(" in engine.source) != ("minimum(" in engine.source)
+    for _ in range(6):  # more often than it is tried
+        assert_is_interp(fn, engine, list(itertools.product(values, repeat=2)))
+    rows = list(itertools.product(values, repeat=2))
+    mixed, _ = engine([np.array([row[0] for row in rows]), np.float64(values[0])], len(rows))
+    assert_is_interp(fn, engine, [(row[0], values[0]) for row in rows])
+    whole, _ = engine([np.array([row[0] for row in rows]), np.full(len(rows), values[0])], len(rows))
+    assert [each.tobytes() for each in mixed] == [each.tobytes() for each in whole]
+
+
+def test_an_extreme_that_fails_is_not_tried_for_ever(monkeypatch):
+    monkeypatch.setattr(target, "FEW", 0)
+    monkeypatch.setattr(target, "LEAST", 0)
+    twin = pyflat.twin(lambda x, y: max(x, y), target="numpy")
+    tried = []
+    monkeypatch.setitem(target._NAMES, "maximum", lambda *args, out: (tried.append(1), np.maximum(*args, out=out)))
+    x = np.array([0.0, 1.0])
+    for _ in range(9):
+        assert twin(x, -x).tobytes() == np.array([0.0, 1.0]).tobytes()
+    assert len(tried) == 3
+
+
 def test_other_selects_are_no_extremes():
     build = Builder()
     x, y = params = [Param(FLOAT, "x"), Param(FLOAT, "y")]
     condition = build.op("lt", x, y)
-    one = build.op("select", condition, x, y)
+    equal = build.op("eq", x, y)
+    one = build.op("select", equal, x, y)
     two = build.op("select", condition, x, Const(FLOAT, 2.0))
     build.end(Yield([one, two, FALSE]))
     fn = Function("f", params, build.items, Label("return"), [FLOAT, FLOAT, BOOL], "flat")
