@@ -38,6 +38,12 @@ from pyflat.targets.numpy_values import Names, Values, bits_of
 Style = Literal["bits", "few"]
 """How selects are written: with bits, or with putmask for few lanes. Both give the same bits."""
 
+FEW_EXTREMES = 1024
+"""Lanes for which a comparison and np.putmask take less time than np.maximum and a look at what it gives."""
+
+TRIES = 3
+"""How often a minimum of two floats may turn out to be zero or nan before only the select is computed."""
+
 UFUNCS: dict[str, str] = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
     "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "shl": "left_shift",
@@ -240,14 +246,17 @@ class Frame(Values):
         flag = self.new_slot("b")
         mask, mask_bits = self.seen(flag, BOOL), self.seen_as_ints(flag)
         compare = f"{BY[by]}({first}, {second}, {mask})"
-        if self.style == "few":
-            self.lines += [f"{out}[...] = {second}", compare, f"putmask({out}, {mask}, {first})"]
-            self.free(flag)
-            return True
         spare = self.new_slot(self.width(FLOAT))
-        size, size_bits, tries = self.seen(spare, FLOAT), self.seen_as_ints(spare), self.program.named("tries", [3])
+        size, size_bits, tries = self.seen(spare, FLOAT), self.seen_as_ints(spare), self.program.named("tries", [TRIES])
+        select = [
+            f"negative({mask_bits}, {mask_bits})",
+            f"{size_bits}[...] = {mask_bits}",
+            f"bitwise_xor({first_bits}, {second_bits}, {bits})",
+            f"bitwise_and({bits}, {size_bits}, {bits})",
+            f"bitwise_xor({bits}, {second_bits}, {bits})",
+        ] if self.style == "bits" else [f"{out}[...] = {second}", f"putmask({out}, {mask}, {first})"]
         self.lines += [
-            f"good = {tries}[0]",
+            f"good = {tries}[0]" + (f" if n > {FEW_EXTREMES} else 0" if self.style == "few" else ""),
             "if good:",
             f"    {'maximum' if by in ('gt', 'ge') else 'minimum'}({first}, {second}, out={out})",
             f"    absolute({out}, {size})",
@@ -256,11 +265,7 @@ class Frame(Values):
             f"    if not good: {tries}[0] -= 1",
             "if not good:",
             f"    {compare}",
-            f"    negative({mask_bits}, {mask_bits})",
-            f"    {size_bits}[...] = {mask_bits}",
-            f"    bitwise_xor({first_bits}, {second_bits}, {bits})",
-            f"    bitwise_and({bits}, {size_bits}, {bits})",
-            f"    bitwise_xor({bits}, {second_bits}, {bits})",
+            *["    " + line for line in select],
         ]
         self.free(flag)
         self.free(spare)
