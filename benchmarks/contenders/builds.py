@@ -5,6 +5,7 @@ The name is a hash of all that the code depends on, so that there is nothing to 
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import subprocess
@@ -12,8 +13,11 @@ import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from benchmarks.contenders.record import UnavailableError
+import numpy as np
+
+from benchmarks.contenders.record import Run, UnavailableError
 from benchmarks.environment import ROOT, processor, processor_flags
 
 FOLDER = ROOT / "out" / "native"
@@ -50,3 +54,19 @@ def built(source: Path, commands: Sequence[Sequence[str]], label: str) -> Path:
                 raise UnavailableError(f"{label}: {why}")
         os.replace(files["OUT"], path)
     return path
+
+
+def with_new_array(run: Any, inputs: Sequence[np.ndarray], dtype: np.dtype, length: type) -> Run:
+    """A call of a C function `(*inputs, out, count)` that makes an array of `dtype` for what is written: the wall clock
+    of such a call is what our own twins are compared with, who make their results too."""
+    run.argtypes = [ctypes.c_void_p] * (len(inputs) + 1) + [length]
+    run.restype = None
+    pointers, count = [column.ctypes.data for column in inputs], len(inputs[0])
+
+    def call() -> np.ndarray:
+        made = np.empty(count, dtype)
+        run(*pointers, made.ctypes.data, count)
+        return made
+
+    call.inputs = inputs  # type: ignore[attr-defined]  # keeps alive what the pointers point to
+    return call

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.contenders.builds import built, version
+from benchmarks.contenders.builds import built, version, with_new_array
 from benchmarks.contenders.record import Columns, Contender, Run, UnavailableError, real_type, result_type
 from benchmarks.environment import processor_flags
 from benchmarks.kernels import Kernel, images
@@ -98,22 +98,12 @@ def _make(kernel: Kernel, lanes: Columns) -> Run:
 
 
 def _on(target: str, kernel: Kernel, lanes: Columns) -> Run:
-    out, count = result_type(kernel, lanes), len(lanes[0])
+    out = result_type(kernel, lanes)
     tables = [np.array(images.PERMUTATION, np.int32)] if kernel.name == "perlin" else []
     assert real_type(lanes).itemsize == out.itemsize
     run = library(target, kernel.name, tuple(column.dtype for column in lanes), out, bool(tables)).run
     inputs = [*lanes, *tables]
-    run.argtypes = [ctypes.c_void_p] * (len(inputs) + 1) + [ctypes.c_int32]
-    run.restype = None
-    pointers = [column.ctypes.data for column in inputs]
-
-    def call() -> np.ndarray:
-        made = np.empty(count, out)
-        run(*pointers, made.ctypes.data, count)
-        return made
-
-    call.inputs = inputs  # type: ignore[attr-defined]  # keeps alive what the pointers point to
-    return call
+    return with_new_array(run, inputs, out, ctypes.c_int32)
 
 
 def _versions() -> Mapping[str, str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.contenders.builds import built, version
+from benchmarks.contenders.builds import built, version, with_new_array
 from benchmarks.contenders.record import Columns, Contender, Run, UnavailableError, real_type, result_type
 from benchmarks.kernels import Kernel, images
 
@@ -52,18 +52,7 @@ def _make(name: str, kernel: Kernel, lanes: Columns) -> Run:
     run = getattr(library, f"run_{kernel.name}", None)
     if run is None:
         raise UnavailableError("not written in C")
-    dtype, count = result_type(kernel, lanes), len(lanes[0])
-    run.argtypes = [ctypes.c_void_p] * (len(lanes) + 1) + [ctypes.c_int64]
-    run.restype = None
-    pointers = [column.ctypes.data for column in lanes]
-
-    def call() -> np.ndarray:
-        out = np.empty(count, dtype)
-        run(*pointers, out.ctypes.data, count)
-        return out
-
-    call.lanes = lanes  # type: ignore[attr-defined]  # keeps alive what the pointers point to
-    return call
+    return with_new_array(run, lanes, result_type(kernel, lanes), ctypes.c_int64)
 
 
 def _versions(name: str) -> Mapping[str, str]:

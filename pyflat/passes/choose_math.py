@@ -50,16 +50,15 @@ from pyflat.ir.error_bounds import (
     ARITHMETIC,
     EXACT,
     FINITE_RANGES,
-    MAX_RELATIVE,
     Bound,
     Case,
     Terms,
     largest,
-    smallest,
 )
 from pyflat.ir.error_functions import elementary_bound
 from pyflat.ir.fast_math import LIBRARY_ULPS, NUMPY_ULPS, FastMath, cost, elementary_function
 from pyflat.ir.faults import fault_condition
+from pyflat.ir.inexact_faults import DOMAINS, UNFELT, may_overflow, stays_inside
 from pyflat.ir.intervals import Intervals
 from pyflat.ir.liveness import sliced
 from pyflat.ir.loops import LoopParts, all_ops, has_loop, join_parts, take_apart
@@ -91,13 +90,8 @@ MAX_DEPTH = 4
 """A decision may depend on so many others with inexact operands, one after the other."""
 ROUNDS = 12
 """So often is it tried again with more functions kept, before all are kept."""
-_DOMAINS = frozenset({"negative", "not_positive", "not_above_minus_one", "beyond_one", "below_one", "not_inside_one",
-                      "zero_divisor", "fmod"})
-"""Fault rules that look at an operand alone."""
 WORTH_CARRYING = 2.5
 """So many times cheaper the function must be by what its loops carry: if most lanes run again, little is lost."""
-UNFELT = 1e290
-"""The largest float and this are the largest float."""
 
 
 def choose_math(fn: Function, math: FastMath | None = None, *, decide: bool = True) -> Function:
@@ -408,7 +402,7 @@ class _Draft:
     def guard(self, op: Op, new: Op) -> None:
         """Note that CPython's value may be infinite where the twin's is not; an alarm, where a decision follows."""
         bound = self.bounds[op]
-        if bound.exact or not self.may_overflow(op):
+        if bound.exact or not may_overflow(op, self.intervals):
             return
         hazards, term = bound.hazards, bound.term
         if op.opcode in ("add", "sub") and term is not None and term.cover <= 1.0 and term.offset <= UNFELT:
@@ -418,22 +412,6 @@ class _Draft:
         self.bounds[op] = replace(bound, hazards=hazards | {op})
         self.sizes.append(_Alarm(op, size))
 
-    def may_overflow(self, op: Op) -> bool:
-        """Inexact operands are guarded themselves: they are no larger than LARGEST."""
-        if op.opcode not in ("add", "sub", "mul", "truediv", "ldexp", "hypot"):
-            return False
-        if largest(self.intervals.of(op)) <= LARGEST:
-            return False
-        a, b = (self.intervals.of(arg) for arg in op.args)
-        match op.opcode:
-            case "add" | "sub":
-                return min(largest(a), largest(b)) > UNFELT
-            case "mul":
-                return min(largest(a), largest(b)) > 1.0
-            case "truediv":
-                return smallest(b) < 1.0
-        return True
-
     # --- operands that leave the domain in the twin alone
 
     def watch_domain(self, op: Op) -> None:
@@ -441,7 +419,7 @@ class _Draft:
         rule = OPERATIONS[op.opcode].faults
         if op.opcode == "pow":
             self.watch_base(op)
-        if rule not in _DOMAINS or op.kind is not FLOAT or self.stays_inside(rule, op.args[-1]):
+        if rule not in DOMAINS or op.kind is not FLOAT or self.stays_inside(rule, op.args[-1]):
             return
         build = Builder()
         cond = fault_condition(build, op)
@@ -468,11 +446,7 @@ class _Draft:
         self.alarms.append(_Alarm(op, self.terms.op("not", beside)))
 
     def stays_inside(self, rule: str, operand: Value) -> bool:
-        """Whether the sign of the operand that matters is CPython's."""
-        if rule not in ("negative", "not_positive", "zero_divisor"):
-            return False
-        bound, least = self.bound(operand), smallest(self.intervals.of(operand))
-        return bound.pure or (bound.known and bound.term is None and bound.absolute < least * MAX_RELATIVE)
+        return stays_inside(rule, self.bound(operand), self.intervals.of(operand))
 
     # --- alarms
 

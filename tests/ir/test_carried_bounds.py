@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyflat.ir import carried_bounds, error_bounds
+from pyflat.ir import carried_bounds, error_bounds, inexact_faults
 from pyflat.ir.build import const
 from pyflat.passes import choose_math
 from tests.ir.carried_checks import hunt
@@ -15,7 +15,7 @@ BATCH = 50
 @pytest.fixture(autouse=True)
 def loose(monkeypatch):
     """Errors of hundreds of ulps, so that a wrong bound shows: what counts as worth nothing has to be larger too."""
-    for module in (error_bounds, choose_math):
+    for module in (error_bounds, inexact_faults):
         monkeypatch.setattr(module, "MAX_RELATIVE", 2.0**-22)
 
 

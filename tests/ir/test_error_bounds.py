@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pyflat.ir import error_bounds
+from pyflat.ir import error_bounds, inexact_faults
 from pyflat.ir.build import Builder, const
 from pyflat.ir.decisions import LARGEST
 from pyflat.ir.demand import Demand, depending
@@ -33,7 +33,7 @@ SIZES = (6, 12, 25, 40)
 @pytest.fixture(autouse=True)
 def loose(monkeypatch):
     """Errors of hundreds of ulps, so that a wrong bound shows: what counts as worth nothing has to be larger too."""
-    for module in (error_bounds, choose_math):
+    for module in (error_bounds, inexact_faults):
         monkeypatch.setattr(module, "MAX_RELATIVE", 2.0**-22)
 
 

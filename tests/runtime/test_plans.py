@@ -21,6 +21,7 @@ import pyflat
 from pyflat import plan_text, threads
 from pyflat.calls import Caller
 from pyflat.twins import Twin
+from tests.concurrency import on_threads
 
 LIMIT = 2 * 16_384
 
@@ -285,11 +286,7 @@ def test_threads_on_numpy():
             if not np.array_equal(twin(xs), wanted, equal_nan=True):
                 wrong.append(xs)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    on_threads(work)
     assert not wrong
     assert twin.stats.calls == 800
 
@@ -691,14 +688,10 @@ def test_threads_at_once():
             if not np.array_equal(twin(xs), wanted, equal_nan=True):
                 wrong.append(xs)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        on_threads(work)
     finally:
         sys.setswitchinterval(interval)
     assert not wrong

@@ -16,6 +16,7 @@ import pytest
 
 import pyflat
 from pyflat import compiled
+from tests.concurrency import on_threads
 from tests.runtime import functions as f
 
 XS = np.array([1.0, 2.0])
@@ -179,15 +180,11 @@ def test_eight_threads_flatten_once(builds, monkeypatch):
         start = threading.Barrier(8)
         got = []
 
-        def call():
+        def call(_):
             start.wait()
             got.append(pyflat.twin(fn)(XS).tolist())
 
-        threads = [threading.Thread(target=call) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        on_threads(call, 8)
         assert got == [[2.0, 4.0]] * 8
         assert len(builds) == 1
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import math
 import signal
-import threading
 
 import numpy as np
 import pytest
@@ -24,6 +23,7 @@ from pyflat.targets import numba_arms, numba_costs
 from pyflat.targets import numpy as numpy_target
 from pyflat.targets.numba_costs import Costs
 from pyflat.testing import same_bits
+from tests.concurrency import on_threads
 from tests.targets.flat_functions import (
     CASE_IDS,
     CASES,
@@ -183,11 +183,7 @@ def test_threads_share_an_engine():
     engine = target.compile(random_dag(30, 4, STRAIGHT))
     lanes = columns(DAG_PARAMS, rows_of(DAG_PARAMS, 50, 50))
     seen: list[bytes] = []
-    threads = [threading.Thread(target=lambda: seen.append(engine(lanes, 100)[0][0].tobytes())) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    on_threads(lambda _: seen.append(engine(lanes, 100)[0][0].tobytes()))
     assert len(seen) == 4
     assert len(set(seen)) == 1
 

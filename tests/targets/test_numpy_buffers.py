@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from pyflat.ir.nodes import FALSE, Const, Function, Label, Param, Yield
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets import numpy as target
 from pyflat.targets import numpy_extremes, numpy_frames, numpy_memory
+from tests.concurrency import on_threads
 from tests.targets.flat_functions import EDGES, assert_is_interp, identity
 
 BLOCK = target.BLOCK
@@ -171,11 +171,7 @@ def test_several_threads_run_one_twin(n):
             if not np.array_equal(twin(*lanes[k]), wanted[k]):
                 wrong.append(k)
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    on_threads(work)
     assert not wrong
 
 
