@@ -118,12 +118,17 @@ def tables() -> dict[str, tuple[str, tuple[list[float], list[float]]]]:
         "TWO_THIRDS": ("2 / 3", constant(mpf(2) / 3, 2)),
         "EXP": ("(exp r - 1 - r) / r**2", polynomial(
             lambda r: (m.exp(r) - 1 - r) / r**2, -half_ln2, half_ln2, 10, 5)),
+        "EXP_TAIL": ("(exp r - 1 - r - r**2 / 2) / r**3, in float64", (polynomial(
+            lambda r: (m.exp(r) - 1 - r - r**2 / 2) / r**3, -half_ln2, half_ln2, 10, 1)[0], [])),
         "LOG": ("(2 atanh s - 2 s) / s**3 in z = s**2", polynomial(
             lambda z: (2 * m.atanh(m.sqrt(z)) / m.sqrt(z) - 2) / z, 0, log_limit, 7, 3)),
         "LOG_TAIL": ("(2 atanh s - 2 s - 2/3 s**3) / s**5 in z = s**2", polynomial(
             lambda z: ((2 * m.atanh(m.sqrt(z)) / m.sqrt(z) - 2) / z - mpf(2) / 3) / z, 0, log_limit, 8, 4)),
         "SIN": ("(sin r - r) / r**3 in z = r**2", polynomial(
             lambda z: (m.sin(m.sqrt(z)) / m.sqrt(z) - 1) / z, 0, quarter_pi**2, 6, 3)),
+        "SIN_TAIL": ("(sin r - r + r**3 / 6) / r**5 in z = r**2, in float64", (polynomial(
+            lambda z: ((m.sin(m.sqrt(z)) / m.sqrt(z) - 1) / z + mpf(1) / 6) / z, 0, quarter_pi**2, 6, 1)[0], [])),
+        "SIXTH": ("1 / 6", constant(mpf(1) / 6, 2)),
         "COS": ("(cos r - 1 + r**2 / 2) / r**4 in z = r**2", polynomial(
             lambda z: (m.cos(m.sqrt(z)) - 1 + z / 2) / z**2, 0, quarter_pi**2, 6, 3)),
         "ASIN": ("(asin s - s) / s**3 in z = s**2", polynomial(

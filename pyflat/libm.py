@@ -83,6 +83,12 @@ def _library() -> ctypes.CDLL:
     raise OSError("no shared library with the C library's exp and pow was found, and pyflat needs its functions")
 
 
+@cache
+def is_gnu_library() -> bool:
+    """Whether it is the GNU C library."""
+    return hasattr(_library(), "gnu_get_libc_version")
+
+
 def operand_count(name: str) -> int:
     (operands, _) = PRIMITIVES[name].signatures[0]
     return len(operands)

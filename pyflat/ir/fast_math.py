@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyflat.ir.nodes import Block, Function, If, Item, Loop
+from pyflat.ir.nodes import Block, Function, If, Item, Loop, Op
 from pyflat.ir.ops import OPERATIONS, PRIMITIVES, Accuracy
+from pyflat.ir.small_powers import small_power
 
 VECTOR_ULPS = 2
 NUMPY_ULPS = 4
@@ -30,14 +31,17 @@ operands only, and both give the operand itself there."""
 
 
 VECTOR_COSTS: dict[str, tuple[int, int]] = {
-    "exp": (112, 16), "exp2": (80, 19), "expm1": (156, 21), "log": (106, 29), "log2": (105, 32), "log10": (179,
-    39), "log1p": (176, 45), "sin": (257, 22), "cos": (244, 22), "tan": (276, 50), "asin": (131, 22), "acos":
+    "exp": (57, 16), "exp2": (80, 19), "expm1": (156, 21), "log": (74, 29), "log2": (105, 32), "log10": (179,
+    39), "log1p": (176, 45), "sin": (100, 22), "cos": (100, 22), "tan": (276, 50), "asin": (131, 22), "acos":
     (136, 26), "atan": (246, 32), "atan2": (362, 46), "sinh": (267, 47), "cosh": (166, 32), "tanh": (281, 40),
     "asinh": (339, 80), "acosh": (283, 63), "atanh": (319, 66), "cbrt": (328, 52), "erf": (109, 81), "erfc":
-    (119, 88), "pow": (319, 97),
+    (119, 88), "pow": (108, 77),
 }
-"""How many additions of a register of eight lanes eight calls of the C library's function take as long as, and the
-vector function (`targets.numba_costs`)."""
+"""How many additions of a register take as long as the C library's function for eight lanes, by calls or by vector code
+with the same bits, and as the vector function (`targets.numba_costs`)."""
+
+SMALL_POWER, SMALL_POWER_COST = "small power", 44
+"""The same for a power with a literal exponent that is a product with the C library's bits (`vmath.glibc`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,14 @@ def cost(fn: Function, math: FastMath) -> float:
     """What a flat or masked function costs, in additions: an estimate that knows nothing of arms that lanes skip."""
     fast = {row.opcode: row.cost for row in math.values()}
     library = {name: row.library_cost for name, row in math.items()}
-    return _cost(fn.body, fast | library)
+    powers = {SMALL_POWER: SMALL_POWER_COST} if math is VECTOR_MATH else {}
+    return _cost(fn.body, fast | library | powers)
+
+
+def _named(op: Op, known: Mapping[str, int]) -> str:
+    """What an operation is called in a table of costs."""
+    is_small = op.opcode == "pow" and SMALL_POWER in known and small_power(*op.args) in (2.0, 3.0, 0.5, -1.0)
+    return SMALL_POWER if is_small else op.opcode
 
 
 def _cost(items: Sequence[Item], known: Mapping[str, int]) -> float:
@@ -101,7 +112,7 @@ def _cost(items: Sequence[Item], known: Mapping[str, int]) -> float:
     for item in items:
         match item:
             case Block():
-                total += sum(known.get(op.opcode, OPERATIONS[op.opcode].cost) for op in item.ops)
+                total += sum(known.get(_named(op, known), OPERATIONS[op.opcode].cost) for op in item.ops)
             case Loop():
                 total += TRIPS * _cost(item.body, known)
             case If():

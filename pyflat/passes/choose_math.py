@@ -90,7 +90,7 @@ MAX_DEPTH = 4
 """A decision may depend on so many others with inexact operands, one after the other."""
 ROUNDS = 12
 """So often is it tried again with more functions kept, before all are kept."""
-WORTH_CARRYING = 2.5
+WORTH_CARRYING = 1.5
 """So many times cheaper the function must be by what its loops carry: if most lanes run again, little is lost."""
 
 

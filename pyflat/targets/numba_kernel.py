@@ -25,13 +25,14 @@ from pyflat import libm
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.liveness import outer_values, used_outside
 from pyflat.ir.loops import all_ops, has_loop
-from pyflat.ir.nodes import Block, Const, Item, Loop, Param, Value
+from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
 from pyflat.ir.ops import VECTOR
 from pyflat.ir.types import BOOL, FLOAT
 from pyflat.targets.numba_choice import SHORT_TRIAL, TRIAL, write_choice
 from pyflat.targets.numba_costs import cost_of, is_called
 from pyflat.targets.numba_emitter import Emitter, Lane, size_of, types_of
 from pyflat.targets.numba_ir import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
+from pyflat.targets.numba_library import library_function
 from pyflat.targets.numba_loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts
 from pyflat.targets.numba_narrow import Narrowed, narrow_ints
 from pyflat.targets.numba_queues import Queues, Waiting, can_wait, plan_queues
@@ -116,8 +117,14 @@ def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
 
 def _mostly_functions(kernel: Kernel) -> bool:
     costs = {op: cost_of(op, 1) for op in all_ops(list(kernel.items))}
-    branchless = [op for op in costs if op.opcode in VECTOR and TABLE[op.opcode.removeprefix("vec_")].far is None]
-    return sum(costs[op] for op in branchless) > MOSTLY * sum(costs.values())
+    return sum(costs[op] for op in costs if _gains_by_many(op)) > MOSTLY * sum(costs.values())
+
+
+def _gains_by_many(op: Op) -> bool:
+    """A function without a branch, or one whose branch lanes take so seldom that they had better take it together."""
+    if op.opcode in VECTOR:
+        return TABLE[op.opcode.removeprefix("vec_")].far is None
+    return library_function(op) is not None
 
 
 def _is_light(kernel: Kernel) -> bool:

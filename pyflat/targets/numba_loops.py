@@ -37,6 +37,7 @@ from pyflat.targets.numba_arms import Arm, plan_arms
 from pyflat.targets.numba_costs import is_called
 from pyflat.targets.numba_emitter import Emitter, Lane
 from pyflat.targets.numba_ir import I8, I32, I64, POINTER, element_at, i64, joined, parted, stack
+from pyflat.targets.numba_library import library_function
 from pyflat.targets.numba_narrow import Form, Narrowed
 from pyflat.targets.numba_ops import emit, emit_unsigned
 from pyflat.targets.numba_uniform import Plan, plan_loop
@@ -436,4 +437,5 @@ class Gang:
 def _is_function(op: Op) -> bool:
     """A function of floats that takes long."""
     floats = op.kind is FLOAT and all(arg.kind is FLOAT for arg in op.args)
-    return op.opcode in VECTOR or (floats and op.opcode != "call" and is_called(op))
+    return op.opcode in VECTOR or library_function(op) is not None or (
+        floats and op.opcode != "call" and is_called(op))

@@ -18,8 +18,9 @@ from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.numba_emitter import Emitter, Lane
 from pyflat.targets.numba_ir import F32, F64, I32
+from pyflat.targets.numba_library import library_function
 from pyflat.targets.numba_ufuncs import call_ufunc
-from pyflat.targets.numba_vmath import emit_everywhere
+from pyflat.targets.numba_vmath import emit_everywhere, emit_library
 
 _POWER_BITS = 6
 
@@ -75,6 +76,8 @@ def emit(e: Emitter, op: Op, args: list[Lane]) -> Lane:
     if op.opcode in OPERATORS:
         return OPERATORS[op.opcode](*args)
     emitter = EMITTERS.get(op.opcode)
+    if e.width > 1 and (name := library_function(op)) is not None:
+        emitter = _library_vectors(name)
     if emitter is None:
         raise InternalError(f"the numba target cannot emit {op.opcode}")
     if op.opcode == "gather":
@@ -301,6 +304,10 @@ def _round_digits(e: Emitter, x: Lane, digits: Lane) -> Lane:
 
 
 # --- the C library's functions, and NumPy's by the C library's (within 4 ulp)
+
+
+def _library_vectors(name: str) -> Emit:
+    return lambda e, *args: Lane(e, FLOAT, emit_library(e, name, *[a.value for a in args]))
 
 
 def _library_call(name: str) -> Emit:

@@ -7,6 +7,7 @@ instruction where the computer has it, the C library's function where it has not
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
@@ -15,6 +16,7 @@ from pyflat import libm, vmath
 from pyflat.ir.types import BOOL
 from pyflat.targets.numba_ir import F32, F64, I32, Splat, joined, parted, suffix
 from pyflat.targets.numba_jit import processor
+from pyflat.vmath import glibc
 from pyflat.vmath.machine import F4, F8, Format, Number
 
 if TYPE_CHECKING:
@@ -228,29 +230,45 @@ def emit_vector(builder: ir.IRBuilder, name: str, *args: Any) -> Any:
 def emit_everywhere(e: Emitter, name: str, *args: Any) -> Any:
     """Emit the vector function `name` of values of `e`'s lanes; a branch, taken where some lane is far, calls the C
     library's function for those lanes."""
-    builder, real, far = e.builder, args[0].type, vmath.TABLE[name].far
-    quick = emit_vector(builder, name, *args)
+    far = vmath.TABLE[name].far
+    quick = emit_vector(e.builder, name, *args)
     if far is None:
         return quick
-    distant = e.masked(far(_LlvmMachine(real, builder), *[_Value(builder, x) for x in args]).value)
+    distant = far(_LlvmMachine(args[0].type, e.builder), *[_Value(e.builder, x) for x in args])
+    return _unless_called(e, name, args, distant.value, quick)
+
+
+def emit_library(e: Emitter, name: str, *args: Any) -> Any:
+    """Emit a function of `vmath.glibc`; a branch, taken where a lane is doubtful, calls the C library's function for
+    those lanes."""
+    row = glibc.TABLE[name]
+    operands = args[: row.operands]
+    value, doubtful = row.algorithm(_LlvmMachine(args[0].type, e.builder), *[_Value(e.builder, x) for x in operands])
+    return _unless_called(e, row.name, operands, doubtful.value, value.value, row.exponent)
+
+
+def _unless_called(e: Emitter, name: str, args: Sequence[Any], where: Any, quick: Any, exponent: float | None = None
+                   ) -> Any:
+    """`quick`, but in the lanes of a mask what the C library says."""
+    builder = e.builder
+    mask = e.masked(where)
     before = builder.block
-    with builder.if_then(e.any(distant), likely=False):
-        called = builder.call(_far_function(e, name, real), [*args, distant, quick])
+    with builder.if_then(e.any(mask), likely=False):
+        called = builder.call(_far_function(e, name, args[0].type, len(args), exponent), [*args, mask, quick])
         inside = builder.block
-    result = builder.phi(real)
+    result = builder.phi(quick.type)
     result.add_incoming(quick, before)
     result.add_incoming(called, inside)
     return result
 
 
-def _far_function(e: Emitter, name: str, real: ir.Type) -> ir.Function:
+def _far_function(e: Emitter, name: str, real: ir.Type, operands: int, exponent: float | None) -> ir.Function:
     """The module's function that calls the C library's for the lanes of a mask: out of the way of the code around it,
-    whose values stay in registers."""
-    symbol = f"pyflat.far_{name}.{suffix(real)}"
+    whose values stay in registers. `exponent` is a last operand that is the same in all lanes."""
+    symbol = f"pyflat.far_{name}{'' if exponent is None else f'_{exponent:g}'}.{suffix(real)}"
     known = e.builder.module.globals.get(symbol)
     if known is not None:
         return known
-    operands = vmath.TABLE[name].operands
     prototype = ir.FunctionType(real, [*[real] * operands, e.types[BOOL], real])
     function = ir.Function(e.builder.module, prototype, symbol)
     function.linkage = "internal"
@@ -261,6 +279,7 @@ def _far_function(e: Emitter, name: str, real: ir.Type) -> ir.Function:
 
     def call(*scalars: Any) -> Any:
         wide = [x if x.type is F64 else builder.fpext(x, F64) for x in scalars]
+        wide += [] if exponent is None else [ir.Constant(F64, exponent)]
         value = inner.call(name, libm.address(name), *wide, pure=name in libm.NAMES and libm.from_library(name))
         return value if _element(real) is F64 else builder.fptrunc(value, F32)
 

@@ -16,7 +16,7 @@ def _tail(m: Machine, s: Number, half_square: Number) -> Number:
     return s * m.fma(z, polynomial(m, z, pick(m, LOG)), half_square)
 
 
-def _at_limits(m: Machine, x: Number, result: Number) -> Number:
+def at_limits(m: Machine, x: Number, result: Number) -> Number:
     """The value of a logarithm that is infinite at 0 and at infinity and nan below 0."""
     finite = m.select(x < math.inf, result, x)
     return m.select(x > 0.0, finite, m.select(m.equal(x, 0.0), -math.inf, math.nan))
@@ -29,7 +29,7 @@ def log(m: Machine, x: Number) -> Number:
     f = mantissa - 1.0
     half_square = 0.5 * f * f
     tail = m.fma(k, second, _tail(m, f / (2.0 + f), half_square))
-    return _at_limits(m, x, m.fma(k, first, f - (half_square - tail)))
+    return at_limits(m, x, m.fma(k, first, f - (half_square - tail)))
 
 
 def log2(m: Machine, x: Number) -> Number:
@@ -39,7 +39,7 @@ def log2(m: Machine, x: Number) -> Number:
     f = mantissa - 1.0
     half_square = 0.5 * f * f
     natural = f - (half_square - _tail(m, f / (2.0 + f), half_square))
-    return _at_limits(m, x, m.fma(natural, first, m.fma(natural, second, k)))
+    return at_limits(m, x, m.fma(natural, first, m.fma(natural, second, k)))
 
 
 def log10(m: Machine, x: Number) -> Number:
@@ -54,7 +54,7 @@ def log10(m: Machine, x: Number) -> Number:
     shift, shift_error = exact_product(m, k, of_two)
     total, lost = quick_sum(shift, product)
     rest = m.fma(high, second, m.fma(low, first, m.fma(k, of_two_rest, shift_error)))
-    return _at_limits(m, x, total + (lost + (error + rest)))
+    return at_limits(m, x, total + (lost + (error + rest)))
 
 
 def log1p_of_pair(m: Machine, x: Number, rest: Number, more: Number = 0.0) -> Number:

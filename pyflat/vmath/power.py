@@ -58,8 +58,11 @@ def exp_of_pair(m: Machine, high: Number, low: Number) -> Number:
 
 def pow(m: Machine, x: Number, y: Number) -> Number:
     """x**y with the special cases of IEEE 754: nan for a negative x and a fractional y."""
-    size = m.abs(x)
-    result = _power(m, size, y)
+    return with_signs(m, x, y, _power(m, m.abs(x), y))
+
+
+def with_signs(m: Machine, x: Number, y: Number, result: Number) -> Number:
+    """x**y of |x|**y."""
     is_whole = m.equal(m.floor(y), y)
     half = y * 0.5
     odd = is_whole & ~m.equal(m.floor(half), half)
@@ -70,6 +73,12 @@ def pow(m: Machine, x: Number, y: Number) -> Number:
 
 def _power(m: Machine, size: Number, y: Number) -> Number:
     """size**y for size >= 0."""
+    _, product, rest = exponent_of_power(m, size, y)
+    return exp_of_pair(m, product, rest)
+
+
+def exponent_of_power(m: Machine, size: Number, y: Number) -> tuple[Number, Number, Number]:
+    """y log(size) for size >= 0 as it is, and as a pair within what `exp_of_pair` takes."""
     high, low = log_pair(m, size)
     # Infinity and nan are their own logarithms.
     high = m.select(m.equal(size, 0.0), -math.inf, m.select(size < math.inf, high, size))
@@ -79,7 +88,7 @@ def _power(m: Machine, size: Number, y: Number) -> Number:
     flat = _FLAT[m.format.name]
     within = m.abs(product) < flat
     rest = m.fma(y, low, m.fma(y, high, -product))
-    return exp_of_pair(m, clamped(m, product, -flat, flat), m.select(within, rest, 0.0))
+    return product, clamped(m, product, -flat, flat), m.select(within, rest, 0.0)
 
 
 _FLAT = {"f8": 800.0, "f4": 150.0}

@@ -30,8 +30,8 @@ def _reduced(m: Machine, x: Number) -> tuple[Number, Number]:
     return quadrant, m.fma(-n, third, m.fma(-n, second, m.fma(-n, first, size)))
 
 
-def _reduced_pair(m: Machine, x: Number) -> tuple[Number, Pair]:
-    """The same, what is left as a pair."""
+def reduced_pair(m: Machine, x: Number) -> tuple[Number, Pair]:
+    """The quadrant of |x| in the low bits of an integer, and what is left of |x| as a pair."""
     size = m.abs(x)
     n, quadrant = whole(m, size, pick(m, TWO_OVER_PI)[0])
     first, second, third = pick(m, HALF_PI)
@@ -57,11 +57,11 @@ def sin_and_cos_pairs(m: Machine, r: Number, rest: Number) -> tuple[Pair, Pair]:
     return sine, quick_sum(high, lost + m.fma(z * z, polynomial(m, z, pick(m, COS)), -r * rest))
 
 
-def _odd(m: Machine, quadrant: Number) -> Number:
+def is_odd(m: Machine, quadrant: Number) -> Number:
     return ~m.equal(quadrant & 1, 0)
 
 
-def _sign(m: Machine, quadrant: Number) -> Number:
+def quadrant_sign(m: Machine, quadrant: Number) -> Number:
     """The second bit of the quadrant as a sign bit."""
     return m.left(quadrant, m.format.width - 2)
 
@@ -70,21 +70,21 @@ def sin(m: Machine, x: Number) -> Number:
     """The sine of x radians, |x| <= LIMIT."""
     quadrant, r = _reduced(m, x)
     sine, cosine = _sin_and_cos(m, r)
-    return flip_sign(m, m.select(_odd(m, quadrant), cosine, sine), _sign(m, quadrant) ^ m.bits(x))
+    return flip_sign(m, m.select(is_odd(m, quadrant), cosine, sine), quadrant_sign(m, quadrant) ^ m.bits(x))
 
 
 def cos(m: Machine, x: Number) -> Number:
     """The cosine of x radians, |x| <= LIMIT."""
     quadrant, r = _reduced(m, x)
     sine, cosine = _sin_and_cos(m, r)
-    return flip_sign(m, m.select(_odd(m, quadrant), sine, cosine), _sign(m, quadrant + 1))
+    return flip_sign(m, m.select(is_odd(m, quadrant), sine, cosine), quadrant_sign(m, quadrant + 1))
 
 
 def tan(m: Machine, x: Number) -> Number:
     """The tangent of x radians, |x| <= LIMIT: sine by cosine as pairs, one division."""
-    quadrant, (r, rest) = _reduced_pair(m, x)
+    quadrant, (r, rest) = reduced_pair(m, x)
     sine, cosine = sin_and_cos_pairs(m, r, rest)
-    odd = _odd(m, quadrant)
+    odd = is_odd(m, quadrant)
     top = m.select(odd, cosine[0], sine[0]), m.select(odd, cosine[1], sine[1])
     under = m.select(odd, sine[0], cosine[0]), m.select(odd, sine[1], cosine[1])
     value = flip_sign(m, near_quotient(m, top, under), m.left(quadrant, m.format.width - 1) ^ m.bits(x))

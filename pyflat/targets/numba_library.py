@@ -1,0 +1,23 @@
+"""Which operations the numba target computes by vector code with the C library's bits (`pyflat.vmath.glibc`)."""
+
+from __future__ import annotations
+
+from pyflat.ir.nodes import Const, Op
+from pyflat.libm import is_gnu_library
+from pyflat.targets.numba_jit import processor
+from pyflat.vmath import glibc
+
+
+def has_library_vectors() -> bool:
+    """Whether there is vector code with the C library's bits: for the GNU C library, on processors that have a fused
+    multiply-add."""
+    return is_gnu_library() and "+fma" in processor().features.split(",")
+
+
+def library_function(op: Op) -> str | None:
+    """The name, in `vmath.glibc`, of what computes an operation with the C library's bits by vector code."""
+    name = op.opcode
+    exponent = op.args[1] if name == "pow" else None
+    if isinstance(exponent, Const) and exponent.value is not None and not isinstance(op.args[0], Const):
+        name = glibc.POWERS.get(float(exponent.value), name)
+    return name if name in glibc.TABLE and has_library_vectors() else None
