@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 import numpy as np
@@ -13,7 +13,8 @@ from llvmlite import binding as llvm
 from llvmlite import ir
 
 from pyflat import vmath
-from pyflat.targets.numba_vmath import emit_vector
+from pyflat.targets.numba_vmath import function_of
+from pyflat.vmath import VectorFunction
 
 _I64, _POINTER = ir.IntType(64), ir.PointerType()
 REALS = {"f8": ir.DoubleType(), "f4": ir.FloatType()}
@@ -21,9 +22,9 @@ DTYPES = {"f8": np.float64, "f4": np.float32}
 Kernel = Callable[..., np.ndarray]
 
 
-def _emit_loop(module: ir.Module, name: str, width: str, from_library: bool) -> None:
+def _emit_loop(module: ir.Module, row: VectorFunction, width: str, from_library: bool) -> None:
     """void name.width(i64 n, out, inputs...): for each lane out = name(inputs)."""
-    operands = vmath.TABLE[name].operands
+    name, operands = row.name, row.operands
     prototype = ir.FunctionType(ir.VoidType(), [_I64] + [_POINTER] * (operands + 1))
     function = ir.Function(module, prototype, f"{name}.{width}")
     for pointer in function.args[1:]:
@@ -40,7 +41,7 @@ def _emit_loop(module: ir.Module, name: str, width: str, from_library: bool) -> 
         called = ir.Function(module, ir.FunctionType(real, [real] * operands), f"c_{name}_{width}")
         result = builder.call(called, inputs)
     else:
-        result = emit_vector(builder, name, *inputs)
+        result = builder.call(function_of(module, row, real), inputs)
     builder.store(result, builder.gep(function.args[1], [index], source_etype=real))
     following = builder.add(index, _I64(1))
     index.add_incoming(following, body)
@@ -53,14 +54,14 @@ class Library:
     """Compiled functions of one width; `features` as LLVM writes them, this computer's by default."""
 
     def __init__(self, names: Iterable[str], width: str, cpu: str = "", features: str = "",
-                 from_library: bool = False):
+                 from_library: bool = False, rows: Mapping[str, VectorFunction] = vmath.TABLE):
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        self.width, self.names = width, tuple(names)
+        self.width, self.names, self.rows = width, tuple(names), rows
         module = ir.Module("vmath")
         module.triple = llvm.get_process_triple()
         for name in self.names:
-            _emit_loop(module, name, width, from_library)
+            _emit_loop(module, rows[name], width, from_library)
         self.llvm = str(module)
         parsed = llvm.parse_assembly(self.llvm)
         parsed.verify()
@@ -79,7 +80,7 @@ class Library:
 
     def kernel(self, name: str) -> Kernel:
         """The loop: arrays of this width (contiguous, one length) -> a new array, or `out`."""
-        operands = vmath.TABLE[name].operands
+        operands = self.rows[name].operands
         prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * (operands + 1))
         loop = prototype(self._engine.get_function_address(f"{name}.{self.width}"))
         dtype = DTYPES[self.width]

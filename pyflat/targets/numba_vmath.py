@@ -205,13 +205,12 @@ def _format(real: ir.Type) -> Format:
     return {F64: F8, F32: F4}[_element(real)]
 
 
-def vector_function(module: ir.Module, name: str, real: ir.Type) -> ir.Function:
+def function_of(module: ir.Module, row: vmath.VectorFunction, real: ir.Type) -> ir.Function:
     """The module's function pyflat.vec_<name> on numbers of the type `real`: double, float or a vector of them."""
-    symbol = f"pyflat.vec_{name}.{suffix(real)}"
+    symbol = f"pyflat.vec_{row.name}.{suffix(real)}"
     known = module.globals.get(symbol)
     if known is not None:
         return known
-    row = vmath.TABLE[name]
     function = ir.Function(module, ir.FunctionType(real, [real] * row.operands), symbol)
     function.linkage = "internal"
     function.attributes.add("alwaysinline")
@@ -224,7 +223,7 @@ def vector_function(module: ir.Module, name: str, real: ir.Type) -> ir.Function:
 
 def emit_vector(builder: ir.IRBuilder, name: str, *args: Any) -> Any:
     """Emit the vector function `name` of LLVM values: right but where it is `far` (see `vmath.VectorFunction`)."""
-    return builder.call(vector_function(builder.module, name, args[0].type), list(args))
+    return builder.call(function_of(builder.module, vmath.TABLE[name], args[0].type), list(args))
 
 
 def emit_everywhere(e: Emitter, name: str, *args: Any) -> Any:

@@ -26,8 +26,8 @@ from pyflat.vmath.steps import (
 
 
 def log_pair(m: Machine, x: Number) -> Pair:
-    """log x for a finite positive x as a sum whose second part is below 2**-30 of the first; relative error below
-    2**-64 (2**-33 in float32)."""
+    """log x for a finite positive x as a sum whose second part is below 2**-30 of the first; relative error about
+    2**-63 (2**-33 in float32)."""
     mantissa, k = mantissa_exponent(m, x)
     f, under = mantissa - 1.0, mantissa + 1.0
     reciprocal = 1.0 / under
