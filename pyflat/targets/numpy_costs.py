@@ -7,9 +7,10 @@ gathered where that is cheaper than what it saves.
 
 from __future__ import annotations
 
-from pyflat.ir.nodes import Op
+from pyflat.ir.nodes import Const, Op
 from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.types import BOOL
+from pyflat.targets.numpy_library import has_vectors, literal_exponent
 
 GATHER, SCATTER, FIND = 0.3, 0.35, 0.45
 """For a lane: one operand picked, one result put back; for a lane of the mask: finding those that are set."""
@@ -24,7 +25,9 @@ WORTH = 4.0
 """What an arm has to cost at least to be looked at: less is lost in the calls around it."""
 
 _UNIT = 0.13
-_LIBRARY, _OWN, _PYTHON = 12.0, 5.0, 100.0
+_LIBRARY, _TOLD, _POWER, _OWN, _PYTHON = 12.0, 4.0, 2.0, 5.0, 100.0
+"""Of the C library's functions those are cheaper whose bits can be told (`numpy_library`), as they are after many
+lanes, and powers with a small literal exponent."""
 _VECTORISED = {"np_exp": 0.6, "np_log": 0.65, "np_sqrt": 0.9, "sqrt": 0.9, "np_powers": 1.6, "np_power": 1.6,
                "np_arcsin": 1.5, "np_arccos": 1.5, "np_exp2": 1.0, "np_log2": 1.0, "np_expm1": 1.0, "np_log1p": 1.0,
                "np_log10": 1.0, "np_sin": 12.0, "np_cos": 12.0, "floor": 0.15, "truediv": 0.26, "select": 0.5,
@@ -39,6 +42,10 @@ def cost_of(op: Op) -> float:
         return known
     row = OPERATIONS[op.opcode]
     match row.accuracy:
+        case Accuracy.LIBM if has_vectors(op.opcode):
+            exponent = op.args[-1].value if isinstance(op.args[-1], Const) else None
+            is_power = exponent is not None and literal_exponent(op.opcode, float(exponent)) is not None
+            return _POWER if is_power else _TOLD
         case Accuracy.LIBM:
             return _LIBRARY
         case Accuracy.CALL:

@@ -26,11 +26,12 @@ from typing import Literal
 import numpy as np
 
 from pyflat import libm
-from pyflat.ir.formats import dtypes
+from pyflat.ir.formats import F8, dtypes
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numpy_extremes import BY, EXTREMES
+from pyflat.targets.numpy_library import has_vectors, library_function, literal_exponent
 from pyflat.targets.numpy_slots import Place, Slot
 from pyflat.targets.numpy_spelling import spelling
 from pyflat.targets.numpy_values import Names, Values, bits_of
@@ -180,8 +181,16 @@ class Frame(Values):
         found = library_ufunc(op.opcode)
         if found is None:
             return False
-        name = self.program.named("library", found)
-        operands = [self.array(arg) for arg in op.args]
+        args = list(op.args)
+        if self.floats is F8 and has_vectors(op.opcode):
+            last = args[-1].value if isinstance(args[-1], Const) else None
+            exponent = literal_exponent(op.opcode, None if last is None else float(last))
+            args = args if exponent is None else args[:1]
+            uniform = tuple(map(self.is_uniform, args))
+            name = self.program.named("library", library_function(op.opcode, exponent, uniform))
+        else:
+            name = self.program.named("library", found)
+        operands = [self.array(arg) for arg in args]
         self.lines.append(f"{name}({', '.join([*operands, self.define(op, dying).text])})")
         return True
 
