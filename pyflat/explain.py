@@ -256,14 +256,25 @@ def _functions(done: Flattened, options: Options) -> Iterator[Called]:
     counts: Counter[tuple[str, str]] = Counter()
     for op in all_ops(done.flat.body):
         whose = _CALLED.get(OPERATIONS[op.opcode].accuracy)
+        if whose == "libm" and options.target == "numba" and _is_told(op):
+            whose = "exact"
         if whose is not None:
             counts[op.opcode.removeprefix("vec_").removeprefix("np_"), whose] += 1
     for (name, whose), count in sorted(counts.items()):
         yield Called(name, whose, count, _why(name, whose, options))
 
 
+def _is_told(op: Op) -> bool:
+    """Whether vector code computes it with the C library's bits."""
+    from pyflat.targets.numba_library import library_function
+
+    return library_function(op) is not None
+
+
 def _why(name: str, whose: str, options: Options) -> str:
     match whose:
+        case "exact":
+            return "the C library's bits, in registers; a call in some lanes of a hundred, where they are in doubt"
         case "vector":
             return 'math="vector": in registers, without a call'
         case "numpy":

@@ -57,7 +57,7 @@ class Costs:
         library = library_function(op)
         if library is not None and width > 1:
             return self.registers.get(f"{library} f8", _LIBRARY[library])
-        if is_called(op):
+        if library is not None or is_called(op):
             return width * self.lanes.get(key, float(OPERATIONS[op.opcode].cost))
         return self.registers.get(key, float(OPERATIONS[op.opcode].cost))
 

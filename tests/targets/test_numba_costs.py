@@ -14,6 +14,7 @@ from pyflat.ir.uses import results_of
 from pyflat.targets import numba_costs
 from pyflat.targets.numba_arms import Arm, plan_arms
 from pyflat.targets.numba_costs import Costs, cost_of
+from pyflat.targets.numba_library import has_library_vectors
 
 ONE_ARM = """
 func @f(%x: f8) -> (f8) flat @return {
@@ -44,15 +45,25 @@ def test_every_vector_function_is_measured_and_costs_more_than_an_add():
     assert {f"{name} f8" for name in VECTOR} <= set(found.registers)
     assert min(found.registers[f"{name} f8"] for name in VECTOR) > 5 * found.registers["add f8"]
     called = {f"{name} f8" for name, row in OPERATIONS.items() if row.accuracy is Accuracy.LIBM}
-    assert called <= set(found.lanes)
+    assert called <= {*found.lanes, *found.registers}
 
 
 def test_functions_that_are_called_cost_as_many_calls_as_there_are_lanes():
     x = Param(FLOAT, "x")
-    call, sine = Op("exp", [x], FLOAT), Op("vec_sin", [x], FLOAT)
-    costs = Costs(lanes={"exp f8": 10.0}, registers={"vec_sin f8": 20.0})
+    call, sine = Op("erf", [x], FLOAT), Op("vec_sin", [x], FLOAT)
+    costs = Costs(lanes={"erf f8": 10.0}, registers={"vec_sin f8": 20.0})
     assert (costs.of(call, 8), costs.of(call, 4)) == (80.0, 40.0)
     assert (costs.of(sine, 8), costs.of(sine, 4)) == (20.0, 20.0)
+
+
+@pytest.mark.skipif(not has_library_vectors(), reason="needs the GNU C library and an FMA")
+def test_functions_whose_bits_vector_code_has_cost_the_same_for_all_lanes():
+    x = Param(FLOAT, "x")
+    square, power = Op("pow", [x, Const(FLOAT, 2.0)], FLOAT), Op("pow", [x, Const(FLOAT, 2.5)], FLOAT)
+    costs = Costs(lanes={"pow f8": 40.0}, registers={"square f8": 12.0})
+    assert (costs.of(square, 8), costs.of(square, 4)) == (12.0, 12.0)
+    assert 50.0 < costs.of(power, 8) < 320.0
+    assert costs.of(power, 1) == 40.0
 
 
 def test_kinds_have_costs_of_their_own():
