@@ -25,7 +25,7 @@ from pyflat.vmath import VectorFunction, glibc
 from pyflat.vmath.machine import Machine, Number
 
 SHARES = (1.0, 0.75, 0.5, 0.25, 0.0)
-BLOCK = 1 << 18
+BLOCK = 1 << 16
 _ABOUT = ("date", "commit", "processor", "system", "python")
 PAGE = environment.ROOT / "docs" / "vmath-library.md"
 Array = np.ndarray
@@ -56,7 +56,7 @@ LANES: dict[str, tuple[Lanes, ...]] = {
     "reciprocal": (_scaled(-2, 2), _scaled(-139, 139, signed=True)),
     "exp": (_ranges((-1, 1)), _ranges((-30, 30)), _ranges((-708, 709))),
     "log": (_ranges((0.5, 2)), _scaled(-30, 30), _scaled(-1022, 1023), _ranges((0.9, 1.1))),
-    "pow": (_powers, _ranges((0.5, 2), (-700, 700))),
+    "pow": (_powers, _ranges((0.5, 2), (-700, 700)), _ranges((0.25, 4), (-600, 600))),
     "sin": (_ranges((-1, 1)), _ranges((-7, 7)), _ranges((-1000, 1000)), _ranges((-1e6, 1e6))),
     "cos": (_ranges((-1, 1)), _ranges((-7, 7)), _ranges((-1000, 1000)), _ranges((-1e6, 1e6))),
 }
