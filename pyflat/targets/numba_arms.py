@@ -47,11 +47,13 @@ class Arm:
 def plan_arms(ops: Sequence[Op], outside: Iterable[Value], width: int) -> list[Op | Arm] | None:
     """The operations of a block with arms where they pay, None where none does. `outside` are the values that are
     used behind the block."""
-    return arms_of(ops, outside, {op: cost_of(op, width) for op in ops}, costs().worth)
+    return arms_of(ops, outside, {op: cost_of(op, width) for op in ops}, costs().worth, gather=True)
 
 
-def arms_of(ops: Sequence[Op], outside: Iterable[Value], each: dict[Op, float], worth: float) -> list[Op | Arm] | None:
-    """The same, with what each operation costs, and what an arm has to cost."""
+def arms_of(ops: Sequence[Op], outside: Iterable[Value], each: dict[Op, float], worth: float, *, gather: bool = False
+            ) -> list[Op | Arm] | None:
+    """The same, with what each operation costs, and what an arm has to cost; with `gather` conditions that are false
+    outside of an arm are computed inside (`_gathered`)."""
     if len(ops) > MOST_OPERATIONS or not any(op.opcode == "select" or _is_and(op) for op in ops):
         return None
     if sum(each.values()) < worth:
@@ -59,9 +61,13 @@ def arms_of(ops: Sequence[Op], outside: Iterable[Value], each: dict[Op, float], 
     found = set(outside)
     for most in (MOST_JOINED, 0):
         joined = _Joined(ops, worth, most)
-        needed = _paths(ops, found, each, joined)
+        needs = _needs(ops, found, each, joined)
         each.update((op, 1.0) for op in joined.ops)
-        paths = _worthwhile(needed, each, worth)
+        paths = _worthwhile(_in_order(needs, joined), each, worth)
+        if gather and any(paths.values()):
+            more = _gathered(needs, paths, found, _ranks(ops, each), joined)
+            gathered = _worthwhile(_in_order(more, joined), each, worth)
+            paths = gathered if _is_ordered(gathered) else paths
         if most == 0 or _is_ordered(paths):
             break
     return _Schedule(joined.all(), paths, found).items if any(paths.values()) else None
@@ -160,12 +166,17 @@ def _is_ordered(paths: Mapping[Op, Path]) -> bool:
     return True
 
 
-def _paths(ops: Sequence[Op], outside: set[Value], costs: dict[Op, float], joined: _Joined
-           ) -> dict[Op, tuple[Literal, ...]]:
-    """The needs of each operation, in the order of the program."""
+def _ranks(ops: Sequence[Op], costs: Mapping[Op, float]) -> dict[Value, tuple[float, int]]:
+    """Of each operation: what the dearest operation costs that it takes, and its place."""
     ranks: dict[Value, tuple[float, int]] = {}
     for position, op in enumerate(ops):
         ranks[op] = max([costs[op], *[ranks[arg][0] for arg in op.args if arg in ranks]]), position
+    return ranks
+
+
+def _needs(ops: Sequence[Op], outside: set[Value], costs: dict[Op, float], joined: _Joined) -> dict[Op, Needs]:
+    """The needs of each operation."""
+    ranks = _ranks(ops, costs)
     users: dict[Value, list[Needs]] = {}
     needs: dict[Op, Needs] = {}
     for op in reversed(ops):
@@ -176,10 +187,59 @@ def _paths(ops: Sequence[Op], outside: set[Value], costs: dict[Op, float], joine
             if arg in ranks:
                 used = own if len(own) > MOST_NEEDS else own.union(gate)
                 users.setdefault(arg, []).append(used)
-    places = joined.places
     needs.update((op, frozenset()) for op in joined.ops)
+    return needs
+
+
+def _in_order(needs: Mapping[Op, Needs], joined: _Joined) -> dict[Op, tuple[Literal, ...]]:
+    """The same in the order of the program."""
+    places = joined.places
     return {op: tuple(sorted(needs[op], key=lambda literal: (places.get(literal[0], -1.0), literal[1])))
             for op in joined.all()}
+
+
+def _gathered(needs: Mapping[Op, Needs], paths: Mapping[Op, Path], outside: set[Value],
+              ranks: dict[Value, tuple[float, int]], joined: _Joined) -> dict[Op, Needs]:
+    """For each operation the conditions of the arms that it may be computed in. What is true nowhere outside of an arm,
+    as `and` of its condition is, may be computed inside: where the arm is skipped, its results are false. So of an
+    arm's faults a few masks leave it, and the others cost nothing where it is skipped."""
+    arms = {frozenset(literal for arm in path for literal in arm) for path in paths.values() if path}
+    conditions = {value for known in needs.values() for value, _ in known} | {a for op in joined.ops for a in op.args}
+    implied: dict[Value, Needs] = {}
+    for op in joined.all():
+        if _is_and(op):
+            implied[op] = frozenset(_literals(op, True, ranks)).union(*[implied.get(a, ()) for a in op.args])
+        elif op.opcode == "or" and op.kind is BOOL:
+            first, second = [implied.get(a, frozenset()) | {(a, True)} for a in op.args]
+            implied[op] = first & second
+    users: dict[Value, list[Needs]] = {}
+    more: dict[Op, Needs] = {}
+    for op in reversed(joined.all()):
+        own = needs[op]
+        if op in users and op not in outside and op not in conditions:
+            own |= frozenset.intersection(*users[op])
+        known, place = own | implied.get(op, frozenset()), joined.places[op]
+        inside = [arm for arm in arms if all(literal in needs[op] or _implies(known, *literal) for literal in arm)
+                  and not _waits_for([value for value, _ in arm if joined.places.get(value, -1.0) >= place], op, needs)]
+        more[op] = frozenset[Literal]().union(*inside)
+        for arg, gate in zip(op.args, _gates(op, ranks), strict=True):
+            if arg in ranks:
+                users.setdefault(arg, []).append(own if len(own) > MOST_NEEDS else own.union(gate))
+    return more
+
+
+def _implies(known: Needs, value: Value, holds: bool) -> bool:
+    """Whether a condition has this value where all that is known holds, as far as that is plain."""
+    if (value, holds) in known:
+        return True
+    if not isinstance(value, Op) or value.kind is not BOOL:
+        return False
+    if value.opcode == "not":
+        return _implies(known, value.args[0], not holds)
+    if value.opcode in ("and", "or"):
+        each = [_implies(known, arg, holds) for arg in value.args]
+        return all(each) if (value.opcode == "and") == holds else any(each)
+    return False
 
 
 def _gates(op: Op, ranks: dict[Value, tuple[float, int]]) -> list[list[Literal]]:
