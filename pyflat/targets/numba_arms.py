@@ -95,7 +95,7 @@ class _Joined:
     def needs(self, op: Op, users: Sequence[Needs], cost: float, known: Mapping[Op, Needs]) -> Needs:
         """What the needs of the users have in common; for a dear operation also that any of them holds."""
         common = frozenset.intersection(*users)
-        rests = list(dict.fromkeys(user - common for user in users))
+        rests = _absorbed([user - common for user in users])
         rests = [rest for rest in rests if not any(other < rest for other in rests)]
         if cost < self.worth or len(rests) < 2 or sum(map(len, rests)) > self.most or self._always(rests):
             return common
@@ -128,6 +128,13 @@ class _Joined:
         self.places[op] = latest + (math.floor(latest) + 1 - latest) / 2
         self.ops.append(op)
         return op
+
+
+def _absorbed(rests: Sequence[Needs]) -> list[Needs]:
+    """The same alternatives, shorter: `a and b, or not b` is `a or not b`."""
+    single = {literal for rest in rests if len(rest) == 1 for literal in rest}
+    return list(dict.fromkeys(frozenset((value, wanted) for value, wanted in rest
+                                        if len(rest) == 1 or (value, not wanted) not in single) for rest in rests))
 
 
 def _waits_for(values: Sequence[Value], op: Op, needs: Mapping[Op, Needs]) -> bool:
