@@ -28,6 +28,7 @@ from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
 from pyflat.ir.ops import VECTOR
 from pyflat.ir.types import BOOL, FLOAT
+from pyflat.targets.numba_arms import Arm, plan_arms
 from pyflat.targets.numba_choice import SHORT_TRIAL, TRIAL, write_choice
 from pyflat.targets.numba_costs import cost_of, is_called
 from pyflat.targets.numba_emitter import Emitter, Lane, size_of, types_of
@@ -95,6 +96,9 @@ MORE_REGISTERS, MOSTLY, LIGHT = 4, 0.25, 64
 """The same where elementary functions that need no branch are more than this share of the cost: on a Zen 5 another 1.09
 and 1.16 (Black and Scholes, sRGB; in float32 1.12 and 1.08). And for up to so many operations of which none is dear,
 where what surrounds them counts: another 1.06 to 1.22 (a piecewise function, regions of a steam table)."""
+MANY_ARMS = 4
+"""With so many arms few lanes run together: where none takes any, the tests are what counts, and where one lane in a
+hundred does, two registers were 1.4 times as fast as four on a Zen 4."""
 DEAR = 5.0
 """A division, a root, a function."""
 
@@ -110,9 +114,19 @@ def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
         registers = LOOP_REGISTERS
     elif kernel.size > MOST_STRAIGHT:
         registers = 1
+    elif _is_light(kernel) or (_mostly_functions(kernel) and _arms(kernel, vector_bytes) < MANY_ARMS):
+        registers = MORE_REGISTERS
     else:
-        registers = MORE_REGISTERS if _mostly_functions(kernel) or _is_light(kernel) else STRAIGHT_REGISTERS
+        registers = STRAIGHT_REGISTERS
     return Shape(vector_bytes // _lane_bytes(kernel), registers)
+
+
+def _arms(kernel: Kernel, vector_bytes: int) -> int:
+    """How many arms straight-line code gets, one after the other."""
+    width, outside = vector_bytes // _lane_bytes(kernel), used_outside(kernel.items, kernel.results)
+    plans = [plan_arms(item.ops, [op for op in item.ops if op in outside], width)
+             for item in kernel.items if isinstance(item, Block)]
+    return sum(isinstance(step, Arm) for plan in plans for step in plan or ())
 
 
 def _mostly_functions(kernel: Kernel) -> bool:
