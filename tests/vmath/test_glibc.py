@@ -31,7 +31,7 @@ def test_no_lane_has_other_bits(name):
     found = vmath_library.look(name, 400_000, seed=3)
     assert found.wrong[0] == 0, found.example
     assert found.wrong[-1] > 100, "without a bound the C library's roundings would be wrong"
-    assert 0.01 < found.doubtful / found.lanes < 0.3
+    assert 0.01 < found.doubtful / found.lanes < 0.4, "powers at the ends of the range are doubtful"
 
 
 def test_a_bound_that_is_too_small_is_seen(monkeypatch):
