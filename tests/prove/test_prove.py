@@ -55,7 +55,7 @@ def looked_up(i: int):
 @pytest.mark.parametrize("fn", [early, whole, helped, looked_up, f.ordered, f.checked, f.product, f.modular, colorsys.rgb_to_hsv,
                                 colorsys.hsv_to_rgb, colorsys.rgb_to_hls, colorsys.hls_to_rgb])
 def test_functions_that_are_proved(fn):
-    answer = prove(fn, seconds=30.0)
+    answer = prove(fn, seconds=90.0)
     assert answer.verdict == "proved", str(answer)
 
 
