@@ -24,6 +24,7 @@ from pyflat.ir.types import FLOAT, INT, Kind
 from pyflat.passes.gather_suspects import drop_faults, gather_suspects
 from pyflat.places import Place, Places, test_of
 from pyflat.settings import Options
+from pyflat.vmath.glibc import TABLE as TOLD
 
 if TYPE_CHECKING:
     from pyflat.calls import Stats
@@ -281,6 +282,8 @@ def _why(name: str, whose: str, options: Options) -> str:
             return "NumPy's own function, which the source calls or math=\"vector\" takes"
         case "python":
             return "only CPython's own code has these bits: a call for each lane"
+    if options.target == "numpy" and options.functions == "libm" and name in TOLD:
+        return "the C library's, as in CPython: a call for each lane, and after many lanes vector code with the same bits"
     if options.functions == "libm":
         return 'the C library\'s, as in CPython: a call for each lane; math="vector" computes it in registers'
     if "vec_" + name in VECTOR:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyflat.ir.nodes import Const, Op
-from pyflat.libm import is_gnu_library
+from pyflat.libm import from_library, is_gnu_library
 from pyflat.targets.numba_jit import processor
 from pyflat.vmath import glibc
 
@@ -20,4 +20,5 @@ def library_function(op: Op) -> str | None:
     exponent = op.args[1] if name == "pow" else None
     if isinstance(exponent, Const) and exponent.value is not None and not isinstance(op.args[0], Const):
         name = glibc.POWERS.get(float(exponent.value), name)
-    return name if name in glibc.TABLE and has_library_vectors() else None
+    row = glibc.TABLE.get(name)
+    return name if row is not None and has_library_vectors() and from_library(row.name) else None
