@@ -283,7 +283,7 @@ def _why(name: str, whose: str, options: Options) -> str:
         case "python":
             return "only CPython's own code has these bits: a call for each lane"
     if options.target == "numpy" and options.functions == "libm" and name in TOLD:
-        return "the C library's, as in CPython: a call for each lane, and after many lanes vector code with the same bits"
+        return "the C library's, as in CPython: a call for each lane; after many lanes vector code with the same bits"
     if options.functions == "libm":
         return 'the C library\'s, as in CPython: a call for each lane; math="vector" computes it in registers'
     if "vec_" + name in VECTOR:
