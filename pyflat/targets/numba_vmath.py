@@ -14,7 +14,7 @@ from llvmlite import ir
 
 from pyflat import libm, vmath
 from pyflat.ir.types import BOOL
-from pyflat.targets.numba_ir import F32, F64, I32, Splat, joined, parted, suffix
+from pyflat.targets.numba_ir import F32, F64, I1, I32, Splat, joined, parted, suffix
 from pyflat.targets.numba_jit import processor
 from pyflat.vmath import glibc
 from pyflat.vmath.machine import F4, F8, Format, Number
@@ -211,10 +211,7 @@ def function_of(module: ir.Module, row: vmath.VectorFunction, real: ir.Type) -> 
     known = module.globals.get(symbol)
     if known is not None:
         return known
-    function = ir.Function(module, ir.FunctionType(real, [real] * row.operands), symbol)
-    function.linkage = "internal"
-    function.attributes.add("alwaysinline")
-    function.attributes.add("nounwind")
+    function = _inlined(module, ir.FunctionType(real, [real] * row.operands), symbol)
     builder = ir.IRBuilder(function.append_basic_block())
     result = row.algorithm(_LlvmMachine(real, builder), *[_Value(builder, x) for x in function.args])
     builder.ret(result.value)
@@ -240,10 +237,36 @@ def emit_everywhere(e: Emitter, name: str, *args: Any) -> Any:
 def emit_library(e: Emitter, name: str, *args: Any) -> Any:
     """Emit a function of `vmath.glibc`; a branch, taken where a lane is doubtful, calls the C library's function for
     those lanes."""
-    row = glibc.TABLE[name]
+    row, builder = glibc.TABLE[name], e.builder
     operands = args[: row.operands]
-    value, doubtful = row.algorithm(_LlvmMachine(args[0].type, e.builder), *[_Value(e.builder, x) for x in operands])
-    return _unless_called(e, row.name, operands, doubtful.value, value.value, row.exponent)
+    told = builder.call(_told_function(builder.module, name, args[0].type), operands)
+    value, doubtful = (builder.extract_value(told, k) for k in range(2))
+    return _unless_called(e, row.name, operands, doubtful, value, row.exponent)
+
+
+def _told_function(module: ir.Module, name: str, real: ir.Type) -> ir.Function:
+    """The module's function of `vmath.glibc` on numbers of the type `real`: a value, and whether it is doubtful."""
+    symbol = f"pyflat.told_{name}.{suffix(real)}"
+    known = module.globals.get(symbol)
+    if known is not None:
+        return known
+    row = glibc.TABLE[name]
+    truth = ir.VectorType(I1, real.count) if isinstance(real, ir.VectorType) else I1
+    both = ir.LiteralStructType([real, truth])
+    function = _inlined(module, ir.FunctionType(both, [real] * row.operands), symbol)
+    builder = ir.IRBuilder(function.append_basic_block())
+    value, doubtful = row.algorithm(_LlvmMachine(real, builder), *[_Value(builder, x) for x in function.args])
+    told = builder.insert_value(ir.Constant(both, ir.Undefined), value.value, 0)
+    builder.ret(builder.insert_value(told, doubtful.value, 1))
+    return function
+
+
+def _inlined(module: ir.Module, prototype: ir.FunctionType, symbol: str) -> ir.Function:
+    function = ir.Function(module, prototype, symbol)
+    function.linkage = "internal"
+    function.attributes.add("alwaysinline")
+    function.attributes.add("nounwind")
+    return function
 
 
 def _unless_called(e: Emitter, name: str, args: Sequence[Any], where: Any, quick: Any, exponent: float | None = None
