@@ -67,7 +67,7 @@ class Entry:
         parallel, split = self.options.parallel, self.built.split if self.built is not None else None
         if parallel is False or split is None or threads.limit() < 2:
             return True
-        return parallel is None and lanes * split.pace < threads.WORTH_IT
+        return parallel is None and (not split.shares or lanes * split.pace < threads.WORTH_IT)
 
     def is_due(self, built: Built, calls: int) -> bool:
         """Whether to make the plan now, after so many calls of the twin, for what makes its calls. One that fails again

@@ -47,6 +47,10 @@ class Splittable(Protocol):
     """Seconds that a lane has taken."""
 
     @property
+    def shares(self) -> bool:
+        """Whether several threads gain enough to be used where nothing is said."""
+
+    @property
     def dtypes(self) -> Sequence[np.dtype[Any]]: ...
     def into(self, lanes: Sequence[Lane], n: int, results: list[Array], /) -> Array | None:
         """Run `n` lanes; gives the mask of suspect lanes, None when there is none."""
@@ -59,7 +63,7 @@ def run(engine: Splittable, lanes: Sequence[Lane], n: int, parallel: bool | None
     """What `engine(lanes, n)` gives. `parallel`: True, False, or None where the length of the work decides."""
     results = [np.empty(n, dtype) for dtype in engine.dtypes]
     most = limit()
-    if parallel is False or n < 2 * GRAIN or most < 2:
+    if parallel is False or (parallel is None and not engine.shares) or n < 2 * GRAIN or most < 2:
         return results, engine.into(lanes, n, results)
     work = _Work(engine, lanes, n, results)
     start, seconds = 0, PIECE

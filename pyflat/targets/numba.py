@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -163,6 +163,7 @@ class Engine:
     dtypes: tuple[np.dtype[Any], ...]
     pace: float = math.inf
     """Seconds that a lane has taken, as far as that was measured."""
+    shares: ClassVar[bool] = True
     _compiled: dict[tuple[int, Pattern], Compiled] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -136,6 +136,7 @@ def test_the_automatic_rule(monkeypatch):
 
     class Timed:
         dtypes = (np.dtype(np.float64),)
+        shares = True
 
         def __init__(self, seconds):
             self.seconds = seconds
@@ -163,6 +164,13 @@ def test_the_automatic_rule(monkeypatch):
     monkeypatch.setenv("PYFLAT_NUM_THREADS", "1")
     threads.run(Timed(1e-3), lanes, len(lanes[0]), True)
     assert len(ran) == 1
+    ran.clear()
+    monkeypatch.setenv("PYFLAT_NUM_THREADS", "2")
+    monkeypatch.setattr(Timed, "shares", False)
+    threads.run(Timed(1e-3), lanes, len(lanes[0]), None)
+    assert ran == [len(lanes[0])], "an engine that gains nothing by threads"
+    threads.run(Timed(1e-3), lanes, len(lanes[0]), True)
+    assert len(ran) > 3, "unless they are asked for"
 
 
 def test_pieces_have_half_a_millisecond_of_work(monkeypatch):
