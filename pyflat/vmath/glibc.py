@@ -9,7 +9,9 @@
 Elsewhere, in a few lanes of a hundred, the value is *doubtful*: they are for the library's function itself. The library
 says of its own functions how far their results may be from the truth: 0.509 ulp for exp (0.511 without fused
 multiply-adds), 0.519 for log, 0.52 for pow (comments in sysdeps/ieee754/dbl-64, since version 2.28; what was before
-rounded correctly), 0.55 for sin and cos. `python -m benchmarks.vmath_library` looks for results that are farther away.
+rounded correctly), and 0.518 for sin and cos at the formulas themselves. Of these two it also says "about 0.55", and at
+one place 0.548, which no result comes near: in 200 million lanes half the bound would have done but for one
+(docs/vmath-library.md). `python -m benchmarks.vmath_library` looks for results that are farther away.
 
 Float64 alone.
 """
