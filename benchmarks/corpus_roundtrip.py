@@ -27,7 +27,8 @@ from pyflat.ir.nodes import Function
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
 from pyflat.ir.validate import validate
-from pyflat.passes import gather_suspects, pipeline
+from pyflat.passes import gather_suspects
+from pyflat.passes import pipelines as pipeline
 from pyflat.passes.hoist_invariants import hoist_invariants
 from pyflat.passes.simplify_control import simplify_control
 from pyflat.passes.unroll_loops import unroll_loops

@@ -7,8 +7,8 @@ measured by turns with each operation. Every number is the median of several rou
 several runs. A branch is measured around an arm that all gangs take, that none takes, and that every second one takes
 at random, in an order that is too long to be learnt; lanes that wait for each other, one of each gang.
 
-`--write` puts the numbers into the package (pyflat/targets/costs.json), with the processor, the versions and the date;
-the cost model of the numba target reads them. Run it on a quiet machine, bound to one core: `taskset -c 0`.
+`--write` puts the numbers into the package (pyflat/targets/numba/costs.json), with the processor, the versions and
+the date; the cost model of the numba target reads them. Run it on a quiet machine, bound to one core: `taskset -c 0`.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ from llvmlite import binding as llvm
 from pyflat.ir.nodes import FALSE, Block, Const, Function, Label, Op, Param, Value, Yield
 from pyflat.ir.ops import OPERATIONS, Accuracy, Primitive
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets import numba, numba_costs
-from pyflat.targets.numba_costs import Costs
-from pyflat.targets.numba_jit import processor
-from pyflat.targets.numba_ops import EMITTERS, OPERATORS
+from pyflat.targets.numba import costs as numba_costs
+from pyflat.targets.numba import engine as numba
+from pyflat.targets.numba.costs import Costs
+from pyflat.targets.numba.jit import processor
+from pyflat.targets.numba.ops import EMITTERS, OPERATORS
 
 FILE = Path(numba_costs.__file__).with_name(numba_costs.FILE)
 LANES, FEW, MANY = 1024, 4, 12

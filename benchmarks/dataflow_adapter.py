@@ -18,7 +18,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pyflat import dataflow
+from pyflat.inspection import dataflow
 
 seeds = itertools.count(1)
 

@@ -19,8 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pyflat import dataflow
 from pyflat.errors import FlattenError
+from pyflat.inspection import dataflow
 from tests.targets.dataflow.loop_programs import LoopPrograms, arguments_for, load
 
 MAX_FIRINGS = 200_000

@@ -27,12 +27,12 @@ import numpy as np
 import numpy.typing as npt
 
 import pyflat
-from pyflat.arguments import classify
-from pyflat.arrays import prepare
-from pyflat.compiled import Engine, Rerun, _compiler, flatten
-from pyflat.ir.fast_math import NUMPY_MATH, VECTOR_MATH
+from pyflat.passes.accuracy.fast_functions import NUMPY_MATH, VECTOR_MATH
 from pyflat.passes.gather_suspects import gather_suspects
-from pyflat.passes.pipeline import with_fast_math
+from pyflat.passes.pipelines import with_fast_math
+from pyflat.runtime.arguments import classify
+from pyflat.runtime.arrays import prepare
+from pyflat.runtime.compiled import Engine, Rerun, _compiler, flatten
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "decisions.md"
 TABLES = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}

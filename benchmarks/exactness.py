@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 
 import pyflat
-from pyflat.arguments import classify
-from pyflat.arrays import prepare
-from pyflat.compiled import Built, _compiler, flatten
 from pyflat.ir.nodes import Block, Function
 from pyflat.passes.gather_suspects import gather_suspects
+from pyflat.runtime.arguments import classify
+from pyflat.runtime.arrays import prepare
+from pyflat.runtime.compiled import Built, _compiler, flatten
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
 

@@ -23,9 +23,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import pyflat
-from pyflat import threads
-from pyflat.targets import numpy as numpy_target
-from pyflat.targets import numpy_blocks, numpy_loops
+from pyflat.targets import threads
+from pyflat.targets.numpy import blocks as numpy_blocks
+from pyflat.targets.numpy import engine as numpy_target
+from pyflat.targets.numpy import loops as numpy_loops
 from tests.generator import Failure, Outcome, Program, check_program, generate
 from tests.generator.narrow import check_narrow, shrink_narrow
 from tests.generator.shrink import shrink

@@ -30,9 +30,9 @@ from benchmarks.kernels import KERNELS
 from benchmarks.measuring import keep_freed_memory
 from benchmarks.report import markdown
 from benchmarks.row import Limits, measure
-from pyflat.targets import numba as target
-from pyflat.targets.numba_jit import processor
-from pyflat.targets.numba_kernel import Shape
+from pyflat.targets.numba import engine as target
+from pyflat.targets.numba.jit import processor
+from pyflat.targets.numba.kernel import Shape
 
 FLOORS = Path(__file__).resolve().parent / "floors.json"
 CHOSEN = ("bs", "hsv", "mand32", "noise", "raymarch")

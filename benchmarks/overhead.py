@@ -109,7 +109,7 @@ def _numba() -> Iterator[tuple[str, float, float]]:
 
 
 def _numpy() -> Iterator[tuple[str, float, float]]:
-    from pyflat.compiled import Built
+    from pyflat.runtime.compiled import Built
 
     for function, count in ((one, 1), (two, 2)):
         twin: Any = pyflat.twin(function, target="numpy")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from pyflat.ir.patterns import Rule
+from pyflat.passes.rules.patterns import Rule
 from tests.passes.rule_checks import counterexample, mutants
 from tests.passes.test_rules import RULES
 

@@ -131,8 +131,8 @@ def growth() -> dict[int, float]:
     import numpy as np
 
     import pyflat
-    from pyflat.arguments import classify
-    from pyflat.compiled import flatten
+    from pyflat.runtime.arguments import classify
+    from pyflat.runtime.compiled import flatten
 
     twin: Any = pyflat.twin(polynomial, static=("trips",), loops="unroll", max_unroll=10**6)
     lanes = np.ones(1), np.ones(1)

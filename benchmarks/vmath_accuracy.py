@@ -18,8 +18,8 @@ from mpmath import mpf
 
 from benchmarks import vmath_float32, vmath_kernels, vmath_speed
 from benchmarks.vmath_points import DTYPES, operands
-from pyflat import vmath
-from pyflat.vmath.machine import FORMATS, NumpyMachine
+from pyflat.functions import vmath
+from pyflat.functions.vmath.machine import FORMATS, NumpyMachine
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "vmath.md"
 LIMIT = 2.0
@@ -142,8 +142,8 @@ _INTRODUCTION = """\
 
 <!-- written by `python -m benchmarks.vmath_accuracy --docs`; do not edit -->
 
-The functions of `pyflat.vmath` have no branch, no call and no table, so that a loop around them becomes SIMD code
-(AVX2, AVX-512, NEON). Each is written once and computes **the same bits on every computer**: every step is an
+The functions of `pyflat.functions.vmath` have no branch, no call and no table, so that a loop around them becomes SIMD
+code (AVX2, AVX-512, NEON). Each is written once and computes **the same bits on every computer**: every step is an
 operation that IEEE 754 rounds, a fused multiply-add among them (exact also where the C library has to compute it,
 for want of an instruction, and then slower than the C library's functions: `math="libm"` is for such processors).
 

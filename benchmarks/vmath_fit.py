@@ -1,4 +1,5 @@
-"""The coefficients of pyflat.vmath: `python -m benchmarks.vmath_fit` writes pyflat/vmath/coefficients.py.
+"""The coefficients of pyflat.functions.vmath: `python -m benchmarks.vmath_fit` writes
+pyflat/functions/vmath/coefficients.py.
 
 A polynomial is the interpolation at Chebyshev's nodes, computed with 400 bits and rounded: within a factor of two or
 three of the best possible one, which one more coefficient outweighs. Constants that need more digits than the format

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks import vmath_kernels
-from pyflat import vmath
-from pyflat.vmath.machine import F4, F8, NumpyMachine
+from pyflat.functions import vmath
+from pyflat.functions.vmath.machine import F4, F8, NumpyMachine
 
 _CHUNK = 1 << 22
 

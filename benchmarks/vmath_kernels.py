@@ -12,9 +12,9 @@ import numpy as np
 from llvmlite import binding as llvm
 from llvmlite import ir
 
-from pyflat import vmath
-from pyflat.targets.numba_vmath import function_of
-from pyflat.vmath import VectorFunction
+from pyflat.functions import vmath
+from pyflat.functions.vmath import VectorFunction
+from pyflat.targets.numba.vector_math import function_of
 
 _I64, _POINTER = ir.IntType(64), ir.PointerType()
 REALS = {"f8": ir.DoubleType(), "f4": ir.FloatType()}

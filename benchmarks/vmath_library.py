@@ -1,4 +1,5 @@
-"""Looks for results of the C library that its vector code (`pyflat.vmath.glibc`) does not give, among many lanes.
+"""Looks for results of the C library that its vector code (`pyflat.functions.vmath.glibc`) does not give, among many
+lanes.
 
     python -m benchmarks.vmath_library [--lanes 100000000] [--functions exp,pow] [--seed 0] [--docs]
 
@@ -20,9 +21,9 @@ import numpy as np
 from benchmarks import environment
 from benchmarks.vmath_kernels import Kernel, Library
 from benchmarks.vmath_points import operands
-from pyflat import libm
-from pyflat.vmath import VectorFunction, glibc
-from pyflat.vmath.machine import Machine, Number
+from pyflat.functions import libm
+from pyflat.functions.vmath import VectorFunction, glibc
+from pyflat.functions.vmath.machine import Machine, Number
 
 SHARES = (1.0, 0.75, 0.5, 0.25, 0.0)
 BLOCK = 1 << 16
@@ -165,7 +166,7 @@ _PAGE = """\
 
 With `math="libm"`, and with `math="vector"` where a decision depends on a function's last digit, twins of the numba
 target have the bits of the C library. Where that is the GNU C library, and the processor has a fused multiply-add, a
-register of lanes is computed by vector code all the same for the functions below (`pyflat/vmath/glibc.py`):
+register of lanes is computed by vector code all the same for the functions below (`pyflat/functions/vmath/glibc.py`):
 
 - The value is computed as a sum of two numbers, to some 2^-60 of itself, and rounded.
 - The library says how far its own result may be from the truth: 0.511 ulp for `exp`, 0.52 for `log` and `pow`, 0.518

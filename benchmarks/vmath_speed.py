@@ -12,8 +12,8 @@ from llvmlite import binding as llvm
 
 from benchmarks import vmath_kernels
 from benchmarks.vmath_points import DTYPES
-from pyflat import vmath
-from pyflat.vmath.machine import FORMATS
+from pyflat.functions import vmath
+from pyflat.functions.vmath.machine import FORMATS
 
 _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power",
                 "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}

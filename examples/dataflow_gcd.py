@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from pyflat import dataflow
+from pyflat.inspection import dataflow
 from pyflat.targets.dataflow.report import token_text
 
 

@@ -22,7 +22,7 @@ from gallery_shaders import SHADERS
 from pyflat import graphics
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Loop, count_ops, walk
-from pyflat.targets.clike import prepare
+from pyflat.targets.shaders import prepare
 
 SIDE = 176
 COLUMNS = 4

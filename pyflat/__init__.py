@@ -20,12 +20,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyflat.api import Flattened, flatten, twin
     from pyflat.errors import FlattenError, InternalError
-    from pyflat.faults import Failure, Faults, LaneError, TripLimitError
-    from pyflat.replay import PerformanceWarning
-    from pyflat.settings import Options, options, set_defaults
-    from pyflat.twins import Twin
+    from pyflat.runtime.decorator import Flattened, flatten, twin
+    from pyflat.runtime.faults import Failure, Faults, LaneError, TripLimitError
+    from pyflat.runtime.replay import PerformanceWarning
+    from pyflat.runtime.settings import Options, options, set_defaults
+    from pyflat.runtime.twins import Twin
 
 __version__ = "0.1.0"
 __all__ = [
@@ -46,13 +46,18 @@ __all__ = [
 ]
 
 _HOME = {
-    "Failure": "faults", "Faults": "faults", "FlattenError": "errors", "Flattened": "api", "InternalError": "errors",
-    "LaneError": "faults", "Options": "settings", "PerformanceWarning": "replay", "TripLimitError": "faults",
-    "Twin": "twins", "flatten": "api", "options": "settings", "set_defaults": "settings", "twin": "api",
+    "Failure": "runtime.faults", "Faults": "runtime.faults", "FlattenError": "errors", "Flattened": "runtime.decorator",
+    "InternalError": "errors", "LaneError": "runtime.faults", "Options": "runtime.settings",
+    "PerformanceWarning": "runtime.replay", "TripLimitError": "runtime.faults", "Twin": "runtime.twins",
+    "flatten": "runtime.decorator", "options": "runtime.settings", "set_defaults": "runtime.settings",
+    "twin": "runtime.decorator",
 }
 
 
-_MODULES = ("backend", "dataflow", "survey", "testing", "vec")
+_MODULES = {
+    "backend": "backend", "dataflow": "inspection.dataflow", "graphics": "graphics", "lanes": "functions.lanes",
+    "survey": "inspection.survey", "testing": "testing", "vec": "vec",
+}
 """Public modules: `import pyflat` makes them reachable as attributes, and loads them at first use."""
 
 
@@ -60,7 +65,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name in _MODULES:
-        return import_module(f"pyflat.{name}")
+        return import_module(f"pyflat.{_MODULES[name]}")
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'pyflat' has no attribute {name!r}", name=name)

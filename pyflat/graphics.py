@@ -26,20 +26,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from pyflat.api import twin_of
 from pyflat.backend.arguments import argument_shapes
-from pyflat.callables import unwrap
-from pyflat.compiled import flatten
-from pyflat.ir.kept import Call
+from pyflat.frontend.callables import unwrap
 from pyflat.ir.loops import has_loop
 from pyflat.ir.nodes import Function
+from pyflat.ir.opaque_calls import Call
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, item_at, leaves, make_record, record_of, written_record
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.settings import Options, resolve, settings
-from pyflat.targets.clike.shared import leaf_names
+from pyflat.runtime.compiled import flatten
+from pyflat.runtime.decorator import twin_of
+from pyflat.runtime.settings import Options, resolve, settings
+from pyflat.targets.shaders.shared import leaf_names
 
 if TYPE_CHECKING:
-    from pyflat.targets.clike import Printed
+    from pyflat.targets.shaders import Printed
 
 Language = Literal["wgsl", "glsl"]
 Picture = npt.NDArray[np.floating[Any]]

@@ -7,8 +7,8 @@ import signal
 import pytest
 
 import pyflat
-from pyflat import settings
-from pyflat.specialise import blas
+from pyflat.frontend.space import blas
+from pyflat.runtime import settings
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell without job control starts what is in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,5 @@
-"""What NumPy arrays are in Python: views, aliases, casts, broadcasting, through helpers, branches, loops and containers."""
+"""What NumPy arrays are in Python: views, aliases, casts, broadcasting, through helpers, branches, loops and
+containers."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pyflat import capture
+from pyflat.frontend import capture
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = sorted([*ROOT.glob("benchmarks/kernels/*.py"), *ROOT.glob("examples/*.py"), *ROOT.glob("tests/*.py")])

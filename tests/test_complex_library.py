@@ -1,4 +1,5 @@
-"""The complex library as plain Python against CPython itself: operators, abs and cmath, scalar by scalar, bit for bit."""
+"""The complex library as plain Python against CPython itself: operators, abs and cmath, scalar by scalar, bit for
+bit."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pyflat.specialise import complex_library as library
+from pyflat.frontend.library import complex_library as library
 
 EDGES = (0.0, 1.0, 0.5, 2.0, 0.75, 1.2, 1.9, 5e-324, 1e-310, 2.2250738585072014e-308, 1e-200, 1.5e-154, 1e-8, 3.0, 7.25,
          100.0, 700.0, 708.5, 709.0, 710.0, 720.0, 1000.0, 1e15, 1e153, 6.7e153, 1e154, 1e300, 4e307, 5e307,

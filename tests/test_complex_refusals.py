@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyflat.specialise import complex_check
-from pyflat.specialise import complex_library as library
+from pyflat.frontend.library import complex_check
+from pyflat.frontend.library import complex_library as library
 from tests.support.twins import refused
 from tests.test_complex import FUNCTIONS
 

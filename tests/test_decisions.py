@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import pyflat
-import pyflat.rerun
+import pyflat.passes.accuracy.exact_retry
 from pyflat.errors import FlattenError
-from pyflat.passes import choose_math
+from pyflat.passes.accuracy import choose_math
 from tests.generator import generate
 from tests.generator.differential import columns, loaded
 from tests.generator.lanes import lanes_for
@@ -107,7 +107,7 @@ CASES: list[tuple[Callable[..., Any], tuple[tuple[float, ...], ...]]] = [
 @pytest.fixture(params=[0, 10**9], ids=["exact twin", "original"])
 def second_try(request, monkeypatch) -> None:
     """Suspect lanes go to the exact twin at once, or to the original always."""
-    monkeypatch.setattr(pyflat.rerun, "WORTH_COMPILING", request.param)
+    monkeypatch.setattr(pyflat.passes.accuracy.exact_retry, "WORTH_COMPILING", request.param)
 
 
 def leaves(value: Any) -> Iterator[Any]:
@@ -164,7 +164,7 @@ def test_libm_is_bit_for_bit_and_nothing_is_run_again():
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_lanes_near_a_decision_are_run_again_and_counted(target, monkeypatch):
-    monkeypatch.setattr(pyflat.rerun, "WORTH_COMPILING", 10)
+    monkeypatch.setattr(pyflat.passes.accuracy.exact_retry, "WORTH_COMPILING", 10)
 
     def above(x):
         return 1 if math.exp(x) > 2.0 else 0
@@ -352,7 +352,7 @@ def has_math(seed: int) -> bool:
 
 @pytest.mark.parametrize("first", range(0, 60, 20))
 def test_random_programs_decide_as_their_originals(first, monkeypatch):
-    monkeypatch.setattr(pyflat.rerun, "WORTH_COMPILING", 5)
+    monkeypatch.setattr(pyflat.passes.accuracy.exact_retry, "WORTH_COMPILING", 5)
     for seed in filter(has_math, range(first, first + 20)):
         check_program(seed, "numba" if seed % 20 == 0 else "numpy")
 

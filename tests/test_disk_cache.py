@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat import disk_cache
-from pyflat.disk_cache import MAGIC, SECRET, SUFFIX, key_of, opened
+from pyflat.targets.numba import disk_cache
+from pyflat.targets.numba.disk_cache import MAGIC, SECRET, SUFFIX, key_of, opened
 
 posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners and modes of files are POSIX's")
 
@@ -158,7 +158,7 @@ def kernel(x):
 @pytest.fixture
 def translations(monkeypatch):
     """How often LLVM has translated something."""
-    jit = pytest.importorskip("pyflat.targets.numba_jit")
+    jit = pytest.importorskip("pyflat.targets.numba.jit")
     made, translate = [], jit._translated
 
     def counted(text, cpu):

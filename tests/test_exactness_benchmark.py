@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from benchmarks import exactness
-from pyflat.compiled import flatten
 from pyflat.ir.shape import Leaf
 from pyflat.ir.types import INT
-from pyflat.settings import Options
+from pyflat.runtime.compiled import flatten
+from pyflat.runtime.settings import Options
 
 
 def test_there_are_five_kernels_whose_lanes_do_not_fail() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import gate
 from benchmarks.kernels import KERNELS
-from pyflat.targets.numba_jit import processor
+from pyflat.targets.numba.jit import processor
 
 STORED = {"families": {"Maker 1, AVX2": {
     "measured": {"bs": 5.0, "hsv": 1.0},

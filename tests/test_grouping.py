@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat import grouping
 from pyflat.errors import FlattenError
+from pyflat.runtime import grouping
 
 XS = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
 HOW = ["net", "gross", "net", "tax", "gross"]
@@ -79,7 +79,7 @@ def rows(fn, *columns):
 
 
 def test_scalars_and_static_lists_are_as_before(monkeypatch):
-    monkeypatch.setattr("pyflat.calls.run_grouped", None)
+    monkeypatch.setattr("pyflat.runtime.calls.run_grouped", None)
 
     def first(x, names):
         return x if names[0] == "a" else -x

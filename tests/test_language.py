@@ -894,9 +894,9 @@ def long_loop_with_an_exit(x: float) -> float:
 
 def test_a_long_loop_that_lanes_leave_stays_a_loop() -> None:
     """Unrolled it is thousands of operations; kept it compiles at once, on both targets."""
-    from pyflat.compiled import flatten
     from pyflat.ir.shape import Leaf
     from pyflat.ir.types import FLOAT as LANE
+    from pyflat.runtime.compiled import flatten
 
     options = pyflat.twin(long_loop_with_an_exit).options
     assert flatten(long_loop_with_an_exit, {"x": Leaf(LANE)}, options).flat.form == "masked"

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import pyflat
-import pyflat.rerun
-from pyflat.ir import carried_bounds
-from pyflat.passes import choose_math
+import pyflat.passes.accuracy.exact_retry
+from pyflat.passes.accuracy import carried_bounds, choose_math
 from tests.generator.differential import loaded
 from tests.generator.outcomes import Raised, observe
 
@@ -98,7 +97,7 @@ def main(a, b, limit):
 @pytest.mark.parametrize("kind", [newton, two_exits, nested, summed])
 @pytest.mark.parametrize("seed", range(3))
 def test_loops_of_random_source_decide_as_cpython(seed, kind, fine, monkeypatch):
-    monkeypatch.setattr(pyflat.rerun, "WORTH_COMPILING", 10**9)
+    monkeypatch.setattr(pyflat.passes.accuracy.exact_retry, "WORTH_COMPILING", 10**9)
     monkeypatch.setattr(choose_math, "WORTH_CARRYING", 0.0)
     monkeypatch.setattr(carried_bounds, "FINE", fine)
     r = random.Random(f"{seed} {kind.__name__}")

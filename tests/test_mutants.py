@@ -15,7 +15,7 @@ from benchmarks.mutants import ALIVE, HEAD, PAGE, hunt, key, known_rows
 from tests.mutants import MUTANTS, PACKAGE, Mutant
 from tests.passes import test_backend_passes
 
-PASSES = {module.name for module in pkgutil.iter_modules(pyflat.passes.__path__)} - {"pipeline", "record"} | {"drop_faults"}
+PASSES = {module.name for module in pkgutil.iter_modules(pyflat.passes.__path__)} - {"accuracy", "pipelines", "record", "rules"} | {"drop_faults"}
 RULES = {"fold_fast", "fold_identities", "fuse_multiply_add", "fuse_selects", "recognise_extrema", "recognise_lerp"}
 """Passes that are tables of rules, each with mutants of its own: tests/passes/test_rules.py."""
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pyflat import survey as surveys
-from pyflat.cli import commands
-from pyflat.cli_survey import lines
+from pyflat.cli.main import commands
+from pyflat.cli.survey import lines
+from pyflat.inspection import survey as surveys
 
 LIBRARY = '''\
 import enum

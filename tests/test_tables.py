@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.arguments import classify
-from pyflat.compiled import flatten
+from pyflat.analysis.ranges import of_table
 from pyflat.ir.loops import all_ops
-from pyflat.ir.ranges import of_table
+from pyflat.runtime.arguments import classify
+from pyflat.runtime.compiled import flatten
 
 TABLES = {
     "ints": (5, -1, 7),

@@ -75,7 +75,7 @@ def test_calls_use_as_many_threads_as_asked(monkeypatch, target):
     monkeypatch.setenv("PYFLAT_NUM_THREADS", "1")
     monkeypatch.setattr(threads, "BUDGET", 0.0)
     helped = []
-    from pyflat import threads as engine
+    from pyflat.targets import threads as engine
 
     share = engine._Work.share
     monkeypatch.setattr(engine._Work, "share",

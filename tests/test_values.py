@@ -1,4 +1,5 @@
-"""The page of values: its rows are what Python and the twins give, no twin differs from Python, and plain numba does."""
+"""The page of values: its rows are what Python and the twins give, no twin differs from Python, and plain numba
+does."""
 
 from __future__ import annotations
 

@@ -15,11 +15,11 @@ from pyflat.backend.flatten import flatten_function
 from pyflat.backend.graph import FlatGraph, graph
 from pyflat.backend.pack import PackedFunction, flatten_pack
 from pyflat.backend.preamble import Preshader, preshader
+from pyflat.backend.registered import target
 from pyflat.backend.residuals import Residual, fold_residuals
 from pyflat.backend.steps import flatten_fold, flatten_fuse, flatten_optimize
 from pyflat.errors import FlattenError
-from pyflat.ir.kept import Call
-from pyflat.registered import target
+from pyflat.ir.opaque_calls import Call
 
 __all__ = [
     "Call",

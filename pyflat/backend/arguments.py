@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-from pyflat.callables import unwrap
 from pyflat.errors import refuse
-from pyflat.ir.kept import KINDS, VECTORS, result_shape
+from pyflat.frontend.callables import unwrap
+from pyflat.ir.opaque_calls import KINDS, VECTORS, result_shape
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, record_of
 from pyflat.ir.types import FLOAT, Kind, kind_of
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pyflat import registered
+from pyflat.backend import registered
 from pyflat.backend.flat import FlatFunction
 from pyflat.backend.steps import flatten_fold
 from pyflat.errors import refuse
@@ -19,7 +19,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.passes.gather_suspects import gather_suspects
 
 if TYPE_CHECKING:
-    from pyflat.specialise.result import Specialised
+    from pyflat.frontend.result import Specialised
 
 Lane = npt.NDArray[Any] | np.generic
 Run = Callable[[Sequence[Lane], int], Sequence[Any]]

@@ -17,8 +17,8 @@ from typing import Any
 
 from pyflat.errors import FlattenError, InternalError, Span
 from pyflat.ir.interp import LaneResult, run
-from pyflat.ir.kept import Call, KeptCalls, flat_values
 from pyflat.ir.nodes import Const, Function, Op, Value
+from pyflat.ir.opaque_calls import Call, KeptCalls, flat_values
 from pyflat.ir.print import format_function
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, rebuild
 from pyflat.ir.types import BOOL, FLOAT, INT

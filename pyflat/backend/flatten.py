@@ -8,15 +8,15 @@ from typing import Any, Literal
 
 from pyflat.backend.arguments import argument_shapes
 from pyflat.backend.flat import FlatFunction
-from pyflat.callables import unwrap
 from pyflat.errors import FlattenError, refuse
-from pyflat.ir.kept import Call
+from pyflat.frontend.callables import unwrap
+from pyflat.frontend.specialise import specialise
 from pyflat.ir.nodes import Const, Function, Loop, Op, walk
+from pyflat.ir.opaque_calls import Call
 from pyflat.passes.convert_ifs import convert_ifs
 from pyflat.passes.gather_suspects import drop_faults, gather_suspects
 from pyflat.passes.lower_exits import lower_exits
 from pyflat.passes.prune_dead import prune_dead
-from pyflat.specialise import specialise
 
 Faults = Literal["drop", "mask", "keep"]
 _one_at_a_time = threading.RLock()

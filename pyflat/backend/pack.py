@@ -19,7 +19,7 @@ from typing import Any
 
 from pyflat.backend.flat import FlatFunction, Node
 from pyflat.ir.interp import instead
-from pyflat.ir.kept import flat_values
+from pyflat.ir.opaque_calls import flat_values
 from pyflat.ir.ops import COMMUTATIVE, OPERATIONS
 from pyflat.ir.shape import rebuild
 from pyflat.ir.types import Kind

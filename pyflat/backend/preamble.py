@@ -8,7 +8,7 @@ from typing import Any
 
 from pyflat.backend.flat import FlatFunction
 from pyflat.errors import refuse
-from pyflat.ir.kept import flat_values
+from pyflat.ir.opaque_calls import flat_values
 from pyflat.ir.shape import Leaf, Record, leaves, rebuild
 from pyflat.passes.split_uniform import split_uniform
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from pyflat.backend.fast_math import FastMath, fast_math_of
 from pyflat.backend.flat import FlatFunction
 from pyflat.errors import InternalError
-from pyflat.ir.kept import KeptCalls, flat_values
 from pyflat.ir.nodes import Const, Function, Op
+from pyflat.ir.opaque_calls import KeptCalls, flat_values
 from pyflat.passes.factor_selects import factor_selects
 from pyflat.passes.fold_calls import fold_calls
 from pyflat.passes.fold_constants import fold_constants

@@ -2,7 +2,7 @@
 
 Structured functions run *strictly*: the first operation that cannot give Python's value raises LaneFault.
 Flat and masked functions run *totally*: every operation gives a value, and the result says whether the lane is
-suspect; a suspect lane leaves every loop. In float32 operations of floats are total in both (`ir.meanings`).
+suspect; a suspect lane leaves every loop. In float32 operations of floats are total in both (`ir.semantics`).
 `elementary` replaces the functions of accuracy LIBM and NUMPY, so that the interpreter can be compared bit for
 bit with any target; without it they are CPython's.
 """
@@ -16,8 +16,6 @@ from typing import Any
 
 from pyflat.errors import InternalError
 from pyflat.ir.formats import F8, FloatFormat
-from pyflat.ir.kept import KeptCalls
-from pyflat.ir.meanings import meaning
 from pyflat.ir.nodes import (
     FAULT,
     Block,
@@ -35,7 +33,9 @@ from pyflat.ir.nodes import (
     Value,
     Yield,
 )
+from pyflat.ir.opaque_calls import KeptCalls
 from pyflat.ir.ops import OPERATIONS, OutOfLane
+from pyflat.ir.semantics import meaning
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, PACK, VOID, Kind
 
 Elementary = Mapping[str, Callable[..., Any]]
@@ -88,7 +88,7 @@ def run(
 ) -> LaneResult:
     """Run one lane; `on_op(op, value)` is called after each operation that gives a value. `calls` says what kept calls
     mean. The ints of `wrapping` may leave 64 bits in the structured form too, where all that counts are their low bits
-    (`ir.low_bits`).
+    (`analysis.demanded_bits`).
 
     Raises LaneFault in the structured form, TripLimit when a loop does not end."""
     machine = _Machine(fn.total, elementary or {}, max_trips, on_op, calls, fn.floats, wrapping)

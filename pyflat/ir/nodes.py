@@ -24,7 +24,7 @@ Invariants (all checked by `ir.validate`):
   6. the condition of an If is a bool;
   7. in the flat form there is one block, no node, and no primitive that faults: faults are `fault` operations;
      in the masked form there are loops besides, all canonical (`ir.loops`), and no node but them and their tests;
-  8. what lanes do together (`lane_any`) stands under no varying predicate (`ir.uniform`);
+  8. what lanes do together (`lane_any`) stands under no varying predicate (`ir.divergence`);
   9. a Loop that claims to count does, on that parameter (`ir.counted`);
  10. every float literal is a number of the function's format (`ir.formats`).
 

@@ -8,7 +8,7 @@
   accuracy    EXACT: every target gives the same bits; LIBM: the C library's function (the target chooses which);
               NUMPY: NumPy's own ufunc, within 4 ulp elsewhere; CALL: only CPython's own code gives these bits,
               so that targets call it lane by lane (slow, and shown by explain);
-              VECTOR: the function of pyflat.vmath, within 2 ulp, the same bits wherever it is computed;
+              VECTOR: the function of pyflat.functions.vmath, within 2 ulp, the same bits wherever it is computed;
   operator    Python's operator, for the printer and for source matching;
   native      operand kinds for which that operator on NumPy arrays computes the same bits, so that a source
               text may be kept as it is;
@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.ir import foreign
+from pyflat.functions import external_ufuncs as foreign
 from pyflat.ir.types import BOOL, FLOAT, INT, PACK, VOID, Kind
 
 
@@ -236,11 +236,11 @@ def _dot(*operands: float) -> float:
 _row("np_dot", tuple((_F * (2 * terms), FLOAT) for terms in range(2, MAX_DOT + 1)), _dot, accuracy=Accuracy.NUMPY,
      cost=20)
 """np.dot of two vectors, first all elements of one, then those of the other: 0.0 plus a chain of fused multiply-adds
-from 0.0 where `specialise.blas` has found that this machine computes it so; it is built nowhere else."""
+from 0.0 where `frontend.space.blas` has found that this machine computes it so; it is built nowhere else."""
 
 _row("ufunc", tuple((kinds, FLOAT) for count in range(1, foreign.MOST_OPERANDS + 1)
                     for kinds in itertools.product((FLOAT, INT), repeat=count)), foreign.call, cost=100)
-"""A compiled function of another package (`ir.foreign`); attrs `loop`, `part` and `ufunc`."""
+"""A compiled function of another package (`functions.external_ufuncs`); attrs `loop`, `part` and `ufunc`."""
 
 # --- tables and faults
 _row("gather", ((_I, BOOL), (_I, INT), (_I, FLOAT)), lambda i, table: table[i], faults="index", cost=4)
@@ -328,7 +328,7 @@ def _vector(name: str) -> Primitive:
     row = PRIMITIVES[name]
 
     def python(*args: float) -> float:
-        from pyflat import vmath  # a package of its own, needed where such an operation is
+        from pyflat.functions import vmath  # a package of its own, needed where such an operation is
 
         value = vmath.reference(name)(*args)
         return value if abs(value) < NEAR_LARGEST else float(row.python(*args))

@@ -1,7 +1,7 @@
 """Where things stand in a structured function: the list of a block or node, the owner of a list or a label.
 
 The nodes of `ir.nodes` know what they contain and not what contains them. A Tree knows the other direction, and
-`ir.edit` keeps it up to date.
+`ir.edit.editor` keeps it up to date.
 """
 
 from __future__ import annotations

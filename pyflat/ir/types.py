@@ -12,7 +12,8 @@ EXACT_INT = 2**53
 
 class Kind(Enum):
     """The kind of a lane: bool_, int64, float64; VOID for operations without a result. A PACK is several numbers: what
-    an operation that a backend keeps gives or takes (`ir.kept`, `ir.ops.FUSED`); no variable of the user holds one."""
+    an operation that a backend keeps gives or takes (`ir.opaque_calls`, `ir.ops.FUSED`); no variable of the user
+    holds one."""
 
     BOOL = "b"
     INT = "i8"

@@ -13,7 +13,7 @@ besides the letter of the list:
   6. conditions of Ifs are bools;
   7. the flat form is one block that ends in a Yield; the masked form has canonical loops besides, and no If but
      their tests; `canonical=True` asks for canonical loops and no other exit in the structured form;
-  8. `lane_any` stands where all lanes are (`ir.uniform`);
+  8. `lane_any` stands where all lanes are (`ir.divergence`);
   9. a loop counts on the parameter that it claims to count on (`ir.counted`);
  10. float literals are numbers of the format of the function (`ir.formats`).
 """
@@ -25,6 +25,7 @@ from typing import Any
 
 from pyflat.errors import InternalError
 from pyflat.ir.counted import recognise_counted
+from pyflat.ir.divergence import uniformity
 from pyflat.ir.loops import canonical_parts
 from pyflat.ir.nodes import (
     FAULT,
@@ -49,7 +50,6 @@ from pyflat.ir.nodes import (
 from pyflat.ir.ops import CONVERGENT, OPERATIONS
 from pyflat.ir.print import format_function
 from pyflat.ir.types import BOOL, FLOAT, VOID, Kind, kind_of
-from pyflat.ir.uniform import uniformity
 
 FORMS = ("structured", "flat", "masked")
 _ATTRS = {"gather": ("table",), "fault": ("fault",), "part": ("index",), "ufunc": ("loop", "part", "ufunc"),

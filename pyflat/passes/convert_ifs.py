@@ -24,13 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from pyflat.analysis.demanded_bits import wrapping
 from pyflat.errors import InternalError
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.formats import FloatFormat
-from pyflat.ir.kept import is_guarded
 from pyflat.ir.loops import LoopParts, end_of, has_loop, join_parts, take_apart
-from pyflat.ir.low_bits import wrapping
 from pyflat.ir.nodes import (
     FALSE,
     TRUE,
@@ -47,6 +46,7 @@ from pyflat.ir.nodes import (
     Value,
     Yield,
 )
+from pyflat.ir.opaque_calls import is_guarded
 from pyflat.ir.ops import OPERATIONS
 from pyflat.passes.record import Pass
 

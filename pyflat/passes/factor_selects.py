@@ -13,12 +13,12 @@ barrier nor guarded: one tap instead of two.
 
 from __future__ import annotations
 
-from pyflat.ir.kept import is_barrier, is_guarded
-from pyflat.ir.logic import same
 from pyflat.ir.nodes import Function, Op, Value
+from pyflat.ir.opaque_calls import is_barrier, is_guarded
 from pyflat.ir.ops import COMMUTATIVE
-from pyflat.ir.rewrite import Sweep
 from pyflat.passes.record import Pass
+from pyflat.passes.rules.logic import same
+from pyflat.passes.rules.rewrite import Sweep
 
 
 def factor_selects(fn: Function) -> Function:

@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pyflat.ir.nodes import Const, Function, Op, Value
-from pyflat.ir.rewrite import Sweep, is_literal
 from pyflat.ir.types import PACK, kind_of
 from pyflat.passes.record import Pass
+from pyflat.passes.rules.rewrite import Sweep, is_literal
 
 Evaluate = Callable[[Op], Sequence[bool | int | float] | None]
 

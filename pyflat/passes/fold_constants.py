@@ -10,9 +10,9 @@ Before:                              After:
 
 One forward pass, into loops too. Each operation whose operands are literals is evaluated by the operation
 table's own Python function, if that returns a value of the right kind (an operation that raises stays, for its
-fault). Otherwise the exact identities of `ir.identities` and `ir.logic` are tried, then the intervals of
-`ir.intervals`, which decide comparisons and so remove the fault conditions that cannot hold. What becomes unused
-is left for `prune_dead`.
+fault). Otherwise the exact identities of `passes.rules.identities` and `passes.rules.logic` are tried, then the
+intervals of `analysis.intervals`, which decide comparisons and so remove the fault conditions that cannot hold. What
+becomes unused is left for `prune_dead`.
 
 An operation whose result is another value disappears together with its name; one that becomes a different
 operation keeps name, origin and statement.
@@ -22,19 +22,19 @@ from __future__ import annotations
 
 import math
 
+from pyflat.analysis.intervals import Intervals
 from pyflat.ir.build import undefined
 from pyflat.ir.formats import FloatFormat
-from pyflat.ir.identities import simplify
-from pyflat.ir.intervals import Intervals
-from pyflat.ir.kept import is_barrier, is_guarded
-from pyflat.ir.logic import is_undefined
 from pyflat.ir.loops import LoopParts, join_parts, take_apart
-from pyflat.ir.meanings import meaning
 from pyflat.ir.nodes import FALSE, TRUE, Block, Const, Function, Item, Loop, Op, Region, Value, Yield
+from pyflat.ir.opaque_calls import is_barrier, is_guarded
 from pyflat.ir.ops import OPERATIONS, PRIMITIVES, Accuracy
+from pyflat.ir.semantics import meaning
 from pyflat.ir.types import BOOL, VOID, Kind, kind_of
 from pyflat.ir.uses import Key, Keys, same_ops, with_args, with_body
 from pyflat.passes.record import Pass
+from pyflat.passes.rules.identities import simplify
+from pyflat.passes.rules.logic import is_undefined
 
 
 def fold_constants(fn: Function, *, fold_elementary: bool = True) -> Function:

@@ -25,10 +25,10 @@ from functools import lru_cache
 from typing import Any
 
 from pyflat.ir.nodes import Function
-from pyflat.ir.patterns import Rule, Where
-from pyflat.ir.rewrite import Rules, rewrite
 from pyflat.ir.types import FLOAT, Kind
 from pyflat.passes.record import Pass
+from pyflat.passes.rules.patterns import Rule, Where
+from pyflat.passes.rules.rewrite import Rules, rewrite
 
 
 def _literal(compute: Callable[..., float]) -> Where:

@@ -21,10 +21,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyflat.ir.nodes import Function
-from pyflat.ir.patterns import Rule, Where
-from pyflat.ir.rewrite import Rules, rewrite
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MIN, Kind
 from pyflat.passes.record import Pass
+from pyflat.passes.rules.patterns import Rule, Where
+from pyflat.passes.rules.rewrite import Rules, rewrite
 
 
 def wrap(value: int) -> int:

@@ -15,10 +15,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from pyflat.ir.nodes import Function
-from pyflat.ir.patterns import Rule
-from pyflat.ir.rewrite import Rules, rewrite
 from pyflat.ir.types import FLOAT
 from pyflat.passes.record import Pass
+from pyflat.passes.rules.patterns import Rule
+from pyflat.passes.rules.rewrite import Rules, rewrite
 
 
 def _minus(A: float) -> dict[str, float]:

@@ -6,17 +6,17 @@ Before:                                   After:
     %r = select %c, %x, %a : f8               yield %r
     yield %r
 
-What `ir.logic` knows of one select (a known condition, equal arms, `c ? true : false`, an arm that is chosen by the
-same condition) `fold_constants` has done before. Exact: a select copies bits.
+What `passes.rules.logic` knows of one select (a known condition, equal arms, `c ? true : false`, an arm that is
+chosen by the same condition) `fold_constants` has done before. Exact: a select copies bits.
 """
 
 from __future__ import annotations
 
 from pyflat.ir.nodes import Function
-from pyflat.ir.patterns import Rule
-from pyflat.ir.rewrite import Rules, rewrite
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.passes.record import Pass
+from pyflat.passes.rules.patterns import Rule
+from pyflat.passes.rules.rewrite import Rules, rewrite
 
 
 def _rules(kind: Kind) -> tuple[Rule, ...]:

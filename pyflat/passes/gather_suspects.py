@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyflat.ir.liveness import sliced
+from pyflat.analysis.liveness import sliced
 from pyflat.ir.loops import LoopParts, all_ops, join_parts, take_apart
 from pyflat.ir.nodes import FALSE, TRIP_LIMIT, Block, Const, Function, Item, Loop, Op, Param, Region, Value, Yield
 from pyflat.ir.types import BOOL

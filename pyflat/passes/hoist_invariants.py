@@ -17,12 +17,12 @@ Outer loops come first: an operation goes as far out as it can.
 
 from __future__ import annotations
 
-from pyflat.ir.copying import copy_function
-from pyflat.ir.cursor import before_node
-from pyflat.ir.edit import Editing, editing
+from pyflat.ir.edit.copying import copy_function
+from pyflat.ir.edit.cursor import before_node
+from pyflat.ir.edit.editor import Editing, editing
 from pyflat.ir.faults import can_fault
-from pyflat.ir.kept import is_barrier, is_guarded
 from pyflat.ir.nodes import Function, Loop, Op, walk
+from pyflat.ir.opaque_calls import is_barrier, is_guarded
 from pyflat.ir.ops import CONVERGENT
 from pyflat.ir.tree import blocks_in
 from pyflat.ir.values import definitions

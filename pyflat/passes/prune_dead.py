@@ -13,7 +13,7 @@ nothing can fault goes when none of its results is used.
 
 from __future__ import annotations
 
-from pyflat.ir.liveness import sliced
+from pyflat.analysis.liveness import sliced
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function, Item, Loop, Region, walk
 from pyflat.ir.uses import results_of, with_body

@@ -14,9 +14,9 @@ opposite, because of nan; with `finite` (a part of fast math: there is no nan) t
 from __future__ import annotations
 
 from pyflat.ir.nodes import Function, Op, Value
-from pyflat.ir.rewrite import Sweep, is_literal
 from pyflat.ir.types import BOOL, FLOAT
 from pyflat.passes.record import Pass
+from pyflat.passes.rules.rewrite import Sweep, is_literal
 
 _OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 _DUAL = {"and": "or", "or": "and"}

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Const, Function, Op, Value
-from pyflat.ir.rewrite import Sweep, is_literal
 from pyflat.ir.types import FLOAT
 from pyflat.passes.record import Pass
+from pyflat.passes.rules.rewrite import Sweep, is_literal
 
 _SUMS = frozenset({"add", "sub", "neg"})
 

@@ -20,9 +20,9 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 
 from pyflat.ir.nodes import Function, Op, Value
-from pyflat.ir.rewrite import Sweep, is_literal
 from pyflat.ir.types import FLOAT
 from pyflat.passes.record import Pass
+from pyflat.passes.rules.rewrite import Sweep, is_literal
 
 WIDEST = 4
 Lanes = tuple[Value, ...]

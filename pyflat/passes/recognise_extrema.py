@@ -19,10 +19,10 @@ from __future__ import annotations
 import math
 
 from pyflat.ir.nodes import Function
-from pyflat.ir.patterns import Rule
-from pyflat.ir.rewrite import Rules, rewrite
 from pyflat.ir.types import FLOAT, INT, INT_MAX, INT_MIN, Kind
 from pyflat.passes.record import Pass
+from pyflat.passes.rules.patterns import Rule
+from pyflat.passes.rules.rewrite import Rules, rewrite
 
 
 def _nonzero(A: float) -> dict[str, float] | None:

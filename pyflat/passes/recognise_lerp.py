@@ -14,10 +14,10 @@ in whether y comes out. Needs the parts `reassoc` and `contract` of fast math.
 from __future__ import annotations
 
 from pyflat.ir.nodes import Function
-from pyflat.ir.patterns import Rule
-from pyflat.ir.rewrite import Rules, rewrite
 from pyflat.ir.types import FLOAT
 from pyflat.passes.record import Pass
+from pyflat.passes.rules.patterns import Rule
+from pyflat.passes.rules.rewrite import Rules, rewrite
 
 _PARTS = "reassoc+contract"
 

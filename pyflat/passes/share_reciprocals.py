@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections import Counter
 
 from pyflat.ir.nodes import Const, Function, Op, Value
-from pyflat.ir.rewrite import Sweep, is_literal
 from pyflat.passes.record import Pass
+from pyflat.passes.rules.rewrite import Sweep, is_literal
 
 LEAST = 2
 """Quotients that make a reciprocal worth it."""

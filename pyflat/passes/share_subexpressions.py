@@ -15,9 +15,9 @@ and never merged, nor is a kept call that is a barrier.
 
 from __future__ import annotations
 
-from pyflat.ir.kept import is_barrier
 from pyflat.ir.loops import take_apart
 from pyflat.ir.nodes import Block, Function, Item, Loop, Op, Region, Value
+from pyflat.ir.opaque_calls import is_barrier
 from pyflat.ir.uses import Key, Keys, rebuilt, with_args, with_body
 from pyflat.passes.record import Pass
 

@@ -10,7 +10,7 @@ Before:                              After:
 
 The operations on bools above an operation, a few levels of them, are a function of a few bools. Where that is
 constant, one of these bools, or an operation in between, it is that. Exact, and independent of how the predicate was
-written: what the identities of `ir.logic` do not see because it is spread over several operations.
+written: what the identities of `passes.rules.logic` do not see because it is spread over several operations.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pyflat.ir.nodes import FALSE, TRUE, Const, Function, Op, Value
-from pyflat.ir.rewrite import Sweep
 from pyflat.ir.types import BOOL
 from pyflat.passes.record import Pass
+from pyflat.passes.rules.rewrite import Sweep
 
 DEEPEST = 4
 MOST_BOOLS = 6

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyflat.errors import InternalError
-from pyflat.ir.copying import Copier
+from pyflat.ir.edit.copying import Copier
 from pyflat.ir.lists import exits, last_block, never_ends, same_lists, same_value, splice
 from pyflat.ir.loops import canonical_parts
 from pyflat.ir.nodes import Block, Const, End, Exit, Function, If, Item, Label, Loop, Param, Region, Value, Yield

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from pyflat.ir.copying import Copier
-from pyflat.ir.kept import has_effect, is_barrier, is_guarded
+from pyflat.ir.edit.copying import Copier
 from pyflat.ir.nodes import Block, Const, Function, Label, Op, Param, Value, Yield
+from pyflat.ir.opaque_calls import has_effect, is_barrier, is_guarded
 from pyflat.ir.types import PACK
 from pyflat.ir.uses import results_of
 

@@ -22,11 +22,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyflat.errors import InternalError
-from pyflat.ir.copying import Copier
 from pyflat.ir.counted import recognise_counted
+from pyflat.ir.edit.copying import Copier
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.lists import exits, last_block, same_value, splice
-from pyflat.ir.meanings import meaning
 from pyflat.ir.nodes import (
     Block,
     Const,
@@ -45,6 +44,7 @@ from pyflat.ir.nodes import (
     walk,
 )
 from pyflat.ir.ops import PRIMITIVES, Accuracy, OutOfLane
+from pyflat.ir.semantics import meaning
 from pyflat.ir.types import kind_of
 from pyflat.passes.record import Pass
 

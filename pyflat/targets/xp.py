@@ -25,8 +25,8 @@ from types import FunctionType
 from typing import Any, Literal
 
 from pyflat.backend import FlatFunction
-from pyflat.callables import unwrap
 from pyflat.errors import refuse
+from pyflat.frontend.callables import unwrap
 from pyflat.ir.shape import Fixed, Record, Shape, rebuild
 from pyflat.targets.columns import Engine, Rules, Term, flattened, terms_of
 from pyflat.targets.columns import expand as x

@@ -232,7 +232,7 @@ def test_undefined_values_are_zeros_in_the_walk():
 
 def test_a_step_of_ones_own_is_validated():
     from pyflat.errors import InternalError
-    from pyflat.ir.copying import copy_function
+    from pyflat.ir.edit.copying import copy_function
 
     flat = flatten_function(shade)
     broken = copy_function(flat.ir)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pyflat.backend import Call, flatten_fold, flatten_function, flatten_fuse, flatten_optimize, flatten_pack, pack
-from pyflat.ir.kept import flat_values
+from pyflat.ir.opaque_calls import flat_values
 from tests.passes.flat_programs import same_bits
 
 

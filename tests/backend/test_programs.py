@@ -1,4 +1,5 @@
-"""Random Python programs through every exact step: the interpreter gives what Python gives, or says that it does not."""
+"""Random Python programs through every exact step: the interpreter gives what Python gives, or says that it does
+not."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from pyflat.backend import (
     flatten_pack,
     fold_residuals,
 )
-from pyflat.ir.kept import flat_values
+from pyflat.ir.opaque_calls import flat_values
 from tests.generator.differential import Slow, loaded, time_limit
 from tests.generator.program import generate
 from tests.generator.stages import KINDS

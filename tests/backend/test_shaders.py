@@ -20,7 +20,7 @@ from pyflat.backend import (
     fold_residuals,
     preshader,
 )
-from pyflat.ir.kept import flat_values
+from pyflat.ir.opaque_calls import flat_values
 from pyflat.ir.shape import leaves, rebuild
 from pyflat.ir.types import BOOL, INT
 from tests.passes.flat_programs import same_bits

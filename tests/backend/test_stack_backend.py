@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat import registered
-from pyflat.backend import flatten_fold, flatten_function, flatten_fuse, flatten_optimize, target
+from pyflat.backend import flatten_fold, flatten_function, flatten_fuse, flatten_optimize, registered, target
 from tests.passes.flat_programs import same_bits
 
 FILE = Path(__file__).resolve().parents[2] / "examples" / "stack_backend.py"

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat import registered
-from pyflat.backend import Call, FlatFunction, target
+from pyflat.backend import Call, FlatFunction, registered, target
 
 
 class Evaluator:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from pyflat.cli import commands
+from pyflat.cli.main import commands
 
 EXAMPLE = str(Path(__file__).resolve().parents[2] / "examples" / "dataflow_gcd.py")
 

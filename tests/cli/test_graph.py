@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from pyflat.cli import commands
+from pyflat.cli.main import commands
 
 MODULE = """\
 def noise(x):

@@ -9,7 +9,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from pyflat.cli import BadSpec, commands, find_function
+from pyflat.cli.main import BadSpec, commands, find_function
 from pyflat.errors import CODES
 
 

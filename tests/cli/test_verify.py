@@ -57,7 +57,7 @@ def test_verify_with_static_values(pyflat_command):
 
 def test_a_difference_is_status_1(tmp_path, pyflat_command):
     (tmp_path / "wrong.py").write_text(
-        "import pyflat\nfrom pyflat import twins\nright = twins.Twin.__call__\n"
+        "import pyflat\nfrom pyflat.runtime import twins\nright = twins.Twin.__call__\n"
         "twins.Twin.__call__ = lambda self, *args: right(self, *args) * 3.0\ndef f(x):\n    return 1.0\n")
     code, out, _ = pyflat_command("verify", "wrong:f", "--target", "numpy")
     assert code == 1

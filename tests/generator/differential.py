@@ -21,9 +21,9 @@ from typing import Any, Literal
 import numpy as np
 
 import pyflat
-from pyflat.compiled import compilations
 from pyflat.errors import FlattenError
 from pyflat.ir.shape import Shape
+from pyflat.runtime.compiled import compilations
 from pyflat.testing import in_kind, lane_of, same_bits
 from tests.generator.lanes import Lane, lanes_for
 from tests.generator.outcomes import Expected, Failure, Outcome, Raised, Returned, observe, outside

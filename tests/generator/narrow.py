@@ -15,8 +15,7 @@ import numpy as np
 
 import pyflat
 from pyflat.errors import FlattenError
-from pyflat.faults import LaneError
-from pyflat.ir.fast_math import NUMPY_MATH, VECTOR_MATH
+from pyflat.frontend.specialise import specialise
 from pyflat.ir.formats import F4
 from pyflat.ir.interp import LaneFault, TripLimit, run
 from pyflat.ir.nodes import Function
@@ -24,12 +23,13 @@ from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
 from pyflat.ir.shape import Shape, rebuild
 from pyflat.ir.validate import validate
-from pyflat.narrow import NarrowLanes
-from pyflat.passes.choose_narrow_math import choose_narrow_math
+from pyflat.passes.accuracy.choose_float32_math import choose_float32_math
+from pyflat.passes.accuracy.fast_functions import NUMPY_MATH, VECTOR_MATH
+from pyflat.passes.demote_floats import demote_floats
 from pyflat.passes.gather_suspects import gather_suspects
-from pyflat.passes.narrow_floats import narrow_floats
-from pyflat.passes.pipeline import flatten_ir
-from pyflat.specialise import specialise
+from pyflat.passes.pipelines import flatten_ir
+from pyflat.runtime.faults import LaneError
+from pyflat.runtime.float32_reference import NarrowLanes
 from pyflat.testing import lane_of, same_bits
 from tests.generator.differential import DTYPES, Slow, loaded, time_limit
 from tests.generator.lanes import Lane, lanes_for
@@ -97,13 +97,13 @@ TABLES = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}
 def _check(fn: Callable[..., Any], program: Program, rows: list[Lane], outcome: Outcome, targets: Sequence[str],
            deep: int, math: str) -> None:
     spec = specialise(fn, arguments_of(fn, program), floats=F4)
-    exact = narrow_floats(spec.function)
+    exact = demote_floats(spec.function)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error")
         originals = [observe(fn, row) for row in rows]
     outcome.lanes = len(rows)
     for target in targets:
-        structured = choose_narrow_math(exact, TABLES[target]) if math == "vector" else exact
+        structured = choose_float32_math(exact, TABLES[target]) if math == "vector" else exact
         validate(structured)
         forms: list[tuple[str, Function]] = []
         fused = gather_suspects(flatten_ir(structured, on_pass=lambda name, form: forms.append((name, form))))

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyflat.errors import FlattenError
+from pyflat.frontend.result import Specialised
+from pyflat.frontend.specialise import specialise
 from pyflat.ir.interp import LaneFault, run
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function
@@ -22,11 +24,9 @@ from pyflat.passes.gather_suspects import drop_faults, gather_suspects
 from pyflat.passes.hoist_invariants import hoist_invariants
 from pyflat.passes.limit_trips import limit_trips
 from pyflat.passes.lower_exits import lower_exits
-from pyflat.passes.pipeline import flatten_ir
+from pyflat.passes.pipelines import flatten_ir
 from pyflat.passes.simplify_control import simplify_control
 from pyflat.passes.unroll_loops import unroll_loops
-from pyflat.specialise import specialise
-from pyflat.specialise.result import Specialised
 from pyflat.testing import in_kind, same_bits
 from tests.generator.lanes import Lane
 from tests.generator.outcomes import Expected, Failure, Outcome, Raised, Returned, outside

@@ -9,11 +9,11 @@ from typing import Any
 from pyflat.ir.interp import run
 from pyflat.ir.nodes import Function, Param
 from pyflat.ir.print import format_function
-from pyflat.ir.roles import Roles
 from pyflat.ir.types import FLOAT
 from pyflat.ir.uses import with_body
 from pyflat.ir.validate import validate
-from pyflat.passes import choose_math
+from pyflat.passes.accuracy import choose_math
+from pyflat.passes.accuracy.condition_roles import Roles
 from tests.ir.inexact_loops import InexactLoops, Recorder
 from tests.ir.inexact_programs import wrong_functions
 

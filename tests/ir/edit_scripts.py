@@ -6,9 +6,10 @@ import random
 from collections import Counter
 
 from pyflat.errors import InternalError
-from pyflat.ir.cfg import Cfg
-from pyflat.ir.cursor import Cursor, after_block, after_node, after_op, before_block, before_node, before_op
-from pyflat.ir.edit import Editing, editing
+from pyflat.ir.edit.cfg import Cfg
+from pyflat.ir.edit.cursor import Cursor, after_block, after_node, after_op, before_block, before_node, before_op
+from pyflat.ir.edit.editor import Editing, editing
+from pyflat.ir.edit.repair import repair_ssa
 from pyflat.ir.nodes import (
     FALSE,
     Block,
@@ -24,7 +25,6 @@ from pyflat.ir.nodes import (
     child_lists,
     walk,
 )
-from pyflat.ir.repair import repair_ssa
 from pyflat.ir.tree import Tree, yielded_to
 from pyflat.ir.validate import validate
 from tests.ir.structured_samples import StructuredPrograms

@@ -17,8 +17,8 @@ MAX_TRIPS = 12
 
 
 class InexactLoops(InexactPrograms):
-    """Loops that end by a comparison of what they change, nested ones, flags of a break: thresholds are what is compared
-    there in some trip of some lane."""
+    """Loops that end by a comparison of what they change, nested ones, flags of a break: thresholds are what is
+    compared there in some trip of some lane."""
 
     def __init__(self, seed: int):
         super().__init__(seed)

@@ -1,5 +1,5 @@
-"""Random flat programs full of elementary functions and of decisions at their thresholds, and functions that err as much
-as they are allowed to."""
+"""Random flat programs full of elementary functions and of decisions at their thresholds, and functions that err as
+much as they are allowed to."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pyflat.ir.build import Builder, const
-from pyflat.ir.fast_math import LIBRARY_ULPS, UNDERFLOWS, Fast, FastMath
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.nodes import Block, Const, Fault, Function, Label, Op, Param, Value, Yield
 from pyflat.ir.ops import COMPARISONS, OPERATIONS, Accuracy, Primitive
 from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.passes.accuracy.fast_functions import LIBRARY_ULPS, UNDERFLOWS, Fast, FastMath
 
 Lane = tuple[Any, ...]
 UNARY = [name for name in LIBRARY_ULPS if name not in ("pow", "atan2")]

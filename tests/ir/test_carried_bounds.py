@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyflat.ir import carried_bounds, error_bounds, inexact_faults
 from pyflat.ir.build import const
-from pyflat.passes import choose_math
+from pyflat.passes.accuracy import carried_bounds, choose_math, error_bounds, inexact_faults
 from tests.ir.carried_checks import hunt
 
 BATCH = 50

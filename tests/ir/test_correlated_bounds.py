@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from pyflat.ir.correlated_bounds import LARGE, Correlated, bounded, flat, of_parameter
-from pyflat.ir.error_bounds import EXACT, Bound, Case, Terms
-from pyflat.ir.error_functions import elementary_bound
+from pyflat.analysis.intervals import Intervals
 from pyflat.ir.interp import run
-from pyflat.ir.intervals import Intervals
 from pyflat.ir.nodes import Block, Function, Label, Param, Value, Yield
 from pyflat.ir.parse import parse_function
 from pyflat.ir.types import FLOAT
+from pyflat.passes.accuracy.correlated_bounds import LARGE, Correlated, bounded, flat, of_parameter
+from pyflat.passes.accuracy.error_bounds import EXACT, Bound, Case, Terms
+from pyflat.passes.accuracy.error_functions import elementary_bound
 
 PROGRAMS = {
     "a product": ("%a = add 1.0, %x : f8\n%b = sub 1.0, %x : f8\n%r = mul %a, %b : f8", 0.0),

@@ -7,14 +7,23 @@ import random
 import pytest
 
 from pyflat.errors import InternalError
-from pyflat.ir.cfg import Cfg
-from pyflat.ir.copying import Copier, copy_function
-from pyflat.ir.cursor import after_block, after_node, after_op, before_block, before_node, before_op, end_of, start_of
-from pyflat.ir.edit import editing
+from pyflat.ir.edit.cfg import Cfg
+from pyflat.ir.edit.copying import Copier, copy_function
+from pyflat.ir.edit.cursor import (
+    after_block,
+    after_node,
+    after_op,
+    before_block,
+    before_node,
+    before_op,
+    end_of,
+    start_of,
+)
+from pyflat.ir.edit.editor import editing
+from pyflat.ir.edit.repair import repair_ssa
 from pyflat.ir.nodes import TRUE, Block, Exit, Function, If, Label, Loop, Op, Param, Region, Yield, walk
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
-from pyflat.ir.repair import repair_ssa
 from pyflat.ir.tree import Tree
 from pyflat.ir.types import FLOAT, INT
 from pyflat.ir.validate import validate

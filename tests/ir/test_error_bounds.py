@@ -9,20 +9,19 @@ from typing import Any
 
 import pytest
 
-from pyflat.ir import error_bounds, inexact_faults
+from pyflat.analysis.execution_masks import Demand, depending
 from pyflat.ir.build import Builder, const
-from pyflat.ir.decisions import LARGEST
-from pyflat.ir.demand import Demand, depending
-from pyflat.ir.fast_math import FastMath
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.interp import run
 from pyflat.ir.nodes import Block, Const, Fault, Function, Label, Op, Param, Value, Yield
 from pyflat.ir.print import format_function
-from pyflat.ir.roles import Roles
 from pyflat.ir.types import FLOAT
 from pyflat.ir.uses import with_body
 from pyflat.ir.validate import validate
-from pyflat.passes import choose_math
+from pyflat.passes.accuracy import choose_math, error_bounds, inexact_faults
+from pyflat.passes.accuracy.condition_roles import Roles
+from pyflat.passes.accuracy.decisions import LARGEST
+from pyflat.passes.accuracy.fast_functions import FastMath
 from tests.ir.inexact_programs import UNARY as UNARY_FUNCTIONS
 from tests.ir.inexact_programs import InexactPrograms, wrong_functions
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyflat import lanes, vmath
-from pyflat.ir.fast_math import NUMPY_MATH, UNDERFLOWS, VECTOR_MATH
+from pyflat.functions import lanes, vmath
+from pyflat.passes.accuracy.fast_functions import NUMPY_MATH, UNDERFLOWS, VECTOR_MATH
 
 COUNT = 20_000
 REACH = {"exp": 745.0, "exp2": 1074.0, "expm1": 709.0, "sinh": 710.0, "cosh": 710.0, "erf": 6.0, "erfc": 27.0, "tanh": 20.0}

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 
 import pyflat
+from pyflat.analysis.intervals import Interval, Intervals
 from pyflat.errors import InternalError
 from pyflat.ir.build import const
 from pyflat.ir.formats import F4, F8
 from pyflat.ir.interp import LaneFault, run
-from pyflat.ir.intervals import Interval, Intervals
-from pyflat.ir.meanings import meaning
 from pyflat.ir.nodes import Op, Param
 from pyflat.ir.ops import OPERATIONS, OutOfLane
 from pyflat.ir.parse import ParseError, parse_function
 from pyflat.ir.print import format_function
+from pyflat.ir.semantics import meaning
 from pyflat.ir.types import FLOAT, INT
 from pyflat.ir.validate import validate
+from pyflat.passes.demote_floats import demote_floats
 from pyflat.passes.fold_constants import fold_constants
-from pyflat.passes.narrow_floats import narrow_floats
-from pyflat.passes.pipeline import flatten_ir
+from pyflat.passes.pipelines import flatten_ir
 from pyflat.testing import same_bits
 
 NUMBERS = (0.0, -0.0, 1.0, -1.0, 0.1, 1 / 3, 2.5, -7.25, 1e-45, -3e-45, 1e-38, 1e-30, 1e30, F4.largest, -F4.largest, 2.0**24, 2.0**63,
@@ -113,8 +113,8 @@ def test_a_function_says_which_floats_it_has():
     assert fn.floats is F4 and format_function(fn) == TEXT
     wide = parse_function(TEXT.replace("f4", "f8").replace("structured f8", "structured"))
     assert wide.floats is F8
-    assert format_function(narrow_floats(wide)) == TEXT
-    assert narrow_floats(fn) is fn
+    assert format_function(demote_floats(wide)) == TEXT
+    assert demote_floats(fn) is fn
     assert flatten_ir(fn).floats is F4 and fold_constants(flatten_ir(fn)).floats is F4
 
 
@@ -136,7 +136,7 @@ func @f(%i: i8) -> (f4) structured f4 @return {
     with pytest.raises(InternalError, match="invariant 10: the table is not of f4"):
         validate(parse_function(table))
     wide = parse_function(table.replace("f4", "f8").replace("structured f8", "structured"))
-    narrow = narrow_floats(wide)
+    narrow = demote_floats(wide)
     validate(narrow)
     assert run(narrow, (1,)).values == (F4.rounded(0.1),)
 

@@ -7,8 +7,8 @@ import math
 import pytest
 
 import pyflat
+from pyflat.analysis.intervals import Interval, Intervals
 from pyflat.ir.interp import run
-from pyflat.ir.intervals import Interval, Intervals
 from pyflat.ir.nodes import Function, Op
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.ir.uses import with_block

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from pyflat.errors import InternalError
-from pyflat.ir import rewrite as module
 from pyflat.ir.nodes import Function
-from pyflat.ir.patterns import Rule, matches, parse_pattern, words
-from pyflat.ir.rewrite import Rules, rewrite
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.ir.validate import validate
 from pyflat.passes.fold_identities import RULES
 from pyflat.passes.prune_dead import prune_dead
+from pyflat.passes.rules import rewrite as module
+from pyflat.passes.rules.patterns import Rule, matches, parse_pattern, words
+from pyflat.passes.rules.rewrite import Rules, rewrite
 from tests.passes.flat_programs import assert_equal, body_of, flat, samples
 from tests.passes.test_backend_passes import TreePrograms
 

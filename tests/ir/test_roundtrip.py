@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pyflat.frontend.specialise import specialise
 from pyflat.ir.nodes import Function
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
@@ -19,10 +20,9 @@ from pyflat.ir.validate import validate
 from pyflat.passes.gather_suspects import drop_faults, gather_suspects
 from pyflat.passes.hoist_invariants import hoist_invariants
 from pyflat.passes.lower_exits import lower_exits
-from pyflat.passes.pipeline import flatten_ir
+from pyflat.passes.pipelines import flatten_ir
 from pyflat.passes.simplify_control import simplify_control
 from pyflat.passes.unroll_loops import unroll_loops
-from pyflat.specialise import specialise
 
 STDLIB: list[tuple[Callable[..., Any], str]] = [
     (colorsys.rgb_to_yiq, "fff"), (colorsys.yiq_to_rgb, "fff"), (colorsys.rgb_to_hls, "fff"), (colorsys.hls_to_rgb, "fff"),

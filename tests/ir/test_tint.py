@@ -1,4 +1,5 @@
-"""What the Tint document asks of the IR: one operation per instruction, names, short circuits, and the way back to text."""
+"""What the Tint document asks of the IR: one operation per instruction, names, short circuits, and the way back to
+text."""
 
 from __future__ import annotations
 
@@ -8,8 +9,10 @@ import pytest
 
 import pyflat
 from pyflat.errors import InternalError
+from pyflat.frontend.result import Specialised
+from pyflat.frontend.specialise import specialise
 from pyflat.ir.build import Builder, const
-from pyflat.ir.cfg import Cfg
+from pyflat.ir.edit.cfg import Cfg
 from pyflat.ir.interp import LaneFault, run
 from pyflat.ir.nodes import Block, Exit, Function, If, Label, Loop, Op, Param, Yield, walk
 from pyflat.ir.parse import parse_function
@@ -18,9 +21,7 @@ from pyflat.ir.shape import Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.ir.validate import validate
 from pyflat.passes.gather_suspects import drop_faults
-from pyflat.passes.pipeline import flatten_ir
-from pyflat.specialise import specialise
-from pyflat.specialise.result import Specialised
+from pyflat.passes.pipelines import flatten_ir
 from pyflat.targets.text import render
 
 KINDS = {"i": INT, "f": FLOAT, "b": BOOL}
@@ -311,7 +312,8 @@ def clamp(x, low, high):
 
 @pytest.mark.parametrize(("fn", "letters"), [(document, "fff"), (sign, "f"), (clamp, "fff"), (shadowed, "f"), (logical, "ff")])
 def test_the_text_specialises_to_what_it_was_printed_from(fn, letters, tmp_path, monkeypatch):
-    """Text for NumPy, run as Python in one lane, computes the same; and printing a branchless text again is idempotent."""
+    """Text for NumPy, run as Python in one lane, computes the same; and printing a branchless text again is
+    idempotent."""
     twin = pyflat.twin(fn)
     text = str(twin.show(target="numpy", kinds=[{"f": "float"}[k] for k in letters]))
     (tmp_path / f"printed_{fn.__name__}.py").write_text(text)

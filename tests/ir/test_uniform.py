@@ -1,15 +1,16 @@
-"""Convergence: what varies from lane to lane, where some lanes are missing, and that validate refuses lane_any there."""
+"""Convergence: what varies from lane to lane, where some lanes are missing, and that validate refuses lane_any
+there."""
 
 from __future__ import annotations
 
 import pytest
 
 from pyflat.errors import InternalError
+from pyflat.ir.divergence import uniformity
 from pyflat.ir.interp import run
 from pyflat.ir.nodes import Block, Function, Op, walk
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
-from pyflat.ir.uniform import uniformity
 from pyflat.ir.validate import validate
 
 
@@ -79,7 +80,8 @@ def test_a_uniform_continue_parts_nobody():
 
 
 def test_lanes_meet_again_behind_an_inner_loop():
-    """The second loop of the document: control flow reconverges after the inner loop, so (B) is in uniform control flow."""
+    """The second loop of the document: control flow reconverges after the inner loop, so (B) is in uniform control
+    flow."""
     fn = loop("""loop @inner again @m () {
       %a = neg %k : i8
       if %v {

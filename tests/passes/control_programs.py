@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from pyflat.ir.build import const
-from pyflat.ir.copying import Copier, copy_function
+from pyflat.ir.edit.copying import Copier, copy_function
 from pyflat.ir.nodes import FALSE, TRUE, Block, Const, Exit, Function, If, Label, Loop, Yield, walk
 from pyflat.ir.validate import validate
 from tests.passes.structured_programs import StructuredPrograms

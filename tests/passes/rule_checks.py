@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from pyflat.ir.ops import COMMUTATIVE, OPERATIONS
-from pyflat.ir.patterns import Apply, Literal, Pattern, Rule, Word, words
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.passes.rules.patterns import Apply, Literal, Pattern, Rule, Word, words
 from tests.passes.flat_programs import EDGES, same_bits
 
 MOST = 2500
@@ -178,7 +178,8 @@ _OTHER = {
 
 
 def mutants(rule: Rule) -> Iterator[tuple[str, Rule]]:
-    """Wrong versions of a rule, each with what was done to it; harmless changes (operands of a sum exchanged) left out."""
+    """Wrong versions of a rule, each with what was done to it; harmless changes (operands of a sum exchanged) left
+    out."""
     for what, after in _mutated(rule.replacement, rule):
         yield what, _with(rule, rule.pattern, after)
     for what, before in _generalised(rule.pattern):

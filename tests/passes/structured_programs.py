@@ -2,7 +2,8 @@
 
 Nested Ifs, Regions, and unrolled loops (a Region of copies with break, and with a Region per copy for continue), with
 exits to any enclosing label, raises, and primitives that fault now and then; with `loops` also Loop nodes, which
-end after a few trips whatever their bodies do. Differing values reach every exit, so that a wrong mask, arm or accumulator shows in the results.
+end after a few trips whatever their bodies do. Differing values reach every exit, so that a wrong mask, arm or
+accumulator shows in the results.
 """
 
 from __future__ import annotations

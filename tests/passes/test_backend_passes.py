@@ -14,7 +14,6 @@ import pytest
 from pyflat.ir.nodes import Block, Function, Label, Value, Yield
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
-from pyflat.ir.rewrite import use_counts
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.ir.validate import validate
 from pyflat.passes.factor_selects import factor_selects
@@ -27,6 +26,7 @@ from pyflat.passes.push_negations import push_negations
 from pyflat.passes.reassociate import reassociate
 from pyflat.passes.recognise_dots import recognise_dots
 from pyflat.passes.recognise_extrema import recognise_extrema
+from pyflat.passes.rules.rewrite import use_counts
 from pyflat.passes.share_reciprocals import share_reciprocals
 from pyflat.passes.simplify_bools import simplify_bools
 from pyflat.passes.split_uniform import split_uniform

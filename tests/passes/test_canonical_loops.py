@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from pyflat.errors import InternalError
+from pyflat.frontend.specialise import specialise
 from pyflat.ir.interp import run
 from pyflat.ir.loops import all_ops, canonical_parts, has_loop, take_apart
 from pyflat.ir.nodes import TRIP_LIMIT, Function, Loop, walk
@@ -22,10 +23,9 @@ from pyflat.passes.fold_constants import fold_constants
 from pyflat.passes.gather_suspects import drop_faults, gather_suspects
 from pyflat.passes.limit_trips import limit_trips
 from pyflat.passes.lower_exits import lower_exits
-from pyflat.passes.pipeline import FLATTEN, flatten_ir
+from pyflat.passes.pipelines import FLATTEN, flatten_ir
 from pyflat.passes.prune_dead import prune_dead
 from pyflat.passes.share_subexpressions import share_subexpressions
-from pyflat.specialise import specialise
 from tests.passes.structured_programs import StructuredPrograms, bits, difference, lanes, strict
 
 PROGRAMS = 250

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pyflat.ir.carried_bounds import closing_in
-from pyflat.ir.fast_math import NUMPY_MATH, VECTOR_MATH
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function, Loop, walk
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
 from pyflat.ir.validate import validate
-from pyflat.passes.choose_math import choose_math
+from pyflat.passes.accuracy.carried_bounds import closing_in
+from pyflat.passes.accuracy.choose_math import choose_math
+from pyflat.passes.accuracy.fast_functions import NUMPY_MATH, VECTOR_MATH
 from pyflat.passes.fold_constants import fold_constants
 from pyflat.passes.prune_dead import prune_dead
 from pyflat.passes.share_subexpressions import share_subexpressions

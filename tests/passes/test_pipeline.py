@@ -12,7 +12,7 @@ from pyflat.ir.print import format_function
 from pyflat.ir.types import BOOL, FLOAT
 from pyflat.ir.validate import validate
 from pyflat.passes import lower_exits
-from pyflat.passes.pipeline import FLATTEN, flatten_ir
+from pyflat.passes.pipelines import FLATTEN, flatten_ir
 from tests.passes.structured_programs import StructuredPrograms, difference, lanes, strict
 from tests.passes.test_lower_exits import unrolled
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from pyflat.ir.patterns import Rule
 from pyflat.passes import fold_fast, fold_identities, fuse_multiply_add, fuse_selects, recognise_extrema, recognise_lerp
+from pyflat.passes.rules.patterns import Rule
 from tests.passes.rule_checks import counterexample, mutants
 
 RULES: tuple[Rule, ...] = (

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from pyflat.ir.build import const
-from pyflat.ir.copying import Copier
+from pyflat.ir.edit.copying import Copier
 from pyflat.ir.lists import same_lists
 from pyflat.ir.nodes import Block, Op, walk
 from pyflat.ir.parse import parse_function

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from pyflat.frontend.specialise import specialise
 from pyflat.ir.counted import Counted, recognise_counted
 from pyflat.ir.interp import run
 from pyflat.ir.nodes import Block, Const, Function, Loop, Region, walk
@@ -16,10 +17,9 @@ from pyflat.ir.types import FLOAT, INT
 from pyflat.ir.validate import validate
 from pyflat.passes.hoist_invariants import hoist_invariants
 from pyflat.passes.lower_exits import lower_exits
-from pyflat.passes.pipeline import FLATTEN
+from pyflat.passes.pipelines import FLATTEN
 from pyflat.passes.simplify_control import simplify_control
 from pyflat.passes.unroll_loops import _Unrolling, unroll_loops
-from pyflat.specialise import specialise
 from tests.passes.control_programs import trips
 from tests.passes.structured_programs import assert_same
 

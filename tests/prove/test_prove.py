@@ -11,12 +11,12 @@ import pytest
 from pyflat.ir.nodes import Block, Const, Function, Op, Yield
 from pyflat.ir.parse import parse_function
 from pyflat.ir.types import FLOAT
-from pyflat.passes import pipeline
+from pyflat.passes import pipelines as pipeline
 from pyflat.passes.record import Pass
 from tests.runtime import functions as f
 
 pytest.importorskip("z3")
-from pyflat.prove import compare, prove
+from pyflat.inspection.prove import compare, prove
 
 
 def early(x, y):
@@ -232,5 +232,5 @@ def test_without_z3(monkeypatch):
 
 
 def test_importing_the_package_does_not_load_z3():
-    code = "import sys, pyflat.prove; sys.exit('z3' in sys.modules)"
+    code = "import sys, pyflat.inspection.prove; sys.exit('z3' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

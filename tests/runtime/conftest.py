@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyflat import compiled, settings
+from pyflat.runtime import compiled, settings
 
 
 @pytest.fixture

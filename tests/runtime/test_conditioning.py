@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat import compiled
-from pyflat.conditioning import allowed
 from pyflat.ir.shape import Leaf
 from pyflat.ir.types import FLOAT
-from pyflat.settings import resolve, settings
+from pyflat.passes.accuracy.conditioning import allowed
+from pyflat.runtime import compiled
+from pyflat.runtime.settings import resolve, settings
 from pyflat.testing import DifferenceError
 
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import pyflat
-from pyflat.cli import commands
+from pyflat.cli.main import commands
 from pyflat.errors import FlattenError
 
 
@@ -83,7 +83,7 @@ def test_loops_say_whether_lanes_get_new_elements():
 
 def test_elementary_functions_say_whose_they_are():
     pytest.importorskip("numba")
-    from pyflat.targets.numba_library import has_library_vectors
+    from pyflat.targets.numba.library import has_library_vectors
 
     def error_function(x: float) -> float:
         return math.erf(x) if x > 0.0 else x
@@ -102,7 +102,7 @@ def test_elementary_functions_say_whose_they_are():
 
 def test_arms_for_which_lanes_wait():
     pytest.importorskip("numba")
-    from pyflat.targets.numba_jit import processor
+    from pyflat.targets.numba.jit import processor
 
     def rare(x: float, y: float) -> float:
         return x**y + y ** math.exp(x) if x > y else y
@@ -131,8 +131,8 @@ def test_ints_in_32_bits():
 
 def test_the_engine_chooses_the_width():
     pytest.importorskip("numba")
-    from pyflat.targets.numba_jit import processor
-    from pyflat.targets.numba_library import has_library_vectors
+    from pyflat.targets.numba.jit import processor
+    from pyflat.targets.numba.library import has_library_vectors
 
     def divided(x: float, y: float) -> float:
         return x / y

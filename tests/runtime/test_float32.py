@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.faults import LaneError
 from pyflat.ir.formats import F4
+from pyflat.runtime.faults import LaneError
 from pyflat.testing import same_bits
 from tests.runtime import float32_functions as f
 

@@ -14,7 +14,7 @@ XS = np.array([1.0, 2.0, 3.0])
 
 @pytest.fixture(params=["numpy", "numba"], autouse=True)
 def target(request, monkeypatch):
-    """On both engines: the guards of a plan (`pyflat.plans`) are others than those of a call without."""
+    """On both engines: the guards of a plan (`pyflat.runtime.plans`) are others than those of a call without."""
     monkeypatch.setenv("PYFLAT_TARGET", request.param)
 
 

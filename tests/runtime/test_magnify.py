@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat import tracing
+from pyflat.inspection import tracing
+from pyflat.inspection.lane_trace import same
+from pyflat.inspection.verify import DifferenceError, close
 from pyflat.ir.nodes import Block, Function, Op
-from pyflat.magnify import same
-from pyflat.passes import pipeline
+from pyflat.passes import pipelines as pipeline
 from pyflat.passes.record import Pass
-from pyflat.verified import DifferenceError, close
 from tests.runtime import functions as f
 
 XS = np.array([1.0, 2.0, 3.0, 0.0])

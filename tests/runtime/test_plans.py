@@ -18,9 +18,10 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat import plan_text, threads
-from pyflat.calls import Caller
-from pyflat.twins import Twin
+from pyflat.runtime import plan_text
+from pyflat.runtime.calls import Caller
+from pyflat.runtime.twins import Twin
+from pyflat.targets import threads
 from tests.concurrency import on_threads
 
 LIMIT = 2 * 16_384

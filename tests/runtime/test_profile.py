@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 import pyflat
-from pyflat import profile as profile_module
-from pyflat.arrays import DTYPES
-from pyflat.cli import commands
-from pyflat.counting import count_lanes
+from pyflat.cli.main import commands
+from pyflat.inspection import profile as profile_module
+from pyflat.inspection.counting import count_lanes
 from pyflat.ir.interp import LaneFault, TripLimit, _Machine
-from pyflat.ir.kept import KeptCalls
+from pyflat.ir.opaque_calls import KeptCalls
+from pyflat.runtime.arrays import DTYPES
 from tests.generator import generate
 from tests.generator.differential import loaded
 from tests.generator.lanes import lanes_for

@@ -40,7 +40,7 @@ class Model:
 REFUSED = "import pyflat\n\n@pyflat.flatten\ndef refused(x):\n    print(x)\n    return x\n"
 WRONG = '''\
 import pyflat
-from pyflat import twins
+from pyflat.runtime import twins
 
 @pyflat.flatten
 def wrong(x):
@@ -58,8 +58,8 @@ def run(tmp_path):
     def start(files, *arguments):
         for name, text in files.items():
             (tmp_path / name).write_text(text)
-        installed = "-p" if "pyflat.pytest_plugin" not in _autoloaded() else ""
-        loading = [installed, "pyflat.pytest_plugin"] if installed else []
+        installed = "-p" if "pyflat.testing.pytest_plugin" not in _autoloaded() else ""
+        loading = [installed, "pyflat.testing.pytest_plugin"] if installed else []
         command = [sys.executable, "-m", "pytest", *loading, *SMALL, *arguments]
         path = str(Path(__file__).resolve().parents[2])
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False,
@@ -140,6 +140,6 @@ def test_wrong_modules_are_usage_errors(module, message, run):
 
 
 def test_loading_the_plugin_loads_nothing():
-    code = ("import sys, pyflat.pytest_plugin\n"
-            "sys.exit(bool({'numba', 'libcst', 'hypothesis', 'numpy', 'pyflat.testing'} & set(sys.modules)))")
+    code = ("import sys, pyflat.testing.pytest_plugin\n"
+            "sys.exit(bool({'numba', 'libcst', 'hypothesis', 'numpy', 'pyflat.testing.verification'} & set(sys.modules)))")
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

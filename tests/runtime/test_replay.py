@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat import compiled, replay
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Block, Function, Label, Op, Param, Yield
 from pyflat.ir.shape import Fixed, Leaf, Record
 from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.runtime import compiled, replay
 from tests.runtime import functions as f
 
 
@@ -122,7 +122,7 @@ def _all_suspect(builds, monkeypatch):
         if fn not in _marked:
             return below(fn, arguments, options)
         from pyflat.passes.gather_suspects import gather_suspects
-        from pyflat.targets import numpy
+        from pyflat.targets.numpy import engine as numpy
 
         x = Param(FLOAT, "x")
         always = Op("eq", (const(1.0), const(1.0)), BOOL)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.settings import NAMES, resolve
+from pyflat.runtime.settings import NAMES, resolve
 from tests.runtime import functions as f
 
 pytestmark = pytest.mark.usefixtures("fresh_defaults")

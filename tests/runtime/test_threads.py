@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat import threads
+from pyflat.targets import threads
 from tests.generator import generate
 from tests.generator.differential import loaded
 from tests.generator.lanes import lanes_for

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat import compiled
+from pyflat.runtime import compiled
 from tests.concurrency import on_threads
 from tests.runtime import functions as f
 

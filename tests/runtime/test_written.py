@@ -11,7 +11,7 @@ import pytest
 import pyflat
 from pyflat.backend import flatten_function
 from pyflat.errors import FlattenError
-from pyflat.faults import LaneError
+from pyflat.runtime.faults import LaneError
 
 X = np.array([0.1, 0.6, 0.9, 0.2])
 
@@ -183,7 +183,7 @@ def test_columns_of_options_are_refused() -> None:
 
 def test_lane_by_lane_runs_say_that_they_cannot(monkeypatch) -> None:
     monkeypatch.setenv("PYFLAT_DISABLE", "1")
-    monkeypatch.setattr("pyflat.disabled._warned", set())
+    monkeypatch.setattr("pyflat.runtime.disabled._warned", set())
     out, many = objects()
     with pytest.warns(pyflat.PerformanceWarning), pytest.raises(LaneError, match="PYFLAT_DISABLE=1 does not show"):
         pyflat.twin(shade)(X, out, many)

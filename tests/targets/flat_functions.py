@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from pyflat.functions.libm import same_bits
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.interp import run
 from pyflat.ir.nodes import FALSE, Const, Function, Label, Param, Value, Yield
 from pyflat.ir.ops import PRIMITIVES
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.libm import same_bits
 
 DTYPES: dict[Kind, Any] = {BOOL: np.bool_, INT: np.int64, FLOAT: np.float64}
 EDGES: dict[Kind, tuple[Any, ...]] = {

@@ -261,7 +261,7 @@ def test_jax_without_64_bits_is_refused(jax: Any) -> None:
 def test_the_target_jax_of_twins(jax: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib import metadata
 
-    from pyflat import registered
+    from pyflat.backend import registered
 
     point = metadata.EntryPoint("jax", "pyflat.targets.jax:compile", registered.GROUP)
     monkeypatch.setattr(registered, "registered", lambda: {"jax": point})

@@ -9,7 +9,7 @@ import operator
 import numpy as np
 import pytest
 
-from pyflat import lanes, libm
+from pyflat.functions import lanes, libm
 from pyflat.ir.ops import PRIMITIVES
 from pyflat.ir.types import BOOL, FLOAT, INT
 from tests.targets.flat_functions import columns, rows_of, same_value

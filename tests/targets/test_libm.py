@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from pyflat import libm
 from pyflat.errors import InternalError
+from pyflat.functions import libm
 from pyflat.ir.ops import PRIMITIVES
 
 

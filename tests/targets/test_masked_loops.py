@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import pyflat
+from pyflat.frontend.specialise import specialise
 from pyflat.ir.interp import run
 from pyflat.ir.loops import has_loop
 from pyflat.ir.nodes import Function, Loop
@@ -23,12 +24,13 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.ir.uses import results_of
 from pyflat.passes.gather_suspects import gather_suspects
 from pyflat.passes.limit_trips import limit_trips
-from pyflat.passes.pipeline import flatten_ir
-from pyflat.specialise import specialise
-from pyflat.targets import numba as numba_target
-from pyflat.targets import numba_costs, numba_uniform, numpy_loops
-from pyflat.targets import numpy as numpy_target
-from pyflat.targets.numba_costs import Costs
+from pyflat.passes.pipelines import flatten_ir
+from pyflat.targets.numba import costs as numba_costs
+from pyflat.targets.numba import engine as numba_target
+from pyflat.targets.numba import loop_variance as numba_uniform
+from pyflat.targets.numba.costs import Costs
+from pyflat.targets.numpy import engine as numpy_target
+from pyflat.targets.numpy import loops as numpy_loops
 from tests.passes.structured_programs import StructuredPrograms, bits, lanes
 
 TARGETS = ("numpy", "numba")

@@ -9,7 +9,7 @@ from pyflat.ir.nodes import Const, Op, Param, Value
 from pyflat.ir.parse import parse_function
 from pyflat.ir.types import BOOL, FLOAT
 from pyflat.ir.uses import results_of
-from pyflat.targets.numba_arms import Arm, arms_of
+from pyflat.targets.numba.arms import Arm, arms_of
 
 PYTHON = {
     "and": lambda a, b: a and b, "or": lambda a, b: a or b, "not": operator.not_,

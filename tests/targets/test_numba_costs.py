@@ -11,10 +11,10 @@ from pyflat.ir.ops import OPERATIONS, VECTOR, Accuracy
 from pyflat.ir.parse import parse_function
 from pyflat.ir.types import FLOAT, INT
 from pyflat.ir.uses import results_of
-from pyflat.targets import numba_costs
-from pyflat.targets.numba_arms import Arm, plan_arms
-from pyflat.targets.numba_costs import Costs, cost_of
-from pyflat.targets.numba_library import has_library_vectors
+from pyflat.targets.numba import costs as numba_costs
+from pyflat.targets.numba.arms import Arm, plan_arms
+from pyflat.targets.numba.costs import Costs, cost_of
+from pyflat.targets.numba.library import has_library_vectors
 
 ONE_ARM = """
 func @f(%x: f8) -> (f8) flat @return {

@@ -10,18 +10,19 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat import libm
 from pyflat.errors import FlattenError
+from pyflat.functions import libm
 from pyflat.ir.build import Builder
 from pyflat.ir.nodes import FALSE, TRUE, Const, Function, Label, Param, Yield
 from pyflat.ir.ops import PRIMITIVES, Accuracy
 from pyflat.ir.parse import parse_function
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.ir.uses import results_of
-from pyflat.targets import numba as target
-from pyflat.targets import numba_arms, numba_costs
-from pyflat.targets import numpy as numpy_target
-from pyflat.targets.numba_costs import Costs
+from pyflat.targets.numba import arms as numba_arms
+from pyflat.targets.numba import costs as numba_costs
+from pyflat.targets.numba import engine as target
+from pyflat.targets.numba.costs import Costs
+from pyflat.targets.numpy import engine as numpy_target
 from pyflat.testing import same_bits
 from tests.concurrency import on_threads
 from tests.targets.flat_functions import (

@@ -20,11 +20,13 @@ from pyflat.ir.nodes import Function
 from pyflat.ir.parse import parse_function
 from pyflat.ir.uses import results_of
 from pyflat.passes.gather_suspects import gather_suspects
-from pyflat.targets import numba as numba_target
-from pyflat.targets import numba_costs, numba_kernel, numba_narrow
-from pyflat.targets.numba import Compiled, Kernel
-from pyflat.targets.numba_costs import Costs
-from pyflat.targets.numba_narrow import Form, Narrowed, narrow_ints
+from pyflat.targets.numba import costs as numba_costs
+from pyflat.targets.numba import engine as numba_target
+from pyflat.targets.numba import integer_narrowing as numba_narrow
+from pyflat.targets.numba import kernel as numba_kernel
+from pyflat.targets.numba.costs import Costs
+from pyflat.targets.numba.engine import Compiled, Kernel
+from pyflat.targets.numba.integer_narrowing import Form, Narrowed, narrow_ints
 from tests.passes.structured_programs import bits
 from tests.targets import narrow_functions
 from tests.targets.narrow_functions import EDGES, LOOPS, NUMBERS, STRAIGHT, fnv

@@ -12,16 +12,17 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import pyflat
+from pyflat.analysis.liveness import sliced
 from pyflat.ir.interp import run
-from pyflat.ir.liveness import sliced
 from pyflat.ir.nodes import Function
 from pyflat.ir.parse import parse_function
 from pyflat.ir.uses import results_of
 from pyflat.passes.gather_suspects import gather_suspects
-from pyflat.targets import numba as target
-from pyflat.targets import numba_costs, numba_queues
-from pyflat.targets.numba_costs import Costs
-from pyflat.targets.numba_jit import processor
+from pyflat.targets.numba import costs as numba_costs
+from pyflat.targets.numba import engine as target
+from pyflat.targets.numba import lane_regrouping as numba_queues
+from pyflat.targets.numba.costs import Costs
+from pyflat.targets.numba.jit import processor
 from pyflat.testing import same_bits
 from tests.targets.flat_functions import DAG_PARAMS, assert_is_interp, random_dag, rows_of
 from tests.targets.test_masked_loops import compare, rolled_programs
@@ -35,7 +36,7 @@ def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """Every arm has a queue, in every call; notes for which kernels there were any."""
     monkeypatch.setattr(numba_queues, "EARLY", math.inf)
     monkeypatch.setattr(numba_queues, "GANGS", 0)
-    from pyflat.targets import numba_kernel
+    from pyflat.targets.numba import kernel as numba_kernel
 
     noted: list[bool] = []
     plan = numba_queues.plan_queues
@@ -216,7 +217,8 @@ def test_bool_operands_and_float32_lanes_wait_too(queues):
 @wide
 def test_the_choice_between_both_ways_changes_nothing(monkeypatch):
     """Trials of one gang each, so that both ways run parts of the same call, and stretches of all lengths."""
-    from pyflat.targets import numba_choice, numba_kernel
+    from pyflat.targets.numba import autotune as numba_choice
+    from pyflat.targets.numba import kernel as numba_kernel
 
     def fn(x: float) -> float:
         if x > 0.75:
@@ -241,8 +243,8 @@ def test_the_choice_between_both_ways_changes_nothing(monkeypatch):
 
 def test_narrower_registers_have_no_queues(monkeypatch):
     """Also where all operands are bools, which are bytes in memory."""
-    from pyflat.targets import numba_queues as queues_module
-    from pyflat.targets.numba_jit import Processor
+    from pyflat.targets.numba import lane_regrouping as queues_module
+    from pyflat.targets.numba.jit import Processor
 
     narrow = Processor("haswell", "+avx,+avx2")
     assert narrow.vector_bytes == 32

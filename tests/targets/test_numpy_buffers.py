@@ -11,11 +11,13 @@ import pytest
 
 import pyflat
 from pyflat.ir.build import Builder
-from pyflat.ir.kept import Call
 from pyflat.ir.nodes import FALSE, Const, Function, Label, Param, Yield
+from pyflat.ir.opaque_calls import Call
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.targets import numpy as target
-from pyflat.targets import numpy_extremes, numpy_frames, numpy_memory
+from pyflat.targets.numpy import engine as target
+from pyflat.targets.numpy import extremes as numpy_extremes
+from pyflat.targets.numpy import frames as numpy_frames
+from pyflat.targets.numpy import memory as numpy_memory
 from tests.concurrency import on_threads
 from tests.targets.flat_functions import EDGES, assert_is_interp, identity
 

@@ -12,9 +12,10 @@ from pyflat.ir.formats import F8, dtypes
 from pyflat.ir.nodes import FALSE, TRUE, Const, Function, Label, Op, Param, Yield
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.targets import numba as numba_target
-from pyflat.targets import numpy as target
-from pyflat.targets import numpy_blocks, numpy_memory
+from pyflat.targets.numba import engine as numba_target
+from pyflat.targets.numpy import blocks as numpy_blocks
+from pyflat.targets.numpy import engine as target
+from pyflat.targets.numpy import memory as numpy_memory
 from tests.targets.flat_functions import (
     CASE_IDS,
     CASES,

@@ -1,4 +1,5 @@
-"""The NumPy target's elementary functions: the C library's bits, by calls at first and by vector code after many lanes."""
+"""The NumPy target's elementary functions: the C library's bits, by calls at first and by vector code after many
+lanes."""
 
 import math
 
@@ -6,7 +7,8 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.targets import numba_library, numpy_library
+from pyflat.targets.numba import library as numba_library
+from pyflat.targets.numpy import library as numpy_library
 
 needs_vectors = pytest.mark.skipif(not numba_library.has_library_vectors(), reason="needs the GNU C library and an FMA")
 

@@ -11,8 +11,10 @@ from llvmlite import ir
 
 import pyflat
 from pyflat.passes.gather_suspects import gather_suspects
-from pyflat.targets import numba as numba_target
-from pyflat.targets import numba_choice, numba_kernel, numba_refill
+from pyflat.targets.numba import autotune as numba_choice
+from pyflat.targets.numba import engine as numba_target
+from pyflat.targets.numba import kernel as numba_kernel
+from pyflat.targets.numba import refill as numba_refill
 from tests.targets.test_masked_loops import FUNCTIONS, check, collatz, columns, compare, newton, rolled_programs
 
 

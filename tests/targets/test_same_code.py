@@ -13,7 +13,7 @@ import hashlib
 import numpy as np
 import pyflat
 from benchmarks.kernels import KERNELS
-from pyflat.targets import numba as target
+from pyflat.targets.numba import engine as target
 
 def stop(text, *others):
     print(name, math, hashlib.sha256(text.encode()).hexdigest())

@@ -12,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from pyflat import lanes
+from pyflat.frontend.result import Specialised
+from pyflat.frontend.specialise import specialise
+from pyflat.functions import lanes
 from pyflat.ir.build import Builder, const
 from pyflat.ir.nodes import Function, Param
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.passes.gather_suspects import drop_faults, gather_suspects
-from pyflat.passes.pipeline import flatten_ir
-from pyflat.specialise import specialise
-from pyflat.specialise.result import Specialised
+from pyflat.passes.pipelines import flatten_ir
 from pyflat.targets.text import globals_needed, render, render_suspect
 from pyflat.targets.text.literals import same_number
 from tests.targets.text_support import function, run_numpy, specialised

@@ -10,12 +10,12 @@ import warnings
 import numpy as np
 import pytest
 
+from pyflat.frontend.specialise import specialise
 from pyflat.ir.interp import run
 from pyflat.ir.shape import Leaf
 from pyflat.ir.types import FLOAT, INT
 from pyflat.passes.gather_suspects import drop_faults
-from pyflat.passes.pipeline import flatten_ir
-from pyflat.specialise import specialise
+from pyflat.passes.pipelines import flatten_ir
 from pyflat.targets.text import globals_needed, render
 from tests.targets.test_text_random import TOTAL, lanes_of, same_bits
 

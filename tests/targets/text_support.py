@@ -11,15 +11,15 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat import lanes
-from pyflat.capture import Captured
+from pyflat.frontend.capture import Captured
+from pyflat.frontend.result import Specialised
+from pyflat.frontend.state.guards import Guards
+from pyflat.functions import lanes
 from pyflat.ir.build import Builder, const
 from pyflat.ir.nodes import Const, Function, Label, Op, Origin, Param, Value, Yield
 from pyflat.ir.ops import PRIMITIVES
 from pyflat.ir.shape import Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.specialise.guards import Guards
-from pyflat.specialise.result import Specialised
 from pyflat.targets.text import globals_needed, render
 
 DTYPES = {BOOL: np.bool_, INT: np.int64, FLOAT: np.float64}

@@ -15,7 +15,7 @@ from mpmath import mpf, workprec
 from benchmarks import vmath_accuracy as accuracy
 from benchmarks import vmath_fit, vmath_float32
 from benchmarks.vmath_points import hard_angles, operands
-from pyflat import vmath
+from pyflat.functions import vmath
 
 WIDTHS = ("f8", "f4")
 

@@ -15,10 +15,10 @@ from llvmlite import binding as llvm
 
 from benchmarks import vmath_kernels
 from benchmarks.vmath_points import operands
-from pyflat import vmath
+from pyflat.functions import vmath
+from pyflat.functions.vmath.machine import FORMATS, NumpyMachine
 from pyflat.ir.ops import VECTOR
-from pyflat.targets import numba as target
-from pyflat.vmath.machine import FORMATS, NumpyMachine
+from pyflat.targets.numba import engine as target
 from tests.targets.flat_functions import assert_is_interp, one_operation, rows_of
 
 WIDTHS = ("f8", "f4")

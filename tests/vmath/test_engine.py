@@ -1,18 +1,18 @@
-"""The vector math inside the numba engine, in vectors of the machine's width and of half of it, has the reference's bits:
-where the processor has instructions of its own for a step, too."""
+"""The vector math inside the numba engine, in vectors of the machine's width and of half of it, has the reference's
+bits: where the processor has instructions of its own for a step, too."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from pyflat import vmath
+from pyflat.functions import vmath
+from pyflat.functions.vmath.machine import F4, F8, NumpyMachine
+from pyflat.functions.vmath.steps import scale_by_halves
 from pyflat.ir.ops import VECTOR
 from pyflat.ir.parse import parse_function
-from pyflat.targets import numba as numba_target
-from pyflat.targets.numba_jit import processor
-from pyflat.vmath.machine import F4, F8, NumpyMachine
-from pyflat.vmath.steps import scale_by_halves
+from pyflat.targets.numba import engine as numba_target
+from pyflat.targets.numba.jit import processor
 
 COUNT = 6_000
 VECTOR_NAMES = {opcode.removeprefix("vec_") for opcode in VECTOR}

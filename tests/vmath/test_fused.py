@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pyflat.vmath import fused
+from pyflat.functions.vmath import fused
 
 COUNT = 4_000
 

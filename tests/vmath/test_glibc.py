@@ -15,9 +15,9 @@ import mpmath
 
 import pyflat
 from benchmarks import vmath_library
-from pyflat.targets import numba_library
-from pyflat.vmath import glibc
-from pyflat.vmath.machine import F8, NumpyMachine
+from pyflat.functions.vmath import glibc
+from pyflat.functions.vmath.machine import F8, NumpyMachine
+from pyflat.targets.numba import library as numba_library
 
 pytestmark = pytest.mark.skipif(not numba_library.has_library_vectors(), reason="needs the GNU C library and an FMA")
 

@@ -8,12 +8,12 @@ import math
 import numpy as np
 import pytest
 
-from pyflat import vmath
+from pyflat.functions import vmath
+from pyflat.functions.vmath.machine import F4, F8
+from pyflat.functions.vmath.scalar import ScalarMachine
 from pyflat.ir.interp import run
 from pyflat.ir.ops import OPERATIONS, PRIMITIVES, VECTOR, Accuracy
 from pyflat.ir.types import FLOAT
-from pyflat.vmath.machine import F4, F8
-from pyflat.vmath.scalar import ScalarMachine
 from tests.targets.flat_functions import one_operation
 
 INF, NAN = math.inf, math.nan

@@ -30,7 +30,7 @@ from pyflat.targets.text.spelling import Target, literal, spell
 from pyflat.targets.text.whole import free_names, is_straight
 
 if TYPE_CHECKING:
-    from pyflat.specialise.result import Specialised
+    from pyflat.frontend.result import Specialised
 
 DECORATORS = {"neutral": "", "numpy": '@np.errstate(all="ignore")', "numba": '@numba.njit(error_model="numpy")'}
 IMPORTS = {"math": "import math", "numba": "import numba", "np": "import numpy as np",

@@ -22,8 +22,8 @@ from pyflat.ir.types import FLOAT
 from pyflat.targets.text.spelling import KIND_NAMES, Target
 
 if TYPE_CHECKING:
-    from pyflat.capture import Captured
-    from pyflat.specialise.result import Specialised
+    from pyflat.frontend.capture import Captured
+    from pyflat.frontend.result import Specialised
 
 STEP = "    "
 MEANING = {

@@ -20,7 +20,7 @@ from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import FUSED, OPERATIONS, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets import numpy as numpy_target
+from pyflat.targets.numpy import engine as numpy_target
 from pyflat.targets.text.expr import ATOM, UNARY, Call, Expr, Hole, Infix, Prefix, Ternary, Word
 from pyflat.targets.text.literals import MIRRORED
 

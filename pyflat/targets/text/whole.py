@@ -22,7 +22,7 @@ from pyflat.targets.text.source import parameters_of
 from pyflat.targets.text.spelling import Target
 
 if TYPE_CHECKING:
-    from pyflat.specialise.result import Specialised
+    from pyflat.frontend.result import Specialised
 
 _OPCODES = {row.operator: name for name, row in PRIMITIVES.items()
             if row.operator and len(row.signatures[0][0]) == 2 and row.native}

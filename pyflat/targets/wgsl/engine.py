@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pyflat.ir.nodes import Function
 from pyflat.ir.shape import Shape
-from pyflat.targets.clike import leaf_names
+from pyflat.targets.shaders import leaf_names
 from pyflat.targets.wgsl.shaders import compute, function
 
 

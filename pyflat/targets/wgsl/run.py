@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets.clike import Printed
+from pyflat.targets.shaders import Printed
 from pyflat.targets.wgsl.shaders import WORKGROUP, compute, fragment
 
 Array = npt.NDArray[Any]

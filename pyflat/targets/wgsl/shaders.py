@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import compress
 
-from pyflat.ir.kept import Call
 from pyflat.ir.nodes import Function
+from pyflat.ir.opaque_calls import Call
 from pyflat.ir.types import BOOL, Kind
-from pyflat.targets.clike import Printed, prepare, print_function
-from pyflat.targets.clike.shared import colour
+from pyflat.targets.shaders import Printed, prepare, print_function
+from pyflat.targets.shaders.shared import colour
 from pyflat.targets.wgsl.table import TYPES, WGSL
 
 WORKGROUP = 64

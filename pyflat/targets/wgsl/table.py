@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets.clike.language import PRODUCT, UNARY, Language, Spelling, call
-from pyflat.targets.clike.shared import SPELLINGS, check_int, float_bits, float_text
+from pyflat.targets.shaders.language import PRODUCT, UNARY, Language, Spelling, call
+from pyflat.targets.shaders.shared import SPELLINGS, check_int, float_bits, float_text
 
 TYPES = {BOOL: "bool", INT: "i32", FLOAT: "f32"}
 RESERVED = frozenset("""

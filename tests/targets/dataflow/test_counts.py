@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyflat import dataflow
+from pyflat.inspection import dataflow
 from pyflat.targets.dataflow import Report
 
 T, F = True, False

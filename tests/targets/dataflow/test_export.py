@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from pyflat import dataflow
+from pyflat.inspection import dataflow
 from pyflat.targets.dataflow import Graph, Simulation, lower
 from pyflat.targets.dataflow.animate import to_html
 from pyflat.targets.dataflow.draw import to_svg

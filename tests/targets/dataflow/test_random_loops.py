@@ -1,11 +1,12 @@
-"""Random nested loops: Python's result in every firing order, nothing left, one signature (see benchmarks/dataflow_fuzz.py)."""
+"""Random nested loops: Python's result in every firing order, nothing left, one signature (see
+benchmarks/dataflow_fuzz.py)."""
 
 from __future__ import annotations
 
 import pytest
 
 from benchmarks.dataflow_fuzz import Score, check
-from pyflat import dataflow
+from pyflat.inspection import dataflow
 from pyflat.ir.interp import run
 from tests.targets.dataflow.loop_programs import LoopPrograms, arguments_for, load
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyflat import dataflow
 from pyflat.errors import FlattenError, InternalError
+from pyflat.inspection import dataflow
 from pyflat.targets.dataflow import Graph, Simulation
 from pyflat.targets.dataflow.figures import critical_path, recurrence
 from tests.targets.dataflow import test_counts as programs

@@ -1,0 +1,319 @@
+"""Intervals: between which numbers the lanes of a value lie, and which comparisons that decides.
+
+`Intervals.note(op)` is called for each operation in order and knows the operands' intervals; `decide(op)` says
+whether a comparison or nan test has the same outcome in every lane. So overflow tests, range tests and tests for
+a zero divisor go where they provably cannot hold: `i % 10 + 1` never leaves int64, `1.0 + x * x` is never zero.
+`together(first, second)` asks the same of the lanes in which `first` holds: under `if x > 1.0`, `log(x)` is no fault,
+and neither is `1.0 / (x + 1.0)`.
+
+The meaning is that of the flat form, in which operations are total. The intervals of operations are in `ranges`; in a
+function of float32 they are rounded once more. `nan` says that a lane may be nan.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from pyflat.analysis.ranges import (
+    ANY_FLOAT,
+    ANY_INT,
+    FLOAT_RULES,
+    INT_RULES,
+    Interval,
+    Number,
+    anything,
+    of_table,
+    union,
+)
+from pyflat.ir.formats import F8, FloatFormat
+from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.ops import COMPARISONS
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
+
+__all__ = ["ANY_FLOAT", "ANY_INT", "Interval", "Intervals", "anything"]
+
+MOST_FACTS, MOST_BEHIND = 16, 24
+"""Comparisons that a condition is taken apart into, and operations that are looked at again where they hold."""
+
+Fact = tuple[Op, bool]
+"""A comparison, and whether it holds."""
+
+
+class Intervals:
+    """What is known about the values of one block so far."""
+
+    def __init__(self, ranges: Mapping[str, Interval] = MappingProxyType({}), floats: FloatFormat = F8) -> None:
+        """`ranges` are assumed for the results of these operations, by opcode."""
+        self._floats = floats
+        self._known: dict[Value, Interval] = {}
+        self._ranges = ranges
+
+    def of(self, value: Value) -> Interval:
+        if isinstance(value, Const):
+            literal = value.value
+            if literal is None or math.isnan(literal):
+                return anything(value.kind)
+            return self._rounded(value.kind, Interval(literal, literal))
+        return self._known.get(value) or anything(value.kind)
+
+    def _rounded(self, kind: Kind, interval: Interval) -> Interval:
+        """Bounds in the format of the lanes: what lies between two numbers lies between them when all are rounded."""
+        if self._floats is F8 or kind is not FLOAT:
+            return interval
+        return Interval(self._floats.rounded(interval.low), self._floats.rounded(interval.high), interval.nan)
+
+    def note(self, op: Op) -> None:
+        """Learn the interval of `op` from those of its operands."""
+        found = self._found(op)
+        if found is not None:
+            self._known[op] = found
+
+    def _found(self, op: Op) -> Interval | None:
+        if op.kind not in (INT, FLOAT):
+            return None
+        if op.opcode == "select":
+            found: Interval | None = self._chosen(op)
+        elif op.opcode == "gather":
+            found = of_table(op.attr("table"))
+        elif op.opcode in self._ranges:
+            found = self._ranges[op.opcode]
+        elif self._floats is not F8 and op.opcode in ("to_float", "exact_float"):
+            of = self.of(op.args[0])  # rounded once: by way of float64 it may be another number
+            found = Interval(self._floats.from_int(int(of.low)), self._floats.from_int(int(of.high)))
+        else:
+            transfer = (INT_RULES if op.kind is INT else FLOAT_RULES).get(op.opcode)
+            found = transfer(op, self.of(op.args[0]), self.of(op.args[-1])) if transfer else None
+        if found is not None and (op.kind is FLOAT or (found.low >= INT_MIN and found.high <= INT_MAX)):
+            return self._rounded(op.kind, found)
+        return None
+
+    def narrow(self, value: Value, interval: Interval) -> None:
+        """Take it from somebody who knows more that `value` also lies in `interval`."""
+        before = self.of(value)
+        low, high = max(before.low, interval.low), min(before.high, interval.high)
+        self._known[value] = Interval(low, high, before.nan and interval.nan)
+
+    def _chosen(self, op: Op) -> Interval:
+        """Of a select; the smaller of two numbers is no larger than either."""
+        cond, a, b = op.args
+        x, y = self.of(a), self.of(b)
+        both = union(x, y)
+        if isinstance(cond, Op) and cond.opcode in _ORDERS and {*map(_same, cond.args)} == {_same(a), _same(b)}:
+            smaller = (cond.opcode in ("lt", "le")) == (_same(cond.args[0]) == _same(a))
+            if smaller and not (x.nan and y.nan):
+                return Interval(both.low, _least_high(x, y), both.nan)
+            if not smaller and not (x.nan and y.nan):
+                return Interval(_greatest_low(x, y), both.high, both.nan)
+        return both
+
+    def decide(self, opcode: str, args: tuple[Value, ...]) -> bool | None:
+        """The outcome of a comparison, nan test or overflow test when it is the same in every lane."""
+        if opcode in _DECIDE:
+            outcome = _DECIDE[opcode](self.of(args[0]), self.of(args[-1]))
+            return self._overflow_test(opcode, args) if outcome is None else outcome
+        return None
+
+    def assume(self, condition: Value) -> Mapping[Value, Interval | None]:
+        """Learn that `condition` holds from here on; what was known before, for `restore`."""
+        before: dict[Value, Interval | None] = {}
+        for fact in _facts(condition):
+            self._learn(fact, before)
+        return before
+
+    def _learn(self, fact: Fact, before: dict[Value, Interval | None]) -> None:
+        """A comparison that does not hold says nothing about a lane in which one side is nan."""
+        op, holds = fact
+        a, b = op.args
+        if op.opcode in ("eq", "ne"):
+            if holds == (op.opcode == "eq"):
+                x, y = self.of(a), self.of(b)
+                both = Interval(max(x.low, y.low), min(x.high, y.high))
+                self._narrow(a, both, before)
+                self._narrow(b, both, before)
+            return
+        opcode = op.opcode if holds else _NEGATED[op.opcode]
+        below, above = (a, b) if opcode in ("lt", "le") else (b, a)
+        low, high = self.of(below), self.of(above)
+        strict = opcode in ("lt", "gt")
+        if holds or not high.nan:
+            self._narrow(below, Interval(low.low, min(low.high, _before(high.high, below) if strict else high.high),
+                                         low.nan and not holds), before)
+        if holds or not low.nan:
+            self._narrow(above, Interval(max(high.low, _after(low.low, below) if strict else low.low), high.high,
+                                         high.nan and not holds), before)
+
+    def _narrow(self, value: Value, interval: Interval, before: dict[Value, Interval | None]) -> None:
+        if not isinstance(value, Const) and interval.low <= interval.high:
+            before.setdefault(value, self._known.get(value))
+            self._known[value] = interval
+
+    def restore(self, before: Mapping[Value, Interval | None]) -> None:
+        for value, interval in before.items():
+            if interval is None:
+                self._known.pop(value, None)
+            else:
+                self._known[value] = interval
+
+    def together(self, first: Value, second: Value) -> bool | None:
+        """Whether `second`, a test, holds where `first` does, if that is the same in every such lane."""
+        if not isinstance(second, Op):
+            return None
+        if second.opcode == "not":
+            outcome = self.together(first, second.args[0])
+            return None if outcome is None else not outcome
+        if second.opcode not in _DECIDE or not (facts := _facts(first)):
+            return None
+        if _is_zero_difference(second, facts):
+            return False
+        before: dict[Value, Interval | None] = {}
+        for fact in facts:
+            self._learn(fact, before)
+        if before:
+            for op in _behind(second):
+                found = self._found(op)
+                if found is not None:
+                    known = self.of(op)
+                    self._narrow(op, Interval(max(known.low, found.low), min(known.high, found.high),
+                                              known.nan and found.nan), before)
+        outcome = self.decide(second.opcode, second.args) if before else None
+        self.restore(before)
+        return outcome
+
+    def _overflow_test(self, opcode: str, args: tuple[Value, ...]) -> bool | None:
+        """False for the sign test of `ir.faults` behind an add or sub that stays within int64."""
+        if opcode != "lt" or not isinstance(args[0], Op) or self.of(args[1]) != Interval(0, 0):
+            return None
+        pair = args[0].args if args[0].opcode == "and" else (args[0], args[0])
+        if any(not isinstance(p, Op) or p.opcode != "xor" for p in pair):
+            return None
+        mixed = [set(p.args) for p in pair if isinstance(p, Op)]
+        for result in set().union(*mixed):
+            if isinstance(result, Op) and result.kind is INT and result.opcode in ("add", "sub"):
+                x, y = result.args
+                wanted = [{x, result}, {y, result}] if result.opcode == "add" else [{x, y}, {x, result}]
+                if (mixed in (wanted, wanted[::-1])) and self._exact(result):
+                    return False
+        return None
+
+    def _exact(self, op: Op) -> bool:
+        a, b = self.of(op.args[0]), self.of(op.args[1])
+        low, high = (a.low + b.low, a.high + b.high) if op.opcode == "add" else (a.low - b.high, a.high - b.low)
+        return low >= INT_MIN and high <= INT_MAX
+
+
+def _facts(condition: Value, holds: bool = True) -> list[Fact]:
+    """The comparisons of numbers that hold, or do not, where `condition` does."""
+    found: list[Fact] = []
+    waiting = [(condition, holds)]
+    while waiting and len(found) < MOST_FACTS:
+        value, holds = waiting.pop()
+        if not isinstance(value, Op):
+            continue
+        if value.opcode == "not":
+            waiting.append((value.args[0], not holds))
+        elif value.opcode == ("and" if holds else "or") and value.kind is BOOL:
+            waiting += [(arg, holds) for arg in value.args]
+        elif value.opcode in COMPARISONS and value.args[0].kind in (INT, FLOAT):
+            found.append((value, holds))
+    return found
+
+
+def _is_zero_difference(test: Op, facts: Sequence[Fact]) -> bool:
+    """Whether the test says that a difference of two numbers is zero which differ. Numbers next to each other have a
+    difference, in floats the subnormal numbers see to that."""
+    difference, zero = test.args[0], test.args[-1]
+    if test.opcode != "eq" or not isinstance(difference, Op) or difference.opcode != "sub":
+        return False
+    if not isinstance(zero, Const) or zero.value != 0:
+        return False
+    pair = {*map(_same, difference.args)}
+    return any({*map(_same, op.args)} == pair and holds == (op.opcode == "ne")
+               for op, holds in facts if op.opcode in ("eq", "ne"))
+
+
+def _behind(test: Op) -> list[Op]:
+    """The operations on numbers that a test is made of, the nearest ones, in order."""
+    found: dict[Op, None] = {}
+    waiting: list[Value] = list(test.args)
+    for value in waiting:  # grows
+        if isinstance(value, Op) and value.kind is not BOOL and value not in found and len(found) < MOST_BEHIND:
+            found[value] = None
+            waiting += value.args
+    order: dict[Op, None] = {}
+
+    def visit(op: Op) -> None:
+        for arg in op.args:
+            if isinstance(arg, Op) and arg in found and arg not in order:
+                visit(arg)
+        order[op] = None
+
+    for op in found:
+        if op not in order:
+            visit(op)
+    return list(order)
+
+
+def _before(number: Number, value: Value) -> Number:
+    """The largest number of the value's kind below."""
+    return number - 1 if value.kind is INT else math.nextafter(number, -math.inf)
+
+
+def _after(number: Number, value: Value) -> Number:
+    return number + 1 if value.kind is INT else math.nextafter(number, math.inf)
+
+
+_NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
+_ORDERS = ("lt", "le", "gt", "ge")
+
+
+def _same(value: Value) -> object:
+    """Equal for the same value, and for equal literals."""
+    return value.key if isinstance(value, Const) else value
+
+
+def _least_high(a: Interval, b: Interval) -> Number:
+    """A number that is compared with nan is chosen or dropped without regard to its size."""
+    return min(a.high, b.high) if not (a.nan or b.nan) else b.high if a.nan else a.high
+
+
+def _greatest_low(a: Interval, b: Interval) -> Number:
+    return max(a.low, b.low) if not (a.nan or b.nan) else b.low if a.nan else a.low
+
+
+# --- outcomes of comparisons; a nan makes all of them False except ne
+def _less(a: Interval, b: Interval) -> bool | None:
+    if a.low >= b.high:
+        return False
+    return True if a.high < b.low and not (a.nan or b.nan) else None
+
+
+def _less_equal(a: Interval, b: Interval) -> bool | None:
+    if a.low > b.high:
+        return False
+    return True if a.high <= b.low and not (a.nan or b.nan) else None
+
+
+def _equal(a: Interval, b: Interval) -> bool | None:
+    if a.low > b.high or b.low > a.high:
+        return False
+    return True if a.low == a.high == b.low == b.high and not (a.nan or b.nan) else None
+
+
+def _unequal(a: Interval, b: Interval) -> bool | None:
+    equal = _equal(a, b)
+    return None if equal is None else not equal
+
+
+_DECIDE: dict[str, Callable[[Interval, Interval], bool | None]] = {
+    "lt": _less,
+    "le": _less_equal,
+    "gt": lambda a, b: _less(b, a),
+    "ge": lambda a, b: _less_equal(b, a),
+    "eq": _equal,
+    "ne": _unequal,
+    "isnan": lambda a, _: None if a.nan else False,
+    "isinf": lambda a, _: False if math.isfinite(a.low) and math.isfinite(a.high) else None,
+    "isfinite": lambda a, _: True if a.finite else None,
+}

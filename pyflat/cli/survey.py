@@ -1,0 +1,194 @@
+"""`pyflat survey PATH_OR_MODULE`: what pyflat would do for a library, as a table and a summary by reason.
+
+Exit status: 0, whatever is refused; 2 when PATH_OR_MODULE names nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pyflat.inspection.survey import Row, Survey
+
+_STYLE = {"flattens": "green", "refused": "red", "timeout": "yellow", "bug": "magenta"}
+
+
+@click.command()
+@click.argument("place", metavar="PATH_OR_MODULE")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Try at most N functions.")
+@click.option("--timeout", type=click.FloatRange(min=0.1), default=5.0, show_default=True, metavar="S",
+              help="Seconds for one function.")
+def survey(place: str, as_json: bool, limit: int | None, timeout: float) -> None:
+    """Try to flatten every function that looks like a scalar kernel.
+
+    PATH_OR_MODULE is a file, a folder, a module or an installed package. The modules are imported, in a process of
+    their own; their functions are not run.
+    """
+    from pyflat.inspection.survey import NoPlaceError
+    from pyflat.inspection.survey import survey as look
+
+    try:
+        found = look(place, limit=limit, timeout=timeout, on_row=None if as_json else _progress())
+    except NoPlaceError as error:
+        from pyflat.cli.main import BadSpec
+
+        raise BadSpec(str(error)) from None
+    if as_json:
+        click.echo(json.dumps(found.as_dict(), indent=1))
+    elif sys.stdout.isatty():
+        _rich(found)
+    else:
+        click.echo("\n".join(lines(found)))
+
+
+class _Counter:
+    """The function that is being tried, on stderr when that is a terminal."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, row: Row) -> None:
+        self.count += 1
+        click.echo(f"\r\x1b[K{self.count} functions, {row.module[-60:]}\r", err=True, nl=False)
+
+
+def _progress() -> _Counter | None:
+    return _Counter() if sys.stderr.isatty() else None
+
+
+# --- the table
+
+
+def cells(row: Row, found: Survey) -> tuple[str, str, str, str]:
+    """Function, verdict, options or reason, place."""
+    name = row.function
+    if row.verdict == "flattens":
+        return name, "flattens", options(row), ""
+    if row.verdict == "refused":
+        reason = row.message + (f"  `{row.construct}`" if row.construct else "")
+        return name, row.code.removeprefix("flatten/"), reason, shown_place(row.at, found)
+    return name, row.verdict, row.message, ""
+
+
+def options(row: Row) -> str:
+    """With which kinds and static arguments a function flattens; "" for float lanes alone."""
+    parts = []
+    if row.static:
+        names = ", ".join(repr(name) for name in row.static)
+        parts.append(f"static=({names},), tried with {', '.join(f'{n}={row.fixed[n]}' for n in row.static)}")
+    fixed = [f"{name}={value}" for name, value in row.fixed.items() if name not in row.static]
+    if fixed:
+        parts.append(", ".join(fixed))
+    kinds = [f"{name}: {kind}" for name, kind in row.kinds.items() if kind != "float"]
+    if kinds:
+        parts.append(", ".join(kinds))
+    if row.loop:
+        parts.append("a loop stays a loop")
+    if row.but:
+        refused = (f"{call} ({code.removeprefix('flatten/')})" for call, code in row.but.items())
+        parts.append("but not " + ", ".join(refused))
+    return "; ".join(parts)
+
+
+def shown_place(at: str, found: Survey) -> str:
+    """file:line, the file relative to where the survey's modules are."""
+    best = at
+    for root in (*found.place.path, *sys.path):
+        if root and at.startswith(root.rstrip(os.sep) + os.sep):
+            best = min(best, at[len(root.rstrip(os.sep)) + 1:], key=len)
+    return best
+
+
+def _modules(found: Survey) -> list[tuple[str, list[Row]]]:
+    groups: dict[str, list[Row]] = {}
+    for row in found.rows:
+        if row.verdict not in ("skipped", "import-failed"):
+            groups.setdefault(shown_place(row.module, found), []).append(row)
+    return list(groups.items())
+
+
+def _rich(found: Survey) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console: Console = Console()
+    for module, rows in _modules(found):
+        table = Table(title=module, title_justify="left", title_style="bold", expand=True, show_edge=False, box=None)
+        for column, ratio in (("function", 3), ("verdict", 2), ("options / reason", 6), ("where", 3)):
+            table.add_column(column, ratio=ratio, overflow="fold")
+        for row in rows:
+            name, verdict, text, where = cells(row, found)
+            table.add_row(Text(name), Text(verdict, style=_STYLE.get(row.verdict, "")), Text(text), Text(where))
+        console.print(table)
+        console.print()
+    console.print(Text("\n".join(summary(found))))
+
+
+def lines(found: Survey) -> list[str]:
+    """The table as plain text."""
+    text = []
+    for module, rows in _modules(found):
+        text.append(module)
+        made = [cells(row, found) for row in rows]
+        name_width = min(40, max(len(row[0]) for row in made))
+        verdict_width = max(len(row[1]) for row in made)
+        for name, verdict, what, where in made:
+            rest = "  ".join(part for part in (what, where) if part)
+            text.append(f"  {name:{name_width}}  {verdict:{verdict_width}}  {rest}".rstrip())
+        text.append("")
+    return [*text, *summary(found)]
+
+
+def summary(found: Survey) -> list[str]:
+    """The counts by reason, and the share."""
+    counts = found.summary()
+    text = [f"{found.place.title}: {counts['flattens']} of {counts['kernels']} functions flatten"
+            + (f" ({counts['share']:.0%})" if counts["kernels"] else "")
+            + (" (cut by --limit)" if counts["cut"] else "")]
+    for code, count in counts["by_code"].items():
+        text.append(f"{count:5}  {code}")
+        reasons = [r for r in counts["by_reason"] if r["code"] == code]
+        text += [f"         {r['count']:3} {_reason(r, found)}" for r in reasons[:5]]
+        if len(reasons) > 5:
+            text.append(f"             and {len(reasons) - 5} other reasons")
+    for verdict in ("timeout", "bug"):
+        if counts[verdict]:
+            text.append(f"{counts[verdict]:5}  {verdict}")
+    text += _not_imported(found)
+    skipped = counts["skipped"]
+    if skipped:
+        text.append(f"{sum(skipped.values()):5}  not tried, because they do not look like scalar kernels")
+        text += [f"         {count:3} {reason}" for reason, count in skipped.items()]
+    if counts["by_code"]:
+        text.append("`pyflat codes CODE` explains a code; `pyflat show module:function` shows the whole message.")
+    return text
+
+
+def _reason(reason: dict[str, Any], found: Survey) -> str:
+    """A reason, with its place where it is the same for several functions: a helper that they call."""
+    if reason["count"] == 1 or not reason["at"]:
+        return str(reason["message"])
+    return f"{reason['message']}  `{reason['construct']}`  {shown_place(reason['at'], found)}"
+
+
+def _not_imported(found: Survey) -> list[str]:
+    modules: dict[str, list[str]] = {}
+    for row in found.rows:
+        if row.verdict == "import-failed":
+            modules.setdefault(row.message, []).append(row.module)
+    if not modules:
+        return []
+    text = [f"{sum(map(len, modules.values())):5}  modules cannot be imported"]
+    for message, names in modules.items():
+        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        text.append(f"         {len(names):3} {message[:100]} ({shown})")
+    return text

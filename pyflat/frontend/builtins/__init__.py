@@ -1,0 +1,241 @@
+"""The callables that are operations: builtins, math, NumPy's scalar functions, methods of builtin types."""
+
+from __future__ import annotations
+
+import bisect
+import builtins
+import functools
+import math
+import numbers
+import operator
+import types
+import warnings
+from enum import Enum
+from typing import Any
+
+import libcst as cst
+import numpy as np
+
+from pyflat.frontend.builtins import (
+    arithmetic,
+    complex_functions,
+    iterators,
+    numpy_functions,
+    records,
+    sequences,
+    ufuncs,
+)
+from pyflat.frontend.builtins.methods import method
+from pyflat.frontend.builtins.support import (
+    Handler,
+    binary_operation,
+    comparison,
+    float_operation,
+    inlined,
+    inlined_float64,
+    inlined_for_ints,
+    unary_operation,
+)
+from pyflat.frontend.library import splines, stdlib
+from pyflat.frontend.library import table as library
+from pyflat.frontend.space import complex_numbers, containers, instances, objects
+from pyflat.frontend.space.numbers import now
+from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.values import Abstract, Bound, Choice, Static, numeric_kind
+from pyflat.frontend.syntax import calls, contexts
+from pyflat.ir.nodes import Fault
+from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
+from pyflat.ir.types import BOOL
+
+_HEAP_TYPE = 1 << 9
+"""The type flag of classes made by a class statement."""
+
+_IMPURE = {getattr(builtins, name, None) for name in (
+    "print", "input", "open", "exec", "eval", "compile", "breakpoint", "globals", "locals", "vars", "setattr",
+    "delattr", "exit", "quit", "__import__", "iter", "next", "id", "super", "memoryview", "bytearray")}
+"""Some of them are not there in IPython or under `python -S`."""
+_CHANGING = {"setitem", "delitem", "insort", "insort_left", "insort_right", "put", "copyto", "place", "putmask",
+             "fill_diagonal", "put_along_axis", "save", "savez", "savetxt", "load", "loadtxt", "fromfile", "seterr",
+             *(name for name in dir(operator) if name.startswith("i") and not name.startswith(("is", "in", "itemg")))}
+_PURE_MODULES = {"math", "cmath", "operator", "_operator", "itertools", "bisect", "_bisect"}
+_MUTATORS = {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault",
+             "popitem", "add", "discard", "fill", "resize", "put", "itemset"}
+
+
+def is_pure(function: Any) -> bool:
+    """May be called now, when every argument is static."""
+    if isinstance(function, np.ufunc):
+        return True
+    try:
+        if function in _IMPURE:
+            return False
+    except TypeError:
+        return False
+    module = getattr(function, "__module__", None)
+    if getattr(function, "__name__", "") in _CHANGING:
+        return False
+    if isinstance(function, types.BuiltinFunctionType) and function.__self__ is not None and module is None:
+        return not isinstance(function.__self__, types.ModuleType) and objects.is_plain(function.__self__)
+    if isinstance(function, type):
+        return issubclass(function, bool | int | float | complex | str | bytes | tuple | frozenset | range | slice
+                          | np.generic | numbers.Number) or function.__module__ in ("fractions", "decimal") \
+            or hasattr(function, "__members__") or function is type
+    if module == "builtins":
+        return True
+    return module in _PURE_MODULES or isinstance(module, str) and module.split(".")[0] == "numpy" \
+        and "random" not in module
+
+
+def are_values(s: Specialiser, arguments: calls.Arguments) -> bool:
+    """Nothing among static arguments that a call would use up, write to, or ask for more than its value."""
+    args, named = arguments.values()
+    if "out" in named:
+        return False
+    for value in [*args, *named.values()]:
+        if hasattr(value, "__next__"):
+            return False
+        custom = type(value).__flags__ & _HEAP_TYPE and not isinstance(value, type | int | float | str | tuple | Enum)
+        if custom and type(value).__module__.split(".")[0] not in ("fractions", "decimal", "datetime", "numpy"):
+            return False
+    return True
+
+
+def mutates(method: Bound) -> bool:
+    return method.name in _MUTATORS
+
+
+def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
+    """The value of a call of a known callable, None when it is not in the tables."""
+    done = numpy_functions.call(s, fn, arguments, node, is_pure)
+    if done is not None:
+        return done
+    try:
+        handler = _HANDLERS.get(fn)
+    except TypeError:
+        return None
+    if handler is None:
+        return None
+    s.saw_numpy = s.saw_numpy or isinstance(fn, np.ufunc) or str(getattr(fn, "__module__", "")).startswith("numpy")
+    if arguments.all_static() and fn not in _ALWAYS:
+        args, named = arguments.values()
+        if all(not isinstance(v, types.FunctionType) for v in [*args, *named.values()]) and is_pure(fn) \
+                and are_values(s, arguments) and not (isinstance(fn, np.ufunc) and len(args) > fn.nin):
+            return now(s, lambda: fn(*args, **named))
+    if isinstance(fn, np.ufunc) and (arguments.named or len(arguments.positional) != fn.nin):
+        raise s.refuse("flatten/unsupported-expression", f"options of np.{fn.__name__}", node)
+    if any(complex_numbers.holds_complex(v) for v in [*arguments.positional, *arguments.named.values()]):
+        complex_functions.check(s, fn, node)
+    for position, value in enumerate(arguments.positional):
+        whole = fn in complex_functions.HANDLERS and complex_numbers.is_number(value)
+        if isinstance(value, Choice) and (fn not in _ALWAYS or fn in _WHOLE) and not whole:
+            return _split_call(s, fn, arguments, position, value, node)
+    on_bools = isinstance(fn, np.ufunc) and any(numeric_kind(v) is BOOL for v in arguments.positional)
+    if on_bools and fn not in (np.logical_and, np.logical_or, np.logical_not, np.logical_xor):
+        raise s.refuse("flatten/unsupported-expression", f"np.{fn.__name__} of a bool", node)
+    result = handler(s, arguments, node)
+    if fn in (float, int, bool) or getattr(fn, "__module__", "") == "math":
+        return s.mark_python(result, arguments.positional)
+    return s.mark_numpy(result) if str(getattr(fn, "__module__", "numpy")).startswith("numpy") else result
+
+
+def _split_call(s: Specialiser, fn: Any, arguments: calls.Arguments, position: int, value: Choice, node: cst.CSTNode
+                ) -> Abstract:
+    """A call with a Choice as an argument: one call for each alternative."""
+    rest = arguments.positional
+
+    def one(part: Abstract) -> Abstract:
+        replaced = [*rest[:position], part, *rest[position + 1:]]
+        return calls.call(s, Static(fn), calls.Arguments(replaced, arguments.named), node)
+
+    return s.split(value, one)
+
+
+def _warn(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    """A warning is an effect that the replay can have: the lane runs through the original, which warns."""
+    s.doubtful = s.doubtful or Fault("Warning", "the function warns in every lane", s.span(node))
+    raise s.fault("Warning", "the original warns here", node)
+
+
+_HANDLERS: dict[Any, Handler] = {
+    # builtins
+    abs: arithmetic.abs_, int: arithmetic.int_, float: arithmetic.float_, bool: arithmetic.bool_,
+    round: arithmetic.round_, pow: arithmetic.pow_, divmod: arithmetic.divmod_,
+    min: sequences.least("lt"), max: sequences.least("gt"), sum: sequences.sum_, any: sequences.some("or"),
+    all: sequences.some("and"), len: sequences.len_, range: sequences.range_, dict: sequences.dict_,
+    tuple: sequences.sequence(lambda s, items: containers.make_tuple(items)),
+    list: sequences.sequence(containers.new_list),
+    set: sequences.set_, frozenset: sequences.set_,
+    **iterators.HANDLERS, **records.HANDLERS, functools.reduce: sequences.reduce_,
+    sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
+    hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
+    str: sequences.text, repr: sequences.text,
+    format: sequences.text, operator.add: sequences.operator_add,
+    object.__new__: instances.bare, operator.index: arithmetic.index_,
+    warnings.warn: _warn, warnings.simplefilter: contexts.change_filters,
+    warnings.filterwarnings: contexts.change_filters,
+    # math
+    math.floor: arithmetic.to_whole("floor_int"), math.ceil: arithmetic.to_whole("ceil_int"),
+    math.trunc: arithmetic.to_whole("to_int"), math.log: arithmetic.log, math.fabs: float_operation("abs"),
+    math.degrees: arithmetic.scale(180.0 / math.pi), math.radians: arithmetic.scale(math.pi / 180.0),
+    math.pow: float_operation("pow", 2), math.hypot: arithmetic.hypot, math.ldexp: arithmetic.ldexp,
+    math.prod: sequences.product, math.isclose: inlined(library.isclose), math.modf: inlined(library.modf),
+    math.isqrt: arithmetic.isqrt, math.factorial: inlined_for_ints(library.factorial),
+    math.gcd: inlined_for_ints(library.gcd), math.lcm: inlined_for_ints(stdlib.lcm),
+    math.comb: inlined_for_ints(stdlib.comb), math.perm: inlined_for_ints(stdlib.perm),
+    math.frexp: inlined(stdlib.frexp), math.ulp: inlined_float64(stdlib.ulp),
+    math.fsum: arithmetic.fsum, math.dist: arithmetic.dist, stdlib.exponent: float_operation("exponent"),
+    bisect.bisect_left: inlined(stdlib.bisect_left), bisect.bisect_right: inlined(stdlib.bisect_right),
+    int.bit_count: inlined(stdlib.bit_count), int.bit_length: inlined(library.bit_length),
+    library._floor: float_operation("floor"),
+    # NumPy on scalars
+    np.power: arithmetic.np_power, np.abs: arithmetic.abs_,
+    np.fabs: float_operation("abs"),
+    np.sqrt: float_operation("np_sqrt"), np.floor: float_operation("floor"), np.ceil: float_operation("ceil"),
+    np.trunc: float_operation("trunc"), np.rint: float_operation("rint"),
+    np.radians: arithmetic.scale(math.pi / 180.0), np.deg2rad: arithmetic.scale(math.pi / 180.0),
+    np.degrees: arithmetic.scale(180.0 / math.pi), np.rad2deg: arithmetic.scale(180.0 / math.pi),
+    np.copysign: float_operation("copysign", 2),
+    np.minimum: arithmetic.extremum(library.minimum),
+    np.maximum: arithmetic.extremum(library.maximum), np.sign: arithmetic.np_sign,
+    np.heaviside: inlined(library.heaviside), np.logical_and: arithmetic.logical("and"),
+    np.logical_or: arithmetic.logical("or"), np.logical_xor: arithmetic.logical("xor"),
+    np.logical_not: arithmetic.logical_not, np.float64: arithmetic.float_, np.int64: arithmetic.int_,
+    np.bool_: arithmetic.bool_,
+}
+_HANDLERS.update(complex_functions.HANDLERS)
+_MATH_1 = ("sqrt", "exp", "expm1", "exp2", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
+           "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "gamma", "lgamma", "isnan",
+           "isinf", "isfinite")
+_HANDLERS.update({getattr(math, name): float_operation(name) for name in _MATH_1})
+_HANDLERS.update({getattr(math, name): float_operation(name, 2)
+                  for name in ("atan2", "copysign", "fmod", "remainder", "nextafter")})
+_HANDLERS.update({getattr(np, name): float_operation("np_" + name) for name in NUMPY_UNARY})
+_HANDLERS.update({getattr(np, name): float_operation("np_" + name, 2) for name in NUMPY_BINARY if name != "power"})
+_HANDLERS.update({fn: binary_operation(opcode) for opcode, fns in {
+    "add": (np.add,), "sub": (operator.sub, np.subtract), "mul": (operator.mul, np.multiply),
+    "truediv": (operator.truediv, np.divide), "floordiv": (operator.floordiv, np.floor_divide),
+    "mod": (operator.mod, np.mod),
+    "pow": (operator.pow,)}.items() for fn in fns})
+_HANDLERS.update({fn: comparison(opcode) for opcode, fns in {
+    "lt": (operator.lt, np.less), "le": (operator.le, np.less_equal), "gt": (operator.gt, np.greater),
+    "ge": (operator.ge, np.greater_equal), "eq": (operator.eq, np.equal), "ne": (operator.ne, np.not_equal),
+}.items() for fn in fns})
+_HANDLERS.update({fn: unary_operation(opcode) for opcode, fns in {
+    "neg": (operator.neg, np.negative), "pos": (operator.pos,), "invert": (operator.invert,)}.items() for fn in fns})
+
+REPLACED: dict[tuple[str, str], Any] = {
+    ("scipy.interpolate._fitpack_impl", "splev"): splines.splev,
+    ("scipy.interpolate._fitpack_impl", "bisplev"): splines.bisplev,
+}
+"""Python functions around compiled code, by module and name, and what is inlined in their place: the same computation
+with NumPy scalars as results."""
+
+_WHOLE = {len, range, tuple, list, sum, any, all, sorted, set, frozenset, dict, *iterators.HANDLERS}
+"""The ones of `_ALWAYS` that are split when an argument is one of several things."""
+
+_ALWAYS = {warnings.simplefilter, warnings.filterwarnings, list, dict, sorted, *iterators.HANDLERS, *records.HANDLERS,
+           functools.reduce, len, isinstance, type, getattr, hasattr, callable, range, min, max, sum, any, all, tuple,
+           set, frozenset}
+"""Handled even when everything is static, because they make local objects, or take objects whole."""
+
+__all__ = ["REPLACED", "function", "is_pure", "method", "mutates", "ufuncs"]

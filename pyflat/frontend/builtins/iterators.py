@@ -1,0 +1,397 @@
+"""Iterators: the builtins that make them, and itertools.
+
+An iterator over a known number of items is `Lazy`: its items are made when a loop or a reduction asks for them. One
+over a range of lanes stays a `Ranges` whose counter is mapped to the item.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import libcst as cst
+
+from pyflat.frontend.builtins.support import Handler, only
+from pyflat.frontend.library import table as library
+from pyflat.frontend.space import arrays, containers
+from pyflat.frontend.space import numbers as num
+from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.values import (
+    NONE,
+    UNBOUND,
+    Abstract,
+    Array,
+    Choice,
+    DictRef,
+    IterRef,
+    Lazy,
+    ListRef,
+    Ranges,
+    Static,
+    maybe_unbound,
+    numeric_kind,
+)
+from pyflat.frontend.syntax import calls, folds
+from pyflat.ir.nodes import Value
+from pyflat.ir.types import INT_MAX
+
+
+# --- builtins
+def enumerate_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    values = [*arguments.positional, *arguments.named.values()]
+    start = values[1] if len(values) > 1 else Static(0)
+    if not isinstance(start, Static):
+        raise s.refuse("flatten/lane-to-object", "the start of enumerate differs from lane to lane", node)
+
+    source, first = values[0], start
+    if isinstance(source, Ranges):
+        return _numbered(s, source, first, node)
+
+    def items() -> Iterator[Abstract]:
+        for number, item in enumerate(containers.iterate(s, values[0], node), start.value):
+            yield containers.make_tuple([Static(number), item])
+
+    return Lazy(items)
+
+
+def zip_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    strict = arguments.named.get("strict", Static(False))
+    if not isinstance(strict, Static) or arguments.named.keys() - {"strict"}:
+        raise s.refuse("flatten/bad-call", "these options of zip", node)
+
+    if any(isinstance(v, Ranges) for v in arguments.positional):
+        if strict.value:
+            raise s.refuse("flatten/not-yet", "zip(strict=True) of a range whose bounds depend on lanes", node)
+        return _zipped(s, arguments.positional, node)
+
+    def items() -> Iterator[Abstract]:
+        columns = [containers.iterate(s, v, node) for v in arguments.positional]
+        try:
+            for row in zip(*columns, strict=bool(strict.value)):
+                yield containers.make_tuple(row)
+        except ValueError:
+            raise s.raised(ValueError, node) from None
+
+    return Lazy(items)
+
+
+def reversed_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    (value,) = only(s, arguments, node, 1, 1)
+    if isinstance(value, Static) and isinstance(value.value, range):
+        return Static(value.value[::-1])
+    if isinstance(value, Ranges):
+        if value.once:
+            raise s.raised(TypeError, node)
+        return _backwards(s, value, node)
+    size = len(containers.items_now(s, value, node))
+
+    def items() -> Iterator[Abstract]:
+        for position in range(size - 1, -1, -1):
+            yield containers.items_now(s, value, node)[position]
+
+    return Lazy(items)
+
+
+def map_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    fn, *sources = arguments.positional
+
+    if len(sources) == 1 and isinstance(sources[0], Ranges):
+        return _mapped(s, sources[0], node, lambda item: calls.call(s, fn, calls.Arguments([item], {}), node))
+
+    def items() -> Iterator[Abstract]:
+        for row in zip(*[containers.iterate(s, v, node) for v in sources], strict=False):
+            yield calls.call(s, fn, calls.Arguments(list(row), {}), node)
+
+    return Lazy(items)
+
+
+def filter_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    """Items that a lane filters out are gaps, which reductions understand."""
+    fn, source = only(s, arguments, node, 2, 2)
+
+    def items() -> Iterator[Abstract]:
+        for item in containers.iterate(s, source, node):
+            kept: Abstract = item
+            if not (isinstance(fn, Static) and fn.value is None):
+                kept = calls.call(s, fn, calls.Arguments([item], {}), node)
+            held = num.truth(s, kept)
+            if not isinstance(held, Static):
+                yield Choice(held, item, UNBOUND)
+            elif held.value:
+                yield item
+
+    return Lazy(items)
+
+
+# --- over a range of lanes
+def _iterated(s: Specialiser, source: Ranges, node: cst.CSTNode) -> None:
+    """Another iterator takes the items of this one from now on."""
+    if source.once:
+        s.use_up(source, node)
+
+
+def _mapped(s: Specialiser, source: Ranges, node: cst.CSTNode, item: Callable[[Abstract], Abstract]) -> Ranges:
+    _iterated(s, source, node)
+    inner = source.item
+    made = item if inner is None else lambda counter: item(inner(counter))
+    return Ranges(source.start, source.stop, source.step, made, once=True)
+
+
+def _numbered(s: Specialiser, source: Ranges, first: Static, node: cst.CSTNode) -> Ranges:
+    """enumerate(range(a, b, step)): the number of a counter is its distance from the start."""
+    _iterated(s, source, node)
+
+    def pair(counter: Abstract) -> Abstract:
+        trips = num.binary(s, "floordiv", num.binary(s, "sub", counter, source.start), Static(source.step))
+        item = counter if source.item is None else source.item(counter)
+        return containers.make_tuple([num.binary(s, "add", trips, first), item])
+
+    return Ranges(source.start, source.stop, source.step, pair, once=True)
+
+
+def _backwards(s: Specialiser, source: Ranges, node: cst.CSTNode) -> Ranges:
+    if abs(source.step) != 1:
+        raise s.refuse("flatten/iterable-not-static", "reversed() of a range with a step whose bounds are lanes", node)
+    ends = [num.binary(s, "sub", bound, Static(source.step)) for bound in (source.stop, source.start)]
+    return Ranges(ends[0], ends[1], -source.step, once=True)
+
+
+def _zipped(s: Specialiser, sources: Sequence[Abstract], node: cst.CSTNode) -> Ranges:
+    """zip() of ranges of lanes and sequences: a range up to the shortest of them that gives a tuple of items."""
+    lengths = [_length(s, source, node) for source in sources]
+    shortest = calls.call(s, Static(min), calls.Arguments(lengths, {}), node) if len(lengths) > 1 else lengths[0]
+
+    def row(counter: Abstract) -> Abstract:
+        return containers.make_tuple([_at(s, *column, counter, node) for column in zip(sources, lengths, strict=True)])
+
+    return Ranges(Static(0), shortest, 1, row, once=True)
+
+
+def _length(s: Specialiser, source: Abstract, node: cst.CSTNode) -> Abstract:
+    if not isinstance(source, Ranges):
+        if isinstance(source, Lazy | IterRef | DictRef | Choice) and not arrays.is_array(source):
+            raise s.refuse("flatten/not-yet", "zip() of an iterator and a range whose bounds depend on lanes", node,
+                           help="make a tuple(...) of the iterator first")
+        return Static(len(containers.items_now(s, source, node)))
+    _iterated(s, source, node)
+    bounds = [source.start, source.stop, Static(source.step)]
+    return calls.call(s, Static(library.range_length), calls.Arguments(bounds, {}), node)
+
+
+def _at(s: Specialiser, column: Abstract, length: Abstract, counter: Abstract, node: cst.CSTNode) -> Abstract:
+    """The item as it is when the loop gets there."""
+    if not isinstance(column, Ranges):
+        items = containers.items_now(s, column, node)
+        if not isinstance(length, Static) or len(items) != length.value:
+            raise s.refuse("flatten/list-mutation", "a list that zip() iterates over gets more or fewer items", node)
+        return containers.index(s, containers.make_tuple(items), counter, node)
+    item = num.binary(s, "add", column.start, num.binary(s, "mul", counter, Static(column.step)))
+    return item if column.item is None else column.item(item)
+
+
+# --- iter and next
+def iter_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    """An iterator with identity: what is left of it lives on the heap."""
+    (value,) = only(s, arguments, node, 1, 1)
+    view = value.start if isinstance(value, Lazy) and value.written is None else None
+    source = view.args[1] if isinstance(view, functools.partial) else value  # of d.items() the dict
+    if isinstance(source, Lazy | IterRef):
+        return source
+    if isinstance(source, ListRef | DictRef):
+        s.frozen.add(source)  # the iterator would see what is written
+    if isinstance(source, Array):
+        s.frozen.add(source.store)
+    ref = IterRef()
+    s.state.heap[ref] = tuple(containers.items_now(s, value, node))
+    return ref
+
+
+def next_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    source, *default = only(s, arguments, node, 1, 2)
+
+    def nothing() -> Abstract:
+        if default:
+            return default[0]
+        raise s.raised(StopIteration, node)
+
+    if isinstance(source, IterRef):
+        left = containers.contents(s, source, node)
+        if not left:
+            return nothing()
+        containers.rewrite(s, source, left[1:], node)
+        first: Abstract = left[0]
+        return first
+    if not isinstance(source, Lazy) or source.written is None:
+        raise s.refuse("flatten/unknown-call", "next() of this iterator cannot be flattened", node,
+                       help="write next(iter(...)), or next() of a generator expression")
+    return containers.where_present(s, _first(s, source, node), lambda item: item, nothing)
+
+
+def _first(s: Specialiser, source: Lazy, node: cst.CSTNode) -> Abstract:
+    """The first item of a generator expression; the later ones are made only in the lanes that have none yet."""
+    if folds.is_folded(source):
+        return folds.fold(s, source, UNBOUND,
+                          lambda old, make: containers.where_present(s, old, lambda item: item, make), node)
+    items = iter(containers.gaps_of(s, source, node))
+    found: Abstract = UNBOUND
+    ended = False
+
+    def another() -> Abstract:
+        nonlocal ended
+        item = next(items, None)
+        ended = item is None
+        return UNBOUND if item is None else item
+
+    while maybe_unbound(found):
+        found = containers.where_present(s, found, lambda item: item, another)
+        if ended:
+            break
+    return found
+
+
+# --- itertools
+def _lazy(make: Callable[..., Iterator[Any]], *, named: Sequence[str] = (), least: int = 1,
+          at_once: bool = False) -> Handler:
+    """`make(s, node, *arguments)` gives the items; `named` are the keywords that it takes; `at_once`: it reads what
+    it is given before the first item is asked for."""
+
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        if arguments.named.keys() - set(named) or len(arguments.positional) < least:
+            raise s.refuse("flatten/bad-call", "these arguments of an itertools function", node)
+        if at_once:
+            made = make(s, node, *arguments.positional, **arguments.named)
+            return Lazy(lambda: made)
+        return Lazy(lambda: make(s, node, *arguments.positional, **arguments.named))
+
+    return handler
+
+
+def _known(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Any:
+    if not isinstance(value, Static):
+        raise s.refuse("flatten/lane-to-object", "an argument of an itertools function differs from lane to lane", node)
+    return value.value
+
+
+def _combined(function: Callable[..., Any]) -> Handler:
+    """A function that only rearranges the items: they are made first, as itertools does."""
+
+    def make(s: Specialiser, node: cst.CSTNode, *sources: Abstract, r: Abstract | None = None,
+             repeat: Abstract | None = None) -> Iterator[Abstract]:
+        given, length = list(sources), r
+        if function is not itertools.product and length is None:
+            length = given.pop() if len(given) > 1 else None
+        pools = [containers.items_now(s, value, node) for value in given]
+        if function is itertools.product:
+            rows = function(*pools, repeat=1 if repeat is None else _known(s, repeat, node))
+        else:
+            rows = function(*pools, len(pools[0]) if length is None else _known(s, length, node))
+        return (containers.make_tuple(row) for row in rows)
+
+    return _lazy(make, named=("r", "repeat"), at_once=True)
+
+
+def _chain(s: Specialiser, node: cst.CSTNode, *sources: Abstract) -> Iterator[Abstract]:
+    for source in sources:
+        yield from containers.iterate(s, source, node)
+
+
+def _chain_from(s: Specialiser, node: cst.CSTNode, source: Abstract) -> Iterator[Abstract]:
+    for one in containers.iterate(s, source, node):
+        yield from containers.iterate(s, one, node)
+
+
+def _pairwise(s: Specialiser, node: cst.CSTNode, source: Abstract) -> Iterator[Abstract]:
+    for pair in itertools.pairwise(containers.iterate(s, source, node)):
+        yield containers.make_tuple(pair)
+
+
+def _islice(s: Specialiser, node: cst.CSTNode, source: Abstract, *bounds: Abstract) -> Iterator[Abstract]:
+    return itertools.islice(containers.iterate(s, source, node), *[_known(s, bound, node) for bound in bounds])
+
+
+def _repeat(s: Specialiser, node: cst.CSTNode, value: Abstract, times: Abstract | None = None) -> Iterator[Abstract]:
+    return itertools.repeat(value) if times is None else itertools.repeat(value, _known(s, times, node))
+
+
+def _accumulate(s: Specialiser, node: cst.CSTNode, source: Abstract, func: Abstract | None = None,
+                initial: Abstract | None = None) -> Iterator[Abstract]:
+    add = Static(operator.add) if func is None or isinstance(func, Static) and func.value is None else func
+    total = None if isinstance(initial, Static) and initial.value is None else initial
+    if total is not None:
+        yield total
+    for item in containers.iterate(s, source, node):
+        total = item if total is None else calls.call(s, add, calls.Arguments([total, item], {}), node)
+        yield total
+
+
+def _starmap(s: Specialiser, node: cst.CSTNode, function: Abstract, source: Abstract) -> Iterator[Abstract]:
+    for row in containers.iterate(s, source, node):
+        yield calls.call(s, function, calls.Arguments(containers.items_now(s, row, node), {}), node)
+
+
+def _zip_longest(s: Specialiser, node: cst.CSTNode, *sources: Abstract, fillvalue: Abstract = NONE
+                 ) -> Iterator[Abstract]:
+    columns = [containers.iterate(s, source, node) for source in sources]
+    for row in itertools.zip_longest(*columns, fillvalue=fillvalue):
+        yield containers.make_tuple(row)
+
+
+def _cycle(s: Specialiser, node: cst.CSTNode, source: Abstract) -> Iterator[Abstract]:
+    return itertools.cycle(containers.items_now(s, source, node))
+
+
+def _takewhile(s: Specialiser, node: cst.CSTNode, test: Abstract, source: Abstract) -> Iterator[Abstract]:
+    """Items behind the first one that fails in a lane are gaps there; the test does not see them."""
+    going: Static | Value = Static(True)
+    for item in containers.iterate(s, source, node):
+        def held(item: Abstract = item) -> Static | Value:
+            return num.truth(s, calls.call(s, test, calls.Arguments([item], {}), node))
+
+        if isinstance(going, Value):
+            going = num.truth(s, s.branch(going, held, lambda: Static(False)))
+        else:
+            going = held()
+        if isinstance(going, Value):
+            yield Choice(going, item, UNBOUND)
+        elif going.value:
+            yield item
+        else:
+            return
+
+
+def _compress(s: Specialiser, node: cst.CSTNode, source: Abstract, selectors: Abstract) -> Iterator[Abstract]:
+    pairs = zip(containers.iterate(s, source, node), containers.iterate(s, selectors, node), strict=False)
+    for item, selector in pairs:
+        held = num.truth(s, selector)
+        if not isinstance(held, Static):
+            yield Choice(held, item, UNBOUND)
+        elif held.value:
+            yield item
+
+
+def _count(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    """itertools.count of ints: a range without an end that a lane could reach."""
+    values = [*arguments.positional, *arguments.named.values()]
+    start = values[0] if values else Static(0)
+    step = _known(s, values[1], node) if len(values) > 1 else 1
+    if type(step) is not int or step < 1 or numeric_kind(start) is None:
+        raise s.refuse("flatten/bad-call", "itertools.count with this step", node)
+    return Ranges(start, Static(INT_MAX - step), step, once=True)
+
+
+HANDLERS: dict[Any, Handler] = {
+    enumerate: enumerate_, zip: zip_, reversed: reversed_, map: map_, filter: filter_, iter: iter_, next: next_,
+    itertools.chain: _lazy(_chain, least=0), itertools.chain.from_iterable: _lazy(_chain_from),
+    itertools.product: _combined(itertools.product), itertools.combinations: _combined(itertools.combinations),
+    itertools.permutations: _combined(itertools.permutations),
+    itertools.combinations_with_replacement: _combined(itertools.combinations_with_replacement),
+    itertools.pairwise: _lazy(_pairwise), itertools.islice: _lazy(_islice, least=2),
+    itertools.repeat: _lazy(_repeat, named=("times",)),
+    itertools.accumulate: _lazy(_accumulate, named=("func", "initial")),
+    itertools.starmap: _lazy(_starmap, least=2), itertools.zip_longest: _lazy(_zip_longest, named=("fillvalue",)),
+    itertools.cycle: _lazy(_cycle), itertools.takewhile: _lazy(_takewhile, least=2),
+    itertools.compress: _lazy(_compress, least=2), itertools.count: _count,
+}

@@ -1,0 +1,178 @@
+"""Methods of builtin types: local lists and dicts, lane numbers, strings."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import libcst as cst
+
+from pyflat.frontend.builtins import array_methods
+from pyflat.frontend.builtins.sequences import sort_lanes
+from pyflat.frontend.builtins.support import only
+from pyflat.frontend.library import stdlib
+from pyflat.frontend.library import table as library
+from pyflat.frontend.space import arrays, complex_numbers, containers, objects
+from pyflat.frontend.space import numbers as num
+from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.merge import lane
+from pyflat.frontend.state.values import (
+    Abstract,
+    Array,
+    Bound,
+    Choice,
+    Complex,
+    DictRef,
+    Lazy,
+    ListRef,
+    Seq,
+    Static,
+    Text,
+)
+from pyflat.frontend.syntax import calls
+from pyflat.ir.nodes import Value
+from pyflat.ir.types import FLOAT
+
+
+def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
+    """A method of a local list or dict, of a lane number, or of a string."""
+    receiver, name = bound.receiver, bound.name
+    match receiver:
+        case ListRef():
+            return _list_method(s, receiver, name, arguments, node)
+        case DictRef():
+            return _dict_method(s, containers.dict_entries(s, receiver), receiver, name, arguments, node)
+        case Static() if isinstance(receiver.value, dict) and name in ("get", "items", "keys", "values"):
+            return _dict_method(s, containers.dict_entries(s, receiver), None, name, arguments, node)
+        case Static() if isinstance(receiver.value, str) and not arguments.all_static():
+            return Text()
+        case Static() if name in ("index", "count") and not arguments.all_static():
+            return _find(s, containers.items_now(s, receiver, node), name, arguments, node)
+        case Text():
+            return Text()
+        case Seq() if name in ("index", "count"):
+            return _find(s, list(receiver.items), name, arguments, node)
+        case Array() | Choice() | Static() if arrays.is_array(receiver) and not (
+                isinstance(receiver, Static) and arguments.all_static() and name not in ("copy", "flatten")):
+            return array_methods.method(s, receiver, name, arguments, node)
+        case Value() if name == "is_integer" and receiver.kind is FLOAT:
+            return calls.call(s, Static(library.is_integer), calls.Arguments([receiver], {}), node)
+        case Value() if name == "bit_length" and receiver.kind is not FLOAT:
+            return calls.call(s, Static(library.bit_length), calls.Arguments([receiver], {}), node)
+        case Value() if name == "bit_count" and receiver.kind is not FLOAT:
+            return calls.call(s, Static(stdlib.bit_count), calls.Arguments([receiver], {}), node)
+        case Value() if name == "item":
+            return s.mark_python(receiver, [receiver])
+        case Value() if name == "conjugate":
+            return num.unary(s, "pos", receiver)
+        case Complex() if name == "conjugate" and not arguments.positional and not arguments.named:
+            return complex_numbers.conjugate(s, receiver)
+        case _ if isinstance(getattr(getattr(receiver, "cls", None), "_fields", None), tuple) and name == "_replace":
+            cls = receiver.cls  # type: ignore[union-attr]
+            items = dict(zip(cls._fields, receiver.items, strict=True))  # type: ignore[union-attr]
+            return calls.call(s, Static(cls), calls.Arguments([], {**items, **arguments.named}), node)
+        case Seq() if name == "_asdict" and hasattr(receiver.cls, "_fields"):
+            return containers.new_dict(s, dict(zip(receiver.cls._fields, receiver.items, strict=True)))
+    return None
+
+
+def _list_method(s: Specialiser, ref: ListRef, name: str, arguments: calls.Arguments, node: cst.CSTNode
+                 ) -> Abstract | None:
+    items = list(containers.contents(s, ref, node))
+    values = arguments.positional
+    match name:
+        case "append":
+            items.append(*values)
+        case "extend":
+            items += containers.items_now(s, values[0], node)
+        case "insert" if isinstance(values[0], Static):
+            items.insert(values[0].value, values[1])
+        case "pop" if not values or isinstance(values[0], Static):
+            position = values[0].value if values and isinstance(values[0], Static) else -1
+            if not -len(items) <= position < len(items):
+                raise s.fault("IndexError", "pop from empty list or index out of range", node)
+            taken: Abstract = items.pop(position)
+            containers.rewrite(s, ref, tuple(items), node)
+            return taken
+        case "clear":
+            items = []
+        case "reverse":
+            items.reverse()
+        case "copy":
+            return containers.new_list(s, items)
+        case "sort":
+            sorted_ref = sort_lanes(s, calls.Arguments([ref], arguments.named), node)
+            items = containers.items_now(s, sorted_ref, node)
+        case "index" | "count":
+            return _find(s, items, name, arguments, node)
+        case _:
+            return None
+    containers.rewrite(s, ref, tuple(items), node)
+    return Static(None)
+
+
+def _find(s: Specialiser, items: list[Abstract], name: str, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    (wanted,) = only(s, arguments, node, 1, 1)
+    if name == "count":
+        total: Abstract = Static(0)
+        for item in items:
+            held = num.truth(s, objects.same_element(s, item, wanted, node))
+            total = num.binary(s, "add", total, held)
+        return total
+    found: Abstract = Static(None)
+    missing: Abstract = Static(True)
+    for position in range(len(items) - 1, -1, -1):
+        held = num.truth(s, objects.same_element(s, items[position], wanted, node))
+        if isinstance(held, Static):
+            if held.value:
+                found, missing = Static(position), Static(False)
+            continue
+        here: Abstract = Static(position)
+        found = num.choose(s, held, here, here if isinstance(missing, Static) and missing.value else found)
+        missing = num.negate(s, held) if isinstance(missing, Static) and missing.value else \
+            num.binary(s, "and", missing, num.negate(s, held))
+    if isinstance(missing, Static):
+        if missing.value:
+            raise s.fault("ValueError", "not in list", node)
+    else:
+        containers.fault_if(s, lane(missing), "ValueError", "not in list", node)
+    return found
+
+
+def _dict_method(s: Specialiser, entries: dict[Any, Abstract], ref: DictRef | None, name: str,
+                 arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
+    values = arguments.positional
+    match name:
+        case "get":
+            default = values[1] if len(values) > 1 else Static(None)
+            if isinstance(values[0], Static):
+                return entries.get(values[0].value, default)
+            found = containers.dict_lookup(s, entries, values[0], node)
+            return default if found is None else num.choose(s, found[0], found[1], default)
+        case "keys" | "values" | "items":
+            return Lazy(functools.partial(containers.dict_view, s, ref, entries, name, node))
+        case "update" if ref is not None:
+            for value in values:
+                entries.update(containers.dict_entries(s, value))
+            containers.rewrite(s, ref, tuple({**entries, **arguments.named}.items()), node)
+            return Static(None)
+        case "copy" if ref is not None:
+            return containers.new_dict(s, entries)
+        case "pop" if ref is not None and values and isinstance(values[0], Static):
+            if values[0].value not in entries:
+                if len(values) == 1:
+                    raise s.raised(KeyError, node)
+                return values[1]
+            taken = entries.pop(values[0].value)
+            containers.rewrite(s, ref, tuple(entries.items()), node)
+            return taken
+        case "setdefault" if ref is not None and values and isinstance(values[0], Static):
+            kept = entries.setdefault(values[0].value, values[1] if len(values) > 1 else Static(None))
+            containers.rewrite(s, ref, tuple(entries.items()), node)
+            return kept
+        case "clear" if ref is not None:
+            containers.rewrite(s, ref, (), node)
+            return Static(None)
+    return None
+
+

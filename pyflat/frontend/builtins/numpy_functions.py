@@ -1,0 +1,310 @@
+"""NumPy's functions on numbers and small arrays: the table, and how a call of one is taken apart.
+
+A call on known values is made now. A function of numbers (a ufunc, np.where, np.clip) is applied element by element.
+Functions that only move elements (np.concatenate, np.reshape, np.flip) are applied by NumPy itself to grids.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+import numpy as np
+
+from pyflat.frontend.builtins import complex_functions, formulas, making, products, reductions, tables
+from pyflat.frontend.builtins.support import Given, bind_names
+from pyflat.frontend.library import numpy_library
+from pyflat.frontend.space import arrays, containers
+from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space.complex_numbers import holds_complex
+from pyflat.frontend.space.numbers import describe, is_number_choice, now
+from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.values import Abstract, Choice, ListRef, Seq, Static, numeric_kind
+from pyflat.frontend.syntax import calls
+from pyflat.ir.nodes import Param, Value
+
+NumpyHandler = Callable[[Specialiser, Given, cst.CSTNode], Abstract]
+_REDUCED = "a axis !dtype !out keepdims !initial !where"
+_EXTREME = "a axis !out keepdims !initial !where"
+_BOOLS = "a axis !out keepdims !where"
+
+
+def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode, is_pure: Callable[[Any], bool]
+         ) -> Abstract | None:
+    """The value of a call of a NumPy function; None when it is for the other tables."""
+    if isinstance(fn, np.poly1d):
+        return formulas.poly1d(s, fn, arguments, node)
+    if fn is np.poly1d or fn is np.dtype or fn is np.finfo or fn is np.iinfo:
+        return _now(s, fn, arguments, lambda _: True)
+    if isinstance(getattr(fn, "__self__", None), np.ufunc) and fn.__name__ == "reduce":
+        return _reduced(s, fn.__self__, arguments, node)
+    if not is_numpy(fn):
+        return _now(s, fn, arguments, is_pure) if _is_written_in_python(fn) else None
+    s.saw_numpy = True
+    done = _now(s, fn, arguments, is_pure)
+    if done is not None:
+        return done
+    if any(holds_complex(v) for v in [*arguments.positional, *arguments.named.values()]):
+        complex_functions.check(s, fn, node)
+        return None
+    if fn is np.real and len(arguments.positional) == 1 and arrays.is_array(arguments.positional[0]):
+        return arguments.positional[0]
+    if fn is np.broadcast_arrays and not arguments.named:
+        return broadcast_arrays(s, arguments, node)
+    row = _TABLE.get(fn)
+    if row is not None:
+        handler, parameters = row
+        title = _title(fn)
+        result = handler(s, bind_names(s, title, parameters, arguments, node), node)
+        if isinstance(result, Value) and fn in _WITHOUT_AXES:
+            s.zero_dimensional.add(result)
+        return result
+    if not any(_has_elements(v) for v in arguments.positional):
+        return None
+    if not (isinstance(fn, np.ufunc) or fn in BY_ELEMENT):
+        raise s.refuse("flatten/unknown-call", f"{_title(fn)} of an array of lanes", node,
+                       why="it has no form that is the same in every lane" if fn.__name__ in _SHAPELESS else "",
+                       help=_INSTEAD.get(fn.__name__, "write it out with loops over the elements"))
+    if isinstance(fn, np.ufunc) and (arguments.named or len(arguments.positional) != fn.nin):
+        raise s.refuse("flatten/unsupported-expression", f"the options of np.{fn.__name__}", node,
+                       help="use np.where for where=, and assign the result instead of out=")
+    operands = [arrays.array(s, v, node) if _has_elements(v) else v for v in arguments.positional]
+    return arrays.apply(
+        s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), arguments.named), node), operands, node)
+
+
+_WITHOUT_AXES: set[Any] = {np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.copy,
+                           np.where, np.select, np.piecewise, np.squeeze, np.zeros_like, np.ones_like, np.full_like,
+                           np.reshape, np.full, np.transpose, np.broadcast_to}
+"""They give an array without axes for a number."""
+_FILLED: dict[Any, Any] = {np.empty: np.zeros, np.empty_like: np.zeros_like}
+"""What is in an empty array is nobody's business; here it is zeros."""
+_SHAPELESS = {"unique", "nonzero", "flatnonzero", "argwhere", "extract", "compress"}
+
+
+_REDUCE: dict[Any, Any] = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min,
+                           np.logical_and: np.all, np.logical_or: np.any}
+_INSTEAD = {**dict.fromkeys(("det", "inv", "solve", "eig", "eigh", "eigvals", "svd", "lstsq", "qr"),
+                            "write the formula for two or three rows out; LAPACK adds in an order of its own"),
+            "nanmean": "np.nansum(v) / np.count_nonzero(v == v)", "einsum": "write it as sums of products",
+            "argsort": "compare the elements"}
+
+
+def _reduced(s: Specialiser, ufunc: np.ufunc, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
+    """np.add.reduce(v) of one axis is np.sum(v)."""
+    same = _REDUCE.get(ufunc)
+    if same is None or arguments.named or len(arguments.positional) != 1 \
+            or arrays.as_grid(s, arguments.positional[0], node).ndim != 1:
+        return None
+    return calls.call(s, Static(same), arguments, node)
+
+
+def _title(fn: Any) -> str:
+    module = ".linalg" if str(getattr(fn, "__module__", "")).startswith("numpy.linalg") else ""
+    return f"np{module}.{fn.__name__}"
+
+
+def is_numpy(fn: Any) -> bool:
+    if isinstance(fn, np.ufunc):
+        return True
+    try:
+        if fn in _TABLE or fn in BY_ELEMENT:
+            return True
+    except TypeError:
+        return False
+    return not isinstance(fn, type | types.FunctionType) and callable(fn) \
+        and str(getattr(fn, "__module__", "")).split(".")[0] == "numpy" and hasattr(fn, "__name__")
+
+
+def _is_written_in_python(fn: Any) -> bool:
+    """A function of NumPy's own Python files, like np.ones: called now where that is possible, otherwise inlined."""
+    return isinstance(fn, types.FunctionType) and str(fn.__module__).split(".")[0] == "numpy"
+
+
+def _has_elements(value: Abstract) -> bool:
+    return arrays.is_array(value) or isinstance(value, ListRef) \
+        or isinstance(value, Seq) and value.cls in (tuple, list) \
+        or isinstance(value, Static) and isinstance(value.value, list | tuple)
+
+
+def _now(s: Specialiser, fn: Any, arguments: calls.Arguments, is_pure: Callable[[Any], bool]) -> Abstract | None:
+    """The call on known values."""
+    every = [*arguments.positional, *arguments.named.values()]
+    if not all(isinstance(v, Static) or _has_elements(v) for v in every) or not is_pure(fn) or "out" in arguments.named:
+        return None
+    found = [v.value if isinstance(v, Static) else arrays.known(s, v) for v in every]
+    if any(f is None and not isinstance(v, Static) or isinstance(f, types.FunctionType) or hasattr(f, "__next__")
+           for f, v in zip(found, every, strict=True)):
+        return None
+    count = len(arguments.positional)
+    if isinstance(fn, np.ufunc) and count > fn.nin:
+        return None
+    named = dict(zip(arguments.named, found[count:], strict=True))
+    fn = _FILLED.get(fn, fn)
+    result = now(s, lambda: fn(*found[:count], **named))
+    if isinstance(result, Static) and any(arrays.is_array(v) and not isinstance(v, Static) and _shares(result.value, f)
+                                          for f, v in zip(found, every, strict=True)):
+        return None
+    return arrays.local(s, result, found)
+
+
+def _shares(result: Any, source: Any) -> bool:
+    """Whether a result is a view of an array, or contains one; the array may be written to, and its view changes."""
+    if isinstance(result, list | tuple):
+        return any(_shares(part, source) for part in result)
+    return isinstance(result, np.ndarray) and isinstance(source, np.ndarray) and np.shares_memory(result, source)
+
+
+# --- one number after the other
+def where(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    """np.where: both values have one kind, whichever is taken."""
+    if "x" not in given.named or "y" not in given.named:
+        raise s.refuse("flatten/lane-to-object", "np.where with a condition only", node,
+                       why="the number of indices would differ from lane to lane",
+                       help="np.where(condition, a, b) chooses values")
+    condition, *values = (arrays.array(s, given.named[name], node) for name in ("condition", "x", "y"))
+    kind = arrays.joined_kind(s, [arrays.grid(s, v, node) for v in values], node)
+
+    def one(test: Abstract, a: Abstract, b: Abstract) -> Abstract:
+        cond = num.truth(s, test)
+        a, b = arrays.cast(s, a, kind, node), arrays.cast(s, b, kind, node)
+        if isinstance(cond, Static):
+            return a if cond.value else b
+        return num.choose(s, cond, a, b)
+
+    return arrays.apply(s, one, [condition, *values], node, kind)
+
+
+def by_element(fn: Any, *names: str) -> NumpyHandler:
+    """A function of numbers, written in Python: inlined for each element."""
+
+    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+        operands = [arrays.array(s, given.value(name), node) for name in names]
+        for name, value in zip(names, operands, strict=True):
+            if arrays.kind_of(value) is None and not (isinstance(value, Choice) and is_number_choice(value)):
+                raise s.refuse("flatten/unsupported-expression", f"{name} of {given.title} is {describe(value)}", node)
+        rest = {k: v for k, v in given.named.items() if k not in names}
+        return arrays.apply(
+            s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), rest), node), operands, node)
+
+    return handler
+
+
+# --- shapes
+def about(read: Callable[[tuple[int, ...]], Any]) -> NumpyHandler:
+    """np.shape, np.ndim, np.size."""
+
+    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+        value = given.value("a")
+        shape = arrays.shape_of(value) if arrays.is_array(value) else arrays.as_grid(s, value, node).shape
+        return Static(read(shape))
+
+    return handler
+
+
+def isscalar(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    value = given.value("element")
+    if isinstance(value, Choice) or isinstance(value, Value) and s.saw_numpy and (
+            value in s.zero_dimensional or isinstance(value, Param) and value not in s.arguments):
+        raise s.refuse("flatten/unsupported-expression", "np.isscalar of what NumPy has made", node,
+                       why="it is false for arrays without axes, which pyflat does not tell from numbers",
+                       help="use np.ndim(x) == 0")
+    return Static(numeric_kind(value) is not None)
+
+
+def broadcast_arrays(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    """Numbers as they are; arrays spread to one shape, as copies that are not written to."""
+    values = [arrays.array(s, v, node) for v in arguments.positional]
+    if not any(map(arrays.is_array, values)):
+        return containers.make_tuple(values)
+    try:
+        spread = np.broadcast_arrays(*[arrays.grid(s, v, node) for v in values])
+    except ValueError:
+        raise s.raised(ValueError, node) from None
+    frozen = "np.broadcast_arrays gives views"
+    return containers.make_tuple([making.copied_view(s, v, g, node, frozen)
+                                  for g, v in zip(spread, values, strict=True)])
+
+
+_TABLE: dict[Any, tuple[NumpyHandler, str]] = {
+    # making
+    **dict.fromkeys((np.array,), (making.array, "a dtype copy !order !subok !ndmin")),
+    **dict.fromkeys((np.asarray, np.asanyarray, np.ascontiguousarray), (making.array, "a dtype !order copy")),
+    np.copy: (making.copy, "a !order !subok"),
+    np.full: (making.full, "shape fill_value dtype !order"),
+    np.zeros_like: (making.like(0), "a dtype !order !subok !shape"),
+    np.ones_like: (making.like(1), "a dtype !order !subok !shape"),
+    np.empty_like: (making.like(0), "a dtype !order !subok !shape"),
+    np.full_like: (making.full_like, "a fill_value dtype !order !subok !shape"),
+    np.linspace: (making.linspace, "start stop num endpoint !retstep !dtype !axis"),
+    np.diag: (making.diag, "v k"),
+    **{fn: (making.joined(fn), parameters) for fn, parameters in (
+        (np.concatenate, "arrays axis !out !dtype !casting"), (np.stack, "arrays axis !out !dtype !casting"),
+        (np.hstack, "arrays !dtype !casting"), (np.vstack, "arrays !dtype !casting"), (np.column_stack, "arrays"),
+        (np.dstack, "arrays"))},
+    np.append: (making.append, "arr values axis"),
+    **{fn: (making.moved(fn), parameters) for fn, parameters in (
+        (np.ravel, "a !order"), (np.reshape, "a shape !order"), (np.transpose, "a axes"), (np.squeeze, "a axis"),
+        (np.atleast_1d, "a"), (np.atleast_2d, "a"), (np.expand_dims, "a axis"), (np.flip, "a axis"), (np.fliplr, "a"),
+        (np.flipud, "a"), (np.swapaxes, "a axis1 axis2"), (np.moveaxis, "a source destination"),
+        (np.roll, "a shift axis"), (np.tile, "a reps"), (np.repeat, "a repeats axis"),
+        (np.broadcast_to, "a shape"), (np.rot90, "a k axes"))},
+    # reductions
+    np.sum: (reductions.reduction(reductions.total, ordered=True), _REDUCED),
+    np.prod: (reductions.reduction(reductions.product), _REDUCED),
+    np.mean: (reductions.reduction(reductions.mean, ordered=True), "a axis !dtype !out keepdims !where"),
+    np.var: (reductions.var(root=False), "a axis !dtype !out ddof keepdims !where !mean !correction"),
+    np.std: (reductions.var(root=True), "a axis !dtype !out ddof keepdims !where !mean !correction"),
+    np.median: (reductions.reduction(reductions.median), "a axis !out !overwrite_input keepdims"),
+    **{fn: (reductions.reduction(reductions.extreme("ge")), _EXTREME) for fn in (np.max, np.amax)},
+    **{fn: (reductions.reduction(reductions.extreme("le")), _EXTREME) for fn in (np.min, np.amin)},
+    np.nanmax: (reductions.reduction(reductions.extreme("ge", skip_nan=True)), _EXTREME),
+    np.nanmin: (reductions.reduction(reductions.extreme("le", skip_nan=True)), _EXTREME),
+    np.nansum: (formulas.nansum, _REDUCED),
+    np.ptp: (reductions.reduction(reductions.spread), "a axis !out keepdims"),
+    np.any: (reductions.reduction(reductions.some("or")), _BOOLS),
+    np.all: (reductions.reduction(reductions.some("and")), _BOOLS),
+    np.argmax: (reductions.reduction(reductions.where_extreme("ge")), "a axis !out keepdims"),
+    np.argmin: (reductions.reduction(reductions.where_extreme("le")), "a axis !out keepdims"),
+    np.count_nonzero: (reductions.reduction(reductions.count_nonzero), "a axis keepdims"),
+    np.cumsum: (reductions.running("add"), "a axis !dtype !out"),
+    np.cumprod: (reductions.running("mul"), "a axis !dtype !out"),
+    np.sort: (formulas.sort, "a axis !kind !order !stable"),
+    np.average: (formulas.average, "a axis weights !returned keepdims"),
+    np.diff: (formulas.diff, "a n axis !prepend !append"),
+    np.trapezoid: (formulas.trapezoid, "y x dx !axis"),
+    np.trace: (formulas.trace, "a !offset !axis1 !axis2 !dtype !out"),
+    # products
+    np.dot: (products.np_dot, "a b !out"), np.vdot: (products.vdot, "a b"), np.inner: (products.inner, "a b"),
+    np.matmul: (products.np_matmul, "a b !out"), np.outer: (products.outer, "a b !out"),
+    np.cross: (products.cross, "a b !axisa !axisb !axisc !axis"),
+    np.linalg.norm: (products.norm, "x ord axis !keepdims"),
+    # tables
+    np.interp: (tables.interp, "x xp fp left right !period"),
+    np.searchsorted: (tables.searchsorted, "a v side !sorter"),
+    np.digitize: (tables.digitize, "x bins right"),
+    # one number after the other
+    np.where: (where, "condition x y"),
+    np.select: (formulas.select, "condlist choicelist default"),
+    np.piecewise: (formulas.piecewise, "x condlist funclist"),
+    np.polyval: (formulas.polyval, "p x"),
+    np.square: (by_element(numpy_library.square, "x"), "x !out"),
+    np.reciprocal: (formulas.reciprocal, "x !out"),
+    np.sinc: (by_element(numpy_library.sinc, "x"), "x"),
+    np.logaddexp: (by_element(numpy_library.logaddexp, "x1", "x2"), "x1 x2 !out"),
+    np.isclose: (by_element(numpy_library.isclose, "a", "b"), "a b rtol atol equal_nan"),
+    np.allclose: (formulas.allclose, "a b rtol atol equal_nan"),
+    np.nan_to_num: (formulas.nan_to_num, "x copy nan posinf neginf"),
+    **dict.fromkeys((np.round, np.around), (formulas.rounded, "a decimals !out")),
+    np.clip: (formulas.clip, "a a_min a_max !out min max"),
+    np.fmax: (formulas.skipping("ge"), "x1 x2 !out"), np.fmin: (formulas.skipping("le"), "x1 x2 !out"),
+    np.float_power: (formulas.float_power, "x1 x2 !out"),
+    np.fix: (formulas.fix, "x !out"),
+    np.shape: (about(lambda shape: shape), "a"), np.ndim: (about(len), "a"),
+    np.size: (about(lambda shape: int(np.prod(shape))), "a !axis"), np.isscalar: (isscalar, "element"),
+}
+
+BY_ELEMENT = {np.sign, np.abs, np.real, np.imag, np.conj, np.isreal, np.iscomplex, np.angle, np.i0}
+"""Functions of numbers that are no ufuncs, or have a handler of their own."""

@@ -1,0 +1,63 @@
+"""Functions of `dataclasses`, and the methods of namedtuples that rebuild them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import libcst as cst
+
+from pyflat.frontend.builtins.support import Handler, only
+from pyflat.frontend.space import containers, objects
+from pyflat.frontend.space.numbers import describe
+from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.values import Abstract, DictRef, ListRef, ObjRef, Seq, Static
+from pyflat.frontend.syntax import calls
+
+
+def _fields(s: Specialiser, value: Abstract, node: cst.CSTNode) -> dict[str, Abstract]:
+    """The fields of a dataclass instance made in the flattened code, or of one that came in."""
+    cls = objects.class_of(value)
+    if cls is None or not dataclasses.is_dataclass(cls):
+        raise s.refuse("flatten/bad-call", f"{describe(value)} is no dataclass instance", node)
+    return {f.name: objects.attribute(s, value, f.name, node) for f in dataclasses.fields(cls)}
+
+
+def replace(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    """dataclasses.replace: a new instance through __init__, with some fields changed."""
+    (value,) = arguments.positional[:1]
+    fields = _fields(s, value, node)
+    cls: Any = objects.class_of(value)
+    made = {f.name: fields[f.name] for f in dataclasses.fields(cls) if f.init}
+    if any(not f.init and f.name in arguments.named for f in dataclasses.fields(cls)):
+        raise s.raised(ValueError, node)
+    return calls.call(s, Static(cls), calls.Arguments([], {**made, **arguments.named}), node)
+
+
+def _flattened(as_dict: bool) -> Handler:
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        (value,) = only(s, arguments, node, 1, 1)
+        return _parts(s, value, as_dict, node) if objects.class_of(value) is not None else value
+
+    return handler
+
+
+def _parts(s: Specialiser, value: Abstract, as_dict: bool, node: cst.CSTNode) -> Abstract:
+    """asdict and astuple go through dataclasses, lists, tuples and dicts, and copy the rest."""
+    match value:
+        case ObjRef() | Static() if dataclasses.is_dataclass(objects.class_of(value)):
+            parts = {name: _parts(s, part, as_dict, node) for name, part in _fields(s, value, node).items()}
+            return containers.new_dict(s, dict(parts)) if as_dict else containers.make_tuple(list(parts.values()))
+        case ListRef():
+            return containers.new_list(s, [_parts(s, v, as_dict, node) for v in containers.contents(s, value, node)])
+        case Seq() if value.cls is tuple:
+            return containers.make_tuple([_parts(s, v, as_dict, node) for v in value.items])
+        case DictRef():
+            entries = containers.dict_entries(s, value)
+            return containers.new_dict(s, {k: _parts(s, v, as_dict, node) for k, v in entries.items()})
+    return value
+
+
+HANDLERS: dict[Any, Handler] = {
+    dataclasses.replace: replace, dataclasses.asdict: _flattened(True), dataclasses.astuple: _flattened(False),
+}

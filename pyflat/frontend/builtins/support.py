@@ -1,0 +1,140 @@
+"""Handlers: what a known callable does with its arguments, and ways to make one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import libcst as cst
+import numpy as np
+
+from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space import objects
+from pyflat.frontend.space.numbers import as_float, describe
+from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.values import Abstract, Static, numeric_kind
+from pyflat.frontend.syntax import calls
+from pyflat.ir.nodes import Fault
+from pyflat.ir.types import FLOAT
+
+Handler = Callable[[Specialiser, "calls.Arguments", cst.CSTNode], Abstract]
+
+
+@dataclass(slots=True)
+class Given:
+    """The arguments of a NumPy function by name."""
+
+    s: Specialiser
+    title: str
+    named: dict[str, Abstract]
+    node: cst.CSTNode
+
+    def value(self, name: str, default: Abstract | None = None) -> Abstract:
+        found = self.named.get(name, default)
+        if found is None:
+            raise self.s.raised(TypeError, self.node)
+        return found
+
+    def static(self, name: str, default: Any) -> Any:
+        """An argument that decides what is computed: known while flattening."""
+        if name not in self.named:
+            return default
+        found = self.named[name]
+        if not isinstance(found, Static):
+            raise self.s.refuse("flatten/lane-to-object", f"{name}= of {self.title} is {describe(found)}", self.node,
+                                why="it decides what is computed, so it has to be known while flattening")
+        return found.value
+
+
+def bind_names(s: Specialiser, title: str, parameters: str, arguments: calls.Arguments, node: cst.CSTNode) -> Given:
+    """The arguments by name; `parameters` in NumPy's order, those marked ! may only have their default."""
+    names = parameters.split()
+    if len(arguments.positional) > len(names):
+        raise s.raised(TypeError, node)
+    given = dict(zip((n.lstrip("!*") for n in names), arguments.positional, strict=False))
+    for name, value in arguments.named.items():
+        if name in given or name not in [n.lstrip("!*") for n in names]:
+            raise s.raised(TypeError, node)
+        given[name] = value
+    for name in names:
+        value = given.get(name[1:], Static(None)) if name.startswith("!") else Static(None)
+        if not (isinstance(value, Static) and (value.value is None or value.value is np._NoValue)):
+            raise s.refuse("flatten/unsupported-expression", f"the option {name[1:]}= of {title}", node,
+                           help="leave it out")
+    return Given(s, title, {k: v for k, v in given.items()
+                            if not (isinstance(v, Static) and v.value is np._NoValue)}, node)
+
+
+def only(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode, least: int, most: int) -> list[Abstract]:
+    """The positional arguments, checked in number; keywords are an error."""
+    if arguments.named:
+        raise s.refuse("flatten/bad-call", f"the keyword {next(iter(arguments.named))!r} is not supported here", node)
+    if not least <= len(arguments.positional) <= most:
+        raise s.fault("TypeError", f"expected {least} to {most} arguments", node)
+    return arguments.positional
+
+
+def float_operation(opcode: str, count: int = 1) -> Handler:
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        values = only(s, arguments, node, count, count)
+        return s.build.op(opcode, *[as_float(s, v) for v in values])
+
+    return handler
+
+
+def inlined(fn: Any) -> Handler:
+    """A library function that is inlined."""
+
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        return calls.inline(s, fn, arguments, node)
+
+    return handler
+
+
+def inlined_float64(fn: Any) -> Handler:
+    """A library function that is inlined, and depends on the format of float64."""
+
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        s.require_float64(f"math.{fn.__name__}", node)
+        return calls.inline(s, fn, arguments, node)
+
+    return handler
+
+
+def inlined_for_ints(fn: Any) -> Handler:
+    """A library function of ints that is inlined; Python raises TypeError for a float."""
+
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        if any(numeric_kind(value) is FLOAT for value in arguments.positional):
+            said = Fault("TypeError", "'float' object cannot be interpreted as an integer", s.span(node))
+            s.doubtful = s.doubtful or said
+            raise s.raised(TypeError, node)
+        return calls.inline(s, fn, arguments, node)
+
+    return handler
+
+
+def binary_operation(opcode: str) -> Handler:
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        a, b = only(s, arguments, node, 2, 2)
+        return num.binary(s, opcode, a, b)
+
+    return handler
+
+
+def comparison(opcode: str) -> Handler:
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        a, b = only(s, arguments, node, 2, 2)
+        return objects.compare(s, opcode, a, b, node)
+
+    return handler
+
+
+def unary_operation(opcode: str) -> Handler:
+    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+        return num.unary(s, opcode, *only(s, arguments, node, 1, 1))
+
+    return handler
+
+

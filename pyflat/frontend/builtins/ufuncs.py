@@ -1,0 +1,61 @@
+"""Compiled ufuncs of other packages (scipy.special, ...): one operation where they have a loop over floats."""
+
+from __future__ import annotations
+
+import libcst as cst
+import numpy as np
+
+from pyflat.frontend.space import complex_numbers
+from pyflat.frontend.space import numbers as num
+from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.merge import lane
+from pyflat.frontend.state.values import Abstract, Choice, Complex, Static, complex_parts, numeric_kind
+from pyflat.frontend.syntax import calls
+from pyflat.functions import external_ufuncs as foreign
+from pyflat.ir.nodes import Value
+from pyflat.ir.types import FLOAT, INT
+
+
+def call(s: Specialiser, ufunc: np.ufunc, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    """The operation for a call with numbers; refused where NumPy would choose no loop over int64 and float64."""
+    values = arguments.positional
+    for position, value in enumerate(values):
+        if isinstance(value, Choice):
+            def with_one(one: Abstract, at: int = position) -> Abstract:
+                replaced = [*values[:at], one, *values[at + 1:]]
+                return calls.call(s, Static(ufunc), calls.Arguments(replaced, arguments.named), node)
+
+            return s.split(value, with_one)
+    types = [_type(value) for value in values]
+    if arguments.named or len(values) != ufunc.nin or None in types:
+        raise s.refuse("flatten/unknown-call", f"these arguments of {ufunc.__name__}", node,
+                       help=f"call it with {ufunc.nin} numbers and no options")
+    loop = foreign.loop_for(ufunc, [t for t in types if t is not None])
+    if loop is None:
+        raise s.refuse("flatten/unknown-call", f"{ufunc.__name__} has no loop over these kinds of numbers that gives "
+                       "one float", node, help="pass floats, or compute it outside and pass the result")
+    operands = [operand for value, letter in zip(values, loop, strict=False) for operand in _operands(s, value, letter)]
+    name = foreign.register(ufunc)
+
+    def one(part: str) -> Value:
+        return s.build.op("ufunc", *operands, kind=FLOAT, loop=loop, part=part, ufunc=name)
+
+    s.saw_numpy = True
+    return Complex(one("real"), one("imag")) if loop.endswith("D") else s.mark_numpy(one(""))
+
+
+def _type(value: Abstract) -> type | None:
+    if complex_parts(value) is not None:
+        return complex
+    kind = numeric_kind(value)
+    return None if kind is None else float if kind is FLOAT else int
+
+
+def _operands(s: Specialiser, value: Abstract, letter: str) -> list[Value]:
+    if letter == "D":
+        parts = complex_numbers.promoted(s, value)
+        return [lane(parts.real), lane(parts.imag)]
+    number = lane(value)
+    if letter == "d":
+        return [number if number.kind is FLOAT else s.build.op("to_float", number)]
+    return [num.to_kind(s, number, INT)]

@@ -1,0 +1,235 @@
+"""Results: the ways in which a function returns become lane leaves of one shape.
+
+bool, int, float and complex join to the larger kind. A path that returns something no lane can hold (None, a string,
+a tuple of another length) while others return numbers is a fault in its lanes: the replay reports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyflat.errors import refuse
+from pyflat.frontend.space.numbers import describe
+from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.merge import lane, same_static
+from pyflat.frontend.state.values import (
+    MAX_LENGTH,
+    UNBOUND,
+    Abstract,
+    Array,
+    Choice,
+    DictRef,
+    ListRef,
+    ObjRef,
+    Seq,
+    State,
+    Static,
+    Way,
+    alternatives,
+    complex_parts,
+    numeric_kind,
+)
+from pyflat.ir.build import const, undefined
+from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, Op, Value
+from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, VOID, Kind, join_kinds
+
+
+@dataclass(slots=True)
+class _Parts:
+    cls: type
+    names: tuple[str, ...]
+    items: tuple[Abstract, ...]
+
+
+def settle(s: Specialiser, ways: Sequence[Way]) -> Shape:
+    """Choose the shape, and give every way its leaves as operands."""
+    live = [w for w in ways if not w.dead]
+    if not live and s.doubtful is not None:
+        raise refuse("flatten/unsupported-expression", f"no path returns: {s.doubtful.message}", s.doubtful.span)
+    if not live and s.replayed_handlers:
+        message = "no path is known to return: a handler may, after a fault that only a replay can tell"
+        raise refuse("flatten/unsupported-expression", message,
+                     help="test the operands with an `if` instead of catching the exception")
+    shape = _shape(s, [(w.value or Static(None), w.state) for w in live])
+    for way in live:
+        leaves: list[Value] = []
+        _leaves(s, way, TRUE, way.value or Static(None), shape, leaves)
+        if isinstance(way.end, Exit) and way.end.label is FAULT:
+            continue
+        way.end.values = leaves
+    return shape
+
+
+def _parts(value: Abstract, state: State) -> _Parts | None:
+    match value:
+        case Seq():
+            return _Parts(value.cls, tuple(getattr(value.cls, "_fields", ())), value.items)
+        case Array():
+            items = state.heap[value.store]
+            return _Parts(np.ndarray, tuple(map(str, value.places.shape)), tuple(items[p] for p in value.places.flat))
+        case Static() if isinstance(value.value, np.ndarray) and value.value.dtype.kind in "bif" \
+                and value.value.size <= MAX_LENGTH:
+            return _Parts(np.ndarray, tuple(map(str, value.value.shape)), tuple(map(Static, value.value.flat)))
+        case ListRef():
+            return _Parts(list, (), state.heap[value])
+        case DictRef():
+            keys = tuple(k for k, _ in state.heap[value])
+            return _Parts(dict, keys, tuple(v for _, v in state.heap[value]))
+        case Static() if type(value.value) is dict and value.value:
+            return _Parts(dict, tuple(value.value), tuple(map(Static, value.value.values())))
+        case ObjRef():
+            names = tuple(k for k, _ in state.heap[value])
+            return _Parts(value.cls, names, tuple(v for _, v in state.heap[value]))
+        case Static() if isinstance(value.value, tuple | list) and value.value:
+            names = tuple(getattr(type(value.value), "_fields", ()))
+            return _Parts(type(value.value), names, tuple(Static(v) for v in value.value))
+    return None
+
+
+def _shape(s: Specialiser, values: Sequence[tuple[Abstract, State]]) -> Shape:
+    options = [(option, state) for value, state in values for option in alternatives(value)]
+    kinds = [k for k in (numeric_kind(v) for v, _ in options) if k is not None]
+    if any(complex_parts(v) is not None for v, _ in options):
+        return REAL_OR_COMPLEX if kinds else COMPLEX
+    if kinds:
+        joined = kinds[0]
+        for kind in kinds[1:]:
+            joined = join_kinds(joined, kind)
+        return Leaf(joined)
+    records = [(p, state) for p, state in ((_parts(v, state), state) for v, state in options) if p is not None]
+    if records:
+        return _record(s, records)
+    first = options[0][0] if options else Static(None)
+    if isinstance(first, Static) and first.value is None and all(same_static(first, v) for v, _ in options):
+        return Fixed(None)
+    raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
+        f" or {describe(options[1][0])}" if len(options) > 1 else ""))
+
+
+def _record(s: Specialiser, records: list[tuple[_Parts, State]]) -> Shape:
+    first = records[0][0]
+    _check_keys(s, [p for p, _ in records])
+    if first.cls is np.ndarray and any(p.cls is not first.cls or p.names != first.names for p, _ in records):
+        raise s.refuse("flatten/result-kind", "the function returns arrays of different shapes",
+                       help="return arrays of one shape on all paths")
+    alike = [(p, state) for p, state in records if _fits(p, first.cls, first.names, len(first.items))]
+    if any(len(p.items) != len(first.items) for p, _ in records):
+        raise s.refuse("flatten/result-kind", "the function returns tuples of different lengths")
+    items = tuple(_shape(s, [(p.items[i], state) for p, state in alike]) for i in range(len(first.items)))
+    return Record(first.cls, first.names, items)
+
+
+def _check_keys(s: Specialiser, records: Sequence[_Parts]) -> None:
+    """A dict of arrays has the same keys in all lanes, and they are strings."""
+    dicts = [p.names for p in records if p.cls is dict]
+    for keys in dicts:
+        if any(type(key) is not str for key in keys):
+            raise s.refuse("flatten/result-kind", "the function returns a dict whose keys are not strings",
+                           help="return a tuple, a namedtuple or a dict with strings for keys")
+        if keys != dicts[0]:
+            raise s.refuse("flatten/result-kind", "the function returns dicts with different keys on different paths",
+                           help="give all of them the same keys, in the same order")
+
+
+def _fits(parts: _Parts, cls: type, names: tuple[str, ...], size: int) -> bool:
+    return parts.cls is cls and len(parts.items) == size and (cls not in (dict, np.ndarray) or parts.names == names)
+
+
+def _leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
+    """Append the operands of one way; `where` is the lanes of the way that have this value."""
+    if isinstance(value, Choice):
+        first: list[Value] = []
+        second: list[Value] = []
+        _leaves(s, way, _emit(way, "and", where, value.cond), value.then, shape, first)
+        _leaves(s, way, _emit(way, "and", where, _emit(way, "not", value.cond)), value.orelse, shape, second)
+        out += [_emit(way, "select", value.cond, a, b) for a, b in zip(first, second, strict=True)]
+        return
+    match shape:
+        case Leaf():
+            kind = numeric_kind(value)
+            if kind is None or isinstance(value, Static) and not _holds(shape.kind, value.value):
+                _wrong(way, where, value, shape, out)
+            else:
+                out.append(_convert(way, value, shape.kind))
+        case Fixed():
+            if not (isinstance(value, Static) and same_static(value, Static(shape.value))):
+                _wrong(way, where, value, shape, out)
+        case Record() if shape.cls is complex:
+            _complex_leaves(s, way, where, value, shape, out)
+        case Record():
+            parts = _parts(value, way.state)
+            if parts is None or not _fits(parts, shape.cls, shape.names, len(shape.items)):
+                _wrong(way, where, value, shape, out)
+                return
+            for item, inner in zip(parts.items, shape.items, strict=True):
+                _leaves(s, way, where, item, inner, out)
+
+
+def _complex_leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Record, out: list[Value]) -> None:
+    """Real and imaginary part, and which of the two it is where the shape has numbers too."""
+    z = complex_parts(value)
+    if z is None and numeric_kind(value) is None:
+        _wrong(way, where, value, shape, out)
+        return
+    _leaves(s, way, where, value if z is None else z.real, shape.items[0], out)
+    out.append(const(0.0) if z is None else _convert(way, z.imag, FLOAT))
+    out += [const(z is not None)] * (len(shape.items) - 2)
+
+
+def _holds(kind: Kind, known: bool | int | float) -> bool:
+    """A lane of this kind has exactly this number."""
+    if kind is INT:
+        return INT_MIN <= known <= INT_MAX
+    try:
+        return isinstance(known, float) or float(known) == known
+    except OverflowError:
+        return False
+
+
+def _wrong(way: Way, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
+    """These lanes return what the result cannot hold: they are faults."""
+    kind = "UnboundLocalError" if value is UNBOUND else "TypeError"
+    fault = Fault(kind, f"returns {describe(value)}")
+    if where is TRUE:
+        way.end = way.block.end = Exit(FAULT, fault=fault)
+    else:
+        way.block.ops.append(Op("fault", (where,), VOID, attrs=(("fault", fault),)))
+    out += [undefined(kind) for kind in _kinds(shape)]
+
+
+def _kinds(shape: Shape) -> list[Kind]:
+    match shape:
+        case Leaf():
+            return [shape.kind]
+        case Record():
+            return [k for item in shape.items for k in _kinds(item)]
+        case Fixed():
+            return []
+
+
+def _convert(way: Way, value: Abstract, kind: Kind) -> Value:
+    if isinstance(value, Static):
+        return const({BOOL: bool, INT: int, FLOAT: float}[kind](value.value))
+    number = lane(value)
+    if number.kind is kind:
+        return number
+    if kind is INT:
+        return _emit(way, "to_int", number)
+    return _emit(way, "exact_float" if number.kind is INT else "to_float", number)
+
+
+def _emit(way: Way, opcode: str, *args: Value) -> Value:
+    if opcode == "and" and args[0] is TRUE:
+        return args[1]
+    if opcode == "select" and isinstance(args[1], Const) and args[1].value is None:
+        return args[2]
+    if opcode == "select" and isinstance(args[2], Const) and args[2].value is None:
+        return args[1]
+    kinds = {"and": BOOL, "not": BOOL, "select": args[-1].kind, "to_int": INT}
+    op = Op(opcode, args, kinds.get(opcode, FLOAT))
+    way.block.ops.append(op)
+    return op

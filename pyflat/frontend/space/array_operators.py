@@ -1,0 +1,88 @@
+"""Operators on NumPy arrays, element by element, with NumPy's meaning: power is NumPy's own, `+=` writes in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from pyflat.frontend.space import array_items, arrays, products
+from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space.numbers import BINARY, COMPARE
+from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.values import Abstract, Array, Choice, ListRef, Seq, Static, numeric_kind
+from pyflat.ir.build import const
+from pyflat.ir.types import BOOL, FLOAT
+
+_PYTHON = {opcode: python for opcode, python, _ in BINARY.values()}
+_COMPARE = dict(COMPARE.values())
+
+
+def operate(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """`a <op> b` where at least one is an array."""
+    values = [arrays.known(s, v) for v in (a, b)]
+    if values[0] is not None and values[1] is not None:
+        return arrays.local(s, num.now(s, lambda: _PYTHON[opcode](*values)))
+    a, b = (arrays.array(s, v, node) if isinstance(v, ListRef | Seq) else v for v in (a, b))
+    if opcode == "matmul":
+        return products.matmul(s, a, b, node)
+    if isinstance(b, Choice) and opcode == "pow":
+        return s.split(b, lambda v: operate(s, opcode, a, v, node))
+    if opcode == "pow":
+        fixed = b.value if isinstance(b, Static) and isinstance(b.value, int | float) else None
+        if fixed is None and not arrays.is_array(b):
+            raise s.refuse("flatten/unsupported-expression", "an array to a power that differs from lane to lane", node,
+                           help="take the power of each element in a loop")
+        return arrays.apply(s, lambda x, y: power(s, x, y, fixed), [a, b], node)
+    return arrays.apply(s, lambda x, y: _element(s, opcode, x, y), [a, b], node)
+
+
+def _element(s: Specialiser, opcode: str, x: Abstract, y: Abstract) -> Abstract:
+    if numeric_kind(x) is BOOL and numeric_kind(y) is BOOL and opcode in ("add", "mul"):
+        return num.binary(s, "or" if opcode == "add" else "and", x, y)
+    return num.binary(s, opcode, x, y)
+
+
+def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    values = [arrays.known(s, v) for v in (a, b)]
+    if values[0] is not None and values[1] is not None:
+        return arrays.local(s, num.now(s, lambda: _COMPARE[opcode](*values)))
+    a, b = (arrays.array(s, v, node) if isinstance(v, ListRef | Seq) else v for v in (a, b))
+    return arrays.apply(s, lambda x, y: num.compare(s, opcode, x, y), [a, b], node, BOOL)
+
+
+def unary(s: Specialiser, opcode: str, value: Abstract, node: cst.CSTNode) -> Abstract:
+    return arrays.apply(s, lambda x: num.unary(s, opcode, x), [value], node)
+
+
+def power(s: Specialiser, x: Abstract, y: Abstract, fixed: Any) -> Abstract:
+    """NumPy takes shortcuts for one exponent for the whole array."""
+    if numeric_kind(x) is not FLOAT and numeric_kind(y) is not FLOAT:
+        return num.binary(s, "pow", x, y)
+    base = num.as_float(s, x)
+    match fixed:
+        case 0:
+            return const(1.0)
+        case 1:
+            return base
+        case 2:
+            return s.build.op("mul", base, base)
+        case 0.5:
+            return s.build.op("np_sqrt", base)
+        case -1:
+            return s.build.op("truediv", const(1.0), base)
+    return s.build.op("np_power" if fixed is not None else "np_powers", base, num.as_float(s, y))
+
+
+def in_place(s: Specialiser, opcode: str, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
+    """`old <op>= value`: the array's own memory is written."""
+    if isinstance(old, Choice):
+        return s.split(old, lambda v: in_place(s, opcode, v, value, node))
+    if not isinstance(old, Array):
+        raise s.refuse("flatten/effect", "an augmented assignment changes a captured array in place", node,
+                       help="write x = x + y, or make a copy first")
+    if opcode == "matmul":
+        raise s.refuse("flatten/not-yet", "@= on an array", node, help="write x = x @ y")
+    result = operate(s, opcode, old, value, node)
+    array_items.update(s, old, result, node)
+    return old

@@ -1,0 +1,313 @@
+"""NumPy arrays of lane values: a known shape, elements of one kind (bool, int64, float64).
+
+An `Array` is a view of a store on the abstract heap. NumPy itself works out shapes, views and broadcasting: on `places`
+(which item of the store each element is), and on grids, object arrays whose elements are abstract numbers.
+A captured array stays Static: it is read, never written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import libcst as cst
+import numpy as np
+
+from pyflat.frontend.space import containers
+from pyflat.frontend.space import numbers as num
+from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.merge import lane
+from pyflat.frontend.state.values import (
+    DTYPES,
+    MAX_LENGTH,
+    Abstract,
+    Array,
+    Bound,
+    Choice,
+    Grid,
+    ListRef,
+    Seq,
+    Static,
+    StoreRef,
+    numeric_kind,
+)
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind, join_kinds
+
+_KINDS: dict[Any, Kind] = {np.dtype(dtype): kind for kind, dtype in DTYPES.items()}
+
+
+# --- what an array is
+def is_array(value: Abstract) -> bool:
+    """An array, or one of several of one shape and kind."""
+    match value:
+        case Array():
+            return True
+        case Static():
+            return isinstance(value.value, np.ndarray) and value.value.ndim > 0
+        case Choice():
+            return is_array(value.then) and is_array(value.orelse) and shape_of(value.then) == shape_of(value.orelse) \
+                and kind_of(value.then) is kind_of(value.orelse) is not None
+    return False
+
+
+def shape_of(value: Abstract) -> tuple[int, ...]:
+    """The shape; of a number ()."""
+    match value:
+        case Array():
+            return tuple(value.places.shape)
+        case Static() if isinstance(value.value, np.ndarray):
+            return tuple(value.value.shape)
+        case Choice() if is_array(value):
+            return shape_of(value.then)
+    return ()
+
+
+def kind_of(value: Abstract) -> Kind | None:
+    """The kind of the elements, or of a number; None for a dtype that lanes do not have."""
+    match value:
+        case Array():
+            return value.store.kind
+        case Static() if isinstance(value.value, np.ndarray):
+            return _KINDS.get(value.value.dtype)
+        case Choice() if is_array(value):
+            return kind_of(value.then)
+    return numeric_kind(value)
+
+
+def known(s: Specialiser, value: Abstract) -> Any:
+    """The value as an ndarray, number or other object if nothing in it is a lane; None otherwise."""
+    match value:
+        case Static():
+            return value.value
+        case Array():
+            items = containers.contents(s, value.store)
+            if not all(isinstance(v, Static) for v in items):
+                return None
+            flat = np.array([v.value for v in items], DTYPES[value.store.kind])
+            return flat[value.places]
+        case ListRef():
+            return _known_items(s, containers.contents(s, value))
+        case Seq() if value.cls in (tuple, list):
+            return _known_items(s, value.items)
+    return None
+
+
+def _known_items(s: Specialiser, items: Sequence[Abstract]) -> list[Any] | None:
+    found = [known(s, v) for v in items]
+    return None if any(v is None for v in found) else found
+
+
+# --- grids
+def filled(shape: tuple[int, ...], items: Iterable[Abstract]) -> Grid:
+    made = np.empty(shape, object)
+    for position, item in enumerate(items):
+        made.flat[position] = item
+    return made
+
+
+def grid(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Grid:
+    """The elements of an array as they are now; a number is a grid without axes."""
+    match value:
+        case Array():
+            items = containers.contents(s, value.store, node)
+            return filled(value.places.shape, [items[p] for p in value.places.flat])
+        case Static() if isinstance(value.value, np.ndarray):
+            _check(s, value.value, node)
+            return filled(value.value.shape, [Static(v) for v in value.value.flat])
+        case Choice() if is_array(value):
+            then, orelse = grid(s, value.then, node), grid(s, value.orelse, node)
+            cond = value.cond
+            return filled(then.shape, [num.choose(s, cond, a, b) for a, b in zip(then.flat, orelse.flat, strict=True)])
+    return filled((), [value])
+
+
+def _check(s: Specialiser, value: np.ndarray[Any, Any], node: cst.CSTNode | None) -> None:
+    if value.dtype not in _KINDS:
+        raise s.refuse("flatten/unsupported-expression", f"an array of dtype {value.dtype}", node,
+                       help="use an array of float64, int64 or bool")
+    if value.size > MAX_LENGTH:
+        raise s.refuse("flatten/too-large", f"an array of {value.size} elements is taken apart into lanes", node,
+                       help=f"up to {MAX_LENGTH} elements; larger arrays can be indexed, or given to np.interp")
+
+
+def as_grid(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Grid:
+    """The grid of what np.asarray takes: arrays, numbers, nested sequences of them."""
+    if is_array(value) or numeric_kind(value) is not None or isinstance(value, Choice) and num.is_number_choice(value):
+        return grid(s, value, node)
+    if isinstance(value, Static):
+        made = num.now(s, lambda: np.asarray(value.value))
+        assert isinstance(made, Static)
+        return grid(s, made, node)
+    items = containers.sequence_items(s, value, node) if isinstance(value, ListRef | Seq) else None
+    if items is None:
+        raise s.refuse("flatten/unsupported-expression", f"{num.describe(value)} is used as a NumPy array", node)
+    rows = [as_grid(s, item, node) for item in items]
+    if any(row.shape != rows[0].shape for row in rows):
+        raise s.raised(ValueError, node)
+    whole: Grid = np.stack(rows) if rows else filled((0,), [])
+    if len({numeric_kind(v) for v in whole.flat}) > 1:
+        kind = joined_kind(s, [whole], node)
+        whole = filled(whole.shape, [cast(s, v, kind, node) for v in whole.flat])
+    return whole
+
+
+def joined_kind(s: Specialiser, grids: Iterable[Grid], node: cst.CSTNode | None) -> Kind:
+    """The kind of an array of all these elements; of no elements, float."""
+    items = [v for g in grids for v in g.flat]
+    if len(items) > MAX_LENGTH:
+        raise s.refuse("flatten/too-large", f"an array of {len(items)} lane values", node)
+    kinds = {numeric_kind(v) for v in items}
+    if None in kinds:
+        odd = next(v for v in items if numeric_kind(v) is None)
+        if isinstance(odd, Choice) and num.is_number_choice(odd):
+            if FLOAT in kinds:
+                return FLOAT
+            raise s.refuse("flatten/mixed-join", "an array that is of ints in some lanes and of floats in others", node,
+                           help="write 0.0 instead of 0 where the number is meant as a float")
+        raise s.refuse("flatten/unsupported-expression", f"an array with {num.describe(odd)} in it", node,
+                       why="its elements are numbers: bool, int or float", help="use nested lists or tuples")
+    kind = BOOL if kinds else FLOAT
+    for each in kinds:
+        assert each is not None
+        kind = join_kinds(kind, each)
+    return kind
+
+
+# --- making arrays
+def new(s: Specialiser, elements: Grid, node: cst.CSTNode | None, kind: Kind | None = None, frozen: str = "") -> Array:
+    """A fresh array of these elements, converted to one kind as NumPy promotes them."""
+    s.saw_numpy = True
+    kind = kind or joined_kind(s, [elements], node)
+    store = StoreRef(kind, frozen)
+    s.state.heap[store] = tuple(element(s, v, kind, node) for v in elements.flat)
+    return Array(store, np.arange(elements.size).reshape(elements.shape))
+
+
+def array(s: Specialiser, value: Abstract, node: cst.CSTNode, kind: Kind | None = None) -> Abstract:
+    """np.asarray: an array as it is; a number is a number still."""
+    if is_array(value) and kind in (None, kind_of(value)):
+        return value
+    found = as_grid(s, value, node)
+    if found.shape:
+        return new(s, found, node, kind)
+    number: Abstract = found[()]
+    return number if kind is None else element(s, number, kind, node)
+
+
+def element(s: Specialiser, value: Abstract, kind: Kind, node: cst.CSTNode | None = None) -> Abstract:
+    """A number as an element of an array of this kind."""
+    return s.mark_numpy(cast(s, value, kind, node))
+
+
+def cast(s: Specialiser, value: Abstract, kind: Kind, node: cst.CSTNode | None = None) -> Abstract:
+    """NumPy's promotion, or its cast on assignment."""
+    if numeric_kind(value) is None and not (isinstance(value, Choice) and num.is_number_choice(value)):
+        raise s.refuse("flatten/unsupported-expression", f"an element that is {num.describe(value)}", node)
+    if isinstance(value, Static):
+        if kind is INT and not INT_MIN <= value.value <= INT_MAX:
+            raise s.refuse("flatten/int-too-large", f"the number {value.value} is no int64", node)
+        return num.now(s, lambda: DTYPES[kind](value.value))
+    if kind is FLOAT:
+        return num.as_float(s, value)
+    if kind is BOOL:
+        return lane(num.truth(s, value))
+    if isinstance(value, Choice):
+        return s.split(value, lambda v: num.to_kind(s, lane(v), INT))
+    return num.to_kind(s, lane(value), kind)
+
+
+def local(s: Specialiser, value: Abstract, sources: Iterable[Any] = ()) -> Abstract:
+    """What a call on known values gives: a small new array is one that the code may write to."""
+    if not isinstance(value, Static) or not isinstance(value.value, np.ndarray):
+        return value
+    found = value.value
+    if found.ndim == 0 and found.dtype in _KINDS:
+        return Static(found[()])
+    shared = any(isinstance(other, np.ndarray) and np.shares_memory(found, other) for other in sources)
+    if shared or found.dtype not in _KINDS or found.size > MAX_LENGTH:
+        return value
+    return new(s, filled(found.shape, [Static(v) for v in found.flat]), None, _KINDS[found.dtype])
+
+
+# --- element by element
+def apply(s: Specialiser, use: Callable[..., Abstract], operands: Sequence[Abstract], node: cst.CSTNode,
+          kind: Kind | None = None) -> Abstract:
+    """`use` on corresponding elements, broadcast; a number where no operand is an array."""
+    for position, value in enumerate(operands):
+        if isinstance(value, Choice) and not is_array(value) and not _fits(value, operands):
+            return s.split(value, lambda v, i=position: apply(  # type: ignore[misc]
+                s, use, [*operands[:i], v, *operands[i + 1:]], node, kind))
+    try:
+        columns = np.broadcast_arrays(*[grid(s, v, node) for v in operands])
+    except ValueError:
+        raise s.raised(ValueError, node) from None
+    made = filled(columns[0].shape, [use(*row) for row in zip(*[c.flat for c in columns], strict=True)])
+    if not made.shape:
+        found: Abstract = made[()]
+        return s.mark_numpy(found)
+    return new(s, made, node, kind or (None if made.size else _kind_of_none(operands)))
+
+
+def _fits(value: Choice, operands: Sequence[Abstract]) -> bool:
+    """An int in some lanes, a float in others, beside floats: it is a float in every lane."""
+    return num.is_number_choice(value) and any(kind_of(v) is FLOAT for v in operands)
+
+
+def _kind_of_none(operands: Sequence[Abstract]) -> Kind:
+    kind = BOOL
+    for value in operands:
+        kind = join_kinds(kind, kind_of(value) or FLOAT)
+    return kind
+
+
+def row(s: Specialiser, value: Abstract, position: int, node: cst.CSTNode | None) -> Abstract:
+    """`value[position]` while iterating: an element, or a view of a row."""
+    match value:
+        case Array() if value.places.ndim == 1:
+            found: Abstract = containers.contents(s, value.store, node)[value.places[position]]
+            return found
+        case Array():
+            return Array(value.store, value.places[position])
+        case Choice():
+            return s.split(value, lambda v: row(s, v, position, node))
+    assert isinstance(value, Static)
+    return num.static(value.value[position])
+
+
+def attribute(owner: Array, name: str) -> Abstract:
+    """`owner.name`: what the shape says, the transposed view, or a method."""
+    match name:
+        case "shape" | "size" | "ndim":
+            return Static(getattr(owner.places, name))
+        case "T":
+            return Array(owner.store, owner.places.T)
+        case "real":
+            return owner
+        case "dtype":
+            return Static(np.dtype(DTYPES[owner.store.kind]))
+    return Bound(owner, name)
+
+
+def laid_out(value: Array, like: np.ndarray[Any, Any]) -> Array:
+    """The array with the strides of `like`: in which order BLAS adds depends on them."""
+    steps = [stride // like.itemsize for stride in like.strides]
+    if like.flags.c_contiguous or 0 in steps:
+        return value
+    reach = [step * (size - 1) for step, size in zip(steps, like.shape, strict=True)]
+    low = sum(min(r, 0) for r in reach)
+    memory = np.zeros(sum(max(r, 0) for r in reach) - low + 1, np.intp)
+    places = np.lib.stride_tricks.as_strided(memory[-low:], like.shape, [step * memory.itemsize for step in steps])
+    places[...] = value.places
+    return Array(value.store, places)
+
+
+def is_plain(value: Abstract) -> bool:
+    """The elements lie one after the other, last axis first."""
+    match value:
+        case Array():
+            return bool(value.places.flags.c_contiguous)
+        case Static() if isinstance(value.value, np.ndarray):
+            return bool(value.value.flags.c_contiguous)
+        case Choice():
+            return is_plain(value.then) and is_plain(value.orelse)
+    return True

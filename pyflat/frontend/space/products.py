@@ -1,0 +1,148 @@
+"""Products of NumPy arrays: `@`, np.dot, np.vdot, np.inner, np.linalg.norm.
+
+Ints are added in order. Floats go through the machine's BLAS, whose order of additions and use of fused multiply-adds
+no rule fixes: `blas` finds out.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import libcst as cst
+import numpy as np
+
+from pyflat.errors import FlattenError
+from pyflat.frontend.space import arrays, blas, containers
+from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space.blas import Chain, Layout
+from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.merge import lane
+from pyflat.frontend.state.values import Abstract, Array, Choice, Grid, Static
+from pyflat.ir.build import const
+from pyflat.ir.formats import F8
+from pyflat.ir.nodes import Value
+from pyflat.ir.types import BOOL, FLOAT, INT
+
+
+def matmul(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, function: str = "matmul") -> Abstract:
+    """`a @ b` or np.dot of arrays of one or two axes."""
+    for value in (a, b):
+        if isinstance(value, Choice) and not arrays.is_array(value):
+            return s.split(value, lambda v, old=value: matmul(  # type: ignore[misc]
+                s, v if a is old else a, v if b is old else b, node, function))
+    left, right = (arrays.grid(s, v, node) for v in (a, b))
+    if 0 in (left.ndim, right.ndim):
+        raise s.raised(ValueError, node)
+    if left.ndim > 2 or right.ndim > 2:
+        raise s.refuse("flatten/not-yet", "a product of arrays of more than two axes", node)
+    if left.shape[-1] != right.shape[0]:
+        raise s.raised(ValueError, node)
+    kinds = {arrays.kind_of(a), arrays.kind_of(b)}
+    if kinds == {BOOL}:
+        raise s.refuse("flatten/unsupported-expression", "a matrix product of bools", node)
+    shape = left.shape[:-1] + right.shape[1:]
+    if FLOAT in kinds and s.floats is F8:
+        made = _floats(s, a, b, node, function)
+    else:
+        made = _in_order(s, left, right, shape, _narrow_dot if FLOAT in kinds else _int_dot)
+    if not shape:
+        return s.mark_numpy(made[()])
+    return arrays.new(s, made, node)
+
+
+def _in_order(s: Specialiser, left: Grid, right: Grid, shape: tuple[int, ...], dot: _Dot) -> Grid:
+    rows = left if left.ndim == 2 else left[None, :]
+    columns = right if right.ndim == 2 else right[:, None]
+    return arrays.filled(shape, [dot(s, row, column) for row in rows for column in columns.T])
+
+
+def _int_dot(s: Specialiser, a: Grid, b: Grid) -> Abstract:
+    total: Abstract = Static(np.int64(0))
+    for x, y in zip(a, b, strict=True):
+        total = num.binary(s, "add", total, num.binary(s, "mul", *(num.to_kind(s, lane(v), INT) for v in (x, y))))
+    return total
+
+
+def _narrow_dot(s: Specialiser, a: Grid, b: Grid) -> Abstract:
+    """In float32, where no bits of BLAS are promised: the products, added from left to right."""
+    total: Value = const(0.0)
+    for x, y in zip(a, b, strict=True):
+        total = s.build.op("add", total, s.build.op("mul", num.as_float(s, x), num.as_float(s, y)))
+    return total
+
+
+_Dot = Callable[[Specialiser, Grid, Grid], Abstract]
+
+
+def _floats(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, function: str) -> Grid:
+    layouts = [_layout(s, v, node) for v in (a, b)]
+    if all(len(layout.shape) == 2 for layout in layouts) and _store(a) is not None and _store(a) is _store(b):
+        raise _unknown_order(s, node)
+    orders = blas.orders(function, *layouts)
+    if orders is None:
+        raise _unknown_order(s, node)
+    left, right = (arrays.grid(s, v, node) for v in (a, b))
+    made = np.empty(orders.shape, object)
+    for cell in np.ndindex(orders.shape):
+        split = blas.left_axes(layouts[0])
+        row, column = left[cell[:split]], right[(slice(None), *cell[split:])]
+        made[cell] = _chain(s, orders[cell], row, column, node)
+    return made
+
+
+def _chain(s: Specialiser, chain: Chain, row: Grid, column: Grid, node: cst.CSTNode) -> Abstract:
+    a, b = ([num.as_float(s, side[i]) for i in chain.order] for side in (row, column))
+    build = s.build
+    if not chain.fused:
+        total: Value = const(0.0)
+        for x, y in zip(a, b, strict=True):
+            total = build.op("add", total, build.op("mul", x, y))
+        return s.mark_numpy(total)
+    result = build.op("np_dot", *a, *b)
+    if not chain.plus_zero:  # a product that underflows may leave -0.0
+        zero = const(0.0)
+        terms = [build.op("and", build.op("ne", x, zero), build.op("ne", y, zero)) for x, y in zip(a, b, strict=True)]
+        some = functools.reduce(lambda p, q: build.op("or", p, q), terms)
+        containers.suspect_if(s, build.op("and", build.op("eq", result, zero), some), "a zero of either sign", node)
+    return s.mark_numpy(result)
+
+
+def _unknown_order(s: Specialiser, node: cst.CSTNode) -> FlattenError:
+    return s.refuse("flatten/unsupported-expression", "a product of arrays of floats that BLAS adds in its own order",
+                    node, why="on this machine it is no chain of up to 15 fused multiply-adds, so that its bits are "
+                    "only known to BLAS", help="write sum(x * y for x, y in zip(a, b)), or (a * b).sum()")
+
+
+def _store(value: Abstract) -> object:
+    return value.store if isinstance(value, Array) else value.value if isinstance(value, Static) else None
+
+
+def _layout(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Layout:
+    """How the array that BLAS gets lies in memory; ints are converted into an array of their own."""
+    if arrays.kind_of(value) is not FLOAT:
+        return blas.plain(arrays.shape_of(value))
+    match value:
+        case Array():
+            return blas.layout_of(value.places)
+        case Static():
+            return blas.layout_of(value.value)
+        case Choice():
+            first, second = _layout(s, value.then, node), _layout(s, value.orelse, node)
+            if first == second:
+                return first
+    raise s.refuse("flatten/mixed-join", "a product of one of two arrays that lie in memory in different ways", node,
+                   help="multiply a copy")
+
+
+def dot(s: Specialiser, a: Grid, b: Grid, node: cst.CSTNode) -> Abstract:
+    """The inner product (np.dot) of two vectors that lie in memory one number after the other."""
+    kinds = {arrays.joined_kind(s, [side], node) for side in (a, b)}
+    if FLOAT not in kinds:
+        return s.mark_numpy(_int_dot(s, a, b))
+    if s.floats is not F8:
+        return s.mark_numpy(_narrow_dot(s, a, b))
+    orders = blas.orders("dot", blas.plain(a.shape), blas.plain(b.shape))
+    if orders is None:
+        raise _unknown_order(s, node)
+    return _chain(s, orders[()], a, b, node)

@@ -1,0 +1,189 @@
+"""Source to structured IR: an online partial evaluator over the captured LibCST tree.
+
+What is known while flattening is computed by Python now; what differs from lane to lane becomes IR; calls are
+evaluated in place.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from pyflat.errors import refuse
+from pyflat.frontend import results
+from pyflat.frontend.capture import capture
+from pyflat.frontend.result import Specialised
+from pyflat.frontend.side_effects import return_what_is_written
+from pyflat.frontend.space import containers, instances, objects
+from pyflat.frontend.space.numbers import static
+from pyflat.frontend.state.frames import ControlLeft, Specialiser
+from pyflat.frontend.state.values import Abstract, Complex, ObjRef, Seq, State, Way
+from pyflat.frontend.syntax import calls
+from pyflat.ir.build import Builder
+from pyflat.ir.formats import F8, FloatFormat
+from pyflat.ir.nodes import Function, Param, Yield
+from pyflat.ir.opaque_calls import Call, KeptCalls, whitelist_of
+from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.ir.types import Kind
+
+MAX_OPS = 400_000
+LONG = 64
+"""With loops="auto", a constant range longer than this that lanes may leave stays one loop: unrolled, every lane would
+pay for all iterations, and LLVM takes more than linear time for the chain of exits."""
+_DEEP = 20_000
+_recursion = threading.Lock()
+_depth = {"users": 0, "limit": 0}
+
+
+def specialise(
+    fn: Callable[..., Any],
+    arguments: Mapping[str, Shape],
+    *,
+    loops: str = "auto",
+    max_unroll: int = 4096,
+    whitelist: Iterable[str | Call] | Mapping[str, Call] | None = None,
+    long: int = LONG,
+    floats: FloatFormat = F8,
+) -> Specialised:
+    """The structured IR of `fn` for arguments of the given shapes.
+
+    A missing argument takes its default; a bound method or a partial brings its own. Calls that `whitelist` names are
+    kept (`ir.opaque_calls`). `floats` is the format that the lanes will have: the function that is built still is one
+    of float64, but decides nothing that float32 lanes would decide differently. Raises FlattenError.
+    """
+    function, given = _plain(fn, dict(arguments))
+    captured = capture(function)
+    s = Specialiser(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats)
+    s.kept = KeptCalls(whitelist_of(whitelist))
+    params: list[Param] = []
+    with _deep_recursion():
+        bound = _bind(s, function, given, params)
+        s.arguments.update(params)
+        frame = calls.make_frame(s, function, captured, bound, None)
+        s.frames.append(frame)
+        s.state = State(dict(bound), s.state.heap)
+        with s.at(captured.tree):
+            before = s.state.copy()
+            items, ways = s._arm(lambda: calls.run_body(s, frame), s.state)
+            out = [*frame.returns.ways, *[w for w in ways if not w.dead]]
+            return_what_is_written(s, bound, before, out, _own_dicts(function))
+            shape = results.settle(s, out)
+    kinds = results._kinds(shape)
+    _settle_dead(ways, kinds)
+    ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
+    ir.label.name = "return"
+    s.guards.code(function)
+    return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.kept)
+
+
+def _own_dicts(fn: types.FunctionType) -> set[str]:
+    """The parameter **kwargs: its dict is the call's own."""
+    parameters = inspect.Signature.from_callable(fn, follow_wrapped=False).parameters.values()
+    return {parameter.name for parameter in parameters if parameter.kind is parameter.VAR_KEYWORD}
+
+
+def _settle_dead(ways: list[Way], kinds: list[Kind]) -> None:
+    from pyflat.ir.build import undefined
+
+    for way in ways:
+        if way.dead and isinstance(way.end, Yield):
+            way.end.values = [undefined(k) for k in kinds]
+
+
+def _plain(fn: Callable[..., Any], given: dict[str, Shape]) -> tuple[types.FunctionType, dict[str, Shape]]:
+    """The Python function behind methods, partials and wrappers, with the arguments these bring."""
+    import functools
+
+    fn = calls.see_through(fn)
+    if isinstance(fn, types.MethodType):
+        inner, rest = _plain(fn.__func__, given)
+        first = next(iter(inspect.signature(inner).parameters))
+        return inner, {first: Fixed(fn.__self__), **rest}
+    if isinstance(fn, functools.partial):
+        inner, rest = _plain(fn.func, given)
+        partial = inspect.signature(inner).bind_partial(*fn.args, **fn.keywords)
+        return inner, {**{k: Fixed(v) for k, v in partial.arguments.items()}, **rest}
+    if isinstance(fn, types.FunctionType):
+        return fn, given
+    special = inspect.getattr_static(type(fn), "__call__", None)
+    if isinstance(special, types.FunctionType) and not isinstance(fn, type):
+        return _plain(types.MethodType(special, fn), given)
+    raise refuse("flatten/not-a-function", f"{fn!r:.60} is not a Python function")
+
+
+def _bind(s: Specialiser, fn: types.FunctionType, given: dict[str, Shape], params: list[Param]) -> dict[str, Abstract]:
+    bound: dict[str, Abstract] = {}
+    for name, parameter in inspect.Signature.from_callable(fn, follow_wrapped=False).parameters.items():
+        if name in given:
+            bound[name] = _argument(s, given[name], name, params, parameter.kind is parameter.VAR_KEYWORD)
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            bound[name] = static(())
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            bound[name] = containers.new_dict(s, {})
+        elif parameter.default is parameter.empty:
+            raise refuse("flatten/argument-kind", f"the parameter {name!r} of {fn.__qualname__} has no value")
+        else:
+            s.guards.contents(parameter.default)
+            bound[name] = static(parameter.default)
+    unknown = set(given) - set(bound)
+    if unknown:
+        raise refuse("flatten/static-name", f"{fn.__qualname__} has no parameter {min(unknown)!r}")
+    return bound
+
+
+def _argument(s: Specialiser, shape: Shape, name: str, params: list[Param], keywords: bool = False) -> Abstract:
+    match shape:
+        case Leaf():
+            param = Param(shape.kind, name)
+            params.append(param)
+            return param
+        case Fixed():
+            if keywords and isinstance(shape.value, dict):
+                return containers.new_dict(s, {k: static(v) for k, v in shape.value.items()})
+            return objects.wrap(s, shape.value)
+        case Record():
+            items = tuple(_argument(s, item, _part_name(name, shape, i), params) for i, item in enumerate(shape.items))
+            if keywords or shape.cls is dict:
+                return containers.new_dict(s, dict(zip(shape.names, items, strict=True)))
+            if shape.cls is complex:
+                return Complex(*items)
+            if shape.cls is list:
+                return containers.new_list(s, items)
+            s.guards.class_of_instances(shape.cls)
+            if shape.cls is tuple:
+                return containers.make_tuple(items)
+            if issubclass(shape.cls, tuple):
+                instances.require_plain_tuple(s, shape.cls)
+                return Seq(shape.cls, items)
+            ref = ObjRef(shape.cls)
+            s.state.heap[ref] = tuple(zip(shape.names, items, strict=True))
+            return ref
+
+
+def _part_name(name: str, shape: Record, position: int) -> str:
+    return f"{name}_{shape.names[position] if shape.names else position}"
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """Inlining recurses with the depth of the calls; the limit is raised while anybody is specialising."""
+    with _recursion:
+        if _depth["users"] == 0:
+            _depth["limit"] = sys.getrecursionlimit()
+            sys.setrecursionlimit(max(_DEEP, _depth["limit"]))
+        _depth["users"] += 1
+    try:
+        yield
+    finally:
+        with _recursion:
+            _depth["users"] -= 1
+            if _depth["users"] == 0:
+                sys.setrecursionlimit(_depth["limit"])
+
+
+__all__ = ["Builder", "ControlLeft", "Specialised", "specialise"]

@@ -1,0 +1,84 @@
+"""Who else means a list, dict or object of the abstract heap, and which of them could stand for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pyflat.frontend.state.values import (
+    CONFLICT,
+    Abstract,
+    Array,
+    Bound,
+    Choice,
+    Closure,
+    DictRef,
+    ListRef,
+    ObjRef,
+    Partial,
+    Ref,
+    Seq,
+    State,
+    StoreRef,
+)
+
+
+def layout(state: State, ref: Ref) -> tuple[Any, ...] | None:
+    """What two objects have in common that can take turns: their class, their keys and how many items they have."""
+    contents = state.heap[ref]
+    if contents is CONFLICT:
+        return None
+    if isinstance(ref, ListRef):
+        return list, None, len(contents)
+    return ref.cls if isinstance(ref, ObjRef) else dict, tuple(key for key, _ in contents), len(contents)
+
+
+def is_shared(states: Iterable[State], state: State, ref: Ref, most: int = 1) -> bool:
+    """More than `most` names, items and attributes of the frames `states` mean the object; `state` has the heap."""
+    found = 0
+    seen: set[int] = set()
+    waiting = [value for each in states for value in each.locals.values()]
+    while waiting:
+        for inner in _refs(waiting.pop()):
+            found += inner is ref
+            if found > most:
+                return True
+            if id(inner) not in seen and inner in state.heap and state.heap[inner] is not CONFLICT:
+                seen.add(id(inner))
+                contents = state.heap[inner]
+                waiting += contents if isinstance(inner, ListRef | StoreRef) else [item for _, item in contents]
+    return False
+
+
+def _refs(value: Abstract) -> Iterator[Ref]:
+    match value:
+        case ListRef() | DictRef() | ObjRef():
+            yield value
+        case Array():
+            yield value.store
+        case Seq():
+            for item in value.items:
+                yield from _refs(item)
+        case Choice():
+            yield from _refs(value.then)
+            yield from _refs(value.orelse)
+        case Bound():
+            yield from _refs(value.receiver)
+        case Partial():
+            for item in [value.function, *value.positional, *value.named.values()]:
+                yield from _refs(item)
+        case Closure():
+            for item in value.defaults.values():
+                yield from _refs(item)
+
+
+def items_of(state: State, value: Abstract) -> list[Abstract]:
+    """The items of a list, the values of a dict or the attributes of an object."""
+    assert isinstance(value, ListRef | DictRef | ObjRef)
+    contents = state.heap[value]
+    return list(contents) if isinstance(value, ListRef) else [item for _, item in contents]
+
+
+def empty_like(cls: type) -> Ref:
+    """A new identity for an object of this class."""
+    return ListRef() if cls is list else DictRef() if cls is dict else ObjRef(cls)

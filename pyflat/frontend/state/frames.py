@@ -1,0 +1,334 @@
+"""Frames and the specialiser's context: where we are, what is bound, and how control splits and joins.
+
+`Specialiser` holds the builder, the current state and the stack of inlined frames. `branch` and `region` are the
+only places where paths split and meet; whoever leaves a list (return, break, continue, raise) ends it in the
+builder and raises ControlLeft, which unwinds to them.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
+
+import libcst as cst
+import numpy as np
+
+from pyflat.errors import FlattenError, InternalError, Note, Span, refuse
+from pyflat.frontend.capture import Captured
+from pyflat.frontend.state.facts import Fact
+from pyflat.frontend.state.guards import Guards
+from pyflat.frontend.state.merge import Joiner
+from pyflat.frontend.state.values import NONE, Abstract, Choice, Complex, Lazy, Ranges, Ref, State, Static, Way
+from pyflat.ir.build import Builder
+from pyflat.ir.formats import F8, FloatFormat
+from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, If, Item, Label, Op, Origin, Param, Region, Value, Yield
+from pyflat.ir.opaque_calls import KeptCalls
+
+
+class ControlLeft(Exception):
+    """The current control-flow list has been ended; unwinds to the branch or region that owns it."""
+
+
+@dataclass(eq=False)
+class Scope:
+    """The target of break, continue or return: the label, and the ways that reach it."""
+
+    label: Label
+    ways: list[Way] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class LoopScope:
+    leave: Scope | None
+    again: Scope | None
+
+
+@dataclass(eq=False)
+class Frame:
+    """One inlined call."""
+
+    ident: int
+    captured: Captured
+    function: Any
+    """The function object or Closure: what recursion is judged by."""
+    globals: dict[str, Any]
+    local_names: frozenset[str]
+    cells: dict[str, types.CellType]
+    outer: Frame | None
+    returns: Scope
+    call_span: Span | None
+    arguments: dict[str, Abstract]
+    state: State | None = None
+    """The state while the frame is on the stack but not on top; also what closures read."""
+    loops: list[LoopScope] = field(default_factory=list)
+    globals_written: frozenset[str] = frozenset()
+    """Names declared global or nonlocal: reading them is fine, writing is refused."""
+    has_closures: bool = False
+    recursive: bool = False
+    """The function is running already, with arguments that differ in lane values only."""
+    endless_for_nan: bool = False
+    """A test is undecided only because the lanes may be nan: those recurse without an end in Python too."""
+    hidden: tuple[str, ...] = ()
+    """The variables of the comprehensions that are running."""
+    handling: list[type[BaseException]] = field(default_factory=list)
+    """The exceptions whose handlers are running, for a bare `raise`."""
+
+
+@dataclass(eq=False)
+class TryScope:
+    """A running `try` body: where its handlers are, and the classes that they catch."""
+
+    raised: Scope
+    catches: tuple[type[BaseException], ...]
+    frame: Frame
+
+
+@dataclass(eq=False)
+class Nest:
+    """Iterations unrolled so far in the outermost running loop."""
+
+    count: int = 0
+    fresh: bool = True
+    """The iteration that runs now has not met an inner loop yet."""
+    depth_lengths: list[int] = field(default_factory=list)
+    """The known lengths of the running loops, for the projected count in a refusal."""
+
+
+class Specialiser:
+    def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int, floats: FloatFormat = F8):
+        self.floats = floats
+        self.build = Builder(max_ops)
+        self.guards = Guards()
+        self.loops = loops
+        self.max_unroll = max_unroll
+        self.long = long
+        self.frames: list[Frame] = []
+        self.state = State({}, WeakKeyDictionary())
+        self.nest: Nest | None = None
+        self.rolled: FlattenError | None = None
+        self.round = 0
+        """Iterators with a lower serial were made before the loop around the place, which stays a loop."""
+        self.counter = 0
+        self.tries: list[TryScope] = []
+        self.kept = KeptCalls()
+        self.numpy_values: set[Value] = set()
+        self.python_values: set[Value] = set()
+        self.arguments: set[Value] = set()
+        self.frozen: WeakSet[Ref] = WeakSet()
+        """Lists and objects that a rolled loop copies and that more than one name may mean: not to be written."""
+        self.facts: list[Fact] = []
+        """The conditions that hold at the current place."""
+        self.combined: dict[Value, tuple[bool, tuple[Value, ...]]] = {}
+        """What a short circuit has joined: (is `and`, its parts)."""
+        self.catching_warnings = False
+        """The place is inside `with warnings.catch_warnings()`."""
+        self.zero_dimensional: set[Value] = set()
+        """What NumPy gives as an array without axes, and not as a number: np.asarray(x)."""
+        self.saw_numpy = False
+        """A NumPy scalar may be among the values: its operators give inf where Python's raise."""
+        self.replayed_handlers = False
+        """A handler may run after a fault that is no edge to it."""
+        self.doubtful: Fault | None = None
+        """The first TypeError that a path ends in: genuine Python, or an operation that pyflat does not know."""
+
+    def use_up(self, iterator: Lazy | Ranges, node: cst.CSTNode | None) -> None:
+        """An iterator gives its items once: not to a second loop, nor in every iteration of a loop that stays one."""
+        if iterator.used or iterator.serial < self.round:
+            raise self.refuse("flatten/unsupported-expression", "an iterator is used a second time", node,
+                              help="make it a tuple(...) first, or make the iterator where it is used")
+        iterator.used = True
+
+    def mark_numpy(self, value: Abstract) -> Abstract:
+        """A NumPy function has made this value."""
+        if isinstance(value, Value):
+            self.numpy_values.add(value)
+        return value
+
+    def mark_python(self, value: Abstract, given: Sequence[Abstract]) -> Abstract:
+        """float(), int() or a function of `math` has made this value: a Python number, also of a NumPy scalar."""
+        if not isinstance(value, Value) or isinstance(value, Const) or not self.saw_numpy:
+            return value
+        if any(value is each for each in given):
+            if not self.may_be_numpy(value):
+                return value
+            value = self.build.op("select", TRUE, value, value)
+        self.python_values.add(value)
+        return value
+
+    def may_be_numpy(self, value: Abstract) -> bool:
+        """The value may be a NumPy scalar, whose rounding, truth arithmetic and powers are not Python's."""
+        if isinstance(value, Static):
+            return isinstance(value.value, np.generic)
+        if not self.saw_numpy:
+            return False
+        if isinstance(value, Choice):
+            return self.may_be_numpy(value.then) or self.may_be_numpy(value.orelse)
+        waiting, seen = [value], set()
+        while waiting:
+            each = waiting.pop()
+            if each in self.python_values:
+                continue
+            if each in self.numpy_values:
+                return True
+            if isinstance(each, Op) and each not in seen:
+                seen.add(each)
+                waiting += each.args
+            elif isinstance(each, Param) and each not in self.arguments:
+                return True
+        return False
+
+    # --- places
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    def span(self, node: cst.CSTNode | None = None) -> Span | None:
+        if node is not None:
+            found = self.frame.captured.span(node)
+            if found is not None:
+                return found
+        return self.build.origin.span if self.build.origin else None
+
+    @contextmanager
+    def at(self, node: cst.CSTNode) -> Iterator[None]:
+        """Operations built inside come from `node`."""
+        saved = self.build.origin
+        self.build.origin = Origin(self.span(node), node, self.frame.ident)
+        try:
+            yield
+        finally:
+            self.build.origin = saved
+
+    def refuse(self, code: str, message: str, node: cst.CSTNode | None = None, *, label: str = "", why: str = "",
+               help: str = "") -> FlattenError:
+        """A refusal at `node`, with the chain of inlined calls as notes."""
+        notes = tuple(Note(f"inlined from the call of {f.captured.name}", f.call_span)
+                      for f in reversed(self.frames[1:]))
+        return refuse(code, message, self.span(node), label=label, why=why, help=help, notes=notes)
+
+    def require_float64(self, what: str, node: cst.CSTNode | None = None, *, help: str = "") -> None:
+        """Refuse what is an algorithm for float64, in a twin of float32 lanes."""
+        if self.floats is not F8:
+            raise self.refuse("flatten/not-yet", f"{what} in float32", node, help=help or 'dtype="float64"',
+                              why="its algorithm is one for float64")
+
+    def fresh(self, stem: str) -> Label:
+        self.counter += 1
+        return Label(f"{stem}_{self.counter}")
+
+    # --- leaving
+    def leave(self, scope: Scope, value: Abstract | None = None) -> ControlLeft:
+        """Exit to a label: ends the list; the caller raises what this returns."""
+        end = self.build.end(Exit(scope.label))
+        scope.ways.append(Way(self.build.block, end, self.state, value))
+        return ControlLeft()
+
+    def fault(self, type_name: str, message: str = "", node: cst.CSTNode | None = None) -> ControlLeft:
+        """Python raises here: the lane leaves the function as a fault."""
+        fault = Fault(type_name, message, self.span(node))
+        if type_name in ("TypeError", "AttributeError") and self.doubtful is None:
+            self.doubtful = fault
+        self.build.end(Exit(FAULT, fault=fault))
+        return ControlLeft()
+
+    def raised(self, cls: type[BaseException], node: cst.CSTNode | None = None, message: str = "") -> ControlLeft:
+        """A certain exception: goes to the innermost `try` that catches it, otherwise the lane is a fault."""
+        for scope in reversed(self.tries):
+            if issubclass(cls, scope.catches):
+                state = self.state
+                if scope.frame is not self.frame:
+                    assert scope.frame.state is not None
+                    state = State(dict(scope.frame.state.locals), self.state.heap)
+                end = self.build.end(Exit(scope.raised.label))
+                scope.raised.ways.append(Way(self.build.block, end, state, Static(cls)))
+                return ControlLeft()
+        return self.fault(cls.__name__, message, node)
+
+    # --- splitting and joining
+    def _arm(self, run: Callable[[], Abstract | None], before: State, fact: Fact | None = None
+             ) -> tuple[list[Item], list[Way]]:
+        """Runs one list from a copy of `before`, where `fact` holds: its items and the way that falls off its end, if
+        any."""
+        self.state = before.copy()
+        known = len(self.facts)
+        if fact is not None:
+            self.facts.append(fact)
+        with self.build.detached() as items:
+            try:
+                value = run()
+                ways = [Way(self.build.block, self.build.end(Yield()), self.state, value)]
+            except ControlLeft:
+                if not self.build.ended:
+                    raise InternalError("control left a list that has no end") from None
+                block = self.build.block
+                dead = isinstance(block.end, Yield)
+                ways = [Way(block, block.end, self.state, None, dead=True)] if dead and block.end else []
+        del self.facts[known:]
+        return items, ways
+
+    def branch(self, cond: Value, then: Callable[[], Abstract | None], orelse: Callable[[], Abstract | None],
+               name: str = "") -> Abstract:
+        """An If: runs both arms from the same state and joins them. `name` is the variable the value goes to."""
+        before = self.state
+        then_items, ways = self._arm(then, before, (cond, True))
+        else_items, more = self._arm(orelse, before, (cond, False))
+        if not ways or not more:  # the rest of the list runs for the lanes of one arm only
+            self.facts.append((cond, bool(ways)))
+        return self._close(ways + more, before, lambda results: If(cond, then_items, else_items, results), name)
+
+    def region(self, scope: Scope, run: Callable[[], Abstract | None], name: str = "") -> Abstract:
+        """A Region whose label is `scope`: joins the fall-through with every exit to it."""
+        before = self.state
+        items, ways = self._arm(run, before)
+        ways = scope.ways + ways
+        live = [w for w in ways if not w.dead]
+        if len(live) == 1 and live[0].block is items[-1]:
+            return self._splice(items, live[0])
+        return self._close(ways, before, lambda results: Region(scope.label, items, results), name)
+
+    def _splice(self, items: list[Item], way: Way) -> Abstract:
+        """A list that is only left at its end needs no node: its items continue the current list."""
+        self.build.continue_with(items)
+        self.build.block.end = None
+        self.state = way.state
+        return NONE if way.value is None else way.value
+
+    def _close(self, ways: list[Way], before: State, node: Callable[[list[Any]], If | Region], name: str) -> Abstract:
+        joiner = Joiner(ways, self.span(), self.outer_states(), self.frozen)
+        if not joiner.ways:
+            self.state = before
+            self.build.node(node([]))
+            self.build.end(Yield())
+            raise ControlLeft
+        state = joiner.state(before)
+        values = [w.value for w in joiner.ways]
+        joiner.names = 0
+        value = NONE if all(v is None for v in values) else joiner.join([v or NONE for v in values], name)
+        state.heap.update(joiner.made)
+        self.state = state
+        self.build.node(node(joiner.results))
+        return value
+
+    def split(self, choice: Choice, use: Callable[[Abstract], Abstract | None], name: str = "") -> Abstract:
+        """Do something with each alternative of a Choice, under its predicate, and join."""
+        return self.branch(choice.cond, lambda: use(choice.then), lambda: use(choice.orelse), name)
+
+    def outer_states(self) -> list[State]:
+        """The states of the frames below the running one."""
+        return [frame.state for frame in self.frames[:-1] if frame.state is not None]
+
+    # --- naming
+    def name_value(self, value: Abstract, name: str, statement: cst.CSTNode | None) -> Abstract:
+        """Gives a fresh operation the name of the variable that it is stored in."""
+        if isinstance(value, Complex):
+            self.name_value(value.real, f"{name}_real", None)
+            self.name_value(value.imag, f"{name}_imag", None)
+        if isinstance(value, Op | Param) and not value.name:
+            value.name = name
+            if isinstance(value, Op) and statement is not None:
+                value.statement = Origin(self.span(statement), statement, self.frame.ident)
+        return value

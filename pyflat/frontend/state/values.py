@@ -1,0 +1,302 @@
+"""Abstract values: what the partial evaluator knows about a Python value.
+
+    Static      any Python object known while flattening
+    Value       an IR value: one number per lane (bool, int64 or float64)
+    Complex     a complex number: two abstract floats
+    Seq         a tuple or namedtuple of abstract values
+    Array       a NumPy array made in the flattened code: a view of a StoreRef
+    ListRef, DictRef, ObjRef, StoreRef   objects with identity; their contents live on the abstract heap
+    Closure     a function defined inside the flattened one
+    Bound       a method looked up on an abstract receiver
+    Lazy        an iterator (zip, enumerate, map, ...), consumed once, by a loop
+    Ranges      a range whose bounds are lanes
+    Text        a string that depends on lanes: only good for raising
+    Choice      `then` where the lane's `cond` holds, else `orelse`: two values that no single lane value holds
+    UNBOUND     the name has no value
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from pyflat.frontend.capture import Captured
+from pyflat.ir.nodes import Block, End, Value
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+
+MAX_LENGTH = 1024
+"""Elements of an array that is made while flattening."""
+Grid = Any
+"""An object array of abstract numbers."""
+DTYPES: dict[Kind, Any] = {BOOL: np.bool_, INT: np.int64, FLOAT: np.float64}
+
+if TYPE_CHECKING:
+    from pyflat.frontend.state.frames import Frame
+
+
+@dataclass(eq=False, slots=True)
+class Static:
+    value: Any
+
+
+@dataclass(eq=False, slots=True)
+class Complex:
+    """Each part is a lane of kind float, or a known float."""
+
+    real: Abstract
+    imag: Abstract
+
+
+@dataclass(eq=False, slots=True)
+class Seq:
+    """`cls` is tuple, a namedtuple class, or list (a row of a captured table)."""
+
+    cls: type
+    items: tuple[Abstract, ...]
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class ListRef:
+    """Identity of a local list; heap contents: tuple of items."""
+
+
+@dataclass(eq=False, slots=True)
+class IterRef(ListRef):
+    """Identity of an iterator over known items; heap contents: those that are left."""
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class DictRef:
+    """Identity of a local dict; heap contents: tuple of (static key, item)."""
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class ObjRef:
+    """Identity of an instance made in the flattened code; heap contents: tuple of (attribute, value)."""
+
+    cls: type
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class StoreRef:
+    """Identity of the memory of a NumPy array; heap contents: tuple of numbers of `kind`."""
+
+    kind: Kind
+    frozen: str = ""
+    """Why it may not be written any more: something holds a copy of what would have to be a view."""
+
+
+@dataclass(eq=False, slots=True)
+class Array:
+    """A NumPy array: `places` has its shape and says which item of the store each element is, so that views share
+    one store."""
+
+    store: StoreRef
+    places: np.ndarray[Any, Any]
+
+    def is_same(self, other: object) -> bool:
+        """The same elements of the same memory, in the same shape."""
+        return isinstance(other, Array) and other.store is self.store and np.array_equal(other.places, self.places)
+
+
+@dataclass(eq=False, slots=True)
+class Closure:
+    captured: Captured
+    frame: Frame
+    defaults: dict[str, Abstract]
+
+
+@dataclass(eq=False, slots=True)
+class Bound:
+    """`receiver.name`, not yet called; `function` when the class gives a Python function for it."""
+
+    receiver: Abstract
+    name: str
+    function: Any = None
+
+
+@dataclass(eq=False, slots=True)
+class Partial:
+    """functools.partial made in the flattened code."""
+
+    function: Abstract
+    positional: list[Abstract]
+    named: dict[str, Abstract]
+
+
+@dataclass(eq=False, slots=True)
+class Super:
+    """super() in a method of `cls`."""
+
+    cls: type
+    receiver: Abstract
+
+
+_serials = itertools.count()
+
+
+def next_serial() -> int:
+    """The serial of the iterator that is made next, or later."""
+    return next(_serials)
+
+
+@dataclass(eq=False, slots=True)
+class Lazy:
+    """`written`: the generator expression that it comes from (`folds.Written`), None for other iterators. `serial`:
+    the place among all iterators, in the order of their making."""
+
+    start: Callable[[], Iterator[Abstract]]
+    used: bool = False
+    written: object = None
+    serial: int = field(default_factory=_serials.__next__)
+
+
+@dataclass(eq=False, slots=True)
+class Ranges:
+    """`item`: what an iteration sees of the counter, when that is not the counter itself. `once`: an iterator over
+    the range (map, zip, enumerate, reversed), not the range."""
+
+    start: Abstract
+    stop: Abstract
+    step: int
+    item: Callable[[Abstract], Abstract] | None = None
+    once: bool = False
+    used: bool = False
+    serial: int = field(default_factory=_serials.__next__)
+
+
+@dataclass(eq=False, slots=True)
+class Text:
+    pass
+
+
+@dataclass(eq=False, slots=True)
+class Caught:
+    """The exception that a handler has caught: its class is known, its arguments are not."""
+
+    cls: type[BaseException]
+
+
+@dataclass(eq=False, slots=True)
+class Choice:
+    cond: Value
+    then: Abstract
+    orelse: Abstract
+
+
+@dataclass(eq=False, slots=True)
+class Lost:
+    """What a loop that stays a loop cannot carry from one iteration to the next: reading it is refused with `error`."""
+
+    error: Any
+
+
+class _Unbound:
+    def __repr__(self) -> str:
+        return "UNBOUND"
+
+
+UNBOUND = _Unbound()
+
+Ref = ListRef | DictRef | ObjRef | StoreRef
+Abstract = (Static | Value | Complex | Seq | Array | Ref | Closure | Bound | Partial | Super | Lazy | Ranges | Text
+            | Caught | Choice | Lost | _Unbound)
+Contents = tuple[Any, ...]
+NONE = Static(None)
+
+
+class Conflict:
+    """Heap contents that the ways left in different shapes: an error only if somebody looks."""
+
+
+CONFLICT: Contents = (Conflict(),)
+
+
+def numeric_kind(value: Abstract) -> Kind | None:
+    """The kind of a lane value or static number (an int of any size is INT); None for everything else."""
+    if isinstance(value, Value):
+        return value.kind
+    if isinstance(value, Static):
+        return _EXACT.get(type(value.value))
+    return None
+
+
+_EXACT: dict[type, Kind] = {bool: BOOL, int: INT, float: FLOAT, np.bool_: BOOL, np.int64: INT, np.float64: FLOAT}
+"""NumPy's scalars of the lanes' kinds are numbers too: `Specialiser.may_be_numpy` tells where that matters."""
+_BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"]
+_OPERATORS = tuple(f"__{name}__" for name in (
+    *_BINARY, *("r" + name for name in _BINARY), *["neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge"],
+    *["float", "int", "bool", "round", "floor", "ceil", "trunc", "index"]))
+
+
+def complex_parts(value: Abstract | None) -> Complex | None:
+    """A complex number, lanes or known, as its parts; None for everything else."""
+    if isinstance(value, Complex):
+        return value
+    if isinstance(value, Static) and type(value.value) is complex:
+        return Complex(Static(value.value.real), Static(value.value.imag))
+    return None
+
+
+def plain_number(value: Abstract, *, numpy: bool = True) -> Abstract:
+    """A NumPy scalar as Python's number (unless `numpy` is false); a member of an IntEnum too, when it keeps int's
+    operators."""
+    if not isinstance(value, Static) or not isinstance(value.value, int | float | np.int64 | np.bool_):
+        return value
+    if type(value.value) in _EXACT:
+        return Static(value.value.item()) if numpy and isinstance(value.value, np.generic) else value
+    base = int if isinstance(value.value, int) else float
+    cls = type(value.value)
+    if any(getattr(cls, name, None) is not getattr(base, name, None) for name in _OPERATORS):
+        return value
+    return Static(base(value.value))
+
+
+def alternatives(value: Abstract) -> list[Abstract]:
+    """What a value may be, by lane."""
+    if isinstance(value, Choice):
+        return alternatives(value.then) + alternatives(value.orelse)
+    return [value]
+
+
+def maybe_unbound(value: Abstract) -> bool:
+    """Some lanes have no value here."""
+    if isinstance(value, Choice):
+        return maybe_unbound(value.then) or maybe_unbound(value.orelse)
+    return value is UNBOUND
+
+
+def python_type(kind: Kind) -> type:
+    return {BOOL: bool, INT: int, FLOAT: float}[kind]
+
+
+class State:
+    """What a path has assigned: the locals of the current frame, and the heap."""
+
+    __slots__ = ("locals", "heap")
+
+    def __init__(self, names: dict[str, Abstract], heap: WeakKeyDictionary[Ref, Contents]):
+        self.locals = names
+        self.heap = heap
+
+    def copy(self) -> State:
+        return State(dict(self.locals), self.heap.copy() if self.heap else WeakKeyDictionary())
+
+
+@dataclass(eq=False, slots=True)
+class Way:
+    """One way into a join: its block and end, the state there, and the value it carries.
+
+    `dead` ways are never taken (the list ended because both arms of an if left): their operands are undefined.
+    """
+
+    block: Block
+    end: End
+    state: State
+    value: Abstract | None
+    dead: bool = False

@@ -1,0 +1,134 @@
+"""Comprehensions and generator expressions: elements are made when Python makes them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import libcst as cst
+
+from pyflat.frontend.space import containers
+from pyflat.frontend.space import numbers as num
+from pyflat.frontend.state.frames import Frame, Specialiser
+from pyflat.frontend.state.values import UNBOUND, Abstract, Lazy, Ranges, Static, maybe_unbound
+from pyflat.frontend.syntax import expressions, statements
+from pyflat.ir.nodes import Value
+
+
+def evaluate(s: Specialiser, node: Any, *, at_once: bool = False) -> Abstract:
+    """A list is made at once; a generator expression when it is consumed, element by element. `at_once`: the list is
+    consumed as soon as it is made, so that one over a range of lanes need not be made.
+
+    An element whose `if` depends on lanes is a Choice between the value and UNBOUND, which reductions understand.
+    """
+    first = expressions.evaluate(s, node.for_in.iter)
+    if isinstance(node, cst.GeneratorExp) or at_once and isinstance(first, Ranges):
+        return lazily(s, node, first)
+    items = list(_elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)))
+    if any(maybe_unbound(item) for item in items):
+        raise s.refuse("flatten/list-mutation", "the `if` of this comprehension depends on lanes", node,
+                       help="use a generator inside sum, min, max, any or all, or a conditional expression")
+    if isinstance(node, cst.ListComp):
+        return containers.new_list(s, items)
+    return containers.make_set(s, items, node)
+
+
+def lazily(s: Specialiser, node: cst.GeneratorExp | cst.ListComp, first: Abstract) -> Lazy:
+    """A generator of the elements; also a list comprehension, where it is consumed at once."""
+    from pyflat.frontend.syntax.folds import Written
+
+    return Lazy(functools.partial(_generate, s, s.frame, node, first), written=Written(s.frame, node, first))
+
+
+def _element(s: Specialiser, node: cst.BaseExpression, present: Value | None) -> Abstract:
+    if present is None:
+        return expressions.evaluate(s, node)
+    return s.branch(present, lambda: expressions.evaluate(s, node), lambda: UNBOUND)
+
+
+def _generate(s: Specialiser, frame: Frame, node: Any, first: Abstract) -> Iterator[Abstract]:
+    """Runs in the frame that wrote the generator: there its names mean what they say."""
+    for item in _elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)):
+        if s.frame is not frame:
+            raise s.refuse("flatten/generator", "a generator expression is consumed by another function", node,
+                           help="pass a list or tuple")
+        yield item
+
+
+def evaluate_dict(s: Specialiser, node: cst.DictComp) -> Abstract:
+    entries: dict[Any, Abstract] = {}
+
+    def add(present: Value | None) -> None:
+        if present is not None:
+            raise s.refuse("flatten/list-mutation", "the `if` of this comprehension depends on lanes", node)
+        key = expressions.evaluate(s, node.key)
+        entries[containers.static_key(s, key, node.key)] = expressions.evaluate(s, node.value)
+
+    for _ in _elements_of(s, node.for_in, expressions.evaluate(s, node.for_in.iter), add):
+        pass
+    return containers.new_dict(s, entries)
+
+
+def _elements_of(s: Specialiser, clause: cst.CompFor, source: Abstract, make: Callable[[Value | None], Any],
+                 outer: Value | None = None) -> Iterator[Any]:
+    """`make(present)` for every element, `present` being the lanes that have it (None: all).
+
+    The clause's variables hide the function's only while an element is made.
+    """
+    names = statements.target_names(clause.target)
+    for item in _counted(s, containers.iterate(s, source, clause.iter)):
+        with hidden(s, names):
+            statements.assign(s, clause.target, item)
+            present = _filter(s, clause, outer)
+            if isinstance(present, Static):
+                continue
+            if clause.inner_for_in is None:
+                made = [make(present)]
+            else:
+                inner = expressions.evaluate(s, clause.inner_for_in.iter)
+                made = list(_elements_of(s, clause.inner_for_in, inner, make, present))
+        yield from made
+
+
+@contextmanager
+def hidden(s: Specialiser, names: Sequence[str]) -> Iterator[None]:
+    """A scope in which a clause's variables hide the function's."""
+    saved, local_names = {n: s.state.locals.get(n, UNBOUND) for n in names}, s.frame.local_names
+    s.frame.local_names = s.frame.local_names | frozenset(names)
+    s.frame.hidden = (*s.frame.hidden, *names)
+    try:
+        yield
+    finally:
+        s.frame.hidden = s.frame.hidden[: len(s.frame.hidden) - len(names)]
+        s.frame.local_names = local_names
+        for name, value in saved.items():
+            if value is UNBOUND:
+                s.state.locals.pop(name, None)
+            else:
+                s.state.locals[name] = value
+
+
+def _filter(s: Specialiser, clause: cst.CompFor, outer: Value | None) -> Value | Static | None:
+    """The lanes in which the `if` clauses hold: None for all, Static(False) for none."""
+    present = outer
+    for test in clause.ifs:
+        if present is None:
+            held = expressions.condition(s, test.test)
+        else:
+            test_it = functools.partial(expressions.condition, s, test.test)
+            held = num.truth(s, s.branch(present, test_it, lambda: Static(False)))
+        if isinstance(held, Static):
+            if not held.value:
+                return Static(False)
+            continue
+        present = held
+    return present
+
+
+def _counted(s: Specialiser, items: Iterator[Abstract]) -> Iterator[Abstract]:
+    for count, item in enumerate(items):
+        if count >= s.max_unroll:
+            raise s.refuse("flatten/loop-too-long", f"a comprehension has more than {s.max_unroll} elements")
+        yield item

@@ -1,0 +1,448 @@
+"""Expressions: LibCST nodes to abstract values, in Python's order of evaluation."""
+
+from __future__ import annotations
+
+import builtins
+import types
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+
+from pyflat.errors import InternalError
+from pyflat.frontend.space import array_operators as vectors
+from pyflat.frontend.space import arrays, complex_numbers, containers, membership, objects
+from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space.numbers import BINARY, COMPARE, describe, now
+from pyflat.frontend.state import facts
+from pyflat.frontend.state.frames import Frame, Specialiser
+from pyflat.frontend.state.values import (
+    NONE,
+    UNBOUND,
+    Abstract,
+    Choice,
+    Lost,
+    Static,
+    Text,
+    maybe_unbound,
+    numeric_kind,
+    plain_number,
+)
+from pyflat.frontend.syntax import calls, comprehensions
+from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.types import BOOL, INT
+
+
+def evaluate(s: Specialiser, node: cst.BaseExpression) -> Abstract:
+    """The abstract value of an expression; every kind of node that is not in the table is refused."""
+    rule = _RULES.get(type(node))
+    if rule is None:
+        raise s.refuse("flatten/unsupported-expression", f"{_words(node)} cannot be flattened", node)
+    with s.at(node):
+        return rule(s, node)
+
+
+def _words(node: cst.CSTNode) -> str:
+    names = {"Await": "await", "Yield": "yield", "Lambda": "lambda", "SetComp": "a set comprehension",
+             "StarredElement": "a starred element", "TemplatedString": "a t-string"}
+    name = type(node).__name__
+    return names.get(name, f"`{name}`")
+
+
+# --- names
+def _name(s: Specialiser, node: cst.Name) -> Abstract:
+    return load(s, s.frame, node.value, node)
+
+
+def load(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | None = None) -> Abstract:
+    """A name as Python finds it: local, enclosing, global, builtin."""
+    if name in frame.local_names:
+        return _load_local(s, frame, name, node)
+    if name in frame.cells:
+        return _load_cell(s, frame, name, node)
+    if frame.outer is not None and _enclosing(frame.outer, name) is not None:
+        owner = _enclosing(frame.outer, name)
+        assert owner is not None
+        return _load_local(s, owner, name, node)
+    outer = frame
+    while outer.outer is not None:
+        outer = outer.outer
+        if name in outer.cells:
+            return _load_cell(s, outer, name, node)
+    return load_global(s, frame, name, node)
+
+
+def _enclosing(frame: Frame | None, name: str) -> Frame | None:
+    while frame is not None:
+        if name in frame.local_names:
+            return frame
+        frame = frame.outer
+    return None
+
+
+def _locals_of(s: Specialiser, frame: Frame) -> dict[str, Abstract]:
+    if frame is s.frame:
+        return s.state.locals
+    if frame.state is None:
+        raise InternalError("a closure reads a frame that has no state")
+    return frame.state.locals
+
+
+def _load_local(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
+    value = _locals_of(s, frame).get(name, UNBOUND)
+    if value is UNBOUND:
+        raise s.raised(UnboundLocalError, node)
+    if isinstance(value, Lost):
+        raise value.error
+    if isinstance(value, Choice) and maybe_unbound(value):
+        value = _bound_part(s, value, name, node)
+        if frame is s.frame:
+            s.state.locals[name] = value
+    return value
+
+
+def _bound_part(s: Specialiser, value: Abstract, name: str, node: cst.CSTNode | None) -> Abstract:
+    if value is UNBOUND:
+        raise s.raised(UnboundLocalError, node)
+    if isinstance(value, Choice) and maybe_unbound(value):
+        return s.split(value, lambda v: _bound_part(s, v, name, node), name)
+    return value
+
+
+def _load_cell(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
+    cell = frame.cells[name]
+    try:
+        value = cell.cell_contents
+    except ValueError:
+        raise s.refuse("flatten/unbound-name", f"the enclosing variable {name!r} has no value yet", node) from None
+    s.guards.cell(cell, name, value)
+    return objects.wrap(s, value)
+
+
+def load_global(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
+    if name in frame.globals:
+        value = frame.globals[name]
+        s.guards.global_name(frame.globals, name, value)
+        return objects.wrap(s, value)
+    if hasattr(builtins, name):
+        s.guards.absent(frame.globals, name)
+        return Static(getattr(builtins, name))
+    raise s.refuse("flatten/unbound-name", f"the name {name!r} is not defined", node)
+
+
+# --- literals
+def _literal(s: Specialiser, node: Any) -> Abstract:
+    match node:  # `evaluated_value` compiles each literal
+        case cst.Integer():
+            return Static(int(node.value, 0))
+        case cst.Float():
+            return Static(float(node.value))
+    return Static(node.evaluated_value)
+
+
+def _formatted(s: Specialiser, node: cst.FormattedString) -> Abstract:
+    text = ""
+    for part in node.parts:
+        if isinstance(part, cst.FormattedStringText):
+            if any(mark in part.value for mark in ("\\", "{", "}")):
+                return Text()
+            text += part.value
+            continue
+        assert isinstance(part, cst.FormattedStringExpression)
+        value = evaluate(s, part.expression)
+        if not isinstance(value, Static) or part.format_spec or part.conversion or part.equal:
+            return Text()
+        text += format(value.value)
+    return Static(text)
+
+
+def _concatenated(s: Specialiser, node: cst.ConcatenatedString) -> Abstract:
+    left, right = evaluate(s, node.left), evaluate(s, node.right)
+    if isinstance(left, Static) and isinstance(right, Static):
+        return Static(left.value + right.value)
+    return Text()
+
+
+def _elements(s: Specialiser, elements: Any) -> list[Abstract]:
+    items: list[Abstract] = []
+    for element in elements:
+        value = evaluate(s, element.value)
+        if isinstance(element, cst.StarredElement):
+            items += containers.items_now(s, value)
+        else:
+            items.append(value)
+    return items
+
+
+def _tuple(s: Specialiser, node: cst.Tuple) -> Abstract:
+    return containers.make_tuple(_elements(s, node.elements))
+
+
+def _list(s: Specialiser, node: cst.List) -> Abstract:
+    return containers.new_list(s, _elements(s, node.elements))
+
+
+def _set(s: Specialiser, node: cst.Set) -> Abstract:
+    return containers.make_set(s, _elements(s, node.elements), node)
+
+
+def _dict(s: Specialiser, node: cst.Dict) -> Abstract:
+    entries: dict[Any, Abstract] = {}
+    for element in node.elements:
+        if isinstance(element, cst.StarredDictElement):
+            entries.update(containers.dict_entries(s, evaluate(s, element.value)))
+            continue
+        assert isinstance(element, cst.DictElement)
+        key, value = evaluate(s, element.key), evaluate(s, element.value)
+        entries[containers.static_key(s, key, element.key)] = value
+    return containers.new_dict(s, entries)
+
+
+# --- operators
+def _binary(s: Specialiser, node: cst.BinaryOperation) -> Abstract:
+    left = evaluate(s, node.left)
+    return operate(s, node.operator, left, evaluate(s, node.right), node)
+
+
+def operate(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """`a <operator> b` for numbers, sequences, strings and objects."""
+    opcode, python, dunder = BINARY[type(operator)]
+    if arrays.is_array(a) or arrays.is_array(b):
+        return vectors.operate(s, opcode, a, b, node)
+    if not (isinstance(a, Static) and isinstance(b, Static)):
+        a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
+    if complex_numbers.meet(a, b):
+        return complex_numbers.binary(s, opcode, a, b)
+    if numeric_kind(a) is not None and numeric_kind(b) is not None or isinstance(a, Choice) or isinstance(b, Choice):
+        if any(isinstance(v, Choice) and not num.is_number_choice(v) for v in (a, b)):
+            return num.split_pair(s, a, b, lambda x, y: operate(s, operator, x, y, node))
+        return num.binary(s, opcode, a, b)
+    special = objects.operate(s, opcode, dunder, a, b)
+    if special is not None:
+        return special
+    if isinstance(a, Static) and isinstance(b, Static):
+        if objects.is_plain(a.value) and objects.is_plain(b.value) or _are_types(a.value, b.value):
+            return now(s, lambda: python(a.value, b.value))
+        raise s.refuse("flatten/unsupported-expression", f"`{opcode}` of {describe(a)} and {describe(b)}", node)
+    return num.binary(s, opcode, a, b)
+
+
+def _are_types(*values: Any) -> bool:
+    """`int | float`"""
+    return all(isinstance(value, type | types.UnionType | types.GenericAlias) for value in values)
+
+
+def _unary(s: Specialiser, node: cst.UnaryOperation) -> Abstract:
+    value = evaluate(s, node.expression)
+    match node.operator:
+        case cst.Not():
+            return num.negate(s, value)
+        case cst.Minus():
+            return objects.unary(s, "neg", value, node)
+        case cst.Plus():
+            return objects.unary(s, "pos", value, node)
+        case _:
+            return objects.unary(s, "invert", value, node)
+
+
+def _boolean(s: Specialiser, node: cst.BooleanOperation) -> Abstract:
+    """`a and b`, `a or b`: an operand, the second evaluated only where the first does not decide."""
+    left = evaluate(s, node.left)
+    decided = num.truth(s, left)
+    is_and = isinstance(node.operator, cst.And)
+    if isinstance(decided, Static):
+        return evaluate(s, node.right) if bool(decided.value) is is_and else left
+    if is_and:
+        return s.branch(decided, lambda: evaluate(s, node.right), lambda: left)
+    return s.branch(decided, lambda: left, lambda: evaluate(s, node.right))
+
+
+def condition(s: Specialiser, node: cst.BaseExpression) -> Static | Value:
+    """The truth of a test: like `truth(evaluate(node))`, but and/or/not only carry bools. In a function that calls
+    itself, what holds around the call may decide it."""
+    test = _condition(s, node)
+    if isinstance(test, Static) or not s.frame.recursive:
+        return test
+    known = facts.decide(test, s.facts, s.combined, s.floats)
+    if known is not None:
+        return Static(known)
+    if facts.decide(test, s.facts, s.combined, s.floats, nan=False) is not None:
+        s.frame.endless_for_nan = True
+    return test
+
+
+def _condition(s: Specialiser, node: cst.BaseExpression) -> Static | Value:
+    match node:
+        case cst.BooleanOperation():
+            left = condition(s, node.left)
+            is_and = isinstance(node.operator, cst.And)
+            if isinstance(left, Static):
+                return condition(s, node.right) if bool(left.value) is is_and else Static(not is_and)
+            with s.at(node):
+                parts: list[Value] = [left]
+
+                def right() -> Abstract:
+                    known = condition(s, node.right)
+                    parts.extend([known] if isinstance(known, Value) else [])
+                    return known
+
+                if is_and:
+                    joined = num.truth(s, s.branch(left, right, lambda: Static(False)))
+                else:
+                    joined = num.truth(s, s.branch(left, lambda: Static(True), right))
+                if isinstance(joined, Value) and len(parts) == 2:
+                    s.combined[joined] = is_and, tuple(parts)
+                return joined
+        case cst.UnaryOperation(operator=cst.Not()):
+            inner = condition(s, node.expression)
+            with s.at(node):
+                negated = num.negate(s, inner)
+            assert isinstance(negated, Static | Value)
+            return negated
+        case _:
+            value = evaluate(s, node)
+            with s.at(node):
+                return num.truth(s, value)
+
+
+def _comparison(s: Specialiser, node: cst.Comparison) -> Abstract:
+    """`a < b < c`: the middle evaluated once, the rest only where the first part holds."""
+    left = evaluate(s, node.left)
+    return _chain(s, node, left, 0)
+
+
+def _chain(s: Specialiser, node: cst.Comparison, left: Abstract, index: int) -> Abstract:
+    target = node.comparisons[index]
+    right = evaluate(s, target.comparator)
+    result = compare(s, target.operator, left, right, node)
+    if index + 1 == len(node.comparisons):
+        return result
+    holds = num.truth(s, result)
+    if isinstance(holds, Static):
+        return _chain(s, node, right, index + 1) if holds.value else result
+    return s.branch(holds, lambda: _chain(s, node, right, index + 1), lambda: result)
+
+
+def compare(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    match operator:
+        case cst.In():
+            return membership.contains(s, b, a, node)
+        case cst.NotIn():
+            return num.negate(s, membership.contains(s, b, a, node))
+        case cst.Is():
+            return identical(s, a, b, node)
+        case cst.IsNot():
+            return num.negate(s, identical(s, a, b, node))
+    return objects.compare(s, COMPARE[type(operator)][0], a, b, node)
+
+
+def identical(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """`a is b`, decided for None, bools and objects; identity of numbers in lanes has no meaning."""
+    if isinstance(a, Choice):
+        return s.split(a, lambda v: identical(s, v, b, node))
+    if isinstance(b, Choice):
+        return s.split(b, lambda v: identical(s, a, v, node))
+    if isinstance(a, Static) and isinstance(b, Static):
+        return Static(a.value is b.value)
+    if numeric_kind(a) is BOOL and s.may_be_numpy(a) or numeric_kind(b) is BOOL and s.may_be_numpy(b):
+        raise s.refuse("flatten/unsupported-expression", "`is` on a NumPy bool", node)
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Static) and (one.value is None or not isinstance(one.value, int | float)):
+            return Static(False)
+        if isinstance(one, Static) and isinstance(one.value, bool) and isinstance(other, Value):
+            if other.kind is BOOL:
+                return num.compare(s, "eq", one, other)
+            return Static(False)
+    if complex_numbers.is_number(a) and complex_numbers.is_number(b):
+        raise s.refuse("flatten/unsupported-expression", "`is` on lane numbers has no meaning", node,
+                       help="compare numbers with ==")
+    if a in s.frozen or b in s.frozen:
+        raise s.refuse("flatten/unsupported-expression", "`is` on objects that change hands in a loop",
+                       node)
+    return Static(a is b)
+
+
+# --- the rest
+def _conditional(s: Specialiser, node: cst.IfExp) -> Abstract:
+    test = condition(s, node.test)
+    if isinstance(test, Static):
+        return evaluate(s, node.body if test.value else node.orelse)
+    return s.branch(test, lambda: evaluate(s, node.body), lambda: evaluate(s, node.orelse))
+
+
+def _walrus(s: Specialiser, node: cst.NamedExpr) -> Abstract:
+    value = evaluate(s, node.value)
+    if not isinstance(node.target, cst.Name):
+        raise InternalError("a walrus assigns a name")
+    s.state.locals[node.target.value] = s.name_value(value, node.target.value, None)
+    return value
+
+
+def _attribute(s: Specialiser, node: cst.Attribute) -> Abstract:
+    return objects.attribute(s, evaluate(s, node.value), node.attr.value, node)
+
+
+def _subscript(s: Specialiser, node: cst.Subscript) -> Abstract:
+    owner = evaluate(s, node.value)
+    return containers.index(s, owner, subscript_key(s, node), node)
+
+
+def subscript_key(s: Specialiser, node: cst.Subscript) -> Abstract | containers.Slice | containers.Axes:
+    parts = [_one_index(s, element.slice) for element in node.slice]
+    if len(parts) == 1:
+        return parts[0]
+    if any(isinstance(p, containers.Slice) for p in parts):
+        return containers.Axes(tuple(parts))
+    return containers.make_tuple([p for p in parts if not isinstance(p, containers.Slice)])
+
+
+def _one_index(s: Specialiser, part: cst.BaseSlice) -> Abstract | containers.Slice:
+    if isinstance(part, cst.Index):
+        return evaluate(s, part.value)
+    assert isinstance(part, cst.Slice)
+    bounds = [NONE if p is None else evaluate(s, p) for p in (part.lower, part.upper, part.step)]
+    width = _width(bounds[0], bounds[1])
+    if width is not None and isinstance(bounds[2], Static) and bounds[2].value in (None, 1):
+        assert isinstance(bounds[0], Value)
+        return containers.Slice(slice(None), bounds[0], width)
+    for bound in bounds:
+        if not isinstance(bound, Static):
+            raise s.refuse("flatten/lane-to-object", "a slice bound differs from lane to lane", part)
+    return containers.Slice(slice(*[b.value for b in bounds if isinstance(b, Static)]))
+
+
+def _width(lower: Abstract, upper: Abstract) -> int | None:
+    """WIDTH of `i : i + WIDTH` when i is an int lane."""
+    if not isinstance(lower, Value) or lower.kind is not INT or not isinstance(upper, Op) or upper.opcode != "add":
+        return None
+    a, b = upper.args
+    if a is lower and isinstance(b, Const) and isinstance(b.value, int) and 0 <= b.value <= containers.MAX_COLUMNS:
+        return b.value
+    return None
+
+
+def _lambda(s: Specialiser, node: cst.Lambda) -> Abstract:
+    return calls.close_over(s, node)
+
+
+def _call(s: Specialiser, node: cst.Call) -> Abstract:
+    return calls.call_node(s, node)
+
+
+def _comprehension(s: Specialiser, node: Any) -> Abstract:
+    if isinstance(node, cst.DictComp):
+        return comprehensions.evaluate_dict(s, node)
+    return comprehensions.evaluate(s, node)
+
+
+_RULES: dict[type, Callable[[Specialiser, Any], Abstract]] = {
+    cst.Name: _name, cst.Integer: _literal, cst.Float: _literal, cst.Imaginary: _literal,
+    cst.SimpleString: _literal, cst.FormattedString: _formatted, cst.ConcatenatedString: _concatenated,
+    cst.Ellipsis: lambda s, node: Static(...), cst.Tuple: _tuple, cst.List: _list, cst.Set: _set, cst.Dict: _dict,
+    cst.BinaryOperation: _binary, cst.UnaryOperation: _unary, cst.BooleanOperation: _boolean,
+    cst.Comparison: _comparison, cst.IfExp: _conditional, cst.NamedExpr: _walrus, cst.Attribute: _attribute,
+    cst.Subscript: _subscript, cst.Lambda: _lambda, cst.Call: _call, cst.ListComp: _comprehension,
+    cst.GeneratorExp: _comprehension, cst.SetComp: _comprehension,
+    cst.DictComp: _comprehension,
+}
+

@@ -1,0 +1,186 @@
+"""`try`: exceptions that are certain become edges to the handlers.
+
+Inside a `try` body an operation whose fault can be told exactly from its operands (a zero divisor, a negative root, an
+index outside its table) is preceded by a check that leaves to the handlers; so does a `raise` of a known class. Every
+other fault, and any fault once a NumPy scalar may be involved, makes the lane suspect, and the replay runs the
+original with its handlers: slower, never wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from pyflat.frontend.state.frames import Scope, Specialiser, TryScope
+from pyflat.frontend.state.values import UNBOUND, Abstract, Caught, Choice, Static
+from pyflat.frontend.syntax import expressions, statements
+from pyflat.ir.build import Builder, const
+from pyflat.ir.faults import RULES
+from pyflat.ir.nodes import Op, Value
+from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.types import FLOAT
+
+Condition = Callable[[Builder, Op], Value | None]
+"""The lanes in which an operation raises; None: in none."""
+
+
+def _negative_count(build: Builder, op: Op) -> Value | None:
+    return RULES["negative_count"](build, op)
+
+
+def _nan(build: Builder, op: Op) -> Value | None:
+    return build.op("isnan", op.args[0]) if op.args[0].kind is FLOAT else None
+
+
+def _infinite(build: Builder, op: Op) -> Value | None:
+    return build.op("isinf", op.args[0]) if op.args[0].kind is FLOAT else None
+
+
+def _zero_to_negative(build: Builder, op: Op) -> Value | None:
+    """The power -inf of zero is inf."""
+    base, exponent = op.args
+    negative = build.op("and", build.op("lt", exponent, const(0.0)), build.op("isfinite", exponent))
+    return build.op("and", build.op("eq", base, const(0.0)), negative)
+
+
+EDGES: dict[str, tuple[tuple[type[BaseException], Condition], ...]] = {
+    "zero_divisor": ((ZeroDivisionError, RULES["zero_divisor"]),),
+    "floordiv": ((ZeroDivisionError, RULES["zero_divisor"]),),
+    "fmod": ((ValueError, RULES["fmod"]),),
+    "index": ((IndexError, RULES["index"]),),
+    "negative_count": ((ValueError, _negative_count),),
+    "shl": ((ValueError, _negative_count),),
+    "int_range": ((ValueError, _nan), (OverflowError, _infinite)),
+    "pow": ((ZeroDivisionError, _zero_to_negative),),
+}
+"""Fault rule -> exceptions with conditions that read only the operands, and hold in exactly the lanes where Python
+raises them. The rule may have more faults than these."""
+
+for _rule in ("negative", "not_positive", "not_above_minus_one", "beyond_one", "not_inside_one", "below_one",
+              "infinite"):
+    EDGES[_rule] = ((ValueError, RULES[_rule]),)
+
+WHOLE = frozenset(EDGES) - {"floordiv", "shl", "int_range", "pow"}
+"""Rules that have no faults beside these."""
+
+_FAULTS = (ZeroDivisionError, OverflowError, ValueError, IndexError)
+"""What an operation on numbers may raise."""
+
+
+Classes = tuple[tuple[type[BaseException], ...], ...]
+"""For each handler the classes that it catches."""
+
+
+def execute_try(s: Specialiser, node: cst.Try) -> None:
+    if node.finalbody is not None and _jumps_out(node):
+        raise s.refuse("flatten/not-yet", "`finally` around a return, break or continue", node,
+                       help="move the return behind the try block")
+    if node.finalbody is not None and s.tries:
+        raise s.refuse("flatten/not-yet", "`finally` inside another try: the exception passes through it", node,
+                       help="use one try block, or put the last statements behind it")
+    done = Scope(s.fresh("tried"))
+    caught = tuple(_classes(s, handler) for handler in node.handlers)
+    s.region(done, lambda: _try(s, node, caught, done))
+    if node.finalbody is not None:
+        statements.execute_suite(s, node.finalbody.body)
+
+
+class _Leaves(cst.CSTVisitor):
+    found = False
+
+    def visit_Return(self, node: cst.Return) -> None:
+        self.found = True
+
+    def visit_Break(self, node: cst.Break) -> None:
+        self.found = True
+
+    def visit_Continue(self, node: cst.Continue) -> None:
+        self.found = True
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
+        return False
+
+
+def _jumps_out(node: cst.Try) -> bool:
+    visitor = _Leaves()
+    for part in (node.body, node.orelse, *node.handlers):
+        if part is not None:
+            part.visit(visitor)
+    return visitor.found
+
+
+def _classes(s: Specialiser, handler: cst.ExceptHandler) -> tuple[type[BaseException], ...]:
+    if handler.type is None:
+        return (BaseException,)
+    value = expressions.evaluate(s, handler.type)
+    known = value.value if isinstance(value, Static) else None
+    classes = known if isinstance(known, tuple) else (known,)
+    if not all(isinstance(c, type) and issubclass(c, BaseException) for c in classes):
+        raise s.refuse("flatten/lane-to-object", "the exception classes of a handler must be known", handler)
+    return classes
+
+
+def _try(s: Specialiser, node: cst.Try, caught: Classes, done: Scope) -> Abstract:
+    """The body leaves to `done` when it ends; what falls out of the inner region is an exception class."""
+    scope = TryScope(Scope(s.fresh("raised")), tuple(c for classes in caught for c in classes), s.frame)
+
+    def body() -> Abstract:
+        outer = s.build.before_append
+        s.tries.append(scope)
+        s.build.before_append = lambda op: _check(s, op)
+        try:
+            statements.execute_suite(s, node.body)
+        finally:
+            s.tries.pop()
+            s.build.before_append = outer
+        if node.orelse is not None:
+            statements.execute_suite(s, node.orelse.body)
+        raise s.leave(done)
+
+    _dispatch(s, node, caught, s.region(scope.raised, body))
+    return Static(None)
+
+
+def _dispatch(s: Specialiser, node: cst.Try, caught: Classes, raised: Abstract) -> None:
+    if isinstance(raised, Choice):
+        s.split(raised, lambda part: _dispatch(s, node, caught, part))
+        return
+    assert isinstance(raised, Static)
+    for handler, classes in zip(node.handlers, caught, strict=True):
+        if issubclass(raised.value, classes):
+            _handle(s, handler, raised.value)
+            return
+
+
+def _handle(s: Specialiser, handler: cst.ExceptHandler, cls: type[BaseException]) -> None:
+    name = handler.name.name.value if handler.name is not None and isinstance(handler.name.name, cst.Name) else None
+    if name is not None:
+        s.state.locals[name] = Caught(cls)
+    s.frame.handling.append(cls)
+    try:
+        statements.execute_suite(s, handler.body)
+    finally:
+        s.frame.handling.pop()
+    if name is not None:
+        s.state.locals[name] = UNBOUND
+
+
+def _check(s: Specialiser, op: Op) -> None:
+    """Before an operation of a try body: lanes in which it would raise leave to the handlers."""
+    rule = PRIMITIVES[op.opcode].faults
+    if not rule:
+        return
+    if (s.saw_numpy or rule not in WHOLE) and any(issubclass(c, scope.catches) for scope in s.tries for c in _FAULTS):
+        s.replayed_handlers = True
+    if s.saw_numpy:
+        return
+    for cls, condition_of in EDGES.get(rule, ()):
+        if any(issubclass(cls, scope.catches) for scope in s.tries):
+            condition = condition_of(s.build, op)
+            if condition is not None:
+                s.branch(condition, lambda cls=cls: _leave(s, cls), lambda: None)  # type: ignore[misc]
+
+
+def _leave(s: Specialiser, cls: type[BaseException]) -> Abstract:
+    raise s.raised(cls)

@@ -1,0 +1,281 @@
+"""Loops: unrolled while the trip count is static, otherwise rolled.
+
+Unrolled, every iteration sees its static loop variable. The label of `break` is a region around all copies, the label
+of `continue` a region around each copy, and both exist only when the body has the statement.
+
+What cannot be unrolled is one Loop node (`rolled`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import libcst as cst
+
+from pyflat.errors import FlattenError
+from pyflat.frontend.space import containers
+from pyflat.frontend.state.frames import ControlLeft, LoopScope, Nest, Scope, Specialiser
+from pyflat.frontend.state.values import NONE, Abstract, Choice, Ranges, Static
+from pyflat.frontend.syntax import expressions, scopes, statements
+from pyflat.frontend.syntax import rolled_loops as rolled
+
+TRY_UNROLL = 256
+"""Iterations of a loop with lane exits that are tried before it is rolled."""
+
+
+class TooLongError(Exception):
+    """Unrolling hit a limit; carries the refusal."""
+
+    def __init__(self, error: FlattenError):
+        self.error = error
+
+
+# --- for
+def execute_for(s: Specialiser, node: cst.For) -> None:
+    if node.asynchronous is not None:
+        raise s.refuse("flatten/generator", "an async loop cannot be flattened", node)
+    _for_over(s, node, expressions.evaluate(s, node.iter))
+
+
+def _for_over(s: Specialiser, node: cst.For, source: Abstract) -> None:
+    if isinstance(source, Choice):
+        s.split(source, lambda v: _for_over(s, node, v))
+        return
+    if isinstance(source, Ranges):
+        _roll_or_refuse(s, node, s.refuse(
+            "flatten/iterable-not-static" if s.loops == "unroll" else "flatten/while-unbounded",
+            "the bounds of this range differ from lane to lane", node.iter, label="depends on lanes",
+            help="loop over range(LIMIT) with a constant LIMIT and break out when done"),
+            lambda: rolled.roll_range(s, node, source))
+        return
+    length = len(source.value) if isinstance(source, Static) and isinstance(source.value, range) else None
+    if length is not None and length > s.max_unroll:
+        assert isinstance(source, Static)
+        known = source.value
+        _roll_or_refuse(s, node, _too_long(s, node, length),
+                        lambda: rolled.roll_range(s, node, Ranges(Static(known.start), Static(known.stop), known.step)))
+        return
+    if length is not None and length > s.long and s.loops == "auto" and scopes.may_leave(node.body):
+        assert isinstance(source, Static)
+        if _rolled_if_possible(s, node, source.value):
+            return
+    if length is not None and s.loops == "auto" and s.nest is None:
+        assert isinstance(source, Static)
+        _unroll_or_roll(s, node, source.value)
+        return
+    _unroll(s, node, containers.gaps_of(s, source, node.iter), length)
+
+
+def _unroll_or_roll(s: Specialiser, node: cst.For, known: range) -> None:
+    """The outermost loop of a nest: kept as a loop when the nest has too many iterations, and each of it has not."""
+    before, counter, forget = s.state, s.counter, rolled.remember_ways(s)
+    s.state = before.copy()
+    try:
+        with s.build.detached() as items:
+            left = False
+            try:
+                _unroll(s, node, (Static(i) for i in known), len(known))
+            except ControlLeft:
+                left = True
+    except FlattenError as error:
+        if error.code != "flatten/loop-too-long":
+            raise
+        s.state, s.counter, s.nest = before, counter, None
+        forget()
+        if not _rolled_if_possible(s, node, known):
+            raise
+        return
+    _continue_with(s, items, left)
+
+
+def _rolled_if_possible(s: Specialiser, node: cst.For, known: range) -> bool:
+    """Keep a long loop that lanes may leave; False, and nothing has happened, where its body needs a known index."""
+    before, counter, nest, forget = s.state, s.counter, s.nest, rolled.remember_ways(s)
+    s.state = before.copy()
+    why = s.refuse("flatten/while-unbounded", f"this loop of {len(known)} iterations is kept as a loop", node,
+                   help="loops=\"unroll\" makes it straight-line code")
+    try:
+        rolled.roll_range(s, node, Ranges(Static(known.start), Static(known.stop), known.step))
+    except FlattenError:
+        s.state, s.counter, s.nest = before, counter, nest
+        forget()
+        return False
+    if s.rolled is None:
+        s.rolled = why
+    return True
+
+
+def _too_long(s: Specialiser, node: Any, count: int) -> FlattenError:
+    return s.refuse("flatten/loop-too-long", f"unrolling needs {count:,} iterations, the limit is {s.max_unroll:,}",
+                    node, help=f"pass max_unroll={count} if that is meant, or make the bound smaller")
+
+
+def _roll_or_refuse(s: Specialiser, node: cst.CSTNode, why: FlattenError, roll: Callable[[], None]) -> None:
+    if s.loops == "unroll":
+        raise why
+    if s.rolled is None:
+        s.rolled = why
+    roll()
+
+
+def _unroll(s: Specialiser, node: cst.For, items: Iterator[Abstract], length: int | None) -> None:
+    found = scopes.jumps(node.body)
+    scope = LoopScope(Scope(s.fresh("loop")) if "break" in found else None, None)
+
+    def one(item: Abstract) -> Abstract:
+        statements.assign(s, node.target, item)
+        _iteration(s, scope, node.body, "continue" in found)
+        return NONE
+
+    def run() -> None:
+        with _nested(s, length) as nest:
+            for item in items:
+                _count(s, nest, node, length)
+                containers.where_present(s, item, one, lambda: NONE)
+        if node.orelse is not None:
+            statements.execute_suite(s, node.orelse.body)
+
+    if scope.leave is None:
+        run()
+    else:
+        s.region(scope.leave, run)
+
+
+@contextmanager
+def _nested(s: Specialiser, length: int | None) -> Iterator[Nest]:
+    """Counts the iterations of a nest: those of the innermost loops."""
+    outermost = s.nest is None
+    nest = s.nest = s.nest or Nest()
+    if nest.fresh and not outermost:
+        nest.count -= 1
+        nest.fresh = False
+    nest.depth_lengths.append(length or 0)
+    try:
+        yield nest
+    finally:
+        nest.depth_lengths.pop()
+        if outermost:
+            s.nest = None
+
+
+def _count(s: Specialiser, nest: Nest, node: Any, length: int | None) -> None:
+    nest.count += 1
+    nest.fresh = True
+    if nest.count > s.max_unroll:
+        projected = 1
+        for known in nest.depth_lengths:
+            projected *= max(known, 1)
+        raise _too_long(s, node, max(projected, nest.count))
+
+
+def _iteration(s: Specialiser, scope: LoopScope, body: cst.BaseSuite, has_continue: bool) -> None:
+    scope.again = Scope(s.fresh("next")) if has_continue else None
+    s.frame.loops.append(scope)
+    try:
+        if scope.again is not None:
+            s.region(scope.again, lambda: statements.execute_suite(s, body))
+        else:
+            statements.execute_suite(s, body)
+    finally:
+        s.frame.loops.pop()
+
+
+# --- while
+def execute_while(s: Specialiser, node: cst.While) -> None:
+    """Tries to unroll: static conditions decide. A lane condition, or too many copies, makes it a rolled loop; where
+    that is refused, a loop that lanes leave early may still have somewhat more copies."""
+    if s.loops == "masked":
+        _roll_while(s, node)
+        return
+    first = s.long if s.loops == "auto" else TRY_UNROLL
+    undo = _checkpoint(s)
+    try:
+        _unrolled_while(s, node, first)
+        return
+    except TooLongError as stop:
+        too_long = stop.error
+        undo()
+    try:
+        _roll_or_refuse(s, node, too_long, lambda: rolled.roll_while(s, node))
+        return
+    except FlattenError as error:
+        if first >= TRY_UNROLL or too_long.code != "flatten/while-unbounded":
+            raise
+        undo()
+        refusal = error
+    try:
+        _unrolled_while(s, node, TRY_UNROLL)
+    except TooLongError:
+        raise refusal from None
+
+
+def _checkpoint(s: Specialiser) -> Callable[[], None]:
+    """A function that takes back what has been built since."""
+    before, counter, forget, why = s.state, s.counter, rolled.remember_ways(s), s.rolled
+    nest = (s.nest.count, s.nest.fresh, list(s.nest.depth_lengths)) if s.nest is not None else None
+    s.state = before.copy()
+
+    def undo() -> None:
+        if s.nest is not None and nest is not None:
+            s.nest.count, s.nest.fresh, s.nest.depth_lengths = nest[0], nest[1], list(nest[2])
+        s.state, s.counter, s.rolled = before.copy(), counter, why
+        forget()
+
+    return undo
+
+
+def _unrolled_while(s: Specialiser, node: cst.While, most: int) -> None:
+    with s.build.detached() as items:
+        left = False
+        try:
+            _unroll_while(s, node, most)
+        except ControlLeft:
+            left = True
+    _continue_with(s, items, left)
+
+
+def _continue_with(s: Specialiser, items: list[Any], left: bool) -> None:
+    """Put a list that was built aside at the current place."""
+    s.build.continue_with(items)
+    if left:
+        raise ControlLeft
+
+
+def _roll_while(s: Specialiser, node: cst.While) -> None:
+    why = s.refuse("flatten/while-unbounded", "this while loop is kept as a loop", node)
+    _roll_or_refuse(s, node, why, lambda: rolled.roll_while(s, node))
+
+
+def _unroll_while(s: Specialiser, node: cst.While, most: int) -> None:
+    found = scopes.jumps(node.body)
+    scope = LoopScope(Scope(s.fresh("loop")) if "break" in found else None, None)
+    unbounded = s.refuse("flatten/while-unbounded", "the trip count of this while loop depends on lanes", node,
+                         label="not known while flattening")
+
+    def run() -> None:
+        trips = 0
+        with _nested(s, None) as nest:
+            while True:
+                test = expressions.condition(s, node.test)
+                if not isinstance(test, Static):
+                    raise TooLongError(unbounded)
+                if not test.value:
+                    break
+                trips += 1
+                if nest.count >= s.max_unroll or trips > most and _lanes_leave(scope):
+                    raise TooLongError(unbounded if _lanes_leave(scope) or trips <= 1 else _too_long(s, node, trips))
+                _count(s, nest, node, None)
+                _iteration(s, scope, node.body, "continue" in found)
+        if node.orelse is not None:
+            statements.execute_suite(s, node.orelse.body)
+
+    if scope.leave is None:
+        run()
+    else:
+        s.region(scope.leave, run)
+
+
+def _lanes_leave(scope: LoopScope) -> bool:
+    return scope.leave is not None and bool(scope.leave.ways)

@@ -1,0 +1,195 @@
+"""`match`: patterns of values, alternatives, captures, sequences, classes and mappings, tried in order.
+
+Whether a subject is of a class, has a length or has a key is known while flattening; what its parts are compared with
+gives the lanes. The names of a pattern are bound where the pattern as a whole fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from pyflat.frontend.space import containers, objects
+from pyflat.frontend.space import numbers as num
+from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.values import Abstract, Choice, DictRef, Static, numeric_kind
+from pyflat.frontend.syntax import expressions, statements
+
+
+def execute_match(s: Specialiser, node: cst.Match) -> None:
+    subject = expressions.evaluate(s, node.subject)
+    _cases(s, subject, node.cases)
+
+
+def _cases(s: Specialiser, subject: Abstract, cases: Sequence[cst.MatchCase]) -> None:
+    if not cases:
+        return
+    case, rest = cases[0], cases[1:]
+    test = num.truth(s, matches(s, subject, case.pattern))
+    if isinstance(test, Static):
+        if test.value:
+            _guarded(s, subject, case, rest)
+        else:
+            _cases(s, subject, rest)
+        return
+    s.branch(test, lambda: _guarded(s, subject, case, rest), lambda: _cases(s, subject, rest))
+
+
+def _guarded(s: Specialiser, subject: Abstract, case: cst.MatchCase, rest: Sequence[cst.MatchCase]) -> None:
+    """The pattern fits: bind its names, then the guard decides between the body and the next cases."""
+    bind(s, subject, case.pattern)
+    if case.guard is None:
+        statements.execute_suite(s, case.body)
+        return
+    test = expressions.condition(s, case.guard)
+    if isinstance(test, Static):
+        if test.value:
+            statements.execute_suite(s, case.body)
+        else:
+            _cases(s, subject, rest)
+        return
+    s.branch(test, lambda: statements.execute_suite(s, case.body), lambda: _cases(s, subject, rest))
+
+
+def matches(s: Specialiser, subject: Abstract, pattern: cst.MatchPattern) -> Abstract:
+    """Whether the subject fits, as a static or lane bool."""
+    match pattern:
+        case cst.MatchValue():
+            return objects.compare(s, "eq", subject, expressions.evaluate(s, pattern.value), pattern)
+        case cst.MatchSingleton():
+            return expressions.identical(s, subject, expressions.evaluate(s, pattern.value), pattern)
+        case cst.MatchAs():
+            return Static(True) if pattern.pattern is None else matches(s, subject, pattern.pattern)
+        case cst.MatchOr():
+            return _any(s, subject, [part.pattern for part in pattern.patterns])
+        case cst.MatchList() | cst.MatchTuple():
+            parts = _sequence_parts(s, subject, pattern)
+            return Static(False) if parts is None else _all(s, parts)
+        case cst.MatchClass():
+            return _class(s, subject, pattern)
+        case cst.MatchMapping():
+            parts = _mapping_parts(s, subject, pattern)
+            return Static(False) if parts is None else _all(s, parts)
+    raise s.refuse("flatten/unsupported-statement", "this pattern of `match` cannot be flattened", pattern,
+                   help="match values, alternatives, sequences, classes and mappings, or use if")
+
+
+def _any(s: Specialiser, subject: Abstract, patterns: Sequence[cst.MatchPattern]) -> Abstract:
+    first = num.truth(s, matches(s, subject, patterns[0]))
+    if len(patterns) == 1 or isinstance(first, Static) and first.value:
+        return first
+    if isinstance(first, Static):
+        return _any(s, subject, patterns[1:])
+    return s.branch(first, lambda: Static(True), lambda: _any(s, subject, patterns[1:]))
+
+
+Parts = list[tuple[Abstract, cst.MatchPattern]]
+"""The parts of a subject, each with the pattern that it has to fit."""
+
+
+def _all(s: Specialiser, parts: Parts) -> Abstract:
+    """Whether every part fits; the later ones are looked at only where the earlier ones do."""
+    if not parts:
+        return Static(True)
+    (item, pattern), rest = parts[0], parts[1:]
+    first = num.truth(s, matches(s, item, pattern))
+    if isinstance(first, Static):
+        return _all(s, rest) if first.value else first
+    return s.branch(first, lambda: num.truth(s, _all(s, rest)), lambda: Static(False))
+
+
+def _sequence_parts(s: Specialiser, subject: Abstract, pattern: cst.MatchList | cst.MatchTuple) -> Parts | None:
+    """The items that have patterns of their own, None for what has another length or is no sequence."""
+    items = None if numeric_kind(subject) is not None else containers.sequence_items(s, subject, pattern)
+    if items is None or isinstance(subject, Static) and isinstance(subject.value, str):
+        return None
+    patterns = list(pattern.patterns)
+    star = next((k for k, p in enumerate(patterns) if isinstance(p, cst.MatchStar)), None)
+    if len(items) < len(patterns) - 1 or star is None and len(items) != len(patterns):
+        return None
+    if star is not None:
+        behind = len(patterns) - star - 1
+        items = (*items[:star], *items[len(items) - behind:])
+        del patterns[star]
+    return [(item, part.value) for item, part in zip(items, patterns, strict=True)
+            if isinstance(part, cst.MatchSequenceElement)]
+
+
+_WHOLE_SUBJECT = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
+"""Classes whose one positional pattern is for the subject itself."""
+
+
+def _class(s: Specialiser, subject: Abstract, pattern: cst.MatchClass) -> Abstract:
+    if isinstance(subject, Choice):
+        return s.split(subject, lambda one: _class(s, one, pattern))
+    cls = expressions.evaluate(s, pattern.cls)
+    if not isinstance(cls, Static) or not isinstance(cls.value, type):
+        raise s.refuse("flatten/unsupported-statement", "the class of this pattern is not known", pattern)
+    inside = objects.isinstance_of(s, subject, cls.value, pattern)
+    if isinstance(inside, Static) and not inside.value:
+        return inside
+    return _all(s, _class_parts(s, subject, cls.value, pattern))
+
+
+def _class_parts(s: Specialiser, subject: Abstract, cls: type, pattern: cst.MatchClass) -> Parts:
+    positional = [part.value for part in pattern.patterns]
+    if positional and cls in _WHOLE_SUBJECT:
+        parts: Parts = [(subject, positional[0])]
+    else:
+        names = getattr(cls, "__match_args__", ())
+        if len(positional) > len(names):
+            raise s.raised(TypeError, pattern)
+        parts = [(objects.attribute(s, subject, name, pattern), part)
+                 for name, part in zip(names, positional, strict=False)]
+    return parts + [(objects.attribute(s, subject, part.key.value, pattern), part.pattern) for part in pattern.kwds]
+
+
+def _mapping_parts(s: Specialiser, subject: Abstract, pattern: cst.MatchMapping) -> Parts | None:
+    if not (isinstance(subject, DictRef) or isinstance(subject, Static) and isinstance(subject.value, dict)):
+        return None
+    entries = containers.dict_entries(s, subject)
+    parts: Parts = []
+    for element in pattern.elements:
+        key = containers.static_key(s, expressions.evaluate(s, element.key), pattern)
+        if key not in entries:
+            return None
+        parts.append((entries[key], element.pattern))
+    return parts
+
+
+def bind(s: Specialiser, subject: Abstract, pattern: cst.MatchPattern) -> None:
+    """Assign the names that a fitting pattern captures."""
+    match pattern:
+        case cst.MatchAs():
+            if pattern.pattern is not None:
+                bind(s, subject, pattern.pattern)
+            if pattern.name is not None:
+                s.state.locals[pattern.name.value] = subject
+        case cst.MatchList() | cst.MatchTuple():
+            _bind_star(s, subject, pattern)
+            _bind_parts(s, _sequence_parts(s, subject, pattern) or [])
+        case cst.MatchClass():
+            cls = expressions.evaluate(s, pattern.cls)
+            assert isinstance(cls, Static)
+            _bind_parts(s, _class_parts(s, subject, cls.value, pattern))
+        case cst.MatchMapping():
+            _bind_parts(s, _mapping_parts(s, subject, pattern) or [])
+            if pattern.rest is not None:
+                known = [containers.static_key(s, expressions.evaluate(s, e.key), pattern) for e in pattern.elements]
+                entries = containers.dict_entries(s, subject)
+                rest = {key: value for key, value in entries.items() if key not in known}
+                s.state.locals[pattern.rest.value] = containers.new_dict(s, rest)
+
+
+def _bind_parts(s: Specialiser, parts: Parts) -> None:
+    for item, pattern in parts:
+        bind(s, item, pattern)
+
+
+def _bind_star(s: Specialiser, subject: Abstract, pattern: cst.MatchList | cst.MatchTuple) -> None:
+    for k, part in enumerate(pattern.patterns):
+        if isinstance(part, cst.MatchStar) and part.name is not None:
+            items = containers.sequence_items(s, subject, pattern) or ()
+            taken = items[k:len(items) - (len(pattern.patterns) - k - 1)]
+            s.state.locals[part.name.value] = containers.new_list(s, taken)

@@ -1,0 +1,320 @@
+"""Python's scalar operations on NumPy lanes, with Python's bits.
+
+Printed NumPy twins import this module for what NumPy's own operators and functions do not compute as Python does.
+All functions work elementwise on arrays and on NumPy or Python scalars, broadcast, and take lanes of the kinds
+bool_, int64 and float64 (lanes of float32 are widened where the function is one of float64). In lanes where Python
+raises (or leaves int64) they give some value: nan or infinity for the elementary functions, nothing in particular for
+integers. They may set floating-point flags, so that callers who do not want NumPy's warnings use
+`np.errstate(all="ignore")`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from pyflat.functions import external_ufuncs as foreign
+from pyflat.functions import libm
+from pyflat.ir.shape import stacked
+
+Lanes = Any
+"""An array or scalar of bool_, int64 or float64."""
+
+_INT32_MAX = 2**31 - 1
+_BITS = 64
+
+
+# --- integers
+
+
+def floordiv(a: Lanes, b: Lanes) -> Lanes:
+    """Python's `a // b` of two ints (int64) or two floats (float64): rounds down; signed zeros as Python's."""
+    return np.floor_divide(a, b)
+
+
+def mod(a: Lanes, b: Lanes) -> Lanes:
+    """Python's `a % b` of two ints (int64) or two floats (float64): the sign of the divisor."""
+    return np.remainder(a, b)
+
+
+def shl(a: Lanes, count: Lanes) -> Lanes:
+    """`a << count` of int64, modulo 2**64; count in 0..63."""
+    return np.left_shift(a, count)
+
+
+def shr(a: Lanes, count: Lanes) -> Lanes:
+    """Python's `a >> count` of int64; a count of 64 and more gives 0 or -1."""
+    return np.right_shift(a, count)
+
+
+def ipow(base: Lanes, exponent: Lanes) -> Lanes:
+    """Python's `base ** exponent` of int64 with an exponent >= 0, modulo 2**64."""
+    return np.power(np.asarray(base, dtype=np.int64), np.maximum(exponent, np.int64(0)))
+
+
+# --- truth and choice
+
+
+def logical_not(a: Lanes) -> Lanes:
+    """Python's `not a` of bool_ lanes."""
+    return np.logical_not(a)
+
+
+def select(condition: Lanes, a: Lanes, b: Lanes) -> Lanes:
+    """`a` where `condition` (bool_), else `b`; both of the same kind, which is the result's."""
+    return np.where(condition, a, b)
+
+
+def gather(table: Sequence[Any] | np.ndarray, index: Lanes) -> Lanes:
+    """`table[index]` with Python's negative indices; a lane outside the table gets one of its ends."""
+    elements = np.asarray(table)
+    size = len(elements)
+    wrapped = np.where(np.less(index, 0), np.add(index, size), index)
+    return elements[np.clip(wrapped, 0, size - 1)]
+
+
+# --- conversions
+
+
+def to_float(a: Lanes) -> Lanes:
+    """`float(a)` of bool_ or int64: the nearest float64, ties to even."""
+    return np.asarray(a).astype(np.float64)[()]
+
+
+def to_int(a: Lanes) -> Lanes:
+    """`int(a)` of bool_ or float64: rounds towards zero; float64 beyond int64 or nan give any int64."""
+    return np.asarray(a).astype(np.int64)[()]
+
+
+def floor_int(a: Lanes) -> Lanes:
+    """`math.floor(a)` of float64 as int64."""
+    return to_int(np.floor(a))
+
+
+def ceil_int(a: Lanes) -> Lanes:
+    """`math.ceil(a)` of float64 as int64."""
+    return to_int(np.ceil(a))
+
+
+def round_int(a: Lanes) -> Lanes:
+    """`round(a)` of float64 as int64, ties to even."""
+    return to_int(np.rint(a))
+
+
+# --- floats, exact
+
+
+def ldexp(a: Lanes, exponent: Lanes) -> Lanes:
+    """`math.ldexp(a, exponent)` of float64 and int64; infinite where Python raises OverflowError."""
+    return np.ldexp(a, np.clip(exponent, -_INT32_MAX, _INT32_MAX).astype(np.int32))
+
+
+def ufunc(*operands: Lanes, loop: str, part: str, ufunc: str) -> Lanes:
+    """A compiled function of another package (`pyflat.functions.external_ufuncs`), by the loop that a scalar call
+    takes."""
+    return foreign.call(*operands, loop=loop, part=part, ufunc=ufunc)
+
+
+def exponent(a: Lanes) -> Lanes:
+    """frexp's exponent of float64 as int64; of 0, nan and infinities any number."""
+    power: Any = np.frexp(a)[1]
+    return power.astype(np.int64)
+
+
+_SPLIT = 134217729.0
+"""2**27 + 1: Veltkamp's constant, halves a float64's digits."""
+
+TENS = np.array([float(10**k) for k in range(23)])
+"""The powers of ten that are float64 exactly."""
+
+
+def round_digits(x: Lanes, digits: Lanes) -> Lanes:
+    """`round(x, digits)` of float64 and int64: the correctly rounded decimal, ties to even, as CPython.
+
+    With up to 22 digits x * 10**digits is computed as an exact sum of two floats (Dekker), which decides the
+    rounding; the quotient of two exact numbers is then the correctly rounded result. What does not fit
+    is rounded by Python, lane by lane.
+    """
+    x, digits = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(digits, dtype=np.int64))
+    within = (digits >= 0) & (digits < len(TENS))
+    ten = TENS[np.where(within, digits, 0)]
+    product = x * ten
+    error = product_error(x, ten, product)
+    whole = np.rint(product)
+    rest = product - whole
+    whole = whole + ((rest == 0.5) & (error > 0.0)) - ((rest == -0.5) & (error < 0.0))
+    decided = within & (np.abs(product) < 2.0**51)
+    result = np.asarray(np.copysign(np.where(decided, whole / ten, x), x))
+    unsure = ~(decided | (within & ~(np.abs(x) < 2.0**52)))
+    if np.any(unsure):
+        python = libm.total("round_digits")
+        result[unsure] = [python(v, n) for v, n in zip(x[unsure].tolist(), digits[unsure].tolist(), strict=True)]
+    return result[()]
+
+
+def split(x: Any) -> tuple[Any, Any]:
+    """x as a sum of two floats of 26 digits each."""
+    scaled = x * _SPLIT
+    high = scaled - (scaled - x)
+    return high, x - high
+
+
+def product_error(a: Any, b: Any, product: Any) -> Any:
+    """a * b - product, exactly (T. J. Dekker, 1971)."""
+    a_high, a_low = split(a)
+    b_high, b_low = split(b)
+    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def complex_lanes(real: Lanes, imag: Lanes) -> Any:
+    """Complex lanes of two parts, each with its bits: `real + 1j*imag` would lose signed zeros and make nan of inf."""
+    made = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), np.complex128)
+    made.real, made.imag = real, imag
+    return made[()]
+
+
+def array_lanes(extent: tuple[int, ...], *elements: Lanes) -> Any:
+    """An array in each lane, of these elements: its own axes come last."""
+    return stacked(elements, extent)
+
+
+VECTOR_NORM_VERSIONS = ((3, 10), (3, 11))
+"""The CPython versions whose hypot is `vector_norm`."""
+
+
+def hypot(x: Lanes, y: Lanes) -> Lanes:
+    """`math.hypot(x, y)` of float64, bit for bit."""
+    return hypot_function()(x, y)
+
+
+@cache
+def hypot_function() -> Callable[[Lanes, Lanes], Lanes]:
+    """CPython's algorithm on arrays if it is known for this CPython, otherwise its own function lane by lane."""
+    return vector_norm if hypot_is_known() else libm.ufunc("hypot")
+
+
+@cache
+def hypot_is_known() -> bool:
+    """Whether `vector_norm` is this CPython's hypot. The version decides, because other versions differ too rarely
+    for a table of points; the table finds builds that contract a product and a sum into one operation."""
+    if sys.implementation.name != "cpython" or sys.version_info[:2] not in VECTOR_NORM_VERSIONS:
+        return False
+    with np.errstate(all="ignore"):
+        return libm.agrees("hypot", lambda x, y: float(vector_norm(x, y)))
+
+
+def vector_norm(x: Lanes, y: Lanes) -> Lanes:
+    """hypot as `vector_norm` of CPython 3.10 and 3.11 computes it (Modules/mathmodule.c): scaled by a power of two,
+    squared exactly, summed with compensation, and the root corrected once."""
+    x, y = np.abs(np.asarray(x, dtype=np.float64)), np.abs(np.asarray(y, dtype=np.float64))
+    largest = np.maximum(x, y)
+    exponent: Any = np.frexp(largest)[1]
+    result = scaled_norm(x, y, np.ldexp(1.0, -exponent), np.sqrt)
+    tiny = exponent < -1023
+    if np.any(tiny):
+        result = np.where(tiny, tiny_norm(x, y, largest, np.sqrt), result)
+    result = np.where(largest == 0.0, 0.0, result)
+    return np.where(np.isinf(x) | np.isinf(y), np.inf, result)[()]
+
+
+def scaled_norm(x: Any, y: Any, scale: Any, sqrt: Callable[[Any], Any]) -> Any:
+    """The norm of two numbers; `scale` is the power of two that brings the larger into [1/2, 1)."""
+    total: Any = 1.0
+    parts: list[Any] = [0.0] * 3
+    for term in (x * scale, y * scale):
+        high, low = split(term)
+        total, parts[0] = _accumulate(total, parts[0], high * high)
+        total, parts[1] = _accumulate(total, parts[1], 2.0 * high * low)
+        parts[2] = parts[2] + low * low
+    root = sqrt(total - 1.0 + (parts[0] + parts[1] + parts[2]))
+    high, low = split(root)
+    total, parts[0] = _accumulate(total, parts[0], -high * high)
+    total, parts[1] = _accumulate(total, parts[1], -2.0 * high * low)
+    total, parts[2] = _accumulate(total, parts[2], -low * low)
+    residual = total - 1.0 + (parts[0] + parts[1] + parts[2])
+    return (root + residual / (2.0 * root)) / scale
+
+
+def _accumulate(total: Any, lost: Any, term: Any) -> tuple[Any, Any]:
+    """total + term, and the digits lost in it added to `lost`; |total| >= |term|."""
+    longer = total + term
+    return longer, lost + ((total - longer) + term)
+
+
+def tiny_norm(x: Any, y: Any, largest: Any, sqrt: Callable[[Any], Any]) -> Any:
+    """The norm of two numbers, not both zero, the larger of which is below 2**-1024."""
+    total, lost = 1.0, 0.0
+    for part in (x / largest, y / largest):
+        total, lost = _accumulate(total, lost, part * part)
+    return largest * sqrt(total - 1.0 + lost)
+
+
+def power(x: Lanes, y: Lanes) -> Lanes:
+    """`np.power(x, y)` of float64 as NumPy computes it for scalars: with the exponent 0.5 it is `np.sqrt(x)`, which
+    differs for -0.0 and -inf; for arrays of exponents NumPy does not look at them."""
+    result: Lanes = np.where(np.equal(y, 0.5), np.sqrt(x), np.power(x, y))
+    return result[()]
+
+
+def powers(x: Lanes, y: Lanes) -> Lanes:
+    """`np.power(x, y)` of float64 as NumPy computes it for an array of exponents, whatever they are."""
+    narrow = np.asarray(x).dtype == np.asarray(y).dtype == np.float32
+    exponents = np.broadcast_to(np.asarray(y, dtype=np.float32 if narrow else np.float64),
+                                np.broadcast_shapes(np.shape(x), np.shape(y), (1,)))
+    result: Lanes = np.power(x, np.ascontiguousarray(exponents))
+    return result if np.ndim(x) or np.ndim(y) else result[0]
+
+
+def np_dot(*operands: Lanes) -> Lanes:
+    """np.dot of two vectors, first the elements of one, then those of the other, each a float64 or lanes of it."""
+    terms = len(operands) // 2
+    columns = np.broadcast_arrays(*operands)
+    a, b = (np.ascontiguousarray(np.stack(part, axis=-1)) for part in (columns[:terms], columns[terms:]))
+    result: Lanes = np.vecdot(a, b)
+    return result
+
+
+# --- the C library's functions
+
+
+def _elementary(name: str, python: str = "") -> Callable[..., Lanes]:
+    def function(*lanes: Lanes) -> Lanes:
+        return libm.ufunc(name)(*lanes)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`{python or 'math.' + name}` of float64, with CPython's bits; not finite where it raises."
+    return function
+
+
+exp = _elementary("exp")
+expm1 = _elementary("expm1")
+exp2 = _elementary("exp2")
+log = _elementary("log")
+log2 = _elementary("log2")
+log10 = _elementary("log10")
+log1p = _elementary("log1p")
+sin = _elementary("sin")
+cos = _elementary("cos")
+tan = _elementary("tan")
+asin = _elementary("asin")
+acos = _elementary("acos")
+atan = _elementary("atan")
+atan2 = _elementary("atan2")
+sinh = _elementary("sinh")
+cosh = _elementary("cosh")
+tanh = _elementary("tanh")
+asinh = _elementary("asinh")
+acosh = _elementary("acosh")
+atanh = _elementary("atanh")
+cbrt = _elementary("cbrt")
+erf = _elementary("erf")
+erfc = _elementary("erfc")
+gamma = _elementary("gamma")
+lgamma = _elementary("lgamma")
+remainder = _elementary("remainder")
+library_hypot = _elementary("library_hypot", "abs(complex(x, y))")
+pow = _elementary("pow", "a ** b")

@@ -1,0 +1,114 @@
+"""pow as exp(y log x), with log x to about 68 binary digits (33 in float32), and cbrt.
+
+log x = k ln 2 + 2 s + 2/3 s**3 + s**5 P(s**2) with s = (f - 1) / (f + 1) as a pair: the digits beyond one number
+that y log x, at most 745, needs in front of the point of its exponential.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pyflat.functions.vmath.coefficients import CBRT, EXP, LN2_SHORT, LOG_TAIL, TWO_THIRDS
+from pyflat.functions.vmath.exponential import clamped
+from pyflat.functions.vmath.machine import F8, Machine, Number, pick
+from pyflat.functions.vmath.steps import (
+    Pair,
+    exact_product,
+    flip_sign,
+    mantissa_exponent,
+    polynomial,
+    power_of_two,
+    quick_sum,
+    reduced_exponent,
+    scale,
+    whole,
+)
+
+
+def log_pair(m: Machine, x: Number) -> Pair:
+    """log x for a finite positive x as a sum whose second part is below 2**-30 of the first; relative error about
+    2**-63 (2**-33 in float32)."""
+    mantissa, k = mantissa_exponent(m, x)
+    f, under = mantissa - 1.0, mantissa + 1.0
+    reciprocal = 1.0 / under
+    s = f * reciprocal
+    rest = m.fma(-s, mantissa - (under - 1.0), m.fma(-s, under, f)) * reciprocal
+    z = s * s
+    twice = s + s
+    z_rest = m.fma(twice, rest, m.fma(s, s, -z))
+    first, second = pick(m, TWO_THIRDS)
+    tail = z * polynomial(m, z, pick(m, LOG_TAIL))
+    factor = first + tail
+    factor_rest = (first - factor) + tail + second
+    cube, cube_error = exact_product(m, s, z)
+    cube_rest = m.fma(z, rest, m.fma(s, z_rest, cube_error))
+    term, term_error = exact_product(m, cube, factor)
+    term_rest = m.fma(cube, factor_rest, m.fma(cube_rest, factor, term_error))
+    ln2, ln2_rest = pick(m, LN2_SHORT)
+    total, lost = quick_sum(k * ln2, twice)
+    total, lost_again = quick_sum(total, term)
+    return total, (lost + lost_again) + m.fma(k, ln2_rest, m.fma(2.0, rest, term_rest))
+
+
+def exp_of_pair(m: Machine, high: Number, low: Number) -> Number:
+    """e**(high + low) for |high| below the overflow's and underflow's limits (see `clamped`)."""
+    k, (r, rest) = reduced_exponent(m, high, low)
+    return scale(m, 1.0 + (r + m.fma(r * r, polynomial(m, r, pick(m, EXP)), rest)), k)
+
+
+def pow(m: Machine, x: Number, y: Number) -> Number:
+    """x**y with the special cases of IEEE 754: nan for a negative x and a fractional y."""
+    return with_signs(m, x, y, _power(m, m.abs(x), y))
+
+
+def with_signs(m: Machine, x: Number, y: Number, result: Number) -> Number:
+    """x**y of |x|**y."""
+    is_whole = m.equal(m.floor(y), y)
+    half = y * 0.5
+    odd = is_whole & ~m.equal(m.floor(half), half)
+    result = m.select(odd, m.copysign(result, x), result)
+    result = m.select((x < 0.0) & (x > -math.inf) & ~is_whole, math.nan, result)
+    return m.select(m.equal(y, 0.0) | m.equal(x, 1.0), 1.0, result)
+
+
+def _power(m: Machine, size: Number, y: Number) -> Number:
+    """size**y for size >= 0."""
+    _, product, rest = exponent_of_power(m, size, y)
+    return exp_of_pair(m, product, rest)
+
+
+def exponent_of_power(m: Machine, size: Number, y: Number) -> tuple[Number, Number, Number]:
+    """y log(size) for size >= 0 as it is, and as a pair within what `exp_of_pair` takes."""
+    high, low = log_pair(m, size)
+    # Infinity and nan are their own logarithms.
+    high = m.select(m.equal(size, 0.0), -math.inf, m.select(size < math.inf, high, size))
+    # An infinite y times log 1 is no number; any large one does as well.
+    y = clamped(m, y, -(2.0**100), 2.0**100)
+    product = y * high
+    flat = _FLAT[m.format.name]
+    within = m.abs(product) < flat
+    rest = m.fma(y, low, m.fma(y, high, -product))
+    return product, clamped(m, product, -flat, flat), m.select(within, rest, 0.0)
+
+
+_FLAT = {"f8": 800.0, "f4": 150.0}
+"""Where exponentials have overflowed, or underflowed, long before."""
+
+
+def cbrt(m: Machine, x: Number) -> Number:
+    """The cube root: x = f * 2**(3 n) with f from about 1/3 to 2.9, f**(-1/3) by a polynomial and Newton's
+    iteration, and a last step on the root itself."""
+    size = m.abs(x)
+    mantissa, k = mantissa_exponent(m, size)
+    n, _ = whole(m, k, 1.0 / 3.0)
+    f = mantissa * power_of_two(m, k - 3.0 * n)
+    r = polynomial(m, f, pick(m, CBRT))
+    for _ in range(2 if m.format is F8 else 1):
+        r = m.fma(r * (1.0 / 3.0), m.fma(-f * r, r * r, 1.0), r)
+    square = r * r
+    root = f * square
+    cube_root_square, error = exact_product(m, root, root)
+    rest = m.fma(-root, cube_root_square, f) - root * error
+    result = m.fma(rest * (1.0 / 3.0), square, root) * power_of_two(m, n)
+    ordinary = (size > 0.0) & (size < math.inf)
+    return m.select(ordinary, flip_sign(m, result, m.bits(x)), x)

@@ -1,0 +1,370 @@
+"""`twin.explain()`: what a twin costs and why, before or after it has run.
+
+The numbers say where time goes, not how long it takes. For the numba target they are measured, in adds of a register
+of lanes (`pyflat.targets.numba.costs`); for others they are those of the table of operations (`pyflat.ir.ops`, column
+cost), rough machine operations for one lane.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pyflat.analysis.liveness import used_outside
+from pyflat.functions.vmath.glibc import TABLE as TOLD
+from pyflat.inspection.source_map import Place, Places, test_of
+from pyflat.ir.loops import all_ops
+from pyflat.ir.nodes import INEXACT, Block, Function, Item, Op, walk
+from pyflat.ir.ops import OPERATIONS, VECTOR, Accuracy
+from pyflat.ir.shape import Shape
+from pyflat.ir.types import FLOAT, INT, Kind
+from pyflat.passes.gather_suspects import drop_faults, gather_suspects
+from pyflat.runtime.compiled import Flattened, flatten
+from pyflat.runtime.settings import Options
+
+if TYPE_CHECKING:
+    from pyflat.runtime.calls import Stats
+
+LARGE_SHARE = 0.2
+"""From this share of the cost on a kind of operation is named as what the time goes to."""
+MANY_REPLAYED = 0.001
+
+_CALLED = {Accuracy.LIBM: "libm", Accuracy.NUMPY: "numpy", Accuracy.CALL: "python", Accuracy.VECTOR: "vector"}
+_FAMILIES = {
+    "arithmetic": ("add", "sub", "mul", "neg", "abs", "fma", "mad"),
+    "division": ("truediv", "floordiv", "mod", "fmod", "remainder"),
+    "comparison": ("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite"),
+    "logic and bits": ("and", "or", "xor", "not", "invert", "shl", "shr"),
+    "select": ("select",),
+    "conversion": ("to_float", "exact_float", "to_int", "floor_int", "ceil_int", "round_int", "floor", "ceil", "trunc",
+                   "rint"),
+    "table": ("gather",),
+}
+_FAMILY = {opcode: family for family, opcodes in _FAMILIES.items() for opcode in opcodes}
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Operations of one kind: how many, what they cost together."""
+
+    name: str
+    count: int
+    cost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arms:
+    """A branch of the source and what its two arms cost in one lane, loops inside counted for one trip; `copies` of it
+    are in the twin."""
+
+    place: Place | None
+    condition: str
+    then: int
+    orelse: int
+    copies: int
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """An elementary function: whose it is ("libm", "vector", "numpy", "python"), how often, and why."""
+
+    name: str
+    whose: str
+    count: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a twin costs. `str()` of it is a page of text; `as_dict()` is for programs.
+
+    operations  by kind, the dearest first; all of the flat form, with what detects faults
+    detection   the part of the cost that only says which lanes go to the original
+    width       lanes in a register, `registers` of them together; NumPy: lanes in a block, and 1
+    arms_kept   arms that the numba target skips where no lane of a gang needs them
+    arms_waited arms, and loops, for which the lanes of a gang wait where few of them need it
+    refilled    the kernel may give lanes that are done with a loop the next elements (it finds out what is faster)
+    integers    operations that read or give ints, `narrowed` of them in 32 bits (numba)
+    """
+
+    name: str
+    target: str
+    kinds: str
+    form: str
+    operations: tuple[Family, ...]
+    detection: int
+    selects: int
+    faults: int
+    inexact: int
+    width: int
+    registers: int
+    arms_kept: int
+    arms_waited: int
+    refilled: bool
+    integers: int
+    narrowed: int
+    branches: tuple[Arms, ...]
+    loops: tuple[tuple[Place | None, str], ...]
+    functions: tuple[Called, ...]
+    slower: tuple[str, ...]
+    lanes: int
+    replayed: int
+    rerun: int
+
+    @property
+    def cost(self) -> int:
+        return sum(family.cost for family in self.operations)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**dataclasses.asdict(self), "cost": self.cost}
+
+    def __str__(self) -> str:
+        return "\n".join(_text(self))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: str, stats: Stats) -> Explanation:
+    """What the twin of `fn` costs for arguments of these shapes. Raises FlattenError."""
+    done = flatten(fn, shapes, options, engine=True)
+    fused = gather_suspects(done.flat)
+    ops = list(all_ops(fused.body))
+    engine = _engine(fused, options)
+    price = _prices(options, engine.width)
+    values, total = sum(map(price, all_ops(drop_faults(done.flat).body))), sum(map(price, ops))
+    functions = tuple(_functions(done, options))
+    explained = Explanation(
+        name=name, target=str(options.target), kinds=_kinds(fused), form=done.flat.form,
+        operations=tuple(_families(ops, price)), detection=max(round(total - values), 0),
+        selects=sum(op.opcode == "select" for op in ops),
+        faults=sum(op.opcode == "fault" and op.attr("fault") != INEXACT for op in all_ops(done.flat.body)),
+        inexact=sum(op.opcode == "fault" and op.attr("fault") == INEXACT for op in all_ops(done.flat.body)),
+        **engine._asdict(),
+        integers=sum(INT in (op.kind, *[arg.kind for arg in op.args]) for op in ops),
+        branches=tuple(_branches(done, price)),
+        loops=tuple(_loops(done)), functions=functions, slower=(), lanes=stats.lanes, replayed=stats.replayed,
+        rerun=stats.rerun,
+    )
+    return dataclasses.replace(explained, slower=tuple(_slower(explained, options)))
+
+
+def _kinds(fn: Function) -> str:
+    kinds = {kind: fn.floats.name if kind is FLOAT else str(kind) for kind in Kind}
+    return ", ".join(f"{param.name or '?'}: {kinds[param.kind]}" for param in fn.params)
+
+
+def _prices(options: Options, width: int) -> Callable[[Op], float]:
+    """What an operation costs: for a register of lanes (numba), or for a lane."""
+    if options.target != "numba":
+        return lambda op: OPERATIONS[op.opcode].cost
+    from pyflat.targets.numba.costs import cost_of
+
+    return lambda op: cost_of(op, width)
+
+
+def _families(ops: Sequence[Op], price: Callable[[Op], float]) -> list[Family]:
+    counts: Counter[str] = Counter()
+    costs: dict[str, float] = {}
+    for op in ops:
+        name = _FAMILY.get(op.opcode, op.opcode)
+        counts[name] += 1
+        costs[name] = costs.get(name, 0.0) + price(op)
+    return sorted((Family(name, counts[name], round(costs[name])) for name in counts), key=lambda f: (-f.cost, f.name))
+
+
+class _Engine(NamedTuple):
+    """Lanes in a register or block, registers, arms with a branch of their own, arms for which lanes wait, whether
+    lanes get new elements, operations on ints in 32 bits."""
+
+    width: int
+    registers: int
+    arms_kept: int
+    arms_waited: int
+    refilled: bool
+    narrowed: int
+
+
+def _engine(fused: Function, options: Options) -> _Engine:
+    if options.target != "numba":
+        from pyflat.targets.numpy.engine import BLOCK
+
+        return _Engine(BLOCK if options.target == "numpy" else 1, 1, 0, 0, False, 0)
+    from pyflat.targets.numba import engine as numba
+    from pyflat.targets.numba.arms import Arm, plan_arms
+    from pyflat.targets.numba.jit import processor
+    from pyflat.targets.numba.kernel import arms_waited, choose_shape, narrowed_of, refills
+
+    engine = numba.compile(fused, unchecked=options.errors == "unchecked")
+    shape = choose_shape(engine.values, processor().vector_bytes)
+    outside = used_outside(engine.values.items, engine.values.results)
+    arms = 0
+    for item in walk(list(engine.values.items)):
+        if isinstance(item, Block):
+            planned = plan_arms(item.ops, [op for op in item.ops if op in outside], shape.width)
+            arms += sum(isinstance(each, Arm) for each in planned or ())
+    narrowed = narrowed_of(engine.values, shape)
+    ints = sum(op in narrowed for op in all_ops(list(engine.values.items)))
+    return _Engine(shape.width, shape.registers, arms, arms_waited(engine.values, shape), refills(engine.values, shape),
+                   ints)
+
+
+def _branches(done: Flattened, price: Callable[[Op], float]) -> Iterator[Arms]:
+    """Copies of a branch (unrolled iterations, a helper called twice) are one row with what they cost together."""
+    places = Places(done.spec.function)
+    tests = {test_of(loop.node) for loop in places.loops}
+    rows: dict[tuple[Place | None, str], list[float]] = {}
+    for branch in places.branches:
+        if branch.node not in tests:
+            row = rows.setdefault((branch.place, branch.expression), [0, 0, 0])
+            for k, cost in enumerate((_items_cost(branch.node.then, price), _items_cost(branch.node.orelse, price), 1)):
+                row[k] += cost
+    for (place, expression), (then, orelse, copies) in rows.items():
+        yield Arms(place, expression, round(then), round(orelse), round(copies))
+
+
+def _items_cost(items: list[Item], price: Callable[[Op], float]) -> float:
+    return sum(map(price, all_ops(items)))
+
+
+def _loops(done: Flattened) -> Iterator[tuple[Place | None, str]]:
+    import ast
+
+    loops = Places(done.spec.function).loops
+    for loop in loops:
+        yield loop.place, "stays a loop, run until the last lane is done"
+    kept = {loop.place.line for loop in loops if loop.place is not None}
+    captured = done.spec.captured
+    try:
+        tree = ast.parse(captured.source)
+    except SyntaxError:  # a lambda in the middle of an expression
+        return
+    lines = captured.source.splitlines()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For | ast.While) and (line := captured.first_line + node.lineno - 1) not in kept:
+            yield Place(captured.file, line, lines[node.lineno - 1].strip()), "unrolled: straight-line code"
+
+
+def _functions(done: Flattened, options: Options) -> Iterator[Called]:
+    counts: Counter[tuple[str, str]] = Counter()
+    for op in all_ops(done.flat.body):
+        whose = _CALLED.get(OPERATIONS[op.opcode].accuracy)
+        if whose == "libm" and options.target == "numba" and _is_told(op):
+            whose = "exact"
+        if whose is not None:
+            counts[op.opcode.removeprefix("vec_").removeprefix("np_"), whose] += 1
+    for (name, whose), count in sorted(counts.items()):
+        yield Called(name, whose, count, _why(name, whose, options))
+
+
+def _is_told(op: Op) -> bool:
+    """Whether vector code computes it with the C library's bits."""
+    from pyflat.targets.numba.library import library_function
+
+    return library_function(op) is not None
+
+
+def _why(name: str, whose: str, options: Options) -> str:
+    match whose:
+        case "exact":
+            return "the C library's bits, in registers; a call in some lanes of a hundred, where they are in doubt"
+        case "vector":
+            return 'math="vector": in registers, without a call'
+        case "numpy":
+            return "NumPy's own function, which the source calls or math=\"vector\" takes"
+        case "python":
+            return "only CPython's own code has these bits: a call for each lane"
+    if options.target == "numpy" and options.functions == "libm" and name in TOLD:
+        return "the C library's, as in CPython: a call for each lane; after many lanes vector code with the same bits"
+    if options.functions == "libm":
+        return 'the C library\'s, as in CPython: a call for each lane; math="vector" computes it in registers'
+    if "vec_" + name in VECTOR:
+        return "its digits decide too much to be changed (a loop, or several decisions in a row)"
+    return "there is no vector function"
+
+
+def _slower(found: Explanation, options: Options) -> Iterator[str]:
+    """What keeps the twin from being faster, in words."""
+    total = max(found.cost, 1)
+    called = {c.name for c in found.functions if c.whose == "libm"}
+    shares = {f.name: f.cost / total for f in found.operations}
+    share = sum(shares.get(name, 0.0) for name in called)
+    if called and share >= LARGE_SHARE:
+        yield f"{share:.0%} of the cost are calls of the C library ({', '.join(sorted(called))}), lane by lane" + (
+            ': math="vector" has no calls' if options.functions == "libm" else "")
+    python = sorted({c.name for c in found.functions if c.whose == "python"})
+    if python:
+        yield f"{', '.join(python)}: CPython's own code, lane by lane"
+    if shares.get("division", 0.0) >= LARGE_SHARE:
+        yield f"{shares['division']:.0%} of the cost are divisions"
+    if options.target == "numba" and found.width == 1 and found.form == "masked":
+        yield "the loops mostly call functions, so that lanes run one by one"
+    if found.detection / total >= LARGE_SHARE and options.errors != "unchecked":
+        yield (f"{found.detection / total:.0%} of the cost detects lanes that fail or overflow "
+               f'(errors="unchecked" leaves it out)')
+    if options.target == "numpy":
+        yield 'every operation is a pass over a block of lanes: target="numba" compiles them into one loop'
+    if found.lanes and found.replayed / found.lanes >= MANY_REPLAYED:
+        yield f"{found.replayed:,} of {found.lanes:,} lanes were run by the original, about a microsecond each"
+    if found.lanes and found.rerun / found.lanes >= LARGE_SHARE:
+        yield f"{found.rerun:,} of {found.lanes:,} lanes were near a decision and were run again with exact functions"
+
+
+# --- the page
+
+
+def _text(found: Explanation) -> Iterator[str]:
+    yield f"{found.name}({found.kinds}) on {found.target}, {found.form} form, cost {found.cost:,}"
+    if found.target == "numba":
+        together = f", {found.registers} registers together" if found.registers > 1 else ""
+        yield f"  {found.width} lanes in a register{together}"
+        if found.narrowed:
+            yield f"  {found.narrowed} of {found.integers} operations on ints in 32 bits, which suffice there"
+    elif found.target == "numpy":
+        yield f"  blocks of {found.width:,} lanes"
+    yield ""
+    yield "operations                count      cost"
+    for family in found.operations:
+        yield f"  {family.name:20} {family.count:8,}  {family.cost:8,}"
+    yield f"  of it to detect faults          {found.detection:8,}"
+    yield (f"{found.selects} selects, {found.faults} fault conditions" +
+           (f", {found.inexact} decisions guarded" if found.inexact else ""))
+    if found.branches:
+        yield from ("", "branches: both arms are computed" +
+                    (f"; {found.arms_kept} dear parts are skipped where no lane of a gang needs them"
+                     if found.arms_kept else "") +
+                    (f"; for {found.arms_waited} lanes wait until a gang needs it" if found.arms_waited else ""))
+        for arms in found.branches:
+            where = f"line {arms.place.line}" if arms.place else "?"
+            copies = f"  ({arms.copies} copies)" if arms.copies > 1 else ""
+            shown = arms.condition or _line(arms.place)
+            yield f"  {where:>10}  then {arms.then:5,}  else {arms.orelse:5,}   {shown}{copies}"
+    if found.loops:
+        yield from ("", "loops")
+        if found.refilled:
+            yield "  lanes that are done get the next element, where the kernel finds that faster"
+        for place, what in found.loops:
+            yield f"  {f'line {place.line}' if place else '?':>10}  {what}   {_line(place)}"
+    if found.functions:
+        yield from ("", "elementary functions")
+        for called in found.functions:
+            yield f"  {called.count:3} {called.name:10} {called.whose:7} {called.why}"
+    yield ""
+    if found.lanes:
+        yield (f"so far {found.lanes:,} lanes, {found.replayed:,} of them ({found.replayed / found.lanes:.2%}) run by "
+               f"the original, {found.rerun:,} run again exactly")
+    yield "what keeps it from being faster" if found.slower else "nothing in particular keeps it from being faster"
+    for reason in found.slower:
+        yield f"  - {reason}"
+
+
+def _line(place: Place | None) -> str:
+    return place.text if place is not None else ""

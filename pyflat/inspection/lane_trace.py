@@ -1,0 +1,340 @@
+"""A lane under the magnifying glass: the values of the original beside those of the twin, line by line.
+
+    print(twin.replay(xs, ys, lane=417))
+
+The original runs once with every store into a local name recorded. The twin's column is the structured IR, run on
+the same lane by the interpreter, or the first later stage that differs; each stage is run, so that the pass that
+introduced a difference is known. Values are paired by line, name and occurrence; names that are known while flattening
+have no operation in the twin, and are not compared.
+"""
+
+from __future__ import annotations
+
+import html
+import linecache
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyflat.inspection import tracing
+from pyflat.inspection.tracing import Store, Trace, trace
+from pyflat.ir.formats import F8
+from pyflat.ir.interp import LaneFault, TripLimit, run
+from pyflat.ir.nodes import Block, Function, Op, walk
+from pyflat.ir.shape import Shape
+from pyflat.runtime.arrays import Lanes, prepare
+from pyflat.runtime.calls import Caller
+from pyflat.runtime.compiled import Built, flatten, specialised
+from pyflat.runtime.faults import LaneError, lane_index
+from pyflat.runtime.float32_reference import Narrow
+from pyflat.runtime.replay import Replay, fit
+from pyflat.runtime.settings import Options
+
+if TYPE_CHECKING:
+    from pyflat.frontend.result import Specialised
+
+MISSING = object()
+"""The twin has no value here: it is known while flattening, or the lane does not come here."""
+Place = tuple[str, int, str]
+MAX_TRIPS = 100_000
+"""Trips of a loop that the interpreter runs; what comes later is not compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One store of the original: the twin's value of it, where there is one."""
+
+    file: str
+    line: int
+    name: str
+    original: Any
+    twin: Any
+    narrow: bool = False
+    """The twin's floats are float32, and the original's float64: they are not compared."""
+
+    @property
+    def differs(self) -> bool:
+        if self.narrow and isinstance(self.original, float) and isinstance(self.twin, float):
+            return False
+        return self.twin is not MISSING and not same(self.original, self.twin)
+
+    @property
+    def text(self) -> str:
+        """The source line."""
+        return linecache.getline(self.file, self.line).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of flattening, run on the lane: its result leaves, or why it has none."""
+
+    name: str
+    leaves: tuple[Any, ...] | None
+    fault: str
+    agrees: bool
+
+
+@dataclass(frozen=True)
+class Magnified:
+    """What one lane does in the original and in each stage of the twin. `str` is a table."""
+
+    name: str
+    lane: int | tuple[int, ...]
+    arguments: str
+    steps: tuple[Step, ...]
+    original: str
+    stages: tuple[Stage, ...]
+
+    @property
+    def first_difference(self) -> Step | None:
+        """The first line whose value differs in the twin."""
+        return next((step for step in self.steps if step.differs), None)
+
+    @property
+    def culprit(self) -> str | None:
+        """The first stage whose result differs from the original's: "specialise", a pass or an engine."""
+        return next((stage.name for stage in self.stages if not stage.agrees), None)
+
+    @property
+    def agrees(self) -> bool:
+        return self.culprit is None and self.first_difference is None
+
+    def __str__(self) -> str:
+        return "\n".join(_table(self))
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def magnify(
+    caller: Caller,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    options: Options,
+    lane: int | tuple[int, ...] | None,
+    *,
+    pdb: bool = False,
+) -> Magnified:
+    """One lane of a call. `lane` may be left out where there is one lane only. IndexError for a lane that is not."""
+    call = caller.classified(args, kwargs, options)
+    options = options.settled(call.floats)
+    lanes = prepare(call)
+    flat = _flat_index(lane, lanes)
+    built = caller.compilations.get(caller.callee.function, call.arguments, options.as_built)
+    replay = Replay(caller.callee, caller.parameters, call, lanes, built.result)
+    row = replay.row(flat)
+    if pdb:
+        _debug(replay, row)
+    spec = _specialised(caller.callee.function, call.arguments, options)
+    files = {op.origin.span.file for op in _ops(spec.function) if op.origin and op.origin.span}
+    files.add(caller.callee.function.__code__.co_filename)
+    traced = trace(lambda: replay.original()(row), files)
+    trips = MAX_TRIPS if traced.ended else 1000
+    wanted = expected(traced, built.result) if built.narrow is None else _narrow(built.narrow, row)
+    runs = list(_stages(spec.function, lanes, flat, wanted, trips))
+    stages = [stage for stage, _ in runs]
+    stages.append(_engine(built, lanes, flat, options.target, wanted))
+    shown = next((stores for stage, stores in runs if not stage.agrees), runs[0][1])
+    steps = tuple(_paired(traced.stores, shown, built.narrow is not None))
+    name, place = caller.callee.function.__qualname__, lane_index(flat, lanes.shape)
+    return Magnified(name, place, replay.shown(row), steps, _ending(traced), tuple(stages))
+
+
+def _specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Specialised:
+    """The structured form that defines the lanes: in float32 with the engine's own elementary functions."""
+    return specialised(fn, arguments, options) if options.floats is F8 else flatten(fn, arguments, options).spec
+
+
+def _narrow(lanes: Narrow, row: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The result leaves of a float32 lane; None where it fails."""
+    try:
+        return lanes.values(row)
+    except LaneError:
+        return None
+
+
+def _debug(replay: Replay, row: tuple[Any, ...]) -> None:
+    """The original in pdb; quitting and exceptions end the session, not the caller. Pdb's own handler of Ctrl-C would
+    stay after the session."""
+    import contextlib
+    from bdb import BdbQuit
+    from pdb import Pdb
+
+    with contextlib.suppress(BdbQuit, Exception):  # what it raises is shown in the table
+        replay.original(Pdb(nosigint=True).runcall)(row)
+
+
+def _flat_index(lane: int | tuple[int, ...] | None, lanes: Lanes) -> int:
+    if lane is None:
+        if lanes.count != 1:
+            raise ValueError(f"which of {lanes.count:,} lanes? pass lane=...")
+        return 0
+    found = np.arange(lanes.count).reshape(lanes.shape)[lane]
+    if found.ndim:
+        raise IndexError(f"lane={lane!r} is several lanes of the shape {lanes.shape}")
+    return int(found)
+
+
+def _ops(fn: Function) -> Iterator[Op]:
+    for item in walk(fn.body):
+        if isinstance(item, Block):
+            yield from item.ops
+
+
+def same(a: Any, b: Any) -> bool:
+    """The same number bit for bit, in the kind of the twin: True is 1 and 1 is 1.0, but 0.0 is not -0.0."""
+    if isinstance(a, int) and isinstance(b, float):
+        return a == b and repr(float(a)) == repr(b)
+    if isinstance(a, bool) and isinstance(b, int):
+        return a == b
+    return type(a) is type(b) and repr(a) == repr(b)
+
+
+def expected(traced: Trace, shape: Shape) -> tuple[Any, ...] | None:
+    """The result leaves that the original asks for; None where it raises or no lane holds what it returns."""
+    if traced.error is not None or not traced.ended:
+        return None
+    try:
+        return tuple(fit(traced.value, shape))
+    except LaneError:
+        return None
+
+
+def _ending(traced: Trace) -> str:
+    if not traced.ended:
+        return f"does not end within {tracing.MAX_INSTRUCTIONS:,} instructions"
+    if traced.error is None:
+        return repr(traced.value)
+    return f"raises {type(traced.error).__name__}: {traced.error}"
+
+
+Stores = list[Store]
+
+
+def _stages(
+    structured: Function, lanes: Lanes, flat: int, wanted: tuple[Any, ...] | None, trips: int
+) -> Iterator[tuple[Stage, Stores]]:
+    """Each form of the function, run on the lane, with the stores into the user's names."""
+    from pyflat.passes.pipelines import flatten_ir
+
+    row = [lane[flat].item() if isinstance(lane, np.ndarray) else lane.item() for lane in lanes.inputs]
+    forms = [("specialise", structured)]
+    flatten_ir(structured, on_pass=lambda name, fn: forms.append((name, fn)))
+    for name, fn in forms:
+        stores: Stores = []
+        try:
+            result = run(fn, row, on_op=_recorder(stores), max_trips=trips)
+        except LaneFault as stop:
+            yield Stage(name, None, str(stop), wanted is None), stores
+            continue
+        except TripLimit:
+            yield Stage(name, None, "not run to its end", True), stores
+            continue
+        if result.suspect:
+            yield Stage(name, None, "suspect", True), stores
+        else:
+            yield Stage(name, result.values, "", _same_leaves(result.values, wanted)), stores
+
+
+def _recorder(stores: Stores) -> Callable[[Op, Any], None]:
+    def record(op: Op, value: Any) -> None:
+        origin = op.statement or op.origin
+        if op.name and origin is not None and origin.span is not None:
+            stores.append(Store(origin.span.file, origin.span.line, op.name, value))
+
+    return record
+
+
+def _same_leaves(values: Sequence[Any], wanted: Sequence[Any] | None) -> bool:
+    return wanted is not None and all(map(same, wanted, values))
+
+
+def _engine(built: Built, lanes: Lanes, flat: int, target: str, wanted: tuple[Any, ...] | None) -> Stage:
+    """What the compiled twin gives in that lane of the whole call."""
+    ran = built.run(lanes.inputs, lanes.count)
+    arrays, suspect = ran.leaves, ran.suspect
+    beyond = lanes.suspect is not None and lanes.suspect[flat]
+    name = f"the {target} engine"
+    if ran.limited is not None and ran.limited[flat]:
+        return Stage(name, None, "ran into max_trips", True)
+    if beyond or (suspect is not None and suspect[flat]):
+        return Stage(name, None, "suspect", True)
+    values = tuple(array[flat].item() for array in arrays)
+    return Stage(name, values, "", _same_leaves(values, wanted))
+
+
+def _paired(original: Sequence[Store], twin: Sequence[Store], narrow: bool) -> Iterator[Step]:
+    """The stores of the original with the twin's, where both store a name equally often in a line."""
+    known: dict[Place, list[Any]] = defaultdict(list)
+    counts: dict[Place, int] = defaultdict(int)
+    for store in twin:
+        known[store.file, store.line, store.name].append(store.value)
+    for store in original:
+        counts[store.file, store.line, store.name] += 1
+    seen: dict[Place, int] = defaultdict(int)
+    for store in original:
+        place = (store.file, store.line, store.name)
+        values = known[place]
+        value = values[seen[place]] if len(values) == counts[place] else MISSING
+        seen[place] += 1
+        yield Step(store.file, store.line, store.name, store.value, value, narrow)
+
+
+MAX_SHOWN = 200
+"""Lines of a table; of a longer run the first, and those around the first difference, are shown."""
+
+
+def _table(found: Magnified) -> Iterator[str]:
+    yield f"lane {found.lane} of {found.name}" + (f" ({found.arguments})" if found.arguments else "")
+    first = found.first_difference
+    start = found.steps.index(first) if first is not None else 0
+    start = max(0, start - MAX_SHOWN // 2) if len(found.steps) > MAX_SHOWN else 0
+    rows = [_row(step) for step in found.steps[start:start + MAX_SHOWN]]
+    last = found.stages[-1]
+    rows.append(("", "returns", found.original, last.fault if last.leaves is None else _leaves(last.leaves), ""))
+    header = ("line", "source", "original", "twin", "")
+    widths = [max(len(row[i]) for row in (header, *rows)) for i in range(4)]
+    for row in (header, *rows):
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, (*widths, 0), strict=True)).rstrip()
+    if len(found.steps) > MAX_SHOWN:
+        yield f"(lines {start + 1} to {min(start + MAX_SHOWN, len(found.steps))} of {len(found.steps):,})"
+    yield _verdict(found)
+
+
+def _row(step: Step) -> tuple[str, str, str, str, str]:
+    twin = "" if step.twin is MISSING else f"{step.name} = {_short(step.twin)}"
+    mark = "<- differs" if step.differs else ""
+    return str(step.line), step.text[:50], f"{step.name} = {_short(step.original)}", twin, mark
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 30 else text[:27] + "..."
+
+
+def _leaves(values: tuple[Any, ...]) -> str:
+    return repr(values[0]) if len(values) == 1 else repr(values)
+
+
+def _verdict(found: Magnified) -> str:
+    first, culprit = found.first_difference, found.culprit
+    if culprit is None and first is None:
+        match found.stages[-1].fault:
+            case "suspect":
+                return "the lane is run through the original"
+            case "":
+                return "original and twin agree"
+            case fault:
+                return f"the lane fails: {fault}"
+    parts = []
+    if first is not None:
+        parts.append(f"the first difference is in line {first.line} of {Path(first.file).name}: {first.name} is "
+                     f"{_short(first.original)}, the twin has {_short(first.twin)}")
+    if culprit is not None:
+        parts.append(f"introduced by {culprit}")
+    return "; ".join(parts)

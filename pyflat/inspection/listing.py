@@ -1,0 +1,256 @@
+"""What a twin shows of itself: its text, its stages, and a real function made from the text.
+
+A text needs argument kinds before there is a call. They come from `kinds=`, else from annotations, else from
+default values, else they are float; a parameter with another default (None, a string) is static with that value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import dis
+import inspect
+import itertools
+import linecache
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any, Literal, cast
+
+from pyflat.errors import refuse
+from pyflat.frontend.callables import Parameters, owner_of
+from pyflat.ir.formats import F8
+from pyflat.ir.opaque_calls import notes_of, result_shape
+from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape
+from pyflat.ir.types import BOOL, FLOAT, INT, kind_of
+from pyflat.runtime.compiled import Flattened, Guarded, flatten, specialised
+from pyflat.runtime.settings import Options
+
+Stage = Literal["captured", "structured", "flat", "suspect"]
+TextTarget = Literal["neutral", "numpy", "numba"]
+Target = TextTarget | Literal["wgsl", "glsl"]
+SHADERS = ("wgsl", "glsl")
+STAGES = ("captured", "structured", "flat", "suspect")
+_KINDS: dict[str, Shape] = {"b": Leaf(BOOL), "bool": Leaf(BOOL), "i8": Leaf(INT), "int": Leaf(INT), "f8": Leaf(FLOAT),
+                            "float": Leaf(FLOAT), "c16": COMPLEX, "complex": COMPLEX}
+_numbers = itertools.count(1)
+
+
+class Listing(str):
+    """A text that a notebook shows as it is."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(self)}</pre>"
+
+
+def argument_shapes(
+    fn: FunctionType,
+    parameters: Parameters,
+    options: Options,
+    kinds: str | Sequence[str] | None,
+    known: dict[str, Shape],
+) -> dict[str, Shape]:
+    """The shapes to show a twin for. `known` has static arguments of an earlier call, for parameters without default.
+
+    Raises TypeError for a static parameter without any known value, ValueError for wrong kinds.
+    """
+    shapes: dict[str, Shape] = {}
+    fixed = _fixed_by_callable(parameters)
+    receiver = _receiver(fn)
+    lanes: list[str] = []
+    notes = notes_of(fn)
+    for name, parameter in parameters.signature.parameters.items():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            shapes[name] = Record(tuple, (), tuple(map(Fixed, fixed.get(name, ()))))
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            shapes[name] = Fixed(fixed.get(name, {}))
+        elif name in fixed:
+            shapes[name] = Fixed(fixed[name])
+        elif receiver is not None and name == parameters.names[0]:
+            shapes[name] = receiver
+        elif name in options.static:
+            shapes[name] = _static_shape(name, parameter, parameters.name, known)
+        elif parameter.default is parameter.empty and (record := _declared_record(notes.get(name))) is not None:
+            shapes[name] = record
+        elif (shape := _default_shape(parameter)) is None:
+            shapes[name] = Fixed(parameter.default)
+        else:
+            shapes[name] = shape
+            lanes.append(name)
+    if kinds is not None:
+        shapes.update(zip(lanes, parse_kinds(kinds, lanes), strict=True))
+    return shapes
+
+
+def _declared_record(annotation: object) -> Record | None:
+    """Lanes for the fields of an annotation that is a namedtuple or dataclass."""
+    if not isinstance(annotation, type):
+        return None
+    try:
+        shape = result_shape(annotation)
+    except ValueError:
+        return None
+    return shape if isinstance(shape, Record) else None
+
+
+def _fixed_by_callable(parameters: Parameters) -> dict[str, Any]:
+    bound = parameters.signature.bind_partial(*parameters.prefix, **parameters.preset)
+    return dict(bound.arguments)
+
+
+def _receiver(fn: FunctionType) -> Shape | None:
+    """The shape of self for a method that is shown without an object: lanes for the fields of a dataclass or
+    namedtuple, else for the attributes that __init__ stores. None for other functions."""
+    _, cls, descriptor = owner_of(fn)
+    if cls is None or isinstance(descriptor, staticmethod) or not fn.__code__.co_argcount:
+        return None
+    if isinstance(descriptor, classmethod):
+        return Fixed(cls)
+    fields = getattr(cls, "_fields", None) or _stored_by_init(cls)
+    notes = {name: note for base in reversed(cls.__mro__) for name, note in inspect.get_annotations(base).items()}
+    return Record(cls, tuple(fields), tuple(_annotated_shape(notes.get(name)) or Leaf(FLOAT) for name in fields))
+
+
+def _stored_by_init(cls: type) -> tuple[str, ...]:
+    if dataclasses.is_dataclass(cls):
+        return tuple(f.name for f in dataclasses.fields(cls))
+    inits = [base.__dict__.get("__init__") for base in reversed(cls.__mro__)]
+    code = [step for init in inits if inspect.isfunction(init) for step in dis.get_instructions(init)]
+    return tuple(dict.fromkeys(step.argval for step in code if step.opname == "STORE_ATTR"))
+
+
+def _annotated_shape(annotation: object) -> Shape | None:
+    return _KINDS.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""))
+
+
+def _static_shape(name: str, parameter: inspect.Parameter, function: str, known: dict[str, Shape]) -> Fixed:
+    if parameter.default is not parameter.empty:
+        return Fixed(parameter.default)
+    shape = known.get(name)
+    if isinstance(shape, Fixed):
+        return shape
+    raise TypeError(f"the text of {function} depends on the static argument {name!r}, which has no default: "
+                    f"call the twin once, or show pyflat.twin(functools.partial(f, {name}=...))")
+
+
+def _default_shape(parameter: inspect.Parameter) -> Shape | None:
+    """What a parameter is as a lane, None when its default is no number."""
+    default = parameter.default
+    known = Leaf(FLOAT) if default is parameter.empty else shape_of_number(default)
+    return None if known is None else _annotated_shape(parameter.annotation) or known
+
+
+def shape_of_number(value: object) -> Shape | None:
+    """What a number is as a lane, None for other objects."""
+    if isinstance(value, complex):
+        return COMPLEX
+    kind = kind_of(value)
+    return None if kind is None else Leaf(kind)
+
+
+def parse_kinds(kinds: str | Sequence[str], lanes: Sequence[str]) -> list[Shape]:
+    """Kinds written as "f8,i8,b" or ("float", "int", "bool"), one for each lane parameter."""
+    words = [word.strip() for word in kinds.split(",")] if isinstance(kinds, str) else list(kinds)
+    for word in words:
+        if word not in _KINDS:
+            raise ValueError(f"kinds={kinds!r}: {word!r} is not a kind; the kinds are f8, i8, b and c16")
+    if len(words) != len(lanes):
+        raise ValueError(f"kinds={kinds!r}: {len(words)} kinds for {len(lanes)} lane parameters ({', '.join(lanes)})")
+    return [_KINDS[word] for word in words]
+
+
+def graph(fn: Any, shapes: dict[str, Shape], options: Options) -> Listing:
+    """The dataflow graph as text."""
+    _require_float64(fn, "dataflow", options)
+    from pyflat.runtime.compiled import keep_loops
+    from pyflat.targets.dataflow import DataflowEngine
+
+    return Listing(DataflowEngine(keep_loops(fn, shapes).function).source)
+
+
+def listing(
+    fn: FunctionType, shapes: dict[str, Shape], options: Options, *, stage: Stage | None, target: Target, name: str
+) -> Listing:
+    """The text of one stage; the twin itself when `stage` is None."""
+    if stage is not None and stage not in STAGES:
+        raise ValueError(f"stage={stage!r}: expected one of {', '.join(map(repr, STAGES))}, or None for the twin")
+    if target not in ("neutral", "numpy", "numba", *SHADERS):
+        raise ValueError(f"target={target!r}: expected 'numpy', 'numba', 'dataflow', 'wgsl' or 'glsl', or None for a "
+                         "neutral text")
+    from pyflat.ir.print import format_function
+    from pyflat.passes.gather_suspects import gather_suspects
+    from pyflat.targets.text import render_suspect
+
+    if stage in ("captured", "structured"):
+        spec = specialised(fn, shapes, options)
+        return Listing(spec.captured.source if stage == "captured" else format_function(spec.function))
+    if stage is None and target in SHADERS:
+        _require_float64(fn, target, options)
+    done = flatten(fn, shapes, options)
+    if stage is None and target in SHADERS:
+        return Listing(_shader(done, target))
+    if stage == "flat" or done.flat.form == "masked":
+        note = "" if stage == "flat" else f"# A loop of {name} stays a loop, and has no Python text yet. Its IR:\n"
+        return Listing(note + format_function(done.flat))
+    if stage == "suspect":
+        name = name.removesuffix("_flat") + "_suspect"
+        return Listing(render_suspect(done.spec, gather_suspects(done.spelled), target=_text_target(target), name=name))
+    return Listing(_text(done, _text_target(target), name))
+
+
+def _require_float64(fn: Any, target: str, options: Options) -> None:
+    """Other targets than NumPy and numba have a format of their own, whatever `dtype` says."""
+    if options.floats is not F8:
+        raise refuse("flatten/target-dtype", f"{fn.__name__} in float32 on the target {target}")
+
+
+def _shader(done: Flattened, language: Target) -> str:
+    """A compute shader."""
+    from pyflat.targets import glsl, wgsl
+    from pyflat.targets.shaders import leaf_names
+
+    names = leaf_names(done.spec.result)
+    if language == "wgsl":
+        return wgsl.compute(wgsl.function(done.spelled, names))
+    return glsl.compute(glsl.function(done.spelled, names))
+
+
+def _text_target(target: Target) -> TextTarget:
+    """Text in Python; what a shader has no form of is shown in neutral text."""
+    return "neutral" if target in SHADERS else cast("TextTarget", target)
+
+
+def _text(done: Flattened, target: TextTarget, name: str) -> str:
+    from pyflat.passes.gather_suspects import drop_faults
+    from pyflat.targets.text import render
+
+    return render(done.spec, drop_faults(done.spelled), target=target, name=name)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Made:
+    """A function made from a text, and what the text depends on."""
+
+    function: Callable[..., Any]
+    options: Options
+    guards: Guarded
+
+    def holds(self, options: Options) -> bool:
+        return options == self.options and self.guards.stale() is None
+
+
+def make_function(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: str) -> Made:
+    """A function that is the NumPy text of the twin; inspect.getsource, tracebacks and pdb find it in linecache."""
+    from pyflat.targets.text import globals_needed
+
+    done = flatten(fn, shapes, options)
+    if done.spec.rolled is not None:
+        raise done.spec.rolled
+    text = _text(done, "numpy", name)
+    file = f"<pyflat {name} {next(_numbers)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    namespace: dict[str, Any] = {"__name__": f"pyflat.{name}", **globals_needed(done.spec)}
+    exec(compile(text, file, "exec"), namespace)
+    return Made(namespace[name], options, done.spec.guards)

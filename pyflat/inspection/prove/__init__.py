@@ -1,0 +1,173 @@
+"""Translation validation: z3 proves that the flat form of one function means what its structured form means.
+
+    from pyflat.inspection.prove import prove
+    print(prove(shade))                proved: for all arguments (x: float, t: float) ...
+
+What is compared is the flat form, as the engines run it, with the paths of the structured form: for every argument, a
+lane that fails on its path is suspect, and any other lane that is not suspect has the same result, bit for bit. The
+answer is "proved", a counterexample (run through both by the interpreter before it is shown), or why the question
+is outside of what can be proved here.
+
+Taken as given: the step from source to structured form, the rules that say when an operation fails (`ir.faults`), and
+the engines. Those are tested, not proved. Needs z3: `pip install pyflat[prove]`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Any, Literal
+
+from pyflat.errors import FlattenError
+from pyflat.frontend.callables import Parameters, unwrap
+from pyflat.inspection.listing import argument_shapes
+from pyflat.ir.interp import LaneFault, run
+from pyflat.ir.nodes import Function
+from pyflat.ir.ops import PRIMITIVES, Accuracy
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
+from pyflat.runtime.compiled import specialised
+from pyflat.runtime.settings import OptionArguments, resolve, settings
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+SECONDS = 20.0
+MOST_ROWS = 1000
+EDGES: dict[Kind, tuple[Any, ...]] = {
+    BOOL: (False, True),
+    INT: (0, 1, -1, 2, 3, -3, 7, 10, 63, 64, 2**31, 2**53 + 1, INT_MAX, INT_MIN),
+    FLOAT: (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.0, 2.5, -3.0, 10.0, 5e-324, 1e300, -1e300, math.inf, -math.inf,
+            math.nan),
+}
+_WORDS = {FLOAT: "float", INT: "int"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known about the flat form of one function."""
+
+    verdict: Literal["proved", "counterexample", "outside"]
+    name: str
+    reason: str
+    arguments: Mapping[str, Any] | None = None
+    """Of a counterexample."""
+
+    def __str__(self) -> str:
+        match self.verdict:
+            case "proved":
+                return f"{self.name}: proved: {self.reason}"
+            case "counterexample":
+                return f"{self.name}: counterexample: {self.reason}"
+        return f"{self.name}: outside the provable part, because {self.reason}"
+
+
+def prove(
+    fn: Callable[..., Any],
+    *,
+    kinds: str | Sequence[str] | None = None,
+    seconds: float = SECONDS,
+    **options: Unpack[OptionArguments],
+) -> Answer:
+    """Prove that flattening `fn` changed nothing. `kinds` as in `Twin.show`; `seconds` bounds each of two attempts.
+
+    Raises ImportError without z3; a function that is refused is outside.
+    """
+    callee = unwrap(fn)
+    name = callee.function.__qualname__
+    try:
+        chosen = resolve(settings(options))
+        shapes = argument_shapes(callee.function, Parameters(callee, name), chosen, kinds, {})
+        spec = specialised(callee.function, shapes, chosen)
+        from pyflat.passes.pipelines import flatten_ir
+
+        flat = flatten_ir(spec.function)
+    except FlattenError as refusal:
+        return Answer("outside", name, f"the function is refused: {str(refusal).splitlines()[0]}")
+    return compare(name, spec.function, flat, seconds=seconds)
+
+
+def compare(name: str, structured: Function, flat: Function, *, seconds: float = SECONDS) -> Answer:
+    """Whether `flat` means what `structured` means."""
+    try:
+        import z3
+    except ImportError as error:
+        raise ImportError("pyflat.inspection.prove needs z3: pip install 'pyflat[prove]'") from error
+    from pyflat.inspection.prove.paths import meaning
+    from pyflat.inspection.prove.terms import SORTS, OutsideError, Terms, number
+
+    params = [z3.Const(f"{p.name or 'p'}!{i}", SORTS[p.kind]) for i, p in enumerate(structured.params)]
+    unknown: set[str] = set()
+    for exact in (False, True):
+        terms = Terms(exact=exact)
+        try:
+            ours, theirs = meaning(flat, terms, params), meaning(structured, terms, params)
+        except OutsideError as error:
+            return Answer("outside", name, str(error))
+        differ = [a != b for a, b in zip(ours.results, theirs.results, strict=True)]
+        solver = z3.Solver()
+        solver.set("timeout", int(seconds * 1000))
+        solver.set("random_seed", 0)
+        solver.add(z3.Not(ours.fails), z3.Or(theirs.fails, *differ))
+        found = solver.check()
+        unknown = terms.unknown
+        if found == z3.unsat:
+            return Answer("proved", name, _claim(structured, unknown))
+        if found == z3.sat:
+            model = solver.model()
+            args = tuple(number(model, term, p.kind) for term, p in zip(params, structured.params, strict=True))
+            shown = _counterexample(structured, flat, args)
+            if shown:
+                return Answer("counterexample", name, shown, _named(structured, args))
+    for args in edge_rows([p.kind for p in structured.params]):  # z3 has no proof; is there an example to the contrary?
+        shown = _counterexample(structured, flat, args)
+        if shown:
+            return Answer("counterexample", name, shown, _named(structured, args))
+    return Answer("outside", name, _undecided(found == z3.unknown, unknown, seconds))
+
+
+def edge_rows(kinds: Sequence[Kind]) -> list[tuple[Any, ...]]:
+    """Arguments where functions go wrong: all combinations of edge values, or a fixed random part of them."""
+    columns = [EDGES[kind] for kind in kinds]
+    if math.prod(map(len, columns)) <= MOST_ROWS:
+        return list(itertools.product(*columns))
+    rng = Random(0)
+    return [tuple(rng.choice(column) for column in columns) for _ in range(MOST_ROWS)]
+
+
+def _claim(fn: Function, unknown: set[str]) -> str:
+    arguments = ", ".join(f"{p.name}: {_WORDS.get(p.kind, 'bool')}" for p in fn.params)
+    assumed = f" (whatever {', '.join(sorted(unknown))} compute)" if unknown else ""
+    return f"for all arguments ({arguments}) each lane is suspect or has the value of its path{assumed}"
+
+
+def _named(fn: Function, args: Sequence[Any]) -> dict[str, Any]:
+    return {p.name: value for p, value in zip(fn.params, args, strict=True)}
+
+
+def _counterexample(structured: Function, flat: Function, args: Sequence[Any]) -> str:
+    """How both forms differ for these arguments when they are run; "" when they do not."""
+    ours = run(flat, args)
+    if ours.suspect:
+        return ""
+    shown = ", ".join(f"{name}={value!r}" for name, value in _named(structured, args).items())
+    try:
+        theirs = run(structured, args)
+    except LaneFault as fault:
+        return f"{shown}: the path raises {fault}, the flat form gives {_values(ours.values)} and no suspect"
+    if list(map(repr, ours.values)) == list(map(repr, theirs.values)):
+        return ""
+    return f"{shown}: the path gives {_values(theirs.values)}, the flat form {_values(ours.values)}"
+
+
+def _values(values: tuple[Any, ...]) -> str:
+    return repr(values[0]) if len(values) == 1 else repr(values)
+
+
+def _undecided(gave_up: bool, unknown: set[str], seconds: float) -> str:
+    if gave_up:
+        return f"z3 did not decide it in {seconds:g} s"
+    opened = sorted(op for op in unknown if PRIMITIVES[op].accuracy is not Accuracy.EXACT) or sorted(unknown)
+    return f"it depends on what {', '.join(opened)} compute, of which z3 knows nothing"

@@ -1,0 +1,242 @@
+"""Whether one function flattens, and with which options: it is specialised and flattened for several sets of shapes.
+
+    1. kinds from annotations, else defaults, else float; None, strings and flags static with their defaults
+    2. where that is refused: parameters that default to None as float lanes; int lanes; one parameter static, tried
+       with a sample value
+    3. where a parameter is compared with strings or is an enum: its other values too
+
+The refusal that is reported is the one of the first attempt that says something about the function. Where all of them
+only say that a number is the wrong argument, the function is no scalar kernel. Nothing is compiled, and the function is
+not called.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pyflat.errors import FlattenError, Span
+from pyflat.inspection.survey.find import Found
+from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape, leaves
+from pyflat.ir.types import BOOL, FLOAT, INT, kind_of
+from pyflat.runtime.compiled import flatten
+from pyflat.runtime.settings import resolve
+
+Shapes = dict[str, Shape]
+SAMPLE = 2
+"""The value of a parameter that is tried as a static one."""
+MAX_SAMPLED = 6
+SLOW = 1.0
+"""Seconds of a first attempt after which there is no second one."""
+MAX_CHOICES = 8
+_STATIC_MAY_HELP = frozenset({
+    "flatten/lane-to-object", "flatten/while-unbounded", "flatten/loop-too-long", "flatten/iterable-not-static",
+    "flatten/recursion", "flatten/result-kind", "flatten/mixed-join", "flatten/list-mutation", "flatten/argument-kind",
+    "flatten/unsupported-expression", "flatten/not-yet", "flatten/too-large", "flatten/unknown-call",
+})
+_RAISES = "raises for every number: takes something else"
+_ANNOTATED: dict[str, Shape] = {"b": Leaf(BOOL), "bool": Leaf(BOOL), "int": Leaf(INT), "float": Leaf(FLOAT),
+                                "complex": COMPLEX}
+
+
+@dataclass(slots=True)
+class Row:
+    """What the survey says about one function, or about a module that cannot be imported.
+
+    verdict    "flattens", "refused", "skipped", "timeout", "import-failed" or "bug"
+    kinds      how lane parameters were taken, by name: "float", "int", "bool" or "complex"
+    fixed      static parameters and the value each was tried with, as text
+    static     the parameters to name in static=, which are lanes otherwise
+    loop       a loop stays a loop
+    but        values of a string parameter that are refused, with the code
+    code, message, construct, at, help    the refusal; why for the other verdicts is in `message`
+    """
+
+    function: str
+    module: str
+    file: str
+    line: int
+    verdict: str
+    kinds: dict[str, str] = field(default_factory=dict)
+    fixed: dict[str, str] = field(default_factory=dict)
+    static: list[str] = field(default_factory=list)
+    loop: bool = False
+    but: dict[str, str] = field(default_factory=dict)
+    code: str = ""
+    message: str = ""
+    construct: str = ""
+    at: str = ""
+    help: str = ""
+    seconds: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class TimeUp(BaseException):  # not an Exception: no handler of the code that runs should catch it
+    """The time for one function is over."""
+
+
+def attempt(found: Found, module: str, clock: Callable[[], float] = time.perf_counter) -> Row:
+    """The row of one function."""
+    code = found.function.__code__
+    row = Row(found.name, module, code.co_filename, code.co_firstlineno, "skipped", message=found.reason)
+    if found.reason:
+        return row
+    started = clock()
+    try:
+        _try(found, row)
+    except TimeUp:
+        row.verdict, row.message = "timeout", "flattening takes longer than the limit (--timeout)"
+    except RecursionError:
+        row.verdict, row.message = "bug", "RecursionError in pyflat: please report this function"
+    except Exception as error:  # noqa: BLE001 - one function must not end the survey, and a bug is a result
+        text = " ".join(str(error).split())
+        row.verdict, row.message = "bug", f"{type(error).__name__}: {text[:200]}: please report this function"
+    row.seconds = round(clock() - started, 3)
+    return row
+
+
+def _try(found: Found, row: Row) -> None:
+    refusals: list[FlattenError] = []
+    for static, shapes in _variants(found, first_shapes(found), refusals):
+        try:
+            done = flatten(found.function, shapes, resolve())
+        except FlattenError as error:
+            refusals.append(error)
+            continue
+        _flattens(row, shapes, static, done.spec.rolled is not None)
+        if not _numbers(done.spec.result):
+            row.verdict, row.message = "skipped", "returns no number"
+            return
+        _other_choices(row, found, shapes)
+        return
+    said = [error for error in refusals if not no_kernel(error)]
+    if said:
+        describe(row, said[0])
+    else:
+        row.verdict, row.message = "skipped", no_kernel(refusals[0])
+
+
+def no_kernel(error: FlattenError) -> str:
+    """What a refusal shows about the function when it is not about its code: that it does not take numbers, or does
+    not give any. Python too would raise TypeError or AttributeError for these numbers."""
+    message = error.diagnostic.message
+    if re.match(r"cannot iterate over a lane|a lane \w+ cannot be (sliced|indexed)", message):
+        return "takes a container, as a callee shows"
+    if re.match(r"attribute \.\w+ of a lane number", message):
+        return "takes an object, as a callee shows"
+    if message.startswith("no path returns"):
+        return _RAISES
+    if error.code == "flatten/result-kind" and re.match(r"the function returns (['\"]|a string made)", message):
+        return "returns no number"
+    return ""
+
+
+def first_shapes(found: Found) -> Shapes:
+    """How the parameters are taken in the first attempt."""
+    shapes: Shapes = {}
+    for name, parameter in inspect.signature(found.function, follow_wrapped=False).parameters.items():
+        default = parameter.default
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            shapes[name] = Record(tuple, (), ())
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            shapes[name] = Fixed({})
+        elif default is not parameter.empty and (kind_of(default) is None or isinstance(default, bool)):
+            shapes[name] = Fixed(default)
+        elif name in found.choices and default is parameter.empty:
+            shapes[name] = Fixed(found.choices[name][0])
+        else:
+            shapes[name] = _lane(parameter)
+    return shapes
+
+
+def _lane(parameter: inspect.Parameter) -> Shape:
+    note = parameter.annotation
+    shape = _ANNOTATED.get(note if isinstance(note, str) else getattr(note, "__name__", ""))
+    default = None if parameter.default is parameter.empty else kind_of(parameter.default)
+    return shape or Leaf(default or FLOAT)
+
+
+def _variants(found: Found, base: Shapes, refusals: list[FlattenError]) -> Iterator[tuple[tuple[str, ...], Shapes]]:
+    """Sets of shapes to try, and the parameters that are static in them though they could be lanes. `refusals` are
+    those of the sets so far. A function that takes long to be refused is not tried again."""
+    started = time.perf_counter()
+    yield (), base
+    if time.perf_counter() - started > SLOW:
+        return
+    nones = {name: Leaf(FLOAT) for name, shape in base.items() if isinstance(shape, Fixed) and shape.value is None}
+    if nones:
+        yield (), {**base, **nones}
+    lanes = [name for name, shape in base.items() if isinstance(shape, Leaf)]
+    if any(base[name] == Leaf(FLOAT) for name in lanes):
+        yield (), {**base, **{name: Leaf(INT) for name in lanes if base[name] == Leaf(FLOAT)}}
+    if refusals[0].code not in _STATIC_MAY_HELP or no_kernel(refusals[0]) not in ("", _RAISES):
+        return
+    defaults = inspect.signature(found.function, follow_wrapped=False).parameters
+    for name in lanes[:MAX_SAMPLED] if len(lanes) > 1 else ():
+        default = defaults[name].default
+        value = SAMPLE if default is inspect.Parameter.empty else default
+        yield (name,), {**base, name: Fixed(value)}
+
+
+def _flattens(row: Row, shapes: Mapping[str, Shape], static: tuple[str, ...], loop: bool) -> None:
+    row.verdict, row.static, row.loop = "flattens", list(static), loop
+    row.kinds = {name: shape.kind.name.lower() for name, shape in shapes.items() if isinstance(shape, Leaf)}
+    row.kinds.update({name: "complex" for name, shape in shapes.items() if shape == COMPLEX})
+    row.fixed = {name: short(repr(shape.value)) for name, shape in shapes.items()
+                 if isinstance(shape, Fixed) and shape.value != {}}
+
+
+def _numbers(result: Shape) -> bool:
+    """Whether there is a number in the result, lane by lane or the same in all lanes."""
+    if any(True for _ in leaves(result)):
+        return True
+    match result:
+        case Fixed():
+            items = result.value if isinstance(result.value, tuple) else (result.value,)
+            return any(kind_of(item) is not None for item in items)
+        case Record():
+            return any(map(_numbers, result.items))
+    return False
+
+
+def _other_choices(row: Row, found: Found, shapes: Shapes) -> None:
+    for name, values in found.choices.items():
+        shape = shapes.get(name)
+        if not isinstance(shape, Fixed):
+            continue
+        for value in values[:MAX_CHOICES]:
+            if value == shape.value:
+                continue
+            try:
+                flatten(found.function, {**shapes, name: Fixed(value)}, resolve())
+            except FlattenError as error:
+                row.but[f"{name}={value!r}"] = error.code
+
+
+def describe(row: Row, error: FlattenError) -> None:
+    """Write a refusal into a row."""
+    said = error.diagnostic
+    row.verdict, row.code, row.message, row.help = "refused", said.code, said.message, said.help
+    if said.span is not None:
+        text = construct(said.span)
+        row.construct = "" if text.startswith(("def ", "@")) else text  # the function as a whole
+        row.at = f"{said.span.file}:{said.span.line}"
+
+
+def construct(span: Span) -> str:
+    """The text that a refusal is about, on one line."""
+    line = linecache.getline(span.file, span.line).rstrip("\n")
+    end = span.end_column if span.end_line == span.line else len(line)
+    text = line[span.column:end] or line
+    return short(" ".join(text.split()) + (" ..." if span.end_line > span.line else ""))
+
+
+def short(text: str, width: int = 60) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."

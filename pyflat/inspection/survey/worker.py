@@ -1,0 +1,123 @@
+"""The process in which surveyed modules are imported: one line of JSON for each thing that begins or is done.
+
+    python -m pyflat.inspection.survey.worker    with the order as JSON on stdin
+
+Everything that imported code prints goes nowhere. A function that takes too long is interrupted by an alarm where the
+system has one; the parent ends a process that hangs all the same, and starts another one after the place where it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import json
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+from pyflat.inspection.survey.attempt import Row, TimeUp, attempt
+from pyflat.inspection.survey.find import functions
+
+Say = Callable[[dict[str, Any]], None]
+
+
+def work() -> None:
+    """Carry out the order on stdin: {"path", "modules", "timeout", "skip"}."""
+    order = json.load(sys.stdin)
+    say = _silence()
+    sys.path[:0] = [p for p in order["path"] if p not in sys.path]
+    sys.argv = ["survey"]
+    warnings.simplefilter("ignore")
+    skip = {tuple(item) for item in order["skip"]}
+    _load()
+    for name in order["modules"]:
+        say({"begin": [name, ""]})
+        module = _import(name, say, order["timeout"])
+        if module is not None:
+            _survey(module, name, order["timeout"], skip, say)
+    say({"end": True})
+
+
+def _load() -> None:
+    """Import what flattening imports when it is first used: an alarm in the middle would leave half a module."""
+    for name in ("pyflat.frontend.specialise", "pyflat.passes.pipelines"):
+        importlib.import_module(name)
+
+
+def _silence() -> Say:
+    """Take stdout for the answers alone: prints of imported code, also of C code, and its questions go nowhere."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nowhere, number)
+
+    def say(message: dict[str, Any]) -> None:
+        answers.write(json.dumps(message) + "\n")
+        answers.flush()
+
+    return say
+
+
+def _import(name: str, say: Say, timeout: float) -> ModuleType | None:
+    try:
+        with alarm(max(60.0, timeout)):
+            return _import_file(Path(name)) if name.endswith(".py") else importlib.import_module(name)
+    except TimeUp:
+        text = "the import takes longer than a minute"
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a module may raise anything, and that is its row
+        said = " ".join(str(error).split())
+        text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    say({"row": Row("", name, name if name.endswith(".py") else "", 0, "import-failed", message=text).as_dict()})
+    return None
+
+
+def _import_file(path: Path) -> ModuleType:
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    name = path.stem if path.stem not in sys.modules and path.stem.isidentifier() else f"{path.stem}__surveyed"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{str(path)!r} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _survey(module: ModuleType, name: str, timeout: float, skip: set[tuple[str, ...]], say: Say) -> None:
+    for found in functions(module):
+        if (name, found.name) in skip:
+            continue
+        say({"begin": [name, found.name]})
+        with alarm(timeout):
+            row = attempt(found, name)
+        say({"row": row.as_dict()})
+
+
+@contextlib.contextmanager
+def alarm(seconds: float) -> Iterator[None]:
+    """Raise TimeUp in this thread when the block takes longer; without effect where there is no SIGALRM."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise TimeUp
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+if __name__ == "__main__":
+    work()

@@ -1,0 +1,126 @@
+"""A twin against its original on the user's own arrays: every lane, bit for bit; with `math="vector"` as near as the
+digits of the functions allow in that lane (`pyflat.passes.accuracy.conditioning`). A twin of float32 lanes is compared
+with the interpreter in float32, which defines them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pyflat.inspection.lane_trace import Magnified, magnify
+from pyflat.ir.formats import dtypes
+from pyflat.ir.shape import leaves
+from pyflat.passes.accuracy.conditioning import allowed
+from pyflat.runtime.arrays import Array, Lanes, prepare
+from pyflat.runtime.calls import Caller
+from pyflat.runtime.compiled import Flattened, flatten
+from pyflat.runtime.faults import lane_index
+from pyflat.runtime.replay import Replay, fit
+from pyflat.runtime.settings import Options
+
+VECTOR_ULPS = 4
+"""How far elementary functions of `math="vector"` may be from the C library's."""
+
+
+class DifferenceError(AssertionError):
+    """A lane in which twin and original differ: its index, its arguments in order, and the lane line by line where
+    that was looked at."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        lane: int | tuple[int, ...] = (),
+        row: tuple[Any, ...] = (),
+        magnified: Magnified | None = None,
+    ):
+        super().__init__(message)
+        self.lane = lane
+        self.row = row
+        self.magnified = magnified
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """How many lanes agree, and how many of them the twin runs through the original itself."""
+
+    lanes: int
+    replayed: int
+    dtype: str = "float64"
+
+    def __str__(self) -> str:
+        if self.dtype != "float64":
+            return (f"{self.lanes:,} lanes agree with the interpreter in {self.dtype}; {self.replayed:,} of them were "
+                    f"run through the original")
+        return f"{self.lanes:,} lanes agree with the original; {self.replayed:,} of them were run through it"
+
+
+def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Verified:
+    """Compare every lane of one call. Raises DifferenceError for the first lane that differs."""
+    call = caller.classified(args, kwargs, options)
+    options = options.settled(call.floats)
+    built = caller.compilations.get(caller.callee.function, call.arguments, options.as_built)
+    lanes = prepare(call)
+    ran = built.run(lanes.inputs, lanes.count)
+    arrays, suspect = ran.leaves, ran.suspect
+    settled = np.zeros(lanes.count, np.bool_)
+    for mask in (suspect, lanes.suspect):
+        if mask is not None:
+            settled |= mask
+    replay = Replay(caller.callee, caller.parameters, call, lanes, built.result)
+    original, narrow = replay.original(), built.narrow
+    wanted: list[Array] = [np.zeros(lanes.count, dtypes(call.floats)[leaf.kind]) for leaf in leaves(built.result)]
+    wrong = np.zeros(lanes.count, np.bool_)
+    for lane, row in replay.rows(~settled):
+        try:
+            values = fit(original(row), built.result) if narrow is None else narrow.values(row)
+            for array, number in zip(wanted, values, strict=True):
+                array[lane] = number
+        except Exception:  # noqa: BLE001 - the twin has a value here, and the original an exception
+            wrong[lane] = True
+            break
+    inexact = options.functions == "vector" and narrow is None
+    for ours, theirs in zip(arrays, wanted, strict=True):
+        wrong |= ~close(ours, theirs, VECTOR_ULPS if inexact else 0) & ~settled
+    if wrong.any() and inexact:
+        _forgive(wrong, lanes, arrays, wanted, flatten(caller.callee.function, call.arguments, options))
+    if wrong.any():
+        raise _difference(caller, args, kwargs, options, lanes, int(np.flatnonzero(wrong)[0]))
+    return Verified(lanes.count, int(settled.sum()), options.dtype)
+
+
+def _forgive(wrong: npt.NDArray[np.bool_], lanes: Lanes, arrays: Sequence[Array], wanted: Sequence[Array],
+             done: Flattened) -> None:
+    """Take lanes out of `wrong` that differ no more than the digits of the faster functions explain."""
+    for lane in np.flatnonzero(wrong):
+        row = [x[lane].item() if isinstance(x, np.ndarray) else x.item() for x in lanes.inputs]
+        limits = allowed(done.exact or done.flat, row)
+        pairs = zip([a[lane] for a in arrays], [b[lane] for b in wanted], limits, strict=True)
+        wrong[lane] = not all(close(a, b, 0) or (limit > 0.0 and abs(a - b) <= limit) for a, b, limit in pairs)
+        if wrong[lane]:
+            return
+
+
+def close(a: Array, b: Array, ulps: int) -> npt.NDArray[np.bool_]:
+    """Where two arrays are the same, nan as nan, 0.0 not as -0.0; floats up to `ulps` apart."""
+    if a.dtype.kind != "f":
+        return np.asarray(a == b)
+    same = ((a == b) & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b))
+    if ulps:
+        with np.errstate(all="ignore"):
+            same |= np.abs(a - b) <= ulps * np.spacing(np.maximum(np.abs(a), np.abs(b)))
+    return np.asarray(same)
+
+
+def _difference(
+    caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, lanes: Lanes, flat: int
+) -> DifferenceError:
+    lane = lane_index(flat, lanes.shape)
+    magnified = magnify(caller, args, kwargs, options, lane)
+    what = "its original" if options.dtype == "float64" else f"the interpreter in {options.dtype}"
+    message = f"the {options.target} twin differs from {what} in lane {lane}\n{magnified}"
+    return DifferenceError(message, lane=lane, magnified=magnified)

@@ -1,0 +1,238 @@
+"""What each argument of a call is: lanes, a record of lanes, or static.
+
+What an argument becomes (the shape of a parameter, see `pyflat.ir.shape`):
+
+    a bool, int or float of Python or NumPy, an array of those       a lane value: Leaf(kind)
+    a complex number of Python or NumPy, an array of those           two lane values, real and imag: COMPLEX
+    a tuple, namedtuple or dataclass                                 a Record of its items, by the same rules
+    a list that contains arrays or NumPy scalars                     a Record; other lists of numbers are a TypeError,
+                                                                     because [1.0, 2.0] may mean two lanes or one pair
+    a dict with strings for keys that contains arrays or NumPy       a Record
+    scalars
+    a string, None, enum, function, class, module, other object      static: Fixed(object)
+    a parameter named in static=, self of a bound method, an
+    argument of a functools.partial, a default that is not passed    static
+
+Containers of other libraries, masked arrays, matrices, and arrays of anything but these numbers are a TypeError:
+converting them silently could drop a mask, a unit or an index.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pyflat.frontend.callables import Bound, Parameters
+from pyflat.ir.formats import F4, F8, FloatFormat
+from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape, record_of
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+
+SCALARS = {bool: BOOL, int: INT, float: FLOAT}
+_REWRITES = {
+    "pandas": "x.to_numpy()", "polars": "x.to_numpy()", "dask": "x.compute()", "xarray": "x.to_numpy()",
+    "torch": "x.numpy(force=True)", "jax": "np.asarray(x)", "jaxlib": "np.asarray(x)", "cupy": "x.get()",
+    "tensorflow": "x.numpy()", "pyarrow": "x.to_numpy()", "numba": "x.copy_to_host()", "sparse": "x.todense()",
+    "scipy": "x.toarray()", "astropy": "x.value, in the unit that the function expects",
+    "pint": "x.magnitude, in the unit that the function expects",
+}
+_MARKS = ("__array__", "__array_function__", "__array_interface__", "__array_ufunc__", "__array_namespace__",
+          "__dlpack__", "__dataframe__")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call, classified: a shape for each parameter that was passed, and the lane values of their leaves."""
+
+    arguments: dict[str, Shape]
+    values: tuple[Any, ...]
+    kinds: tuple[Kind, ...]
+    names: tuple[str, ...]
+    floats: FloatFormat = F8
+
+    def in_format(self, dtype: str) -> Call:
+        """The call with float lanes as the option `dtype` says: what is no float32 is rounded where they are."""
+        if dtype == "float64" or (dtype == "input" and not self._gives_float32()):
+            return self
+        values = tuple(_narrowed(v) if k is FLOAT else v for v, k in zip(self.values, self.kinds, strict=True))
+        return replace(self, values=values, floats=F4)
+
+    def _gives_float32(self) -> bool:
+        """There are float arrays or NumPy scalars, and all of them are float32; Python's own numbers adapt."""
+        given = [v for v, k in zip(self.values, self.kinds, strict=True) if k is FLOAT]
+        found = [v.dtype == np.float32 for v in given if isinstance(v, np.ndarray | np.generic)]
+        return bool(found) and all(found)
+
+
+def _narrowed(value: Any) -> Any:
+    """A float lane rounded to float32, in the caller's form."""
+    if not isinstance(value, np.ndarray | np.generic):
+        return F4.rounded(value)
+    with np.errstate(all="ignore"):
+        return value.astype(np.float32, copy=False)
+
+
+def classify(bound: Bound, parameters: Parameters, static: Sequence[str]) -> Call:
+    """Shapes and lane values of a bound call. TypeError for what can be neither a lane nor static."""
+    reader = _Reader()
+    arguments: dict[str, Shape] = {}
+    for name, value in bound.arguments.items():
+        if name in static or name in bound.fixed:
+            arguments[name] = Fixed(value)
+        elif name == parameters.keywords:
+            shapes = tuple(Fixed(v) if k in bound.fixed else reader.shape(v, k) for k, v in value.items())
+            arguments[name] = Record(dict, tuple(value), shapes)
+        elif name == parameters.extra:
+            fixed = tuple(Fixed(item) for item in value[: bound.fixed_extra])
+            rest = tuple(reader.shape(item, name) for item in value[bound.fixed_extra:])
+            arguments[name] = Record(tuple, (), (*fixed, *rest))
+        else:
+            arguments[name] = reader.shape(value, name)
+    if parameters.extra and parameters.extra not in arguments:
+        arguments[parameters.extra] = Record(tuple, (), ())
+    if parameters.keywords and parameters.keywords not in arguments:
+        arguments[parameters.keywords] = Record(dict, (), ())
+    ordered = {name: arguments[name] for name in parameters.names if name in arguments}
+    return Call(ordered, tuple(reader.values), tuple(reader.kinds), tuple(reader.names))
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.kinds: list[Kind] = []
+        self.names: list[str] = []
+
+    def shape(self, value: Any, name: str) -> Shape:
+        if _is_complex(value):
+            for part in (value.real, value.imag):
+                self.shape(part, name)
+            return COMPLEX
+        kind = SCALARS.get(type(value)) or _array_kind(value, name)
+        if kind is not None:
+            self.values.append(value)
+            self.kinds.append(kind)
+            self.names.append(name)
+            return Leaf(kind)
+        if isinstance(value, list) and not _is_record(value, name):
+            return Fixed(value)
+        if type(value) is dict and not any(isinstance(v, np.generic) or _contains_array(v) for v in value.values()):
+            return Fixed(_static(value, name))
+        parts = record_of(value)
+        if parts is None or (dataclasses.is_dataclass(parts[0]) and not _is_plain_dataclass(parts[0])):
+            return Fixed(_static(value, name))
+        cls, names, items = parts
+        labels = [f"{name}[{n!r}]" if cls is dict else f"{name}.{n}" for n in names]
+        labels = labels or [f"{name}[{i}]" for i in range(len(items))]
+        shapes = tuple(self.shape(item, label) for item, label in zip(items, labels, strict=True))
+        return Record(cls, names, shapes)
+
+
+def _is_complex(value: Any) -> bool:
+    """A complex number, or a plain array of them, up to 128 bits."""
+    if type(value) is complex:
+        return True
+    plain = type(value) in (np.ndarray, np.memmap) or isinstance(value, np.generic)
+    return plain and value.dtype.kind == "c" and value.dtype.itemsize <= 16
+
+
+def _array_kind(value: Any, name: str) -> Kind | None:
+    """The kind of a NumPy array or scalar, None for other objects."""
+    if not isinstance(value, np.ndarray | np.generic):
+        return None
+    if isinstance(value, np.ndarray) and type(value) not in (np.ndarray, np.memmap):
+        raise TypeError(_rewrite_subclass(value, name))
+    match value.dtype.kind:
+        case "b":
+            return BOOL
+        case "i" | "u":
+            return INT
+        case "f" if value.dtype.itemsize <= 8:
+            return FLOAT
+        case "U" if isinstance(value, np.generic):
+            return None
+    what = "an array" if isinstance(value, np.ndarray) else "a NumPy scalar"
+    raise TypeError(f"argument {name!r} is {what} of {value.dtype}: lanes hold bool, int, float and complex numbers, "
+                    f"up to 64 bits a part; {_dtype_rewrite(value.dtype)}")
+
+
+def _dtype_rewrite(dtype: np.dtype[Any]) -> str:
+    match dtype.kind:
+        case "O":
+            return "convert it with x.astype(float) if every item is a number"
+        case "c":
+            return "convert it with x.astype(np.complex128)"
+        case "f":
+            return "convert it with x.astype(np.float64)"
+        case "M" | "m":
+            return "convert it to a number of your unit first, e.g. x / np.timedelta64(1, 's') of a difference"
+        case "S" | "U":
+            return "encode the strings as integers"
+    return "pass each field as an argument"
+
+
+def _rewrite_subclass(value: np.ndarray[Any, Any], name: str) -> str:
+    cls = type(value)
+    if isinstance(value, np.ma.MaskedArray):
+        how = "the twin would compute masked lanes; pass x.filled(fill_value) and mask the result, or x.compressed()"
+    elif isinstance(value, np.matrix):
+        how = "pass np.asarray(x)"
+    else:
+        root = cls.__module__.partition(".")[0]
+        how = f"pass {_REWRITES.get(root, 'np.asarray(x)')}"
+    return f"argument {name!r} is a {cls.__module__}.{cls.__qualname__}, which a twin does not take: {how}"
+
+
+def _is_record(value: list[Any], name: str) -> bool:
+    if any(isinstance(item, np.ndarray | np.generic) or _contains_array(item) for item in value):
+        return True
+    if value and not any(isinstance(item, numbers.Number | list) for item in value):
+        return False
+    raise TypeError(f"argument {name!r} is a list of numbers: pass np.asarray(x) for one lane per item, "
+                    f"a tuple for one value per lane, or static={name!r} for a constant list")
+
+
+def _is_plain_dataclass(cls: type) -> bool:
+    """Objects of `cls` are made of their fields only, so that the fields of one lane make the object of one lane."""
+    if not dataclasses.is_dataclass(cls) or not cls.__dataclass_params__.init:  # type: ignore[attr-defined]
+        return False
+    return not hasattr(cls, "__post_init__") and all(f.init for f in dataclasses.fields(cls))
+
+
+def _contains_array(value: Any) -> bool:
+    match value:
+        case np.ndarray():
+            return True
+        case dict():
+            return any(_contains_array(item) for item in value.values())
+        case tuple() | list():
+            return any(_contains_array(item) for item in value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return any(_contains_array(getattr(value, f.name, None)) for f in dataclasses.fields(value))
+    return False
+
+
+def _static(value: Any, name: str) -> Any:
+    """`value` when it may be static without being named in static=; TypeError when it looks like lanes."""
+    if value is None or isinstance(value, str | bytes | enum.Enum | type):
+        return value
+    cls = type(value)
+    shown = f"{cls.__module__}.{cls.__qualname__}".removeprefix("builtins.")
+    root = cls.__module__.partition(".")[0]
+    foreign = root in ("pandas", "polars", "dask", "xarray") or cls.__module__.startswith("scipy.sparse")
+    if foreign or any(hasattr(cls, mark) for mark in _MARKS):
+        how = _REWRITES.get(root, "np.asarray(x)")
+        raise TypeError(f"argument {name!r} is a {shown}: a twin takes NumPy arrays and scalars; pass {how}")
+    if isinstance(value, bytearray | memoryview) or (root, cls.__name__) == ("array", "array"):
+        raise TypeError(f"argument {name!r} is a {shown}: a twin takes NumPy arrays and scalars; pass np.asarray(x)")
+    if isinstance(value, numbers.Number) and not isinstance(value, int | float):
+        raise TypeError(f"argument {name!r} is a {shown}: lanes hold bool, int, float and complex; convert it "
+                        f"with float(x), or pass it as a constant with static={name!r}")
+    if _contains_array(value):
+        raise TypeError(f"argument {name!r} is a {shown} with arrays in it: pass the arrays as arguments of their own, "
+                        f"or in a tuple, namedtuple, dict or dataclass without __post_init__")
+    return value

@@ -1,0 +1,165 @@
+"""From the lane values of a call to the inputs of an engine, and from its outputs to the caller's form."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pyflat.errors import InternalError, refuse
+from pyflat.ir.formats import F8, FloatFormat, dtypes
+from pyflat.ir.shape import Fixed, Leaf, Record, Shape, make_record
+from pyflat.ir.types import INT, INT_MAX, INT_MIN, Kind, kind_of
+from pyflat.runtime.arguments import SCALARS, Call
+
+Array = npt.NDArray[Any]
+Lane = Array | np.generic
+DTYPES = dtypes(F8)
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """What an engine runs over. `suspect` marks lanes whose argument no int64 holds. `scalars` says what the
+    caller gets back: "python" or "numpy" scalars, or "" for arrays of `shape`."""
+
+    inputs: list[Lane]
+    count: int
+    shape: tuple[int, ...]
+    scalars: str
+    suspect: npt.NDArray[np.bool_] | None
+    floats: FloatFormat = F8
+
+
+def prepare(call: Call) -> Lanes:
+    """Broadcast the lane values as NumPy does. The inputs are never written; what fits already is not copied."""
+    sizes = [v.shape for v in call.values if isinstance(v, np.ndarray)]
+    shape = _broadcast(call) if any(sizes) else ()
+    has_numpy = bool(sizes) or any(isinstance(v, np.generic) for v in call.values)
+    scalars = "" if shape else "numpy" if has_numpy else "python"
+    count = 1
+    for extent in shape:
+        count *= extent
+    suspect: npt.NDArray[np.bool_] | None = None
+    inputs: list[Lane] = []
+    for value, kind in zip(call.values, call.kinds, strict=True):
+        lane, beyond = _lane(value, dtypes(call.floats)[kind], kind, shape, count)
+        inputs.append(lane)
+        if beyond is not None:
+            whole = np.zeros(count, np.bool_)
+            whole[:] = beyond
+            suspect = whole if suspect is None else suspect | whole
+    return Lanes(inputs, count, shape, scalars, suspect, call.floats)
+
+
+def _broadcast(call: Call) -> tuple[int, ...]:
+    arrays = {n: v.shape for n, v in zip(call.names, call.values, strict=True) if isinstance(v, np.ndarray)}
+    try:
+        return np.broadcast_shapes(*arrays.values())
+    except ValueError:
+        shown = ", ".join(f"{name} has {shape}" for name, shape in arrays.items())
+        raise ValueError(f"the arguments cannot be broadcast together: {shown}") from None
+
+
+def _lane(value: Any, dtype: np.dtype[Any], kind: Kind, shape: tuple[int, ...], count: int) -> tuple[Lane, Any]:
+    """The engine's form of one leaf, and where it is beyond int64 (a bool, a mask, or None)."""
+    if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
+        return dtype.type(0), True
+    if not isinstance(value, np.ndarray) or (value.size == 1 and (count > 1 or not shape)):
+        number = value.item() if isinstance(value, np.ndarray | np.generic) else value
+        if kind is INT and number > INT_MAX:
+            return dtype.type(0), True
+        return dtype.type(number), None
+    beyond = None
+    if value.dtype.kind == "u" and value.dtype.itemsize == 8 and (large := value > INT_MAX).any():
+        beyond = np.broadcast_to(large, shape).reshape(count)
+        value = np.where(large, 0, value).astype(np.int64)
+    lane = np.ascontiguousarray(np.broadcast_to(value.astype(dtype, copy=False), shape)).reshape(count)
+    return (lane if lane.flags.aligned else lane.copy()), beyond
+
+
+def blank(leaves: Sequence[Array], failed: npt.NDArray[Any]) -> None:
+    """Write what stands for no value into the failing lanes: nan, 0 or False."""
+    for leaf in leaves:
+        leaf[failed] = BLANK[leaf.dtype.kind]
+
+
+BLANK: dict[str, Any] = {"f": float("nan"), "i": 0, "b": False}
+
+
+def collect(shape: Shape, leaves: Sequence[Array], lanes: Lanes, failed: npt.NDArray[Any] | None = None) -> Any:
+    """The Python value of a call: leaf arrays in the caller's form, in the structure of the result. `failed` are
+    the flat indices of lanes without a value: numbers that are the same in all other lanes are blank there."""
+    return _collected(shape, iter(leaves), lanes, failed if failed is not None and len(failed) else None)
+
+
+def _collected(shape: Shape, leaves: Iterator[Array], lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
+    match shape:
+        case Leaf():
+            leaf = next(leaves)
+            if lanes.scalars:
+                return leaf[0] if lanes.scalars == "numpy" else leaf[0].item()
+            return leaf.reshape(lanes.shape)
+        case Record() if shape.cls is complex:
+            return _complex([next(leaves) for _ in shape.items], lanes)
+        case Record():
+            items = [_collected(item, leaves, lanes, failed) for item in shape.items]
+            return _record(shape, items, direct=bool(lanes.scalars != "python" or failed is not None))
+        case Fixed():
+            return _constant(shape.value, lanes, failed)
+    raise InternalError(f"not a shape: {shape!r}")
+
+
+def _complex(parts: Sequence[Array], lanes: Lanes) -> Any:
+    """Complex lanes from real and imaginary parts; arithmetic would lose signed zeros and make nan of infinities.
+    The third part, where there is one, says which lanes are complex: a single lane that is not is a float."""
+    real, imag, *is_complex = parts
+    if lanes.scalars and is_complex and not is_complex[0][0]:
+        return real[0] if lanes.scalars == "numpy" else real[0].item()
+    whole = np.empty(lanes.count, np.complex128 if lanes.floats is F8 else np.complex64)
+    whole.real, whole.imag = real, imag
+    if lanes.scalars:
+        return whole[0] if lanes.scalars == "numpy" else whole[0].item()
+    return whole.reshape(lanes.shape)
+
+
+def _record(shape: Record, items: list[Any], *, direct: bool) -> Any:
+    """Arrays do not go through `__post_init__`: it is part of the function, and ran lane by lane."""
+    if not dataclasses.is_dataclass(shape.cls) or not direct or not hasattr(shape.cls, "__post_init__"):
+        return make_record(shape.cls, shape.names, items)
+    made = object.__new__(shape.cls)
+    for name, item in zip(shape.names, items, strict=True):
+        object.__setattr__(made, name, item)
+    return made
+
+
+def _constant(value: Any, lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
+    """A result that is the same in every lane: numbers are spread over the lanes, other objects are themselves."""
+    if isinstance(value, tuple) and type(value) is not tuple and not hasattr(value, "_fields"):
+        return value
+    if isinstance(value, tuple):
+        return make_record(type(value), (), [_constant(item, lanes, failed) for item in value])
+    number = value.item() if isinstance(value, np.generic) else value
+    if type(number) is complex and (lanes.scalars != "python" or failed is not None):
+        parts = np.full((2, lanes.count), [[number.real], [number.imag]])
+        if failed is not None:
+            blank(list(parts), failed)
+        return _complex(list(parts), lanes)
+    if type(number) not in SCALARS:
+        return number
+    if isinstance(number, float):
+        number = lanes.floats.rounded(number)
+    if lanes.scalars == "python" and failed is None:
+        return number
+    kind = kind_of(number)
+    if kind is None:
+        raise refuse("flatten/int-too-large", f"the result {number!r} does not fit into 64 bits")
+    spread = np.full(lanes.count, number, dtypes(lanes.floats)[kind])
+    if failed is not None:
+        blank([spread], failed)
+    if lanes.scalars:
+        return spread[0] if lanes.scalars == "numpy" else spread[0].item()
+    return spread.reshape(lanes.shape)

@@ -1,0 +1,197 @@
+"""One call of a twin: bind, classify, find the compiled entry, run it, replay what is suspect, collect the results."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from types import CellType
+from typing import Any
+
+from pyflat.errors import refuse
+from pyflat.frontend.callables import Callee, Parameters
+from pyflat.ir.shape import Fixed, Leaf, Record, Shape, Written, item_at, put_at, record_of, written_record
+from pyflat.ir.types import FLOAT
+from pyflat.runtime.arguments import Call, classify
+from pyflat.runtime.arrays import Lanes, blank, collect, prepare
+from pyflat.runtime.compiled import Built, Compilations, Ran
+from pyflat.runtime.faults import Faults
+from pyflat.runtime.float32_reference import Narrow
+from pyflat.runtime.grouping import columns, run_grouped
+from pyflat.runtime.plans import Planned, Plans
+from pyflat.runtime.replay import Replay, warn_slow
+from pyflat.runtime.settings import Options
+
+LARGE_CALL = 100_000
+SLOW_SHARE = 0.01
+"""Above this share of replayed lanes a large call warns, once for each twin."""
+
+
+class Stats:
+    """What a twin has done so far: calls, their lanes, the lanes that were replayed through the original, those that
+    failed and were kept (`errors="mask"` and "nan"), and those that were near a decision with `math="vector"` and run
+    again with the C library's functions."""
+
+    __slots__ = ("calls_cell", "failed", "lanes_cell", "replayed", "rerun")
+
+    def __init__(self) -> None:
+        self.calls_cell, self.lanes_cell = CellType(0), CellType(0)  # plans count in them as variables of their own
+        self.replayed = self.failed = self.rerun = 0
+
+    @property
+    def calls(self) -> int:
+        return int(self.calls_cell.cell_contents)
+
+    @property
+    def lanes(self) -> int:
+        return int(self.lanes_cell.cell_contents)
+
+    def __repr__(self) -> str:
+        return (f"Stats(calls={self.calls}, lanes={self.lanes}, replayed={self.replayed}, failed={self.failed}, "
+                f"rerun={self.rerun})")
+
+
+class Caller:
+    """What calls of one twin share."""
+
+    def __init__(
+        self, callee: Callee, parameters: Parameters, compilations: Compilations, plans: Plans | None = None
+    ):
+        self.callee = callee
+        self.parameters = parameters
+        self.compilations = compilations
+        self.plans = plans or Plans()
+        self.stats = Stats()
+        self._counting = threading.Lock()
+        self._warned = False
+
+    def __call__(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, twin: Planned | None = None
+    ) -> Any:
+        """The result of a call. `twin` is the one that is called, where these are its options: then it may learn a
+        shorter way for calls like this one."""
+        if found := columns(self.parameters, args, kwargs, options.static):
+            return run_grouped(self, found, args, kwargs, options)
+        call = self.classified(args, kwargs, options)
+        options, given = options.settled(call.floats), options
+        if os.environ.get("PYFLAT_DISABLE") == "1":
+            from pyflat.runtime.disabled import run_originals
+
+            done = run_originals(self.callee, self.parameters, call, options)
+            if done is not None:
+                return done.value
+        built = self.compilations.get(self.callee.function, call.arguments, options.as_built)
+        found = self._run(built, call, options)
+        if (record := written_record(built.result)) is None:
+            if twin is not None and not kwargs:
+                self.plans.learn(self, args, built, given, twin)
+            return found
+        value, faults = found if options.errors == "mask" else (found, None)
+        returned = _put_back(record, value, self.parameters.bind(args, kwargs).arguments)
+        return returned if faults is None else (returned, faults)
+
+    def classified(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Call:
+        """The arguments of a call, bound and classified. TypeError for what can be neither a lane nor static."""
+        if options.static:
+            self.parameters.check_static(options.static)
+        return classify(self.parameters.bind(args, kwargs), self.parameters, options.static).in_format(options.dtype)
+
+    def _run(self, built: Built, call: Call, options: Options) -> Any:
+        lanes = prepare(call)
+        ran = built.run(lanes.inputs, lanes.count, options.parallel)
+        return self.settle(built.result, call, lanes, ran, options, built.narrow)
+
+    def settle(self, result: Shape, call: Call, lanes: Lanes, ran: Ran, options: Options,
+               narrow: Narrow | None = None) -> Any:
+        """Replay the suspect lanes of a run, and give the results in the caller's form."""
+        if options.errors == "nan":
+            require_nan(result)
+        leaves, suspect = ran.leaves, ran.suspect
+        if lanes.suspect is not None:
+            suspect = lanes.suspect if suspect is None else suspect | lanes.suspect
+        replayed = 0
+        faults: Faults | None = None
+        try:
+            if suspect is not None and suspect.any():
+                replayed = int(suspect.sum()) - (0 if ran.limited is None else int(ran.limited.sum()))
+                replay = Replay(self.callee, self.parameters, call, lanes, result, ran.limited, narrow)
+                if options.errors in ("mask", "nan"):
+                    faults = replay.sort_out(suspect, leaves)
+                else:
+                    replay.patch(suspect, leaves)
+        finally:
+            self._count(lanes.count, replayed, len(faults or ()), ran.again)
+        if replayed > SLOW_SHARE * lanes.count and lanes.count >= LARGE_CALL:
+            self._warn(replayed, lanes.count)
+        if options.errors not in ("mask", "nan"):
+            return collect(result, leaves, lanes)
+        faults = Faults.none(lanes.shape) if faults is None else faults
+        blank(leaves, faults.flat)
+        value = collect(result, leaves, lanes, faults.flat)
+        return (value, faults) if options.errors == "mask" else value
+
+    def _count(self, lanes: int, replayed: int, failed: int, again: int) -> None:
+        with self._counting:
+            self.stats.calls_cell.cell_contents += 1
+            self.stats.lanes_cell.cell_contents += lanes
+            self.stats.replayed += replayed
+            self.stats.failed += failed
+            self.stats.rerun += again
+
+    def _warn(self, replayed: int, lanes: int) -> None:
+        if self._warned:
+            return
+        self._warned = True
+        text = (f"{self.parameters.name}: {replayed:,} of {lanes:,} lanes were run one by one through the original, "
+                f"because an operation in them may overflow or fail")
+        warn_slow(text)
+
+
+def _put_back(record: type[Written], value: Any, arguments: Mapping[str, Any]) -> Any:
+    """Write what the function has written into the caller's objects; the rest is what it returned. TypeError where such
+    an object is in two places of the arguments: the twin took them for two objects."""
+    places = Counter(map(id, _records(tuple(arguments.values()))))
+    for path in record.paths:
+        if places[id(item_at(arguments, path[:-1]))] > 1:
+            raise TypeError(f"the function writes into {path[0]!r}, and an object in it is an argument a second time")
+    returned, *items = value
+    for path, item in zip(record.paths, items, strict=True):
+        put_at(arguments, path, item)
+    return returned
+
+
+def _records(value: Any) -> Iterator[Any]:
+    """The records that a value consists of."""
+    found = record_of(value)
+    if found is not None:
+        yield value
+        for item in found[2]:
+            yield from _records(item)
+
+
+def require_nan(result: Shape) -> None:
+    """Raises FlattenError where nan cannot stand for a failing lane: a result that is int or bool, or none at all."""
+    floats, others = _kinds(result)
+    if others or not floats:
+        what = "a result is int or bool" if others else "the function returns no number"
+        raise refuse("flatten/result-kind", f'errors="nan": {what}, which cannot be nan in a failing lane',
+                     help='use errors="mask", which gives (values, faults), or return floats')
+
+
+def _kinds(shape: Shape) -> tuple[int, int]:
+    """How many float numbers and how many other numbers a result has."""
+    match shape:
+        case Leaf():
+            return (1, 0) if shape.kind is FLOAT else (0, 1)
+        case Record() if shape.cls is complex:
+            return (1, 0)
+        case Record():
+            parts = [_kinds(item) for item in shape.items]
+        case Fixed():
+            value = shape.value
+            if isinstance(value, tuple):
+                parts = [_kinds(Fixed(item)) for item in value]
+            else:
+                parts = [(int(isinstance(value, float | complex)), int(isinstance(value, int)))]
+    return sum(floats for floats, _ in parts), sum(others for _, others in parts)

@@ -1,0 +1,136 @@
+"""The two ways to a twin: the decorator `flatten`, and `twin` for functions that are left untouched.
+
+Twins are cached as long as their function lives and no longer: a twin object holds its function, and `_twins` is weak
+in the twin; what was compiled outlives the twin object (`pyflat.runtime.compiled.compilations`). A bound method is a
+new object at each access, so the twins of the last few are held.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from types import FunctionType, MethodType
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
+
+from pyflat.frontend.callables import unwrap
+from pyflat.runtime.settings import OptionArguments, Settings, resolve, settings
+from pyflat.runtime.twins import Twin
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+S_contra = TypeVar("S_contra", contravariant=True)
+S = TypeVar("S")
+MAX_BOUND = 32
+"""Bound methods whose twins are held, and with them their objects."""
+
+
+class Flattened(Protocol[P, R_co]):
+    """The static type of a decorated function: it is the function, and has a twin."""
+
+    @property
+    def flat(self) -> Twin[P, R_co]: ...
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __get__(self, instance: None, owner: type, /) -> Flattened[P, R_co]: ...
+    @overload
+    def __get__(
+        self: Flattened[Concatenate[S, Q], R], instance: S, owner: type | None = None, /
+    ) -> Callable[Q, R]: ...
+
+
+@overload
+def flatten(fn: Callable[P, R], /, **options: Unpack[OptionArguments]) -> Flattened[P, R]: ...
+@overload
+def flatten(
+    fn: None = None, /, **options: Unpack[OptionArguments]
+) -> Callable[[Callable[P, R]], Flattened[P, R]]: ...
+def flatten(fn: Callable[..., Any] | None = None, /, **options: Unpack[OptionArguments]) -> Any:
+    """Give a function its twin: `@pyflat.flatten`, or with options `@pyflat.flatten(target="numba")`.
+
+    Returns the same function, with the twin as its attribute `flat`; a function of a module also puts `<name>_flat`
+    there (`inject=False` leaves it out). Nothing is flattened before the twin is used.
+
+    Raises TypeError for what is not a plain function, ValueError when the module has another `<name>_flat`.
+    """
+    if fn is None:
+        return functools.partial(_decorate, settings(cast("Mapping[str, Any]", options)))
+    return _decorate(settings(cast("Mapping[str, Any]", options)), fn)
+
+
+def twin(fn: Callable[P, R], /, **options: Unpack[OptionArguments]) -> Twin[P, R]:
+    """The twin of any Python function, bound method, functools.partial or lambda, without touching it.
+
+    The same object for the same function and options, while it is in use. For a decorated function the options
+    of the decorator hold where `options` does not say otherwise.
+    """
+    if isinstance(fn, Twin):
+        return fn.with_options(**options)
+    decorated = flat_of(fn)
+    given = {**dict(decorated.settings), **options} if decorated else options
+    return twin_of(fn, cast("Mapping[str, Any]", given))
+
+
+def flat_of(fn: object) -> Twin[..., Any] | None:
+    """The twin that a decorator gave to this very function; one that functools.wraps copied is not believed."""
+    function = fn.__func__ if isinstance(fn, MethodType) else fn
+    found = getattr(function, "__dict__", {}).get("flat")
+    return found if isinstance(found, Twin) and found.original is function else None
+
+
+_twins: weakref.WeakValueDictionary[tuple[Any, ...], Twin[..., Any]] = weakref.WeakValueDictionary()
+_bound: OrderedDict[tuple[Any, ...], Twin[..., Any]] = OrderedDict()
+_lock = threading.RLock()
+
+
+def twin_of(fn: Callable[P, R], options: Mapping[str, Any]) -> Twin[P, R]:
+    """The cached twin for exactly these options."""
+    return _cached(fn, settings(options))
+
+
+def _cached(fn: Callable[P, R], chosen: Settings) -> Twin[P, R]:
+    method = isinstance(fn, MethodType)
+    identity = (id(fn.__func__), id(fn.__self__)) if isinstance(fn, MethodType) else (id(fn),)
+    key = (*identity, chosen)
+    with _lock:
+        found = _twins.get(key)
+        if found is None:
+            found = Twin(fn, chosen)
+            if chosen_static := dict(chosen).get("static"):
+                found.check_static(chosen_static)
+            _twins[key] = found
+        if method:
+            _bound[key] = found
+            _bound.move_to_end(key)
+            while len(_bound) > MAX_BOUND:
+                _bound.popitem(last=False)
+    return cast("Twin[P, R]", found)
+
+
+def _decorate(chosen: Settings, fn: Callable[P, R]) -> Flattened[P, R]:
+    if not isinstance(fn, FunctionType):
+        unwrap(fn)
+        raise TypeError(f"@pyflat.flatten takes a function; for a {type(fn).__name__} call pyflat.twin")
+    made = _cached(fn, chosen)
+    if resolve(chosen).inject:
+        _inject(fn, made)
+    fn.flat = made  # type: ignore[attr-defined]
+    return cast("Flattened[P, R]", fn)
+
+
+def _inject(fn: FunctionType, made: Twin[..., Any]) -> None:
+    """Put `<name>_flat` into the module of a module-level function."""
+    if "." in fn.__qualname__ or not fn.__name__.isidentifier():
+        return
+    name, module = made.__name__, fn.__globals__
+    old = module.get(name)
+    ours = isinstance(old, Twin) and (old.__module__, old.__qualname__) == (made.__module__, made.__qualname__)
+    if name in module and not ours:
+        raise ValueError(f"@pyflat.flatten on {fn.__name__}: the module {fn.__module__} already has {name!r} "
+                         f"({type(old).__name__}); rename it, or write @pyflat.flatten(inject=False) and use "
+                         f"{fn.__name__}.flat")
+    module[name] = made

@@ -1,0 +1,177 @@
+"""Plans: what a call of a twin comes to where nothing is unusual, written out as one Python function.
+
+A call is bound, classified, broadcast, run and collected by `pyflat.runtime.calls`, which takes twenty microseconds.
+For lanes of known types all of that is known beforehand but for a few tests, and then a plan makes the call, in less
+than one:
+
+    def __call__(self, /, *args):
+        a0, a1 = args
+        types of the arguments, options in force            those that the plan was made for?
+        number of lanes                                     small enough for one run on one thread?
+        code of the function, what it has read from outside is as it was?
+        r = kernel(a0, a1)                                  a numpy.ufunc: broadcasting, strides
+        the kernel's count of suspect lanes                 still 0?
+        return r
+
+What a plan does not find as expected it leaves alone: the call is made as ever, so that results, errors and counts are
+the same with and without plans. A plan that ran and found suspect lanes, or something changed
+outside, is made again after that call. A plan runs with the globals of the function it stands for, which makes reading
+them a hundred times cheaper than looking at dictionaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pyflat.runtime.calls import Caller
+    from pyflat.runtime.compiled import Built
+    from pyflat.runtime.plan_text import Recipe
+    from pyflat.runtime.settings import Options, Settings
+
+MAX_PLANS = 8
+"""For each twin: combinations of argument types and options."""
+
+MAX_WAIT = 1024
+"""Calls that a plan which fails every time waits before it is made again."""
+
+PROMOTED = 16
+"""So many calls by another plan than the first make it the first."""
+
+Plan = Callable[[tuple[Any, ...]], Any]
+
+
+class Entry:
+    """The plan for one combination of types and options, and when it is made again."""
+
+    __slots__ = ("_made_after", "_plan", "_wait", "built", "hits", "missed", "options", "recipe")
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.recipe: Recipe | None = None
+        self.built: Built | None = None
+        self.hits = 0
+        self.missed = True
+        """Something was not as expected: the plan has to be made again."""
+        self._wait = self._made_after = 0
+        self._plan: Plan | None = None
+
+    def miss(self) -> None:
+        """What a plan calls before it gives up."""
+        self.missed = True
+
+    def on_one_thread(self, lanes: int) -> bool:
+        """Whether a call of so many lanes is for one thread, by the time that a lane has taken before."""
+        from pyflat.targets import threads
+
+        parallel, split = self.options.parallel, self.built.split if self.built is not None else None
+        if parallel is False or split is None or threads.limit() < 2:
+            return True
+        return parallel is None and (not split.shares or lanes * split.pace < threads.WORTH_IT)
+
+    def is_due(self, built: Built, calls: int) -> bool:
+        """Whether to make the plan now, after so many calls of the twin, for what makes its calls. One that fails again
+        and again waits for twice as many calls each time."""
+        if self.built is built:
+            if not self.missed or calls - self._made_after < self._wait:
+                return False
+            often = calls - self._made_after < 4 * self._wait + 4
+            self._wait = min(2 * self._wait + 1, MAX_WAIT) if often else 0
+        self.built, self.missed, self._made_after = built, False, calls
+        return True
+
+    def prepare(self, recipe: Recipe | None) -> None:
+        """Take another recipe."""
+        self.recipe, self._plan = recipe, None
+
+    def __call__(self, args: tuple[Any, ...]) -> Any:
+        """The result of a call, None where the plan does not make it."""
+        if self.recipe is None or self.missed:
+            return None
+        if self._plan is None:
+            self._plan = self.recipe.plan()
+        return self._plan(args)
+
+
+def _at_length(call: Callable[..., Any]) -> Callable[..., Any]:
+    """What a plan gives up with: the arguments that it has parameters for, those that it has not, and keywords."""
+
+    def general(twin: Planned, first: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        from pyflat.frontend.state.guards import ABSENT
+
+        return call(twin, *(value for value in first if value is not ABSENT), *more, **named)
+
+    return general
+
+
+def _no_call(*args: Any, **kwargs: Any) -> Any:
+    raise TypeError("no twin")
+
+
+class Planned(Protocol):
+    """A twin."""
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+
+    @property
+    def settings(self) -> Settings: ...
+
+
+class Plans:
+    """The plans of one twin. The first is tried at each call: it is the method `__call__` of a class which the twin has
+    to itself."""
+
+    __slots__ = ("_entries", "_first", "_general", "_own", "others")
+
+    def __init__(self) -> None:
+        self._own: type | None = None
+        self._general: Callable[..., Any] = _no_call
+        self._first: Entry | None = None
+        self._entries: dict[tuple[Any, ...], Entry] = {}
+        self.others: tuple[Entry, ...] = ()
+
+    def find(self, twin: Planned, args: tuple[Any, ...]) -> Any:
+        """The result of another plan than the first, None where none of them makes this call."""
+        for entry in self.others:
+            found = entry(args)
+            if found is not None:
+                entry.hits += 1
+                if entry.hits >= PROMOTED and entry.hits & (entry.hits - 1) == 0:  # classes must not change for ever
+                    self._install(twin, entry)
+                return found
+        return None
+
+    def learn(self, caller: Caller, args: Sequence[Any], built: Built, options: Options, twin: Planned) -> None:
+        """Make the plan for calls like this one, which was just made without, if there can be one."""
+        from pyflat.runtime import plan_text
+
+        key = plan_text.key_of(args, options)
+        if key is None:
+            return
+        entry = self._entries.get(key)
+        if entry is None:
+            while len(self._entries) >= MAX_PLANS:
+                self._entries.pop(next(iter(self._entries)), None)
+            entry = self._entries[key] = Entry(options)
+        if not entry.is_due(built, caller.stats.calls):
+            return
+        entry.prepare(plan_text.recipe(caller, key, built, twin.settings, entry))
+        if entry.recipe is None:
+            entry.missed = True
+        elif self._first in (None, entry) or self._first not in self._entries.values():
+            self._install(twin, entry)
+        self.others = tuple(e for e in self._entries.values() if e is not self._first)
+
+    def _install(self, twin: Planned, entry: Entry) -> None:
+        """Make a plan the first."""
+        own, recipe = type(twin), entry.recipe
+        if recipe is None:
+            return
+        if self._own is None:
+            self._general = _at_length(own.__call__)
+            self._own = type(own.__name__, (own,), {"__module__": own.__module__, "__doc__": own.__doc__})
+            twin.__class__ = self._own
+        type.__setattr__(self._own, "__call__", recipe.method(self._general))
+        self._first = entry
+        self.others = tuple(e for e in self._entries.values() if e is not entry)

@@ -1,0 +1,349 @@
+"""Replay: lanes that the engine suspects are run through the original, which settles what they are.
+
+Detection may be conservative: a suspect lane in which the original returns gets the original's value (in float32 the
+value that the lane has there, see `narrow`). Where the
+original raises, `patch` raises the exception of the lowest such lane as it is, with a note that names the lane, and
+`sort_out` goes on and tells which lanes they are. Lanes are run in increasing order.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pyflat.frontend.callables import Callee, Parameters
+from pyflat.ir.nodes import TRIP_LIMIT
+from pyflat.ir.opaque_calls import flat_values
+from pyflat.ir.shape import (
+    Fixed,
+    Leaf,
+    Record,
+    Shape,
+    holds_only_floats,
+    item_at,
+    make_record,
+    rebuild,
+    written_record,
+)
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
+from pyflat.runtime.arguments import Call
+from pyflat.runtime.arrays import Array, Lanes
+from pyflat.runtime.faults import (
+    Cause,
+    Faults,
+    LaneError,
+    Row,
+    Source,
+    TripLimitError,
+    at_line,
+    cause_of,
+    lane_index,
+    place_of,
+)
+from pyflat.runtime.float32_reference import Narrow
+
+MAX_COUNTED = 10_000
+"""After the first failing lane so many more are run, to say how many fail."""
+MAX_SECONDS = 1.0
+_CHUNK = 4096
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+PLAN_FILE = "<plan of a twin>"
+"""What tracebacks call the file of a plan (`pyflat.runtime.plans`)."""
+
+
+class PerformanceWarning(UserWarning):
+    """A twin runs much slower than it could."""
+
+
+def warn_slow(text: str) -> None:
+    """Warn with a PerformanceWarning at the caller's line."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, PLAN_FILE)):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, PerformanceWarning, stacklevel=level)
+
+
+class LimitedRow(tuple[Any, ...]):
+    """The lane values of a lane that ran into `max_trips`."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One call's suspect lanes; `leaves` are the engine's results, patched in place. Where `result` is None, there
+    is one leaf, of Python objects: what the original returns."""
+
+    callee: Callee
+    parameters: Parameters
+    call: Call
+    lanes: Lanes
+    result: Shape | None
+    limited: npt.NDArray[np.bool_] | None = None
+    """Lanes that ran into `max_trips`: they fail without being run."""
+    narrow: Narrow | None = None
+    """Where lanes are float32: what a lane gives in which the original returns."""
+
+    def patch(self, suspect: npt.NDArray[np.bool_], leaves: Sequence[Array]) -> int:
+        """Run the suspect lanes in order and write what they return. Raises the first exception.
+        Returns the number of lanes that were run."""
+        found = np.flatnonzero(suspect)
+        run = self.runner()
+        for index, (lane, values) in enumerate(self._gather(found)):
+            try:
+                patched = run(values)
+            except Exception as error:  # noqa: BLE001 - whatever the original raises belongs to its caller
+                failed, position = error, index
+                break
+            for leaf, value in zip(leaves, patched, strict=True):
+                leaf[lane] = value
+        else:
+            return len(found)
+        try:
+            if not self.lanes.scalars:
+                self._annotate(failed, found[position:], run)
+            raise failed
+        finally:
+            del failed  # its traceback holds this frame
+
+    def sort_out(self, suspect: npt.NDArray[np.bool_], leaves: Sequence[Array]) -> Faults:
+        """Run the suspect lanes in order, write what they return, and collect those that raise."""
+        found = np.flatnonzero(suspect)
+        run = self.runner()
+        known: dict[Cause, Cause] = {}
+        causes: list[Cause] = []
+        failed: list[int] = []
+        for lane, row in self._gather(found):
+            try:
+                patched = run(row)
+            except Exception as error:  # noqa: BLE001 - whatever the original raises is what the caller asks for
+                cause = cause_of(error, self.callee.function)
+                causes.append(known.setdefault(cause, cause))
+                failed.append(lane)
+            else:
+                for leaf, value in zip(leaves, patched, strict=True):
+                    leaf[lane] = value
+        flat = np.array(failed, np.intp)
+        return Faults(self.lanes.shape, flat, causes, self._copies(flat), Source(run, self._named, self.shown))
+
+    def _copies(self, found: npt.NDArray[np.intp]) -> list[Any]:
+        """The lane values of these lanes, apart from the caller's arrays, which may change."""
+        shape = self.lanes.shape
+        where = np.unravel_index(found, shape) if shape else ()
+        return [np.broadcast_to(value, shape)[where] if isinstance(value, np.ndarray) and shape else
+                value.item() if isinstance(value, np.ndarray | np.generic) else value for value in self.call.values]
+
+    def runner(self) -> Callable[[Row], list[Any]]:
+        """A function from the lane values of one lane to the result leaves of the original there; of float32 lanes to
+        those that the lane has in float32, after the original has returned."""
+        run, result, narrow = self.original(), self.result, self.narrow
+        if result is None:
+            return lambda values: [run(values)]
+        if narrow is None:
+            return lambda values: list(fit(run(values), result))
+
+        def rounded(values: Row) -> list[Any]:
+            run(values)  # for what it raises
+            return list(narrow.values(values))
+
+        return rounded
+
+    def row(self, lane: int) -> Row:
+        """The lane values of one lane."""
+        return tuple(value[0].item() if isinstance(value, np.ndarray) else value
+                     for value in self._copies(np.array([lane])))
+
+    def original(self, through: Callable[..., Any] | None = None) -> Callable[[Row], Any]:
+        """A function from the lane values of one lane to what the original returns there; it is called as
+        `through(function, ...)` where that is given."""
+        args, kwargs = call_plan(self.call.arguments, self.parameters)
+        function = self.callee.function if through is None else functools.partial(through, self.callee.function)
+        record = written_record(self.result)
+
+        def run(values: Row) -> Any:
+            if isinstance(values, LimitedRow):
+                raise TripLimitError(TRIP_LIMIT.message)
+            source = iter(values)
+            positional = [rebuild(shape, source) for shape in args]
+            named = {name: rebuild(shape, source) for name, shape in kwargs.items()}
+            before = [flat_values(item) for item in positional] if self.result is None else []
+            returned = function(*positional, **named)
+            if before and list(map(repr, before)) != [repr(flat_values(item)) for item in positional]:
+                raise LaneError("the function writes into its arguments, which PYFLAT_DISABLE=1 does not show")
+            if record is None:
+                return returned
+            given = self.parameters.signature.bind(*positional, **named).arguments
+            return make_record(record, (), [returned, *[item_at(given, path) for path in record.paths]])
+
+        return run
+
+    def rows(self, wanted: npt.NDArray[np.bool_]) -> Iterator[tuple[int, Row]]:
+        """The lanes that are marked, with their lane values as Python scalars."""
+        return self._gather(np.flatnonzero(wanted))
+
+    def _gather(self, found: npt.NDArray[np.intp]) -> Iterator[tuple[int, Row]]:
+        """The Python arguments of each of these lanes."""
+        shape = self.lanes.shape
+        for start in range(0, len(found), _CHUNK):
+            part = found[start:start + _CHUNK]
+            where = np.unravel_index(part, shape) if shape else ()
+            columns = [_column(value, shape, where, len(part)) for value in self.call.values]
+            rows = zip(*columns, strict=True) if columns else iter([()] * len(part))
+            for lane, row in zip(part.tolist(), rows, strict=True):
+                yield lane, row if self.limited is None or not self.limited[lane] else LimitedRow(row)
+
+    def _annotate(self, error: Exception, rest: npt.NDArray[np.intp], run: Callable[[Row], Any]) -> None:
+        """Say which lane it was, and how many others fail (counted within bounds)."""
+        lanes = self._gather(rest)
+        lane, values = next(lanes)
+        failed, complete, deadline = 1, True, time.monotonic() + MAX_SECONDS
+        for position, (_, others) in enumerate(lanes):
+            if position >= MAX_COUNTED or time.monotonic() > deadline:
+                complete = False
+                break
+            try:
+                run(others)
+            except Exception:  # noqa: BLE001 - only counted: the first one is raised
+                failed += 1
+        place = lane_index(lane, self.lanes.shape)
+        shown = f" ({self.shown(values)})" if values else ""
+        least = "" if complete else "at least "
+        only_floats = self.result is None or holds_only_floats(self.result)
+        keeps = '"nan" or "mask"' if only_floats else '"mask"'
+        error.add_note(f"lane {place}{shown}; {least}{failed:,} of {self.lanes.count:,} lanes failed; "
+                       f"errors={keeps} keeps the rest{at_line(*place_of(error, self.callee.function))}")
+
+    def _named(self, values: Row) -> dict[str, Any]:
+        """The arguments that differ from lane to lane, by name."""
+        source = iter(values)
+        return {name: rebuild(shape, source) for name, shape in self.call.arguments.items()
+                if not isinstance(shape, Fixed) and not (isinstance(shape, Record) and not shape.items)}
+
+    def shown(self, values: Row) -> str:
+        parts = []
+        for name, value in self._named(values).items():
+            text = repr(value)
+            parts.append(f"{name}={text if len(text) <= 60 else text[:57] + '...'}")
+        return ", ".join(parts if len(parts) <= 12 else [*parts[:12], "..."])
+
+
+def call_plan(arguments: Mapping[str, Shape], parameters: Parameters) -> tuple[list[Shape], dict[str, Shape]]:
+    """The shapes of `arguments` as positional and keyword arguments of a call, both in signature order."""
+    plain: dict[str, Any] = {}
+    for name, shape in arguments.items():
+        if name == parameters.extra:
+            assert isinstance(shape, Record)
+            plain[name] = shape.items
+        elif name == parameters.keywords:
+            plain[name] = named_shapes(shape)
+        else:
+            plain[name] = shape
+    bound = inspect.BoundArguments(parameters.signature, plain)
+    return list(bound.args), dict(bound.kwargs)
+
+
+def named_shapes(shape: Shape) -> dict[str, Shape]:
+    """The shape of **kwargs by name."""
+    if isinstance(shape, Record):
+        return dict(zip(shape.names, shape.items, strict=True))
+    assert isinstance(shape, Fixed)
+    return {name: Fixed(value) for name, value in shape.value.items()}
+
+
+def _column(value: Any, shape: tuple[int, ...], where: tuple[Any, ...], count: int) -> list[Any]:
+    """One leaf's Python scalars in some lanes, from the caller's own array: a uint64 keeps its value."""
+    if isinstance(value, np.ndarray) and shape:
+        return list(np.broadcast_to(value, shape)[where].tolist())
+    return [value.item() if isinstance(value, np.ndarray | np.generic) else value] * count
+
+
+def fit(value: Any, shape: Shape) -> Iterator[Any]:
+    """The leaves of what the original returned. Raises LaneError where `shape` cannot hold it exactly."""
+    match shape:
+        case Leaf():
+            yield _fit_number(value, shape.kind)
+        case Fixed():
+            if not _agrees(value, shape.value):
+                raise LaneError(f"the function returned {value!r} here, and {shape.value!r} in other lanes")
+        case Record() if shape.cls is complex:
+            yield from (part for part, _ in zip(_fit_complex(value), shape.items, strict=False))
+        case Record():
+            if type(value) is not shape.cls:
+                raise LaneError(f"the function returned {value!r} here, and a {shape.cls.__name__} in other lanes")
+            if isinstance(value, np.ndarray) and tuple(map(str, value.shape)) != shape.names:
+                raise LaneError(f"the function returned an array of shape {value.shape} here, and of shape "
+                                f"({', '.join(shape.names)}) in other lanes")
+            parts = _parts(value, shape.names)
+            if isinstance(value, dict) and tuple(value) != shape.names:
+                raise LaneError(f"the function returned a dict with the keys {tuple(value)} here, and with "
+                                f"{shape.names} in other lanes")
+            if len(parts) != len(shape.items):
+                raise LaneError(f"the function returned {len(parts)} values here and {len(shape.items)} in other lanes")
+            for part, item in zip(parts, shape.items, strict=True):
+                yield from fit(part, item)
+
+
+def _parts(value: Any, names: Sequence[str]) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    if isinstance(value, np.ndarray):
+        return list(value.flat)
+    return [getattr(value, name) for name in names] if names else list(value)
+
+
+def _fit_number(value: Any, kind: Kind) -> Any:
+    zero_dimensional = isinstance(value, np.ndarray) and value.ndim == 0
+    number = value.item() if isinstance(value, np.generic) or zero_dimensional else value
+    if kind is BOOL and isinstance(number, bool):
+        return number
+    if kind is INT and isinstance(number, int):
+        if INT_MIN <= number <= INT_MAX:
+            return int(number)
+        raise LaneError(f"the function returned the integer {number!r}, which does not fit into 64 bits")
+    if kind is FLOAT and isinstance(number, int | float):
+        return _exact_float(number)
+    expected = {BOOL: "a bool", INT: "an int", FLOAT: "a float"}[kind]
+    raise LaneError(f"the function returned {value!r}, which is not {expected} as in other lanes")
+
+
+def _fit_complex(value: Any) -> Iterator[Any]:
+    """Real and imaginary part, and whether the value is complex."""
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, complex):
+        yield from (number.real, number.imag, True)
+    elif isinstance(number, int | float):
+        yield from (_exact_float(number), 0.0, False)
+    else:
+        raise LaneError(f"the function returned {value!r}, which is not a complex number as in other lanes")
+
+
+def _exact_float(number: float) -> float:
+    try:
+        converted = float(number)
+    except OverflowError:
+        converted = float("inf")
+    if isinstance(number, int) and converted != number:
+        raise LaneError(f"the function returned the integer {number!r}, which is not a float exactly")
+    return converted
+
+
+def _agrees(value: Any, expected: Any) -> bool:
+    if value is expected:
+        return True
+    if type(value) is not type(expected):
+        return False
+    if isinstance(value, tuple):
+        return len(value) == len(expected) and all(map(_agrees, value, expected))
+    if isinstance(value, float):
+        return repr(value) == repr(expected)
+    same = value == expected
+    return same if isinstance(same, bool) else False

@@ -1,0 +1,291 @@
+"""Options: one set of names for the decorator, `twin`, `with pyflat.options(...)`, defaults and the environment.
+
+What is in force is decided at each call, the nearest setting first:
+
+    1. what was written at the decorator, at `pyflat.twin` or at `twin.with_options`;
+    2. the innermost `with pyflat.options(...)` block that is open in this thread or task;
+    3. `pyflat.set_defaults(...)`;
+    4. the environment variable PYFLAT_TARGET (the target only);
+    5. the defaults of the class `Options`.
+
+Options are never keywords of a call: there every keyword is a parameter of the user's function.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, cast
+
+from pyflat.errors import refuse
+
+if TYPE_CHECKING:
+    from pyflat.backend.registered import Registered
+    from pyflat.ir.formats import FloatFormat
+    from pyflat.ir.opaque_calls import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a function is flattened and run.
+
+    target      the engine: "numpy", "numba", "dataflow" (a graph, simulated token by token), or
+                "wgsl" (a compute shader on a GPU: 32 bits, needs errors="unchecked"), or one of another package
+                (`pyflat.backend.target`)
+    static      names of parameters that specialise the twin instead of becoming lanes
+    loops       "auto": constant loops become straight-line code, those whose trips differ by lane stay loops over live
+                masks; "unroll": every iteration is straight-line code or refused; "masked": loops stay loops
+    max_unroll  the most iterations that a nest of loops may unroll to
+    max_trips   a lane that is still in a loop that stayed one after so many trips is a `TripLimitError`
+    errors      what a failing lane gives: "raise": the exception of the first one; "mask": (values, faults) with nan, 0
+                or False in failing lanes; "nan": nan there; "unchecked": nothing is detected
+    dtype       "float64": float lanes are Python's floats; "float32": they are computed in float32 on purpose
+                (docs/semantics.md has what that means); "input": in float32 where every float array and NumPy scalar of
+                the call is float32, else in float64
+    math        "libm": elementary functions are the C library's, as in CPython; "vector": faster ones, whose last
+                digits differ; None: the target's default (`DEFAULT_MATH`)
+    decisions   what such functions decide (comparisons, floor, int, indexes, faults) is CPython's: lanes too near to a
+                threshold are run again exactly; False: what the faster functions decide, in less time
+    parallel    several threads (numpy and numba, same results); None: where a call takes more than a few milliseconds
+                and cores are free
+    cache       keep compiled twins in memory; False flattens anew at each call
+    whitelist   functions whose calls are kept, by name or as `pyflat.backend.Call`: see `pyflat.backend`
+    inject      the decorator also puts `<name>_flat` into the module
+    """
+
+    target: Literal["numpy", "numba", "dataflow", "wgsl"] | Registered = "numpy"
+    static: tuple[str, ...] = ()
+    loops: Literal["auto", "unroll", "masked"] = "auto"
+    max_unroll: int = 4096
+    max_trips: int | None = None
+    errors: Literal["raise", "mask", "nan", "unchecked"] = "raise"
+    math: Literal["vector", "libm"] | None = None
+    decisions: bool = True
+    dtype: Literal["float64", "float32", "input"] = "float64"
+    fast_math: bool = False
+    parallel: bool | None = None
+    cache: bool = True
+    whitelist: frozenset[Call] | None = None
+    inject: bool = True
+
+    @property
+    def functions(self) -> Literal["vector", "libm"]:
+        """Which elementary functions the twin calls."""
+        return self.math or DEFAULT_MATH.get(self.target, "libm")
+
+    @property
+    def as_built(self) -> Options:
+        """The options that a compiled twin depends on: what happens to failing lanes is decided after it has run, and
+        the number of threads at each call. With dtype="input" it is as for a call without float arrays."""
+        errors = self.errors if self.errors == "unchecked" else "raise"
+        dtype: Literal["float64", "float32"] = "float32" if self.dtype == "float32" else "float64"
+        if errors == self.errors and self.parallel is None and dtype == self.dtype:
+            return self
+        return replace(self, errors=errors, parallel=None, dtype=dtype)
+
+    @property
+    def all_built(self) -> tuple[Options, ...]:
+        """The options of all that may have been compiled for calls with these."""
+        if self.dtype != "input":
+            return (self.as_built,)
+        return replace(self, dtype="float32").as_built, self.as_built
+
+    @property
+    def floats(self) -> FloatFormat:
+        """The format of float lanes; with dtype="input" that of a call without float arrays."""
+        from pyflat.ir.formats import F4, F8
+
+        return F4 if self.dtype == "float32" else F8
+
+    def settled(self, floats: FloatFormat) -> Options:
+        """The options of a call in which float lanes have this format."""
+        return self if self.dtype != "input" else _settled(self, floats)
+
+
+DEFAULT_MATH: dict[str, Literal["vector", "libm"]] = {"numpy": "libm", "numba": "vector"}
+"""Target -> its elementary functions where nothing is said."""
+
+
+class OptionArguments(TypedDict, total=False):
+    """The keywords that set options, for type checkers."""
+
+    target: Literal["numpy", "numba", "dataflow", "wgsl"] | Registered
+    static: str | Iterable[str]
+    loops: Literal["auto", "unroll", "masked"]
+    max_unroll: int
+    max_trips: int | None
+    errors: Literal["raise", "mask", "nan", "unchecked"]
+    math: Literal["vector", "libm"] | None
+    decisions: bool
+    dtype: Literal["float64", "float32", "input"]
+    fast_math: bool
+    parallel: bool | None
+    cache: bool
+    whitelist: Iterable[str | Call] | None
+    inject: bool
+
+
+Settings = tuple[tuple[str, Any], ...]
+"""Checked options in the order of their names: hashable, so that they can be part of a key."""
+
+NAMES = tuple(f.name for f in fields(Options))
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "target": ("numpy", "numba", "dataflow", "wgsl"),
+    "loops": ("auto", "unroll", "masked"),
+    "errors": ("raise", "mask", "nan", "unchecked"),
+    "math": ("vector", "libm"),
+    "dtype": ("float64", "float32", "input"),
+}
+_FLAGS = ("decisions", "fast_math", "parallel", "cache", "inject")
+_PLANNED: dict[tuple[str, object], str] = {
+    ("fast_math", True): "leave it out: the twin then computes exactly what Python computes",
+}
+
+
+def settings(given: Mapping[str, Any]) -> Settings:
+    """Check names and values. TypeError for a wrong name or type, ValueError for a wrong value,
+    FlattenError `flatten/not-yet` for what is planned and not built."""
+    return tuple(sorted((name, _checked(name, value)) for name, value in given.items()))
+
+
+def resolve(explicit: Settings = ()) -> Options:
+    """The options in force now, `explicit` first."""
+    return _merge(explicit, _block.get(), _defaults, os.environ.get("PYFLAT_TARGET"))
+
+
+def set_defaults(**given: Unpack[OptionArguments]) -> None:
+    """Set options for the whole process, wherever nothing nearer says otherwise."""
+    global _defaults  # noqa: PLW0603 - the one process-wide setting
+    _defaults = _layer(tuple(sorted({**dict(_defaults), **dict(settings(given))}.items())))
+
+
+@contextmanager
+def options(**given: Unpack[OptionArguments]) -> Iterator[None]:
+    """Set options for a block: `with pyflat.options(target="numba"): shade.flat(xs)`."""
+    token = _block.set(_layer(tuple(sorted({**dict(_block.get()), **dict(settings(given))}.items()))))
+    try:
+        yield
+    finally:
+        _block.reset(token)
+
+
+@lru_cache(maxsize=512)
+def _layer(found: Settings) -> Settings:
+    """The same object for the same settings."""
+    return found
+
+
+class InForce(NamedTuple):
+    """The layers below a twin's own settings, as objects that are cheap to compare with those in force later."""
+
+    block: Callable[[], Settings]
+    opened: Settings
+    defaults: Settings
+    environment: Mapping[Any, Any]
+    target_key: Any
+    disable_key: Any
+
+    @property
+    def target(self) -> Any:
+        """PYFLAT_TARGET, as `environment` has it."""
+        return self.environment.get(self.target_key)
+
+
+def in_force() -> InForce | None:
+    """The layers now. None where os.environ is not Python's own."""
+    data, encode = getattr(os.environ, "_data", None), getattr(os.environ, "encodekey", None)
+    if type(data) is not dict or encode is None:
+        return None
+    return InForce(_block.get, _block.get(), _defaults, data, encode("PYFLAT_TARGET"), encode("PYFLAT_DISABLE"))
+
+
+_defaults: Settings = ()
+_block: ContextVar[Settings] = ContextVar("pyflat_options", default=())
+
+
+@lru_cache(maxsize=512)
+def _settled(options: Options, floats: FloatFormat) -> Options:
+    return replace(options, dtype="float32" if floats.name == "f4" else "float64")
+
+
+@lru_cache(maxsize=512)
+def _merge(explicit: Settings, block: Settings, defaults: Settings, environment: str | None) -> Options:
+    found: dict[str, Any] = {}
+    if environment:
+        found["target"] = _choice("target", environment, f"the environment variable PYFLAT_TARGET={environment!r}")
+    for layer in (defaults, block, explicit):
+        found.update(layer)
+    return Options(**found)
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name not in NAMES:
+        raise TypeError(f"unknown option {name!r}{_nearest(name, NAMES)}; the options are {', '.join(NAMES)}")
+    checked = _value(name, value)
+    planned = None if isinstance(checked, tuple | frozenset) else _PLANNED.get((name, checked))
+    if planned is not None:
+        raise refuse("flatten/not-yet", f"the option {name}={value!r} is not built yet", help=planned)
+    return checked
+
+
+def _value(name: str, value: Any) -> Any:
+    if value is None and name in ("max_trips", "math", "parallel"):
+        return None
+    if name in _CHOICES:
+        return _choice(name, value, f"{name}={value!r}")
+    if name in _FLAGS:
+        if not isinstance(value, bool):
+            raise TypeError(f"{name}={value!r}: expected True or False")
+        return value
+    if name == "static":
+        return _names(name, value)
+    if name == "whitelist":
+        if value is None:
+            return None
+        from pyflat.ir.opaque_calls import whitelist_of
+
+        return frozenset(whitelist_of(value).values())
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name}={value!r}: expected an int")
+    if value < 1:
+        raise ValueError(f"{name}={value!r}: expected an int of at least 1")
+    return value
+
+
+def _choice(name: str, value: Any, shown: str) -> str:
+    choices = _CHOICES[name]
+    if not isinstance(value, str):
+        raise TypeError(f"{shown}: expected a string, one of {', '.join(map(repr, choices))}")
+    if value not in choices and not (name == "target" and _is_registered(value)):
+        raise ValueError(f"{shown}{_nearest(value, choices)}: expected one of {', '.join(map(repr, choices))}")
+    return value
+
+
+def _is_registered(target: str) -> bool:
+    from pyflat.backend.registered import registered
+
+    return target in registered()
+
+
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, Iterable):
+        raise TypeError(f"{name}={value!r}: expected a name or several names")
+    found = tuple(dict.fromkeys(cast("Iterable[object]", names)))
+    for item in found:
+        if not isinstance(item, str):
+            raise TypeError(f"{name}={value!r}: expected names, not {type(item).__name__}")
+        if not item.isidentifier():
+            raise ValueError(f"{name}={value!r}: {item!r} is not a name")
+    return cast("tuple[str, ...]", found)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

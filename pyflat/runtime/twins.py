@@ -1,0 +1,316 @@
+"""The twin of a function: called with arrays, it gives for every lane what the original gives for its scalars."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import pickle
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, Unpack, cast, overload
+
+from pyflat.frontend.callables import Parameters, explain_method_call, unwrap
+from pyflat.runtime.plans import Plans
+from pyflat.runtime.settings import OptionArguments, Options, Settings, resolve
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pyflat.backend.registered import Registered
+    from pyflat.inspection import listing
+    from pyflat.inspection.explain import Explanation
+    from pyflat.inspection.lane_trace import Magnified
+    from pyflat.inspection.profile import Profile
+    from pyflat.inspection.verify import Verified
+    from pyflat.ir.shape import Shape
+    from pyflat.runtime import ufuncs
+    from pyflat.runtime.calls import Caller, Stats
+    from pyflat.runtime.compiled import Built
+    from pyflat.runtime.faults import Faults
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+_making = threading.Lock()
+
+
+class Twin(Generic[P, R_co]):
+    """The twin of `original`. Call it with scalars or arrays, broadcast together as NumPy does.
+
+    Python scalars give Python scalars, NumPy scalars and 0-d arrays give NumPy scalars, arrays give arrays, in the
+    structure (tuple, namedtuple, dataclass) that the original returns. It is flattened at the first call with each
+    combination of argument kinds. A lane in which the original raises makes the call raise that exception.
+
+    Raises FlattenError where the original cannot be flattened, TypeError for arguments that are not lanes.
+    """
+
+    def __init__(self, original: Callable[P, R_co], settings: Settings):
+        callee = unwrap(original)
+        function: FunctionType = callee.function
+        self.original = original
+        self.__wrapped__ = original
+        self.__name__ = twin_name(function)
+        self.__qualname__ = function.__qualname__.removesuffix(function.__name__) + self.__name__
+        self.__module__ = function.__module__
+        self.__doc__ = getattr(original, "__doc__", None) if isinstance(original, FunctionType) else function.__doc__
+        self.settings = settings
+        self._callee = callee
+        self._plans = Plans()
+        self._made: Caller | None = None
+        self._function: listing.Made | None = None
+        self._ufunc: ufuncs.Made | None = None
+
+    @property
+    def _caller(self) -> Caller:
+        return self._made or self._make_caller()
+
+    def _make_caller(self) -> Caller:
+        from pyflat.runtime.calls import Caller
+        from pyflat.runtime.compiled import compilations
+
+        with _making:
+            if self._made is None:
+                self._made = Caller(self._callee, self._parameters, compilations(self.original), self._plans)
+            return self._made
+
+    @property
+    def stats(self) -> Stats:
+        """Calls, lanes and replayed lanes so far."""
+        return self._caller.stats
+
+    @cached_property
+    def _parameters(self) -> Parameters:
+        return Parameters(self._callee, self.__name__)
+
+    @property
+    def options(self) -> Options:
+        """The options in force now: those given for this twin, and below them the surrounding defaults."""
+        return resolve(self.settings)
+
+    @overload
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        plans = self._plans
+        if plans.others and not kwargs and (found := plans.find(self, args)) is not None:
+            return found
+        self._check_receiver(args)
+        return self._caller(args, kwargs, resolve(self.settings), self)
+
+    def _check_receiver(self, args: Sequence[Any]) -> None:
+        """`obj.method.flat(5)` would bind 5 to self."""
+        if "." not in self._callee.function.__qualname__ or self._callee.prefix:
+            return
+        shown = ", ".join(repr(a) if isinstance(a, bool | int | float) else "..." for a in args)
+        mistake = explain_method_call(self._callee.function, args, f"({shown})")
+        if mistake is not None:
+            raise TypeError(mistake)
+
+    def faults(self, /, *args: Any, **kwargs: Any) -> Faults:
+        """The lanes in which the original raises, without the values: `twin.faults(xs)[417].exception()`, or
+        `raise twin.faults(xs).group()` for all of them at once. See `pyflat.runtime.faults.Faults`."""
+        self._check_receiver(args)
+        _, found = self._caller(args, kwargs, dataclasses.replace(self.options, errors="mask"))
+        return cast("Faults", found)
+
+    def replay(
+        self, /, *args: Any, lane: int | tuple[int, ...] | None = None, pdb: bool = False, **kwargs: Any
+    ) -> Magnified:
+        """One lane of a call under the magnifying glass: the values of the original line by line beside those of the
+        twin, the first line that differs, and the pass that introduced the difference.
+
+        lane   the index of the lane, as NumPy counts; may be left out where there is only one
+        pdb    step through the original on that lane's arguments in Python's debugger first
+
+        A parameter of the function that is called `lane` or `pdb` is passed by position.
+        """
+        from pyflat.inspection.lane_trace import magnify
+
+        self._check_receiver(args)
+        return magnify(self._caller, args, kwargs, self.options, lane, pdb=pdb)
+
+    def verify(self, /, *args: Any, **kwargs: Any) -> Verified:
+        """Run the original in every lane of this call and compare, bit for bit; under `math="vector"` within 4 ulp or
+        what so much in each elementary function moves the result of that lane. Raises DifferenceError, an
+        AssertionError, for the first lane that differs."""
+        from pyflat.inspection.verify import verify
+
+        self._check_receiver(args)
+        return verify(self._caller, args, kwargs, self.options)
+
+    def check_static(self, static: Sequence[str]) -> None:
+        """Raises FlattenError `flatten/static-name` for a name that is no parameter."""
+        self._parameters.check_static(static)
+
+    def to(self, target: Literal["numpy", "numba", "dataflow", "wgsl"] | Registered) -> Twin[P, R_co]:
+        """The same twin on another engine; `pyflat.backend.target(name)` names one that another package brings."""
+        return self.with_options(target=target)
+
+    def with_options(self, **options: Unpack[OptionArguments]) -> Twin[P, R_co]:
+        """The twin with some options changed; the same object for the same options."""
+        from pyflat.runtime.decorator import twin_of
+
+        return twin_of(self.original, {**dict(self.settings), **options})
+
+    def show(
+        self,
+        stage: listing.Stage | None = None,
+        target: Literal["numpy", "numba", "dataflow", "wgsl", "glsl"] | None = None,
+        kinds: str | Sequence[str] | None = None,
+    ) -> listing.Listing:
+        """The text of the twin, or of one of its stages.
+
+        stage   None: the twin as Python text; "captured": the original's source; "structured", "flat": the
+                IR before and after flattening; "suspect": Python text that says which lanes go to the original
+        target  None: neutral text with `select`; "numpy" or "numba": text that runs as it stands; "dataflow": the
+                graph; "wgsl", "glsl": a compute shader
+        kinds   argument kinds, as "f8,i8,b,c16" or ("float", "int", ...); else from annotations, defaults, or float
+        """
+        from pyflat.inspection import listing
+
+        function, options = self._callee.function, self.options
+        shapes = self._shapes(options, kinds)
+        if target == "dataflow":
+            return listing.graph(function, shapes, options)
+        return listing.listing(
+            function, shapes, options, stage=stage, target=target or "neutral", name=self.__name__
+        )
+
+    def _shapes(self, options: Options, kinds: str | Sequence[str] | None) -> dict[str, Shape]:
+        from pyflat.inspection import listing
+
+        self._parameters.check_static(options.static)
+        last = self._last(options)
+        known = dict(last.arguments) if last else {}
+        return listing.argument_shapes(self._callee.function, self._parameters, options, kinds, known)
+
+    def _last(self, options: Options) -> Built | None:
+        """What was built last with these options."""
+        found = (self._caller.compilations.last(built) for built in options.all_built)
+        return next((built for built in found if built is not None), None)
+
+    @property
+    def source(self) -> str:
+        """The text of the twin, as `show()` gives it."""
+        return self.show()
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """A plain function made from the NumPy text: inspect.getsource, tracebacks and pdb work on it. It computes
+        the values only, without detecting failing lanes."""
+        from pyflat.inspection import listing
+
+        options = self.options
+        if self._function is None or not self._function.holds(options):
+            shapes = self._shapes(options, None)
+            self._function = listing.make_function(self._callee.function, shapes, options, self.__name__)
+            self._function.function.__doc__ = self.__doc__
+        return self._function.function
+
+    @property
+    def ufunc(self) -> np.ufunc:
+        """The twin as a numpy.ufunc: broadcasting, `out=`, `where=`, casting, reductions by NumPy's rules.
+
+        Its operands are the parameters that are lanes, by annotation, default value, or float. A lane in which the
+        original raises makes the call raise (`errors="nan"`: is nan). docs/performance.md has the rules. Raises
+        FlattenError where an operand or result is no number, ValueError with errors="mask".
+        """
+        from pyflat.runtime import ufuncs
+
+        options = self.options
+        made = self._ufunc
+        if made is None or not made.holds(options):
+            shapes, text = self._shapes(options, None), self.__doc__ or ""
+            made = self._ufunc = ufuncs.make_ufunc(self._caller, self.__name__, text, shapes, options)
+        return made.ufunc
+
+    def explain(self, kinds: str | Sequence[str] | None = None) -> Explanation:
+        """What the twin costs and why: operations, arms, loops, elementary functions, the width of its vectors, and
+        what keeps it from being faster. `print(twin.explain())` is a page; its attributes are for programs.
+
+        kinds   as in `show`
+        """
+        from pyflat.inspection.explain import explain
+
+        options = self.options
+        shapes = self._shapes(options, kinds)
+        return explain(self._callee.function, shapes, options, self.__name__, self.stats)
+
+    def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
+        """Where the lanes of this call go: how many take each arm and each number of trips, which arms none takes. The
+        original is not run, nothing is compiled. Of very long arrays a part is looked at; the profile says how many."""
+        from pyflat.inspection.profile import profile
+
+        self._check_receiver(args)
+        return profile(self._caller, self.__name__.removesuffix("_flat"), args, kwargs, self.options)
+
+    def inspect_llvm(self) -> str:
+        """The optimised LLVM IR of the kernels that the last kinds of arguments have compiled.
+
+        Raises ValueError on other targets than numba, and before the first call.
+        """
+        return str(self._compiled_engine().inspect_llvm())
+
+    def inspect_asm(self) -> str:
+        """The machine code of these kernels, as text. Raises ValueError as `inspect_llvm`."""
+        return str(self._compiled_engine().inspect_asm())
+
+    def _compiled_engine(self) -> Any:
+        options = self.options
+        if options.target != "numba":
+            raise ValueError(f"target={options.target!r}: only the numba target makes machine code")
+        built = self._last(options)
+        if built is None:
+            raise ValueError(f"{self.__name__} has not run yet: call it once, then there is code to look at")
+        return built.engine
+
+    if not TYPE_CHECKING:  # type checkers would accept any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "__signature__":
+                return inspect.signature(self.original, follow_wrapped=False)
+            raise AttributeError(f"{type(self).__name__} object has no attribute {name!r}", name=name, obj=self)
+
+    def __repr__(self) -> str:
+        options = self.options
+        count = sum(self._caller.compilations.count(built) for built in options.all_built)
+        state = f"{count} kind{'s' * (count > 1)} compiled" if count else "not flattened yet"
+        format = "" if options.dtype == "float64" else f"dtype={options.dtype!r}, "
+        return f"<pyflat twin {self.__name__}{inspect.signature(self)}, target={options.target!r}, {format}{state}>"
+
+    def __copy__(self) -> Twin[P, R_co]:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Twin[P, R_co]:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, Settings]]:
+        function = self._callee.function
+        if find(function.__module__, function.__qualname__) is None:
+            raise pickle.PicklingError(f"cannot pickle the twin of {function.__qualname__}: pickle stores it as a "
+                                       f"reference, and {function.__module__} has no such name")
+        return _restore, (self.original, self.settings)
+
+
+def _restore(original: Callable[..., Any], settings: Settings) -> Twin[..., Any]:
+    from pyflat.runtime.decorator import twin_of
+
+    return twin_of(original, dict(settings))
+
+
+def twin_name(function: FunctionType) -> str:
+    name = function.__name__
+    return f"{name}_flat" if name.isidentifier() else "lambda_flat"
+
+
+def find(module: str, qualname: str) -> object | None:
+    """What a module has under a qualified name, None when there is nothing."""
+    found: object | None = sys.modules.get(module)
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    return found
+
+

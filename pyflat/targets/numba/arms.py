@@ -1,0 +1,396 @@
+"""Arms that cost: what only some lanes need is skipped where none of a gang needs it.
+
+    %a = vec_exp %x                        if any lane of the gang has %p:
+    %b = mul %a, %k                            %a = vec_exp %x; %b = mul %a, %k        under the mask %p
+    %c = select %p, %b, %x                 %c = select %p, %b, %x
+
+An operation has *needs*: conditions under which its value is used at all. An arm of a select adds the condition, an
+operand of `and` (the condition of a fault, most often) what the other operand says; with several users it is what
+their needs have in common, and for a dear operation that any of them holds. The needs in the order of the program are
+the operation's *path* into nested arms. An arm that costs less than a branch does, guessed right and wrong
+(`numba_costs`, as measured), is not worth one: its operations stay in line, for all lanes.
+
+An arm is written where its values are needed first, as a whole, so that there are few branches; an operation of the
+arm that depends on a value from outside which itself depends on the arm comes in a second one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.types import BOOL
+from pyflat.targets.numba.costs import cost_of, costs
+
+Literal = tuple[Value, bool]
+Needs = frozenset[Literal]
+Path = tuple[tuple[Literal, ...], ...]
+"""Nested arms, outermost first; the conditions of each hold together."""
+
+MOST_NEEDS, MOST_OPERATIONS = 24, 5_000
+"""What is looked at: time grows with the product."""
+MOST_JOINED = 8
+"""Conditions that one is made of for an operation that several arms share."""
+
+@dataclass(slots=True)
+class Arm:
+    """Operations that only the lanes need in which all `conditions` have the value that stands with them."""
+
+    conditions: tuple[Literal, ...]
+    items: list[Op | Arm] = field(default_factory=list)
+    results: list[Op] = field(default_factory=list)
+    """The values that are used outside."""
+
+
+def plan_arms(ops: Sequence[Op], outside: Iterable[Value], width: int) -> list[Op | Arm] | None:
+    """The operations of a block with arms where they pay, None where none does. `outside` are the values that are
+    used behind the block."""
+    return arms_of(ops, outside, {op: cost_of(op, width) for op in ops}, costs().worth, gather=True)
+
+
+def arms_of(ops: Sequence[Op], outside: Iterable[Value], each: dict[Op, float], worth: float, *, gather: bool = False
+            ) -> list[Op | Arm] | None:
+    """The same, with what each operation costs, and what an arm has to cost; with `gather` conditions that are false
+    outside of an arm are computed inside (`_gathered`)."""
+    if len(ops) > MOST_OPERATIONS or not any(op.opcode == "select" or _is_and(op) for op in ops):
+        return None
+    if sum(each.values()) < worth:
+        return None
+    found = set(outside)
+    for most in (MOST_JOINED, 0):
+        joined = _Joined(ops, worth, most)
+        needs = _needs(ops, found, each, joined)
+        each.update((op, 1.0) for op in joined.ops)
+        paths = _worthwhile(_in_order(needs, joined), each, worth)
+        if gather and any(paths.values()):
+            more = _gathered(needs, paths, found, _ranks(ops, each), joined)
+            gathered = _worthwhile(_in_order(more, joined), each, worth)
+            paths = gathered if _is_ordered(gathered) else paths
+        if most == 0 or _is_ordered(paths):
+            break
+    return _Schedule(joined.all(), paths, found).items if any(paths.values()) else None
+
+
+# --- paths
+
+
+def _is_and(op: Op) -> bool:
+    return op.opcode == "and" and op.kind is BOOL
+
+
+class _Joined:
+    """Conditions that are made for operations that several arms share: whether any of these arms is taken."""
+
+    def __init__(self, ops: Sequence[Op], worth: float, most: int):
+        self.worth, self.most = worth, most
+        self.places: dict[Value, float] = {op: float(place) for place, op in enumerate(ops)}
+        self.ops: list[Op] = []
+
+    def all(self) -> list[Op]:
+        """The operations of the block and the new ones, in an order in which each comes after what it uses."""
+        return sorted((op for op in self.places if isinstance(op, Op)), key=lambda op: self.places[op])
+
+    def needs(self, op: Op, users: Sequence[Needs], cost: float, known: Mapping[Op, Needs]) -> Needs:
+        """What the needs of the users have in common; for a dear operation also that any of them holds."""
+        common = frozenset.intersection(*users)
+        rests = _absorbed([user - common for user in users])
+        rests = [rest for rest in rests if not any(other < rest for other in rests)]
+        if cost < self.worth or len(rests) < 2 or sum(map(len, rests)) > self.most or self._always(rests):
+            return common
+        if _waits_for([value for rest in rests for value, _ in rest], op, known):
+            return common
+        condition = self._fold("or", [self._fold("and", [self._value(*each) for each in self._sorted(rest)])
+                                      for rest in rests])
+        return common | {(condition, True)}
+
+    def _always(self, rests: Sequence[Needs]) -> bool:
+        """One of them holds anyway, as far as that is plain."""
+        negated = [frozenset((value, not wanted) for value, wanted in rest) for rest in rests if len(rest) == 1]
+        return frozenset() in rests or any(each in rests for each in negated)
+
+    def _sorted(self, rest: Needs) -> list[Literal]:
+        return sorted(rest, key=lambda literal: (self.places.get(literal[0], -1.0), literal[1]))
+
+    def _value(self, value: Value, wanted: bool) -> Value:
+        return value if wanted else self._made("not", [value])
+
+    def _fold(self, opcode: str, values: Sequence[Value]) -> Value:
+        total, *rest = values
+        for value in rest:
+            total = self._made(opcode, [total, value])
+        return total
+
+    def _made(self, opcode: str, args: Sequence[Value]) -> Op:
+        op = Op(opcode, args, BOOL)
+        latest = max(self.places.get(arg, -1.0) for arg in args)
+        self.places[op] = latest + (math.floor(latest) + 1 - latest) / 2
+        self.ops.append(op)
+        return op
+
+
+def _absorbed(rests: Sequence[Needs]) -> list[Needs]:
+    """The same alternatives, shorter: `a and b, or not b` is `a or not b`."""
+    single = {literal for rest in rests if len(rest) == 1 for literal in rest}
+    return list(dict.fromkeys(frozenset((value, wanted) for value, wanted in rest
+                                        if len(rest) == 1 or (value, not wanted) not in single) for rest in rests))
+
+
+def _waits_for(values: Sequence[Value], op: Op, needs: Mapping[Op, Needs]) -> bool:
+    """Whether one of the values needs `op`, as an operand or to know whether it is needed."""
+    waiting, seen = list(values), set[Value]()
+    while waiting:
+        value = waiting.pop()
+        if value is op:
+            return True
+        if isinstance(value, Op) and value not in seen:
+            seen.add(value)
+            waiting += [*value.args, *[condition for condition, _ in needs.get(value, ())]]
+    return False
+
+
+def _is_ordered(paths: Mapping[Op, Path]) -> bool:
+    """Whether operations can be put in an order in which each comes after its operands and its conditions."""
+    state: dict[Op, bool] = {}  # whether all is done that it waits for
+    for start in paths:
+        waiting = [start]
+        while waiting:
+            op = waiting[-1]
+            if state.get(op):
+                waiting.pop()
+                continue
+            before = [*op.args, *[condition for arm in paths[op] for condition, _ in arm]]
+            missing = [each for each in before if isinstance(each, Op) and each in paths and not state.get(each)]
+            if not missing:
+                state[op] = True
+                waiting.pop()
+            elif op in state:
+                return False
+            else:
+                state[op] = False
+                waiting += missing
+    return True
+
+
+def _ranks(ops: Sequence[Op], costs: Mapping[Op, float]) -> dict[Value, tuple[float, int]]:
+    """Of each operation: what the dearest operation costs that it takes, and its place."""
+    ranks: dict[Value, tuple[float, int]] = {}
+    for position, op in enumerate(ops):
+        ranks[op] = max([costs[op], *[ranks[arg][0] for arg in op.args if arg in ranks]]), position
+    return ranks
+
+
+def _needs(ops: Sequence[Op], outside: set[Value], costs: dict[Op, float], joined: _Joined) -> dict[Op, Needs]:
+    """The needs of each operation."""
+    ranks = _ranks(ops, costs)
+    users: dict[Value, list[Needs]] = {}
+    needs: dict[Op, Needs] = {}
+    for op in reversed(ops):
+        own = frozenset[Literal]() if op in outside or op not in users else joined.needs(
+            op, users[op], costs[op], needs)
+        needs[op] = own
+        for arg, gate in zip(op.args, _gates(op, ranks), strict=True):
+            if arg in ranks:
+                used = own if len(own) > MOST_NEEDS else own.union(gate)
+                users.setdefault(arg, []).append(used)
+    needs.update((op, frozenset()) for op in joined.ops)
+    return needs
+
+
+def _in_order(needs: Mapping[Op, Needs], joined: _Joined) -> dict[Op, tuple[Literal, ...]]:
+    """The same in the order of the program."""
+    places = joined.places
+    return {op: tuple(sorted(needs[op], key=lambda literal: (places.get(literal[0], -1.0), literal[1])))
+            for op in joined.all()}
+
+
+def _gathered(needs: Mapping[Op, Needs], paths: Mapping[Op, Path], outside: set[Value],
+              ranks: dict[Value, tuple[float, int]], joined: _Joined) -> dict[Op, Needs]:
+    """For each operation the conditions of the arms that it may be computed in. What is true nowhere outside of an arm,
+    as `and` of its condition is, may be computed inside: where the arm is skipped, its results are false. So of an
+    arm's faults a few masks leave it, and the others cost nothing where it is skipped."""
+    arms = {frozenset(literal for arm in path for literal in arm) for path in paths.values() if path}
+    conditions = {value for known in needs.values() for value, _ in known} | {a for op in joined.ops for a in op.args}
+    implied: dict[Value, Needs] = {}
+    for op in joined.all():
+        if _is_and(op):
+            implied[op] = frozenset(_literals(op, True, ranks)).union(*[implied.get(a, ()) for a in op.args])
+        elif op.opcode == "or" and op.kind is BOOL:
+            first, second = [implied.get(a, frozenset()) | {(a, True)} for a in op.args]
+            implied[op] = first & second
+    users: dict[Value, list[Needs]] = {}
+    more: dict[Op, Needs] = {}
+    for op in reversed(joined.all()):
+        own = needs[op]
+        if op in users and op not in outside and op not in conditions:
+            own |= frozenset.intersection(*users[op])
+        known, place = own | implied.get(op, frozenset()), joined.places[op]
+        inside = [arm for arm in arms if all(literal in needs[op] or _implies(known, *literal) for literal in arm)
+                  and not _waits_for([value for value, _ in arm if joined.places.get(value, -1.0) >= place], op, needs)]
+        more[op] = frozenset[Literal]().union(*inside)
+        for arg, gate in zip(op.args, _gates(op, ranks), strict=True):
+            if arg in ranks:
+                users.setdefault(arg, []).append(own if len(own) > MOST_NEEDS else own.union(gate))
+    return more
+
+
+def _implies(known: Needs, value: Value, holds: bool) -> bool:
+    """Whether a condition has this value where all that is known holds, as far as that is plain."""
+    if (value, holds) in known:
+        return True
+    if not isinstance(value, Op) or value.kind is not BOOL:
+        return False
+    if value.opcode == "not":
+        return _implies(known, value.args[0], not holds)
+    if value.opcode in ("and", "or"):
+        each = [_implies(known, arg, holds) for arg in value.args]
+        return all(each) if (value.opcode == "and") == holds else any(each)
+    return False
+
+
+def _gates(op: Op, ranks: dict[Value, tuple[float, int]]) -> list[list[Literal]]:
+    """For each operand: the conditions under which it counts. Of an `and` the operand that costs less comes first: what
+    its dearest operation costs, then its place in the program, are `ranks`."""
+    if op.opcode == "select":
+        return [[], _literals(op.args[0], True, ranks), _literals(op.args[0], False, ranks)]
+    if _is_and(op):
+        first, second = op.args
+        cheaper = ranks.get(first, (0, -1)) <= ranks.get(second, (0, -1))
+        return [[], _literals(first, True, ranks)] if cheaper else [_literals(second, True, ranks), []]
+    return [[] for _ in op.args]
+
+
+def _literals(condition: Value, wanted: bool, here: Collection[Value]) -> list[Literal]:
+    """A condition taken apart, as far as it is made in this block: `not`, `and` that holds, `or` that does not."""
+    if isinstance(condition, Const):
+        return []
+    if isinstance(condition, Op) and condition in here and condition.kind is BOOL:
+        if condition.opcode == "not":
+            return _literals(condition.args[0], not wanted, here)
+        if condition.opcode == ("and" if wanted else "or"):
+            return [literal for arg in condition.args for literal in _literals(arg, wanted, here)][:MOST_NEEDS]
+    return [(condition, wanted)]
+
+
+def _worthwhile(paths: dict[Op, tuple[Literal, ...]], costs: dict[Op, float], worth: float) -> dict[Op, Path]:
+    """The arms that have operations enough of their own, besides those of the arms inside."""
+    totals: dict[tuple[Literal, ...], float] = {}
+    for op, path in paths.items():
+        for size in range(1, len(path) + 1):
+            totals[path[:size]] = totals.get(path[:size], 0) + costs[op]
+    own = {path: total for path, total in totals.items() if total >= worth}
+    for path in list(own):
+        if path[:-1] in own:
+            own[path[:-1]] -= totals[path]
+    kept = {path for path, cost in own.items() if cost >= worth}
+
+    def arms(path: tuple[Literal, ...]) -> Path:
+        cuts = [size for size in range(1, len(path) + 1) if path[:size] in kept]
+        return tuple(path[start:end] for start, end in zip([0, *cuts], cuts, strict=False))
+
+    return {op: arms(path) for op, path in paths.items()}
+
+
+# --- order
+
+
+class _Schedule:
+    """Orders operations and arms so that each value comes before its uses."""
+
+    def __init__(self, ops: Sequence[Op], paths: dict[Op, Path], outside: set[Value]):
+        self.ops, self.paths, self.outside = ops, paths, outside
+        self.members: dict[Path, list[Op]] = {}
+        for op in ops:
+            path = paths[op]
+            for size in range(1, len(path) + 1):
+                self.members.setdefault(path[:size], []).append(op)
+        self.done: set[Value] = set()
+        self.users: dict[Value, list[Op]] = {}
+        for op in ops:
+            conditions = [condition for arm in paths[op] for condition, _ in arm]
+            for value in (*op.args, *conditions):
+                self.users.setdefault(value, []).append(op)
+        self.items: list[Op | Arm] = []
+        self._write([op for op in ops if op in outside], (), self.items, set(ops))
+
+    def _write(self, wanted: Sequence[Op], level: Path, items: list[Op | Arm], allowed: set[Op]) -> None:
+        """Put what `wanted` needs, and then it, at the end of the list of a level; `allowed` is what may be there."""
+        waiting: list[Op] = list(reversed(wanted))
+        begun: dict[Path, None] = {}
+        while waiting:
+            op = waiting[-1]
+            if op in self.done:
+                waiting.pop()
+                continue
+            path = self.paths[op]
+            if len(path) > len(level):
+                inner = path[: len(level) + 1]
+                batch = self._batch(inner, allowed, begun)
+                missing = self._missing(batch, level)
+                if missing:
+                    begun[inner] = None
+                    waiting += missing
+                else:
+                    begun.pop(inner, None)
+                    self._arm(inner, batch, items)
+                continue
+            missing = [arg for arg in op.args if isinstance(arg, Op) and arg in self.paths and arg not in self.done]
+            if missing:
+                waiting += reversed(missing)
+                continue
+            waiting.pop()
+            items.append(op)
+            self.done.add(op)
+
+    def _batch(self, inner: Path, allowed: set[Op], begun: Iterable[Path]) -> list[Op]:
+        """What of an arm can be written now: all that does not wait, from outside, for the arm itself or for one that
+        was `begun` before, which waits for this one. Never nothing: the first operation of the arm waits for nobody."""
+        members = [op for op in self.members[inner] if op not in self.done and op in allowed]
+        inside = set(members)
+        inside |= {op for path in begun if path != inner for op in self.members[path] if op not in self.done}
+        waits: dict[Value, bool] = {}
+
+        def touches(value: Value) -> bool:
+            """A value from outside depends on something of the arm that is not written."""
+            todo = [value]
+            while todo:
+                each = todo[-1]
+                if each in waits:
+                    todo.pop()
+                    continue
+                if not isinstance(each, Op) or each not in self.paths or each in self.done:
+                    waits[each] = False
+                    continue
+                used = self._uses(each, 0)
+                unknown = [a for a in used if a not in inside and a not in waits]
+                if unknown:
+                    todo += unknown
+                    continue
+                waits[each] = any(a in inside or waits[a] for a in used)
+            return waits[value]
+
+        batch: set[Value] = set()
+        for op in members:
+            if all(arg in batch or (arg not in inside and not touches(arg)) for arg in self._uses(op, len(inner))):
+                batch.add(op)
+        return [op for op in members if op in batch]
+
+    def _uses(self, op: Op, level: int) -> list[Value]:
+        """The operands, and the conditions of the arms deeper than `level` that the operation is in."""
+        return [*op.args, *[condition for step in self.paths[op][level:] for condition, _ in step]]
+
+    def _missing(self, batch: list[Op], level: Path) -> list[Op]:
+        """What has to be written before an arm: what it uses, and its condition."""
+        inside: set[Value] = set(batch)
+        conditions = [condition for condition, _ in self.paths[batch[0]][len(level)]]
+        used = [*conditions, *[arg for op in batch for arg in self._uses(op, len(level) + 1)]]
+        return [value for value in dict.fromkeys(used)
+                if isinstance(value, Op) and value in self.paths and value not in inside and value not in self.done]
+
+    def _arm(self, inner: Path, batch: list[Op], items: list[Op | Arm]) -> None:
+        arm = Arm(inner[-1])
+        self._write(batch, inner, arm.items, set(batch))
+        inside: set[Value] = set(batch)
+        arm.results = [op for op in batch if op in self.outside or any(u not in inside for u in self.users.get(op, ()))]
+        items.append(arm)

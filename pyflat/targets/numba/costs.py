@@ -1,0 +1,112 @@
+"""What operations and branches cost on the numba target, as measured: the file costs.json beside this module.
+
+The unit is an add of one vector register of floats in straight-line code. `python -m benchmarks.costs --write` measures
+on the machine that it runs on, in this engine, and writes the file with its provenance: processor, vector width,
+versions, date. Other processors use the same file: what decides is whether an arm costs more than a branch that is
+guessed wrong, and the ratio of the two differs less between processors than either of them. What the file lacks, or all
+if there is no file, is estimated by the table of operations (`pyflat.ir.ops`, column cost).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.ops import OPERATIONS, Accuracy
+from pyflat.ir.types import INT
+from pyflat.targets.numba.library import library_function
+
+FILE = "costs.json"
+
+_CALLED = frozenset({Accuracy.LIBM, Accuracy.CALL, Accuracy.NUMPY})
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """In adds of a register: `registers` for each operation on one register of lanes, `lanes` for a function that is
+    called lane by lane, for each lane; keys are "opcode kind", with the kind of the first operand. `branch` is a branch
+    around an arm that is guessed right, `guessed_wrong` what a wrong guess costs on top; `regroup` what it costs to put
+    lanes of a gang into a queue and their results back (`numba_queues`), for two operands and one result."""
+
+    registers: dict[str, float] = field(default_factory=dict)
+    lanes: dict[str, float] = field(default_factory=dict)
+    branch: float = 2.0
+    guessed_wrong: float = 36.0
+    regroup: float = 50.0
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def worth(self) -> float:
+        """What an arm has to cost to get a branch. Of gangs of which nothing is known, as many take an arm all together
+        as not at all as every second one at random; the branch costs B, it saves the arm's cost C where it is skipped,
+        and W is lost at every second guess of the last. So 3B + W/2 is lost for 3C/2."""
+        return self.guessed_wrong / 3 + 2 * self.branch
+
+    def of(self, op: Op, width: int) -> float:
+        """The cost of an operation for a register of `width` lanes."""
+        key = f"{op.opcode} {op.args[0].kind.value}" if op.args else op.opcode
+        if op.opcode in _DIVISIONS and _is_power_of_two(op.args[1]):
+            return 1.0  # a shift, a mask
+        library = library_function(op)
+        if library is not None and width > 1:
+            return self.registers.get(f"{library} f8", _LIBRARY[library])
+        if library is not None or is_called(op):
+            return width * self.lanes.get(key, float(OPERATIONS[op.opcode].cost))
+        return self.registers.get(key, float(OPERATIONS[op.opcode].cost))
+
+
+_LIBRARY = {"square": 40.0, "cube": 44.0, "root": 48.0, "reciprocal": 46.0, "exp": 57.0, "log": 74.0, "pow": 108.0,
+            "sin": 100.0, "cos": 100.0}
+"""Functions with the C library's bits (`numba_library`), in adds of a register of eight lanes, on a Zen 4."""
+
+_DIVISIONS = frozenset({"floordiv", "mod"})
+
+
+def _is_power_of_two(value: Value) -> bool:
+    known = value.value if isinstance(value, Const) and value.kind is INT else None
+    return known is not None and known > 0 and int(known).bit_count() == 1
+
+
+def is_called(op: Op) -> bool:
+    """One call for each lane."""
+    return OPERATIONS[op.opcode].accuracy in _CALLED and library_function(op) is None
+
+
+@cache
+def measured(file: str = FILE) -> Costs:
+    """What the file says; the estimates if there is none."""
+    try:
+        text = resources.files("pyflat.targets.numba").joinpath(file).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Costs()
+    return Costs(**json.loads(text))
+
+
+_assumed: ContextVar[Costs | None] = ContextVar("pyflat_costs", default=None)
+
+
+@contextmanager
+def assume(costs: Costs) -> Iterator[None]:
+    """Other costs for what is compiled in a block: for measurements, and tests of what depends on costs."""
+    token = _assumed.set(costs)
+    try:
+        yield
+    finally:
+        _assumed.reset(token)
+
+
+def costs() -> Costs:
+    """The costs in force."""
+    return _assumed.get() or measured()
+
+
+def cost_of(op: Op, width: int) -> float:
+    """Adds of a register that an operation takes as long as, for a register of `width` lanes."""
+    return costs().of(op, width)

@@ -1,0 +1,424 @@
+"""Narrowed integers: which int64 values of a kernel are kept, and computed, in 32 bits.
+
+    %h = and %23, 4294967295        exact: between 0 and 2**32 - 1, so that 32 bits hold it
+    %24 = shr %h, 13                exact
+    %25 = xor %h, %24               exact
+    %26 = mul %25, 1274126177       low: may be larger, but all its users read only its low 32 bits
+    %h.1 = and %26, 4294967295      exact
+
+An operation on 32-bit lanes takes half a register where floats are float64, and one instead of two where they are
+float32; a product of 64-bit lanes takes several instructions on most processors. Bits of results do not change: who
+needs 64 bits extends an exact value, and nobody needs more of a low one.
+
+What is exact, intervals say (`analysis.intervals`), around loops by iteration to a fixed point with widening, where a
+counter stays near its limit. What is low, the users say: the low bits of + - * << and bitwise operations come from
+the low bits of their operands. Undefined values are 0 on this target. Lanes that do not run hold any numbers, in 32
+bits others than in 64, and nobody looks at them.
+
+Values that hang together in operations are narrowed together or not at all: if what their operations save is more than
+what conversions at the border cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntFlag
+
+from pyflat.analysis.intervals import ANY_INT, Interval, Intervals
+from pyflat.ir.formats import F8, FloatFormat
+from pyflat.ir.loops import take_apart
+from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
+from pyflat.ir.ops import COMPARISONS
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN
+from pyflat.targets.numba.costs import cost_of
+from pyflat.targets.numba.loop_variance import counters
+
+LEAST_GAIN = 3.0
+"""Adds of a register that narrowing has to save more than, for values that hang together: less is not seen."""
+
+TRIPS = 8.0
+"""How often a loop is assumed to run, for that sum."""
+
+MOST_OPERATIONS, MOST_WALKS = 20_000, 40
+"""Beyond either nothing is narrowed: it takes too long to find out."""
+
+_LOWEST, _HIGHEST, _LIMIT = -(2**31), 2**31 - 1, 2**32
+
+
+class Form(IntFlag):
+    """What an int32 says about the int64 value: the value modulo 2**32 (LOW) and, by its flags, the value itself as a
+    signed or as an unsigned number; with both it is not negative and below 2**31."""
+
+    LOW = 0
+    SIGNED = 1
+    UNSIGNED = 2
+
+
+_NOT_EXACT = Form.LOW
+
+
+@dataclass(frozen=True)
+class Narrowed:
+    """`values` are kept in 32 bits. `reads`: operations with another result that read 32-bit operands, and those of
+    `values` that need exact ones; how they read them, SIGNED or UNSIGNED."""
+
+    values: Mapping[Value, Form] = field(default_factory=dict)
+    reads: Mapping[Op, Form] = field(default_factory=dict)
+
+    def __contains__(self, value: Value) -> bool:
+        return value in self.values or value in self.reads
+
+
+def narrow_ints(items: Sequence[Item], results: Sequence[Value], width: int, floats: FloatFormat = F8, *,
+                mask_registers: bool = True) -> Narrowed:
+    """What of a flat or masked list runs in 32 bits, on registers of `width` lanes. `results` are needed whole.
+    `mask_registers`: a comparison gives bits, not lanes as wide as its operands."""
+    program = _Program(items, results)
+    if len(program.order) > MOST_OPERATIONS or not any(value.kind is INT for value in program.order):
+        return Narrowed()
+    known = _facts(items, floats)
+    if known is None:
+        return Narrowed()
+    exact = {value: _form_of(interval) for value, interval in known.items()}
+    values = _narrowable(program, exact)
+    reads = _reads(program, exact, values)
+    return _profitable(program, values, reads, _Prices(width, floats, mask_registers))
+
+
+# --- what is known
+
+
+def _form_of(interval: Interval) -> Form:
+    form = Form.LOW
+    if interval.low >= _LOWEST and interval.high <= _HIGHEST:
+        form |= Form.SIGNED
+    if interval.low >= 0 and interval.high < _LIMIT:
+        form |= Form.UNSIGNED
+    return form
+
+
+def _facts(items: Sequence[Item], floats: FloatFormat) -> dict[Value, Interval] | None:
+    """Between which numbers each int lies in the lanes that compute it; None where that does not settle."""
+    walk = _Walk(floats)
+    for number in range(MOST_WALKS):
+        walk.known = Intervals(floats=floats)
+        walk.facts, walk.settled, walk.widen = {}, True, number > 1
+        walk.note(items)
+        if walk.settled:
+            return walk.facts
+    return None
+
+
+class _Walk:
+    """Walks over a list again and again: `carried` are what loop parameters have been so far, and grow."""
+
+    def __init__(self, floats: FloatFormat):
+        self.known = Intervals(floats=floats)
+        self.facts: dict[Value, Interval] = {}
+        self.carried: dict[Param, Interval] = {}
+        self.settled, self.widen = True, False
+
+    def note(self, items: Sequence[Item]) -> None:
+        for item in items:
+            match item:
+                case Block():
+                    for op in item.ops:
+                        self.known.note(op)
+                        self._keep(op)
+                case Loop():
+                    self._loop(item)
+
+    def _keep(self, value: Value) -> None:
+        if value.kind is INT:
+            self.facts[value] = self.known.of(value)
+
+    def _of(self, value: Value) -> Interval:
+        return Interval(0, 0) if isinstance(value, Const) and value.value is None else self.known.of(value)
+
+    def _loop(self, loop: Loop) -> None:
+        parts = take_apart(loop)
+        inits = {param: self._of(init) for param, init in zip(loop.params, loop.inits, strict=True)}
+        bounds = self._bounds(loop, inits)
+        for param in loop.params:
+            if param.kind is INT:
+                self._grow(param, inits[param])
+                if param in bounds:
+                    self._grow(param, bounds[param])
+                self.known.narrow(param, self.carried[param])
+                self._keep(param)
+        self.note(parts.header)
+        before = self.known.assume(parts.go)
+        self.note(parts.rest)
+        following = [self._of(value) for value in parts.next]
+        self.known.restore(before)
+        for param, interval in zip(loop.params, following, strict=True):
+            if param.kind is INT and param not in bounds:
+                self._grow(param, interval)
+        for result, value in zip(loop.results, parts.leave, strict=True):
+            if result.kind is INT:
+                self.known.narrow(result, self._of(value))
+                self._keep(result)
+
+    def _bounds(self, loop: Loop, inits: Mapping[Param, Interval]) -> dict[Param, Interval]:
+        """Where counters stay: the test sees them in the trip that ends the loop, or in the one before."""
+        found: dict[Param, Interval] = {}
+        for counter, limit, step in counters(loop):
+            init, end = inits[counter], self.known.of(limit)
+            if step > 0:
+                bound = Interval(init.low, max(init.high + step, end.high + 2 * step))
+            else:
+                bound = Interval(min(init.low + step, end.low + 2 * step), init.high)
+            other = found.get(counter, ANY_INT)
+            bound = Interval(max(bound.low, other.low), min(bound.high, other.high))
+            if bound.low >= INT_MIN and bound.high <= INT_MAX:
+                found[counter] = bound
+        return found
+
+    def _grow(self, param: Param, interval: Interval) -> None:
+        """The parameter may be in `interval` too."""
+        before = self.carried.get(param)
+        if before is None:
+            self.carried[param] = interval
+        elif interval.low < before.low or interval.high > before.high:
+            self.settled = False
+            low, high = min(before.low, interval.low), max(before.high, interval.high)
+            if self.widen:
+                low = low if low == before.low else next(x for x in (0, _LOWEST, INT_MIN) if x <= low)
+                high = high if high == before.high else next(x for x in (_HIGHEST, _LIMIT - 1, INT_MAX) if x >= high)
+            self.carried[param] = Interval(low, high)
+
+
+# --- what can be narrowed
+
+
+_RING = frozenset({"add", "sub", "mul", "neg", "and", "or", "xor", "invert", "select"})
+"""The low bits of the result come from the same bits of every int operand."""
+
+_ROUNDING = frozenset({"to_int", "floor_int", "ceil_int", "round_int"})
+
+
+class _Program:
+    """The int side of a list: `order` are operations, loop parameters and results; `sources` of the latter two are the
+    values that they take; `users` of each value; `whole` is read in 64 bits by something that is none of them."""
+
+    def __init__(self, items: Sequence[Item], results: Sequence[Value]):
+        self.order: list[Value] = []
+        self.sources: dict[Value, list[Value]] = {}
+        self.users: dict[Value, list[Value]] = {}
+        self.depths: dict[Value, int] = {}
+        self.params: set[Value] = set()
+        self.whole: set[Value] = set(results)
+        self._note(items, 0)
+        for value in self.order:
+            for used in value.args if isinstance(value, Op) else self.sources[value]:
+                self.users.setdefault(used, []).append(value)
+
+    def _note(self, items: Sequence[Item], depth: int) -> None:
+        for item in items:
+            match item:
+                case Block():
+                    for op in item.ops:
+                        self._add(op, depth)
+                case Loop():
+                    parts = take_apart(item)
+                    for param, init, after in zip(item.params, item.inits, parts.next, strict=True):
+                        self._add(param, depth + 1)
+                        self.sources[param] = [init, after]
+                        self.params.add(param)
+                    self._note(parts.header, depth + 1)
+                    self._note(parts.rest, depth + 1)
+                    for result, value in zip(item.results, parts.leave, strict=True):
+                        self._add(result, depth)
+                        self.sources[result] = [value]
+
+    def _add(self, value: Value, depth: int) -> None:
+        self.order.append(value)
+        self.depths[value] = depth
+
+
+def _literal(value: Value) -> int | None:
+    return int(value.value) if isinstance(value, Const) and value.value is not None else None
+
+
+def _is_power(value: Value, most: int) -> bool:
+    number = _literal(value)
+    return number is not None and 0 < number <= most and number & (number - 1) == 0
+
+
+def _exactly(value: Value, exact: Mapping[Value, Form]) -> Form:
+    if isinstance(value, Const):
+        number = 0 if value.value is None else int(value.value)
+        return _form_of(Interval(number, number))
+    return exact.get(value, _NOT_EXACT)
+
+
+def _one(form: Form) -> Form | None:
+    """The way to read operands that have this in common."""
+    return Form.SIGNED if Form.SIGNED in form else Form.UNSIGNED if Form.UNSIGNED in form else None
+
+
+def _reading(op: Op, exact: Mapping[Value, Form]) -> Form | None:
+    """How an operation in 32 bits reads its int operands, None where there is no such operation."""
+    first = op.args[0]
+    ints = [arg for arg in op.args if arg.kind is INT]
+    match op.opcode:
+        case opcode if opcode in _RING and op.kind is INT:
+            return Form.LOW
+        case "shl":
+            return Form.LOW if _literal(op.args[1]) in range(32) else None
+        case "mod" if op.kind is INT and _is_power(op.args[1], _LIMIT):
+            return Form.LOW
+        case "shr":
+            return _one(_exactly(first, exact)) if _literal(op.args[1]) in range(32) else None
+        case "floordiv" if op.kind is INT and _is_power(op.args[1], _LIMIT // 2):
+            return _one(_exactly(first, exact))
+        case opcode if opcode in _ROUNDING:
+            return Form.LOW if first.kind is BOOL or Form.SIGNED in exact[op] else None
+        case "abs" | "gather" if ints:
+            return Form.SIGNED if Form.SIGNED in _exactly(first, exact) else None
+        case "floordiv" | "mod" | "to_float" | "exact_float" if ints:
+            return _one(_common(ints, exact))
+        case opcode if opcode in COMPARISONS and ints:
+            return _one(_common(ints, exact))
+    return None
+
+
+def _common(values: Iterable[Value], exact: Mapping[Value, Form]) -> Form:
+    form = Form.SIGNED | Form.UNSIGNED
+    for value in values:
+        form &= _exactly(value, exact)
+    return form
+
+
+def _narrowable(program: _Program, exact: Mapping[Value, Form]) -> dict[Value, Form]:
+    """The values that 32 bits can hold: exact ones, and those of which nobody reads more."""
+    found: dict[Value, Form] = {}
+    for value in program.order:
+        if value.kind is not INT:
+            continue
+        read = _reading(value, exact) if isinstance(value, Op) else Form.LOW
+        if read is not None and (exact[value] or read is Form.LOW):
+            found[value] = exact[value]
+    waiting = [value for value in found if not exact[value]]
+    while waiting:
+        value = waiting.pop()
+        if value not in found or (value not in program.whole and
+                                  all(_reads_low(user, found, exact) for user in program.users.get(value, ()))):
+            continue
+        del found[value]
+        sources = value.args if isinstance(value, Op) else program.sources[value]
+        waiting += [each for each in sources if each in found and not exact[each]]
+    return found
+
+
+def _reads_low(user: Value, found: Mapping[Value, Form], exact: Mapping[Value, Form]) -> bool:
+    """Whether a user is in 32 bits itself, and the low ones of its operands suffice."""
+    return user in found and (not isinstance(user, Op) or _reading(user, exact) is Form.LOW)
+
+
+def _reads(program: _Program, exact: Mapping[Value, Form], values: Mapping[Value, Form]) -> dict[Op, Form]:
+    found: dict[Op, Form] = {}
+    for op in program.order:
+        if not isinstance(op, Op):
+            continue
+        if op in values or (op.kind is not INT and any(arg in values for arg in op.args)):
+            read = _reading(op, exact)
+            if read:
+                found[op] = read
+    return found
+
+
+# --- what pays
+
+
+_WITHOUT = {"mul": 4.0, "shr": 2.0, "to_float": 4.0, "exact_float": 4.0, "abs": 1.0, **dict.fromkeys(COMPARISONS, -0.5)}
+"""What AVX2 has for 32-bit lanes only, in instructions more; masks have to be as wide as floats."""
+
+
+@dataclass(frozen=True)
+class _Prices:
+    """In adds of a register of floats."""
+
+    width: int
+    floats: FloatFormat
+    mask_registers: bool
+
+    @property
+    def conversion(self) -> float:
+        """Between 32 and 64 bits; two registers to one and a move where floats are float32."""
+        return 1.0 if self.floats is F8 else 3.0
+
+    def saved(self, op: Op) -> float:
+        """What an operation costs less. Half a register saves time where a whole one has 512 bits; where it has fewer,
+        only what 64-bit lanes have no instruction for."""
+        power = op.opcode in ("floordiv", "mod") and _is_power(op.args[1], _LIMIT)
+        wide = 1.0 if self.floats is F8 else 2.0  # registers of int64 for one of floats
+        if op.opcode in ("floordiv", "mod") and not power:
+            return cost_of(op, self.width) * wide / 2
+        if self.floats is F8 and not self.mask_registers:
+            return _WITHOUT.get(op.opcode, 0.0)
+        if op.kind is FLOAT:
+            return 0.0 if self.floats is F8 else wide
+        if op.kind is BOOL and self.floats is not F8:
+            return 2.0  # a comparison, and putting the masks of two registers together
+        if op.opcode == "gather" or power:
+            return wide  # the index is looked at, an item is an item; shifts and masks
+        return cost_of(op, self.width) * wide / 2
+
+    @property
+    def merged(self) -> float:
+        """What a loop parameter saves, of a lane that waits."""
+        return 1.0 if self.floats is not F8 else 0.5 if self.mask_registers else 0.0
+
+
+def _profitable(program: _Program, values: dict[Value, Form], reads: dict[Op, Form], prices: _Prices) -> Narrowed:
+    """Those groups of values that save more than they cost."""
+    inside = dict.fromkeys([*values, *reads])
+    groups = _Groups(inside)
+    for value in inside:
+        for used in _sources(program, value):
+            if used in values:
+                groups.join(value, used)
+    gains: dict[Value, float] = {}
+    truncated: set[tuple[Value, Value]] = set()
+
+    def add(group: Value, gain: float, place: Value) -> None:
+        gains[group] = gains.get(group, 0.0) + gain * TRIPS ** program.depths.get(place, 0)
+
+    for value in inside:
+        group = groups.find(value)
+        if isinstance(value, Op):
+            add(group, prices.saved(value), value)
+        elif value in program.params:
+            add(group, prices.merged, value)
+        for used in _sources(program, value):
+            if used.kind is not INT or isinstance(used, Const) or used in values or (group, used) in truncated:
+                continue
+            truncated.add((group, used))
+            add(group, -prices.conversion, used)
+        if value in values and (value in program.whole or
+                                any(user not in inside for user in program.users.get(value, ()))):
+            add(group, -prices.conversion, value)
+    kept = {group for group, gain in gains.items() if gain > LEAST_GAIN}
+    return Narrowed({value: form for value, form in values.items() if groups.find(value) in kept},
+                    {op: form for op, form in reads.items() if groups.find(op) in kept})
+
+
+def _sources(program: _Program, value: Value) -> Sequence[Value]:
+    return value.args if isinstance(value, Op) else program.sources[value]
+
+
+class _Groups:
+    """Disjoint sets of values."""
+
+    def __init__(self, values: Iterable[Value]):
+        self.parents: dict[Value, Value] = {value: value for value in values}
+
+    def find(self, value: Value) -> Value:
+        while self.parents[value] is not value:
+            self.parents[value] = value = self.parents[self.parents[value]]
+        return value
+
+    def join(self, a: Value, b: Value) -> None:
+        self.parents[self.find(a)] = self.find(b)

@@ -1,0 +1,224 @@
+"""From LLVM's IR as text to machine code that NumPy calls as the inner loop of a ufunc.
+
+llvmlite alone, which numba brings along: numba's own pipeline would type and lower a Python function first, compile it
+twice (the function and its wrapper), and its dispatcher costs a microsecond for each call. NumPy's ufunc machinery
+checks and broadcasts the operands faster, and releases the GIL.
+
+The processor is the host's. NUMBA_CPU_NAME and NUMBA_CPU_FEATURES choose another one, as they do for numba.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+import sys
+import threading
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import llvmlite
+import numpy as np
+from llvmlite import binding as llvm
+
+import pyflat
+from pyflat.functions import libm
+from pyflat.targets.numba.disk_cache import key_of, opened
+
+LARGE = 20_000
+"""Lines of IR above which LLVM is told to hurry."""
+
+_lock = threading.RLock()
+"""LLVM's global context is not for two threads at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """What code is made for."""
+
+    name: str
+    features: str
+
+    @property
+    def vector_bytes(self) -> int:
+        """The width of the vector registers."""
+        enabled = set(self.features.split(","))
+        if "+avx512f" in enabled and "+avx512dq" in enabled:
+            return 64
+        return 32 if "+avx" in enabled else 16
+
+
+def processor() -> Processor:
+    """The host, or what the environment names."""
+    name = os.environ.get("NUMBA_CPU_NAME")
+    features = os.environ.get("NUMBA_CPU_FEATURES")
+    if name == "generic" and features is None:
+        features = ""
+    return Processor(_host_name() if name in (None, "host") else name,
+                     _host_features() if features is None else features)
+
+
+@cache
+def _host_name() -> str:
+    return str(llvm.get_host_cpu_name())
+
+
+@cache
+def _host_features() -> str:
+    return str(llvm.get_host_cpu_features().flatten())
+
+
+@cache
+def _initialise() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+@cache
+def _machine(cpu: Processor, level: int) -> Any:
+    _initialise()
+    target = llvm.Target.from_default_triple()
+    # Small: literals are operands in memory, not two instructions each. The linker keeps a module's parts together, and
+    # reaches what lies elsewhere through stubs. On a Zen 5 Black and Scholes gained a tenth.
+    return target.create_target_machine(cpu=cpu.name, features=cpu.features, opt=level, reloc="pic",
+                                        codemodel="small", jit=True)
+
+
+@cache
+def _linker() -> Any:
+    _initialise()
+    return llvm.create_lljit_compiler(_machine(processor(), 3))
+
+
+_names = itertools.count()
+
+
+@dataclass(slots=True)
+class Code:
+    """Machine code, in memory as long as this object lives: where it starts, and the optimised IR, compressed."""
+
+    address: int
+    cpu: Processor
+    _llvm: bytes
+    _loaded: Any
+
+    @property
+    def llvm(self) -> str:
+        """The optimised IR."""
+        return zlib.decompress(self._llvm).decode()
+
+    def assembly(self) -> str:
+        """The machine code as text."""
+        with _lock:
+            return str(_machine(self.cpu, 3).emit_assembly(llvm.parse_assembly(self.llvm)))
+
+
+def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor) -> Code:
+    """Optimise, compile and load a module; `symbols` are the addresses of the functions that it calls.
+
+    What is compiled is kept on disk (`pyflat.targets.numba.disk_cache`), but for modules with addresses of this
+    process in them. Code from there names the functions that it calls; the addresses are always those given here.
+    """
+    with _lock:
+        _initialise()
+        disk = None if "inttoptr" in text else opened()
+        key = _key(text, cpu) if disk is not None else ""
+        made = _unpacked(disk.load(key)) if disk is not None else None
+        if made is None:
+            made = _translated(text, cpu)
+            if disk is not None:
+                disk.store(key, _packed(made))
+        library = llvm.JITLibraryBuilder().add_object_img(made.machine).export_symbol(entry)
+        for name, address in symbols.items():
+            library.import_symbol(name, address)
+        loaded = library.add_current_process().link(_linker(), f"twin {next(_names)}")
+        return Code(loaded[entry], cpu, made.llvm, loaded)
+
+
+class _Translated(NamedTuple):
+    """An object file, and the optimised IR, compressed."""
+
+    machine: bytes
+    llvm: bytes
+
+
+def _translated(text: str, cpu: Processor) -> _Translated:
+    module = llvm.parse_assembly(text)
+    module.verify()
+    hurry = text.count("\n") > LARGE
+    machine = _machine(cpu, 1 if hurry else 3)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    _optimise(module, machine, 1 if hurry else 2)
+    return _Translated(machine.emit_object(module), zlib.compress(str(module).encode(), 1))
+
+
+def _packed(made: _Translated) -> bytes:
+    return len(made.machine).to_bytes(8, "little") + made.machine + made.llvm
+
+
+def _unpacked(contents: bytes | None) -> _Translated | None:
+    if contents is None:
+        return None
+    end = 8 + int.from_bytes(contents[:8], "little")
+    return _Translated(contents[8:end], contents[end:])
+
+
+def _key(text: str, cpu: Processor) -> str:
+    """Everything that machine code depends on: the module, the processor, and who translates."""
+    return key_of([text, cpu.name, cpu.features, str(llvm.get_process_triple()), pyflat.__version__,
+                   llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)), np.__version__,
+                   sys.implementation.cache_tag or sys.version])
+
+
+def _optimise(module: Any, machine: Any, level: int) -> None:
+    """The loops are written with vectors in them already."""
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+
+
+# --- ufuncs
+
+MAX_OPERANDS = 32
+"""Of a ufunc, in any NumPy."""
+
+_NUMBERS = {np.dtype(t): np.dtype(t).num for t in (np.bool_, np.int64, np.float64, np.float32)}
+_NONE = -1
+
+
+class Ufunc:
+    """A compiled inner loop as a numpy.ufunc, and what that points into."""
+
+    __slots__ = ("_kept", "call")
+
+    def __init__(self, name: str, address: int, data: int, inputs: Sequence[np.dtype[Any]],
+                 outputs: Sequence[np.dtype[Any]], *keep: object):
+        make = libm.ufunc_interface()[1]
+        dtypes = [*inputs, *outputs]
+        loops, datas = (ctypes.c_void_p * 1)(address), (ctypes.c_void_p * 1)(data)
+        types = (ctypes.c_byte * len(dtypes))(*[_NUMBERS[dtype] for dtype in dtypes])
+        label, text = ctypes.c_char_p(name.encode()), ctypes.c_char_p(b"")
+        self._kept = (loops, datas, types, label, text, keep)
+        self.call: np.ufunc = make(ctypes.addressof(loops), ctypes.addressof(datas), ctypes.addressof(types), 1,
+                                   len(inputs), len(outputs), _NONE, label, text, 0)
+
+
+class Direct:
+    """The same call for operands that a ufunc cannot have (none, or too many): arrays of n lanes, and scalars."""
+
+    __slots__ = ("_data", "_kept", "_loop")
+
+    def __init__(self, address: int, data: int, *keep: object):
+        self._loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)
+        self._data = data
+        self._kept = keep
+
+    def __call__(self, n: int, operands: Sequence[Any]) -> None:
+        arrays = [np.asarray(operand) for operand in operands]
+        pointers = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
+        steps = (ctypes.c_ssize_t * len(arrays))(*[a.strides[0] if a.ndim else 0 for a in arrays])
+        self._loop(pointers, (ctypes.c_ssize_t * 1)(n), steps, self._data)

@@ -1,0 +1,485 @@
+"""A kernel as an LLVM module: the inner loop of a ufunc around a function that runs gangs of lanes.
+
+    void kernel(args, dims, steps, state)           NumPy's signature
+        uniform arguments, and what depends only on them, are computed once
+        lanes(whole gangs of contiguous operands)
+        for what is left, and for strided operands: copy a gang in, lanes(one gang), copy the results out
+    i8 lanes(count, uniform values, pointers)       whether any lane was suspect, or a signal came
+
+A short gang is filled up with its last lane, which asks for nothing that no real lane does. So every lane is computed
+by the same instructions, wherever it lies. The floating-point status of the thread is saved around it all: what is
+computed for an arm that no lane takes must not warn.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from llvmlite import ir
+
+from pyflat.analysis.liveness import outer_values, used_outside
+from pyflat.functions import libm
+from pyflat.functions.vmath import TABLE
+from pyflat.ir.formats import F8, FloatFormat
+from pyflat.ir.loops import all_ops, has_loop
+from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
+from pyflat.ir.ops import VECTOR
+from pyflat.ir.types import BOOL, FLOAT
+from pyflat.targets.numba.arms import Arm, plan_arms
+from pyflat.targets.numba.autotune import SHORT_TRIAL, TRIAL, write_choice
+from pyflat.targets.numba.costs import cost_of, is_called
+from pyflat.targets.numba.emitter import Emitter, Lane, size_of, types_of
+from pyflat.targets.numba.integer_narrowing import Narrowed, narrow_ints
+from pyflat.targets.numba.lane_regrouping import Queues, Waiting, can_wait, plan_queues
+from pyflat.targets.numba.library import library_function
+from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
+from pyflat.targets.numba.loop_variance import suspect_values
+from pyflat.targets.numba.loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts
+from pyflat.targets.numba.refill import Divergent, Refilled, divergent
+
+ENTRY = "kernel"
+
+X86 = platform.machine().lower() in ("x86_64", "amd64")
+
+Pattern = tuple[bool, ...]
+"""Which arguments are uniform."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What one compiled loop computes: `roots` are stored, `suspect` is counted in the state."""
+
+    params: tuple[Param, ...]
+    items: tuple[Item, ...]
+    roots: tuple[Value, ...]
+    suspect: Value | None
+    floats: FloatFormat = F8
+
+    @cached_property
+    def size(self) -> int:
+        return sum(1 for _ in all_ops(list(self.items)))
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return self.roots if self.suspect is None else (*self.roots, self.suspect)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A gang: registers, and lanes in each."""
+
+    width: int
+    registers: int
+
+    @property
+    def lanes(self) -> int:
+        return self.width * self.registers
+
+
+LOOP_REGISTERS = 4
+"""Registers of lanes that run a loop together. Each trip waits for the one before, and the others fill the gaps; more
+of them make more lanes wait for the last one, and push values out of the registers. On a Zen 5, of 1, 2, 3, 4 and 6,
+four were the fastest or within the noise of it on six of eight loops in float64 and on seven in float32: up to 1.26
+times as fast as three."""
+
+STRAIGHT_REGISTERS, MOST_STRAIGHT = 2, 400
+"""The same for straight-line code of up to so many operations: two registers load each literal once, and fill the gaps
+of each other's chains. On a Zen 5, of 1, 2, 3, 4 and 6 on ten kernels in both types, the geomean was 1.08 and 1.10
+times that of one register; three were better on Black and Scholes (another 1.18) and worse on others."""
+
+
+MORE_REGISTERS, MOSTLY, LIGHT = 4, 0.25, 64
+"""The same where elementary functions that need no branch are more than this share of the cost: on a Zen 5 another 1.09
+and 1.16 (Black and Scholes, sRGB; in float32 1.12 and 1.08). And for up to so many operations of which none is dear,
+where what surrounds them counts: another 1.06 to 1.22 (a piecewise function, regions of a steam table)."""
+MANY_ARMS = 4
+"""With so many arms few lanes run together: where none takes any, the tests are what counts, and where one lane in a
+hundred does, two registers were 1.4 times as fast as four on a Zen 4."""
+DEAR = 5.0
+"""A division, a root, a function."""
+
+
+def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
+    """Vectors of the machine's width, as many as the kernel keeps busy. A loop that mostly calls functions lane by lane
+    gains nothing by lanes that wait for each other: one lane then."""
+    inside = [op for item in kernel.items if isinstance(item, Loop) for op in all_ops([item])]
+    called = sum(cost_of(op, 1) for op in inside if is_called(op))
+    if 2 * called > sum(cost_of(op, 1) for op in inside):
+        return Shape(1, 1)
+    if has_loop(list(kernel.items)):
+        registers = LOOP_REGISTERS
+    elif kernel.size > MOST_STRAIGHT:
+        registers = 1
+    elif _is_light(kernel) or (_mostly_functions(kernel) and _arms(kernel, vector_bytes) < MANY_ARMS):
+        registers = MORE_REGISTERS
+    else:
+        registers = STRAIGHT_REGISTERS
+    return Shape(vector_bytes // _lane_bytes(kernel), registers)
+
+
+def _arms(kernel: Kernel, vector_bytes: int) -> int:
+    """How many arms straight-line code gets, one after the other."""
+    width, outside = vector_bytes // _lane_bytes(kernel), used_outside(kernel.items, kernel.results)
+    plans = [plan_arms(item.ops, [op for op in item.ops if op in outside], width)
+             for item in kernel.items if isinstance(item, Block)]
+    return sum(isinstance(step, Arm) for plan in plans for step in plan or ())
+
+
+def _mostly_functions(kernel: Kernel) -> bool:
+    costs = {op: cost_of(op, 1) for op in all_ops(list(kernel.items))}
+    return sum(costs[op] for op in costs if _gains_by_many(op)) > MOSTLY * sum(costs.values())
+
+
+def _gains_by_many(op: Op) -> bool:
+    """A function without a branch, or one whose branch lanes take so seldom that they had better take it together."""
+    if op.opcode in VECTOR:
+        return TABLE[op.opcode.removeprefix("vec_")].far is None
+    return library_function(op) is not None
+
+
+def _is_light(kernel: Kernel) -> bool:
+    return kernel.size <= LIGHT and all(cost_of(op, 1) < DEAR for op in all_ops(list(kernel.items)))
+
+
+def _lane_bytes(kernel: Kernel) -> int:
+    """What a register is divided by: lanes of float32 fill it, and their ints have two."""
+    values = [*kernel.params, *all_ops(list(kernel.items))]
+    return 4 if kernel.floats is not F8 and any(value.kind is FLOAT for value in values) else 8
+
+
+def arms_waited(kernel: Kernel, shape: Shape) -> int:
+    """Arms for which lanes wait, with all arguments varying."""
+    queues = _queues(kernel, shape, list(kernel.items), [], list(kernel.params))
+    return 0 if queues is None else len(queues.arms)
+
+
+def refills(kernel: Kernel, shape: Shape) -> bool:
+    """Whether lanes that are done with a loop may get other elements, with all arguments varying."""
+    items = list(kernel.items)
+    marked = suspect_values(items, kernel.suspect)
+    return shape.width > 1 and divergent(items, kernel.results, set(), marked) is not None
+
+
+def _queues(kernel: Kernel, shape: Shape, items: list[Item], shared: Sequence[Value], varying: Sequence[Param]
+            ) -> Queues | None:
+    if not can_wait(shape.width, [_memory(kernel, param) for param in varying]):
+        return None
+    return plan_queues(items, kernel.results, shared, varying, shape.width, shape.registers)
+
+
+def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, dict[str, int]]:
+    """The text of the module, and the addresses of the functions that it calls."""
+    module, symbols = ir.Module("pyflat"), dict[str, int]()
+    uniform = {p for p, same in zip(kernel.params, pattern, strict=True) if same}
+    hoisted, inner = split_uniform(kernel.items, uniform)
+    computed = uniform | {value for item in hoisted for value in _defined(item)}
+    shared = [value for value in outer_values(inner, kernel.results) if value in computed]
+    varying = [param for param in kernel.params if param not in uniform]
+    lanes = _write_lanes(module, symbols, kernel, shape, shared, varying, inner)
+    _Entry(module, symbols, kernel, shape, uniform, varying).write(hoisted, shared, lanes)
+    return str(module), symbols
+
+
+def _write_lanes(module: ir.Module, symbols: dict[str, int], kernel: Kernel, shape: Shape, shared: list[Value],
+                 varying: list[Param], inner: list[Item]) -> ir.Function:
+    """The function that runs whole gangs. Where lanes that are done with a loop could get other elements, or lanes
+    could wait for a dear arm, it has two ways to choose from."""
+    parts = None
+    if shape.width > 1:
+        parts = divergent(inner, kernel.results, set(shared), suspect_values(inner, kernel.suspect))
+    narrowed = narrowed_of(kernel, shape)
+    queues = _queues(kernel, shape, inner, shared, varying)
+
+    def lanes(name: str) -> _Lanes:
+        return _Lanes(module, symbols, kernel, shape, shared, varying, name)
+
+    if parts is not None:
+        plain = lanes("plain").write(inner, narrowed, queues)
+        other = lanes("refilled").write_refilled(parts, narrowed)
+    elif queues is not None:
+        plain = lanes("plain").write(inner, narrowed, None)
+        other = lanes("queued").write(inner, narrowed, queues)
+    else:
+        return lanes("lanes").write(inner, narrowed, None)
+    chosen = lanes("lanes")
+    operands = [_memory(kernel, value) for value in (*varying, *kernel.roots)]
+    trial = shape.lanes * (TRIAL if has_loop(inner) else SHORT_TRIAL)
+    write_choice(chosen.builder, chosen.function, plain, other, trial, operands)
+    return chosen.function
+
+
+def narrowed_of(kernel: Kernel, shape: Shape) -> Narrowed:
+    """The ints that lanes of this shape keep in 32 bits. The widest vectors (AVX-512) have registers for masks."""
+    if shape.width == 1:
+        return Narrowed()
+    lane_bytes = _lane_bytes(kernel)
+    floats = F8 if lane_bytes == 8 else kernel.floats
+    masks = shape.width * lane_bytes == 64
+    return narrow_ints(kernel.items, kernel.results, shape.width, floats, mask_registers=masks)
+
+
+def _defined(item: Item) -> Sequence[Value]:
+    match item:
+        case Block():
+            return item.ops
+        case Loop():
+            return item.results
+    return ()
+
+
+def split_uniform(items: Sequence[Item], uniform: set[Param]) -> tuple[list[Item], list[Item]]:
+    """What depends only on operands that are the same in all lanes, and the rest; loops as a whole."""
+    known: set[Value] = set(uniform)
+    hoisted: list[Item] = []
+    inner: list[Item] = []
+    for item in items:
+        match item:
+            case Block():
+                early, late = Block(), Block()
+                for op in item.ops:
+                    same = all(isinstance(a, Const) or a in known for a in op.args)
+                    (early if same else late).ops.append(op)
+                    known.update([op] if same else [])
+                hoisted.append(early)
+                inner.append(late)
+            case Loop():
+                outer = outer_values([item], [])
+                same = known.issuperset(outer)
+                (hoisted if same else inner).append(item)
+                known.update(item.results if same else [])
+    return hoisted, inner
+
+
+def _memory(kernel: Kernel, value: Value) -> ir.Type:
+    """Bools are bytes in memory."""
+    return I8 if value.kind is BOOL else types_of(kernel.floats)[value.kind]
+
+
+class _Lanes:
+    """Writes a function that runs whole gangs."""
+
+    def __init__(self, module: ir.Module, symbols: dict[str, int], kernel: Kernel, shape: Shape, shared: list[Value],
+                 varying: list[Param], name: str):
+        self.kernel, self.shape, self.shared, self.varying = kernel, shape, shared, varying
+        pointers = [POINTER] * (len(varying) + len(kernel.roots))
+        operands = [I64, POINTER, *[types_of(kernel.floats)[value.kind] for value in shared], *pointers]
+        self.function = ir.Function(module, ir.FunctionType(I8, operands), name)
+        self.function.linkage = "internal"
+        self.function.attributes.add("noinline")
+        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.emitter = Emitter(self.builder, symbols, shape.width, types_of(kernel.floats))
+
+    def write(self, inner: list[Item], narrowed: Narrowed, queues: Queues | None) -> ir.Function:
+        builder, emitter, kernel = self.builder, self.emitter, self.kernel
+        count, state, shared, pointers = self._operands()
+        suspects = stack(builder, emitter.types[BOOL])
+        builder.store(emitter.const(BOOL, False).value, suspects)
+        finish = builder.append_basic_block("finish")
+        interrupts = Interrupts(emitter, state, finish) if has_loop(inner) else None
+        memory = [_memory(kernel, param) for param in self.varying]
+        marked, outside = suspect_values(inner, kernel.suspect), used_outside(inner, kernel.results)
+        gang = Gang(emitter, self.shape.registers, interrupts, shared, marked, outside, narrowed)
+        if queues is None:
+            with counted(builder, count, self.shape.lanes) as start:
+                self._gang(gang, inner, pointers, start, suspects)
+        else:
+            self._with_queues(gang, inner, queues.early, Waiting(gang, queues, memory, count), pointers, suspects)
+        builder.branch(finish)
+        builder.position_at_end(finish)
+        flags = builder.zext(emitter.any(builder.load(suspects, typ=emitter.types[BOOL])), I8)
+        builder.ret(flags if interrupts is None else builder.or_(flags, builder.load(interrupts.left_early, typ=I8)))
+        return self.function
+
+    def _operands(self) -> tuple[Any, Any, dict[Value, Lane], list[Any]]:
+        """The number of elements, the state, what is the same in all lanes, and the arrays."""
+        count, state, *values = self.function.args
+        shared = {value: Lane(self.emitter, value.kind, arg)
+                  for value, arg in zip(self.shared, values)}  # noqa: B905 - the arrays follow
+        return count, state, shared, values[len(shared):]
+
+    def write_refilled(self, parts: Divergent, narrowed: Narrowed) -> ir.Function:
+        count, state, shared, pointers = self._operands()
+        inputs = list(zip(self.varying, pointers))  # noqa: B905 - the results follow
+        outputs = list(zip(self.kernel.roots, pointers[len(self.varying):], strict=True))
+        Refilled(self.emitter, parts, shared, inputs, outputs, self.kernel.suspect, narrowed).write(count, state)
+        return self.function
+
+    def _gang(self, gang: Gang, items: list[Item], pointers: Sequence[Any], start: Any, suspects: Any) -> None:
+        self._load_params(gang, [element_at(self.builder, pointer, start, _memory(self.kernel, param))
+                                 for param, pointer in zip(self.varying, pointers, strict=False)])
+        gang.emit(items)
+        self._store_results(gang, pointers[len(self.varying):], start)
+        self._note_suspects(gang, suspects)
+
+    def _with_queues(self, gang: Gang, items: list[Item], early: list[Item], waiting: Waiting, pointers: Sequence[Any],
+                     suspects: Any) -> None:
+        """Gangs of lanes as they come, and of lanes that have waited for each other."""
+        operands, results = pointers[: len(self.varying)], pointers[len(self.varying):]
+        with waiting.gangs(operands) as places:
+            self._load_params(gang, places)
+            around = gang.outside
+            gang.outside = around | waiting.queues.conditions  # none of them may be left to an arm
+            gang.emit(early)
+            gang.outside = around
+            waiting.defer(gang, self.varying)
+            gang.emit(items)
+            self._note_suspects(gang, suspects)
+            with self.builder.if_else(waiting.queued) as (then, otherwise):
+                with then:
+                    waiting.scatter([([self._in_memory(gang.read(r, root)) for r in gang.registers],
+                                      _memory(self.kernel, root), target)
+                                     for root, target in zip(self.kernel.roots, results, strict=True)])
+                with otherwise:
+                    self._store_results(gang, results, waiting.start)
+
+    def _load_params(self, gang: Gang, places: Sequence[Any]) -> None:
+        for r, lanes in enumerate(gang.sets):
+            for param, place in zip(self.varying, places, strict=True):
+                lanes[param] = self._load(param, place, i64(r * self.shape.width))
+
+    def _store_results(self, gang: Gang, pointers: Sequence[Any], start: Any) -> None:
+        for r in gang.registers:
+            first = self.builder.add(start, i64(r * self.shape.width))
+            for root, pointer in zip(self.kernel.roots, pointers, strict=True):
+                self._store(gang.read(r, root), pointer, first)
+
+    def _note_suspects(self, gang: Gang, suspects: Any) -> None:
+        if self.kernel.suspect is None:
+            return
+        for r in gang.registers:
+            seen = self.builder.load(suspects, typ=self.emitter.types[BOOL])
+            found = gang.read(r, self.kernel.suspect).value
+            found = found if gang.active[r] is None else self.builder.and_(found, gang.active[r])
+            self.builder.store(self.builder.or_(seen, found), suspects)
+
+    def _load(self, param: Param, pointer: Any, start: Any) -> Lane:
+        element = _memory(self.kernel, param)
+        place = element_at(self.builder, pointer, start, element)
+        loaded = self.builder.load(place, typ=self.emitter.widened(element), align=size_of(element))
+        if param.kind is BOOL:
+            loaded = self.builder.icmp_unsigned("!=", loaded, self.emitter.splat(ir.Constant(I8, 0)))
+        return Lane(self.emitter, param.kind, loaded)
+
+    def _store(self, lane: Lane, pointer: Any, start: Any) -> None:
+        element = I8 if lane.kind is BOOL else types_of(self.kernel.floats)[lane.kind]
+        place = element_at(self.builder, pointer, start, element)
+        self.builder.store(self._in_memory(lane), place, align=size_of(element))
+
+    def _in_memory(self, lane: Lane) -> Any:
+        return self.builder.zext(lane.value, self.emitter.widened(I8)) if lane.kind is BOOL else lane.value
+
+
+class _Entry:
+    """Writes the function that NumPy calls."""
+
+    def __init__(self, module: ir.Module, symbols: dict[str, int], kernel: Kernel, shape: Shape, uniform: set[Param],
+                 varying: list[Param]):
+        self.kernel, self.shape, self.uniform, self.varying = kernel, shape, uniform, varying
+        self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * 4), ENTRY)
+        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.emitter = Emitter(self.builder, symbols, 1, types_of(kernel.floats))
+
+    def write(self, hoisted: list[Item], shared: list[Value], lanes: ir.Function) -> None:
+        builder, kernel = self.builder, self.kernel
+        args, dims, steps, state = self.function.args
+        operands = [*kernel.params, *kernel.roots]
+        places = [builder.load(element_at(builder, args, i64(k), POINTER), typ=POINTER) for k in range(len(operands))]
+        strides = [builder.load(element_at(builder, steps, i64(k), I64), typ=I64) for k in range(len(operands))]
+        total = builder.load(dims, typ=I64)
+        start = builder.block.instructions[-1]
+        finish = builder.append_basic_block("finish")
+        interrupts = Interrupts(self.emitter, state, finish) if has_loop(list(kernel.items)) else None
+        gang = Gang(self.emitter, 1, interrupts, {}, set(), used_outside(hoisted, shared), Narrowed())
+        for param, place in zip(kernel.params, places):  # noqa: B905 - the results follow
+            if param in self.uniform:
+                gang.sets[0][param] = self._scalar(param, place)
+        gang.emit(hoisted)
+        passed = [gang.read(0, value).value for value in shared]
+        moved = [k for k, value in enumerate(operands) if value not in self.uniform or k >= len(kernel.params)]
+        self._run(state, lanes, passed, total,
+                  [(operands[k], places[k], strides[k], k >= len(kernel.params)) for k in moved], finish)
+        self._keep_status(start, finish)
+        builder.ret_void()
+
+    def _scalar(self, param: Param, place: Any) -> Lane:
+        loaded = self.builder.load(place, typ=_memory(self.kernel, param))
+        if param.kind is BOOL:
+            loaded = self.builder.icmp_unsigned("!=", loaded, ir.Constant(I8, 0))
+        return Lane(self.emitter, param.kind, loaded)
+
+    def _run(self, state: Any, lanes: Any, passed: list[Any], total: Any, operands: list[tuple[Value, Any, Any, bool]],
+             finish: Any) -> None:
+        """`operands` are the varying ones: value, place, stride, whether it is a result."""
+        builder, size = self.builder, self.shape.lanes
+        dense: Any = ir.Constant(I1, 1)
+        for value, _, stride, _ in operands:
+            dense = builder.and_(dense, builder.icmp_signed("==", stride, i64(size_of(_memory(self.kernel, value)))))
+        whole = builder.select(dense, builder.sub(total, builder.urem(total, i64(size))), i64(0))
+        self._call(lanes, [whole, state, *passed, *[place for _, place, _, _ in operands]], state, finish)
+        buffers = [stack(builder, _memory(self.kernel, value), size) for value, *_ in operands]
+        with self._gangs(whole, total) as start:
+            left = builder.sub(total, start)
+            count = builder.select(builder.icmp_signed("<", left, i64(size)), left, i64(size))
+            for (value, place, stride, is_result), buffer in zip(operands, buffers, strict=True):
+                if not is_result:
+                    self._copy_in(_memory(self.kernel, value), self._at(place, start, stride), stride, count, buffer)
+            self._call(lanes, [i64(size), state, *passed, *buffers], state, finish)
+            for (value, place, stride, is_result), buffer in zip(operands, buffers, strict=True):
+                if is_result:
+                    self._copy_out(_memory(self.kernel, value), self._at(place, start, stride), stride, count, buffer)
+        builder.branch(finish)
+
+    def _gangs(self, start: Any, total: Any) -> Any:
+        return counted(self.builder, total, self.shape.lanes, start, rolled=True)
+
+    def _call(self, lanes: Any, args: list[Any], state: Any, finish: Any) -> None:
+        builder = self.builder
+        flags = builder.call(lanes, args)
+        with builder.if_then(builder.trunc(flags, I1), likely=False):
+            builder.atomic_rmw("add", element_at(builder, state, i64(SUSPECTS), I64), i64(1), "monotonic")
+        with builder.if_then(builder.icmp_unsigned(">=", flags, ir.Constant(I8, LEFT_EARLY)), likely=False):
+            builder.branch(finish)
+
+    def _at(self, place: Any, start: Any, stride: Any) -> Any:
+        return element_at(self.builder, place, self.builder.mul(start, stride), I8)
+
+    def _copy_in(self, element: ir.Type, place: Any, stride: Any, count: Any, buffer: Any) -> None:
+        """What lies behind the last lane is that lane again."""
+        builder, last = self.builder, self.builder.sub(count, i64(1))
+        with counted(builder, i64(self.shape.lanes), rolled=True) as k:
+            index = builder.select(builder.icmp_signed("<", k, last), k, last)
+            loaded = builder.load(self._at(place, index, stride), typ=element)
+            builder.store(loaded, element_at(builder, buffer, k, element))
+
+    def _copy_out(self, element: ir.Type, place: Any, stride: Any, count: Any, buffer: Any) -> None:
+        builder = self.builder
+        with counted(builder, count, rolled=True) as k:
+            loaded = builder.load(element_at(builder, buffer, k, element), typ=element)
+            builder.store(loaded, self._at(place, k, stride))
+
+    # --- the floating-point status of the thread: what a kernel raises, stays inside
+
+    def _keep_status(self, start: Any, finish: Any) -> None:
+        """Save it behind `start`, restore it in `finish`. Functions of the C library may use more than the vector unit
+        has, whose own register costs a tenth of the whole."""
+        called = [name for name in self.emitter.symbols if not name.startswith("Py")]
+        vector_unit = X86 and not called
+        save, restore = ("llvm.x86.sse.stmxcsr", "llvm.x86.sse.ldmxcsr") if vector_unit else ("fegetenv", "fesetenv")
+        self.builder.position_after(start)
+        buffer = self.builder.alloca(I64, libm.FENV_BYTES // 8)
+        buffer.type = POINTER
+        self._status_call(save, buffer)
+        self.builder.position_at_end(finish)
+        self._status_call(restore, buffer)
+
+    def _status_call(self, name: str, buffer: Any) -> None:
+        if not name.startswith("llvm."):
+            self.emitter.call(name, libm.library_symbol(name), buffer, result=I32, pure=False)
+            return
+        known = self.function.module.globals.get(name)
+        kind = ir.FunctionType(ir.VoidType(), [POINTER])
+        self.builder.call(known or ir.Function(self.function.module, kind, name), [buffer])

@@ -1,0 +1,207 @@
+"""How a gang may run a loop: which parameters need a value for each lane, and which lanes' values must wait.
+
+    uniform     all lanes make the same number of trips: no mask at all
+    sticky      a mask says which lanes still go on; only the parameters that the results are made of wait for the
+                others, what else a lane computes after its end is of no use to anybody
+    frozen      a lane that is done keeps all its parameters: where the header has loops of its own, which must end
+
+A parameter that starts and goes on the same in every lane (a counter) is one scalar; where it is a result as well, a
+lane that is done keeps a copy of its own (it *follows* the counter). A suspect lane leaves its loop,
+which would give every counted loop a mask; where counting alone ends the loop, it goes on to the end instead, and
+stays suspect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pyflat.analysis.liveness import captured
+from pyflat.ir.loops import LoopParts, has_loop, take_apart
+from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value, walk
+from pyflat.ir.types import BOOL, INT
+
+Known = Callable[[Value], bool]
+"""Whether a value from outside is the same in all lanes."""
+
+
+@dataclass(slots=True)
+class Plan:
+    """How to run one loop. All of `tests` hold in a lane that goes on; what `suspects` say may be left out of them."""
+
+    parts: LoopParts
+    tests: list[Value]
+    uniform: set[Param]
+    """Parameters that are one scalar."""
+    waiting: set[Param]
+    """Parameters that a lane keeps when it is done."""
+    masked: bool
+    """Lanes leave at different times."""
+    sticky: bool
+    """The mask of the lanes that go on is carried."""
+    suspects: set[Param]
+    """Suspect bits that stay set instead of ending the loop of their lane."""
+    followers: set[Param] = field(default_factory=set)
+    """Parameters that are uniform in all lanes that go on; a lane that is done keeps what it had."""
+
+
+def plan_loop(loop: Loop, known: Known, suspects: set[Value]) -> Plan:
+    """`suspects` are the bools that make their lane suspect."""
+    parts = take_apart(loop)
+    params = set(loop.params)
+    tests = _conjuncts(parts)
+    counting = [value for value in tests if not _is_suspect(value, params, suspects)]
+    ends = len(counting) < len(tests) and any(_counter(value, loop, parts) for value in counting)
+    bits = {p for p in loop.params if p in suspects} if ends else set()
+    if ends:
+        plan = _uniform_plan(loop, parts, counting, known, bits)
+        if plan is not None:
+            return plan
+    plan = _uniform_plan(loop, parts, [parts.go], known, set())
+    if plan is not None:
+        return plan
+    if has_loop(parts.header):
+        return Plan(parts, [parts.go], set(), params, True, False, set())
+    waiting = _needed(parts, params)
+    direct = waiting - _needed(parts, params, through=True)
+    # A suspect bit that does not end the loop is set for good, lane by lane, also where all lanes find the same.
+    uniform = _same(loop, parts, ((params - waiting) | direct) - bits, known)
+    return Plan(parts, counting if ends else [parts.go], uniform, waiting, True, True, set(), uniform & direct)
+
+
+def _uniform_plan(loop: Loop, parts: LoopParts, tests: list[Value], known: Known, bits: set[Param]) -> Plan | None:
+    """Where all `tests` are the same in all lanes."""
+    if len(tests) != 1:
+        return None
+    uniform = _same(loop, parts, set(loop.params) - bits, known)
+    values = _uniform_values(parts, uniform, known)
+    if not (isinstance(tests[0], Const) or tests[0] in values or known(tests[0])):
+        return None
+    return Plan(parts, tests, uniform, set(), False, False, bits)
+
+
+def _conjuncts(parts: LoopParts) -> list[Value]:
+    """What has to hold for a lane to go on."""
+    waiting, found = [parts.go], []
+    here = {op for item in parts.header if isinstance(item, Block) for op in item.ops}
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Op) and value.opcode == "and" and value in here:
+            waiting += value.args
+        else:
+            found.append(value)
+    return found
+
+
+def _is_suspect(value: Value, params: set[Param], suspects: set[Value]) -> bool:
+    return (isinstance(value, Op) and value.opcode == "not" and value.args[0] in params and value.args[0] in suspects)
+
+
+def most_trips(loop: Loop) -> int | None:
+    """After how many trips counting ends the loop at the latest, None where nobody knows."""
+    parts = take_apart(loop)
+    known = []
+    for test in _conjuncts(parts):
+        found = _counter(test, loop, parts)
+        if found is not None:
+            counter, limit, step = found
+            start = loop.inits[loop.params.index(counter)]
+            if isinstance(start, Const) and isinstance(limit, Const) and None not in (start.value, limit.value):
+                known.append((int(limit.value or 0) - int(start.value or 0)) // step + 2)
+    return min(known, default=None)
+
+
+def counters(loop: Loop) -> list[tuple[Param, Value, int]]:
+    """The parameters that end the loop by counting, each with what it is compared with and its step."""
+    parts = take_apart(loop)
+    return [found for test in _conjuncts(parts) if (found := _counter(test, loop, parts)) is not None]
+
+
+def _counter(test: Value, loop: Loop, parts: LoopParts) -> tuple[Param, Value, int] | None:
+    """Where the test alone ends the loop: the counter, what it is compared with, and its step. The test is that
+    comparison, or a parameter that says how it came out in the trip before, perhaps with other tests."""
+    if isinstance(test, Param) and test in loop.params:
+        after = parts.next[loop.params.index(test)]
+        tests = [after] if not isinstance(after, Op) or after.opcode != "and" else list(after.args)
+        return next((found for t in tests if not isinstance(t, Param) and (found := _counter(t, loop, parts))), None)
+    if not isinstance(test, Op) or test.opcode not in ("lt", "le", "gt", "ge"):
+        return None
+    counter, limit = test.args
+    up = test.opcode in ("lt", "le")
+    if not isinstance(counter, Param) or counter not in loop.params:
+        counter, limit, up = limit, counter, not up
+    if not isinstance(counter, Param) or counter not in loop.params or counter.kind is not INT:
+        return None
+    if not (isinstance(limit, Const) or limit in captured(loop)):
+        return None
+    grown = parts.next[loop.params.index(counter)]
+    if not isinstance(grown, Op) or grown.opcode != "add" or counter not in grown.args:
+        return None
+    step = grown.args[1] if grown.args[0] is counter else grown.args[0]
+    if not isinstance(step, Const) or step.value is None or not (step.value > 0 if up else step.value < 0):
+        return None
+    return counter, limit, int(step.value)
+
+
+def _needed(parts: LoopParts, params: set[Param], through: bool = False) -> set[Param]:
+    """The parameters that the results are made of; `through`: by operations, and not as they are."""
+    waiting, seen = list(parts.leave), set[Value]()
+    here = {op for item in parts.header if isinstance(item, Block) for op in item.ops}
+    if through:
+        waiting = [arg for value in waiting if isinstance(value, Op) and value in here for arg in value.args]
+    while waiting:
+        value = waiting.pop()
+        if value not in seen:
+            seen.add(value)
+            if isinstance(value, Op) and value in here:
+                waiting += value.args
+    return params & seen
+
+
+def _same(loop: Loop, parts: LoopParts, candidates: set[Param], known: Known) -> set[Param]:
+    """Those of `candidates` that start and go on the same in all lanes."""
+    starts = {p for p, init in zip(loop.params, loop.inits, strict=True)
+              if p in candidates and (isinstance(init, Const) or known(init))}
+    while True:
+        values = _uniform_values(parts, starts, known)
+        kept = {p for p, after in zip(loop.params, parts.next, strict=True)
+                if p in starts and (isinstance(after, Const) or after in values or known(after))}
+        if kept == starts:
+            return kept
+        starts = kept
+
+
+def _uniform_values(parts: LoopParts, params: set[Param], known: Known) -> set[Value]:
+    """What the body computes the same in all lanes if `params` are the same."""
+    values: set[Value] = set(params)
+    for item in (*parts.header, *parts.rest):
+        if isinstance(item, Block):
+            for op in item.ops:
+                if all(isinstance(a, Const) or a in values or known(a) for a in op.args):
+                    values.add(op)
+    return values
+
+
+def suspect_values(items: list[Item], suspect: Value | None) -> set[Value]:
+    """The bools that make a lane suspect when they are true: what the suspect bit is an OR of."""
+    found: set[Value] = set()
+    if suspect is None:
+        return found
+    leaves: dict[Value, Value] = {}
+    follows: dict[Value, Value] = {}
+    for item in walk(items):
+        if isinstance(item, Loop):
+            parts = take_apart(item)
+            leaves.update(zip(item.results, parts.leave, strict=True))
+            stop = {value.args[0] for value in _conjuncts(parts) if isinstance(value, Op) and value.opcode == "not"}
+            follows.update((p, after) for p, after in zip(item.params, parts.next, strict=True) if p in stop)
+    waiting = [suspect]
+    while waiting:
+        value = waiting.pop()
+        if value in found or value.kind is not BOOL or isinstance(value, Const):
+            continue
+        found.add(value)
+        if isinstance(value, Op) and value.opcode == "or":
+            waiting += value.args
+        waiting += [each[value] for each in (leaves, follows) if value in each]
+    return found

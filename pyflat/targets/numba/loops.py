@@ -1,0 +1,441 @@
+"""Gangs of lanes inside a compiled kernel: straight-line code for all of them, and loops that they run together.
+
+A gang is a few vector registers full of lanes. A loop runs while any lane of the gang goes on:
+
+    head:  x = phi(init, select(go, next, x)); live = phi(active, go)
+           header, for all lanes; go = condition & live
+           if no lane goes on: end
+    rest:  rest of the body, under the mask `go`; then head
+    end:   the results are what the header has computed
+
+A lane that is done keeps what its results are made of, and a header is a function of the state, so that each further
+trip computes the same for it: the last header has the results of all lanes. Which parameters that takes, and which
+loops need no mask, `numba_uniform` says. Several registers give the processor independent work while a chain of
+dependent operations waits, and share the test.
+
+A loop may run for minutes, and the kernel holds no GIL: once in `PATIENCE` trips it asks CPython whether a signal has
+come. What a signal handler raised (KeyboardInterrupt, mostly) is fetched, the kernel is left, and `State` raises it
+when Python is back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from array import array
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+from llvmlite import ir
+
+from pyflat.errors import InternalError
+from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
+from pyflat.ir.ops import VECTOR
+from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.targets.numba.arms import Arm, plan_arms
+from pyflat.targets.numba.costs import is_called
+from pyflat.targets.numba.emitter import Emitter, Lane
+from pyflat.targets.numba.integer_narrowing import Form, Narrowed
+from pyflat.targets.numba.library import library_function
+from pyflat.targets.numba.llvm import I8, I32, I64, POINTER, element_at, i64, joined, parted, stack
+from pyflat.targets.numba.loop_variance import Plan, plan_loop
+from pyflat.targets.numba.ops import emit, emit_unsigned
+
+PATIENCE = 2**16
+"""Trips between two looks at the signals: below a millisecond for small bodies, a second for the largest."""
+
+SUSPECTS, INTERRUPTED, FETCHED = 0, 1, 2
+"""Slots of the state: how often suspect lanes were seen; 1 when a signal made the kernel leave, `STOPPED` when its call
+is given up, so that all that run it leave; what the handler raised (type, value, traceback)."""
+
+STOPPED = 2
+
+
+LEFT_EARLY = 2
+"""What a function returns that was left because of a signal, together with 1 for suspect lanes."""
+
+
+WIDE = frozenset({"add", "sub", "mul", "and", "or", "not", "lt", "le", "gt", "ge", "eq", "ne", "select", "to_float"})
+"""Operations that are as cheap for all lanes as for one."""
+
+
+_ROUNDINGS = {"floor_int": "llvm.floor", "ceil_int": "llvm.ceil", "round_int": "llvm.rint", "to_int": "llvm.trunc"}
+
+
+class State:
+    """Memory that a kernel and Python share. CPython runs signal handlers in the main thread only."""
+
+    __slots__ = ("flags", "words")
+
+    def __init__(self) -> None:
+        self.words = array("q", [0] * 5)
+        self.flags = tuple(ctypes.c_int64.from_buffer(self.words, 8 * k) for k in (SUSPECTS, INTERRUPTED))
+        """The first two slots as objects that are true where they are not 0."""
+
+    @property
+    def address(self) -> int:
+        return self.words.buffer_info()[0]
+
+    def raise_interrupt(self) -> None:
+        """Raise what a signal handler raised inside the kernel."""
+        if self.words[INTERRUPTED] != 1 or threading.current_thread() is not threading.main_thread():
+            return
+        raised = [ctypes.c_void_p(self.words[FETCHED + k] or None) for k in range(3)]
+        for slot in range(INTERRUPTED, FETCHED + 3):
+            self.words[slot] = 0
+        restore = ctypes.pythonapi.PyErr_Restore
+        restore.argtypes, restore.restype = [ctypes.c_void_p] * 3, None
+        restore(*raised)
+
+
+    def raise_discarded(self) -> None:
+        """The same where what the kernel has computed is given up: all that share the state see that by its count of
+        suspects, which is never 0 again."""
+        self.words[SUSPECTS] = 1
+        self.raise_interrupt()
+
+
+class Interrupts:
+    """Counts the trips of all loops of a function together; `leave` is where an interrupted one goes, with the byte
+    `left_early` set."""
+
+    def __init__(self, emitter: Emitter, state: Any, leave: Any):
+        self.emitter = emitter
+        self.state = state
+        self.leave = leave
+        self.left_early = stack(emitter.builder, I8)
+        emitter.builder.store(ir.Constant(I8, 0), self.left_early)
+        self.left = stack(emitter.builder, I32)
+        emitter.builder.store(ir.Constant(I32, PATIENCE), self.left)
+
+    def count_trip(self) -> None:
+        builder = self.emitter.builder
+        left = builder.sub(builder.load(self.left, typ=I32), ir.Constant(I32, 1))
+        builder.store(left, self.left)
+        with builder.if_then(builder.icmp_signed("==", left, ir.Constant(I32, 0)), likely=False):
+            builder.store(ir.Constant(I32, PATIENCE), self.left)
+            self._look()
+
+    def _look(self) -> None:
+        """NumPy keeps the GIL for a few hundred lanes: other threads, which may want to send the signal, get it."""
+        builder = self.emitter.builder
+        held = self._python("PyGILState_Ensure", I32)
+        raised = builder.icmp_signed("!=", self._python("PyErr_CheckSignals", I32), ir.Constant(I32, 0))
+        with builder.if_then(raised, likely=False):
+            self._python("PyErr_Fetch", ir.VoidType(), *[self._slot(FETCHED + k) for k in range(3)])
+            builder.store(i64(1), self._slot(INTERRUPTED))
+            builder.store(ir.Constant(I8, LEFT_EARLY), self.left_early)
+        self._python("PyEval_RestoreThread", ir.VoidType(), self._python("PyEval_SaveThread", POINTER))
+        self._python("PyGILState_Release", ir.VoidType(), held)
+        stopped = builder.icmp_signed("!=", builder.load(self._slot(INTERRUPTED), typ=I64), i64(0))
+        with builder.if_then(stopped, likely=False):
+            builder.store(ir.Constant(I8, LEFT_EARLY), self.left_early)
+            builder.branch(self.leave)
+
+    def _slot(self, number: int) -> Any:
+        return element_at(self.emitter.builder, self.state, i64(number), I64)
+
+    def _python(self, name: str, result: ir.Type, *args: Any) -> Any:
+        location = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+        assert location is not None
+        return self.emitter.call(name, location, *args, result=result, pure=False)
+
+
+class Gang:
+    """The lanes that run together: `registers` times the emitter's width.
+
+    `sets` has the values of each register, `shared` those that are the same in all lanes, as scalars; `active` are the
+    masks of the lanes that run (None: all). `suspects` are the bools that make their lane suspect, `outside` the
+    values that are used outside of their block, `narrowed` what is kept in 32 bits: as lanes of the emitter `short`.
+    """
+
+    def __init__(self, emitter: Emitter, registers: int, interrupts: Interrupts | None, shared: dict[Value, Lane],
+                 suspects: set[Value], outside: set[Value], narrowed: Narrowed):
+        self.emitter, self.short, self.narrowed = emitter, emitter.short_ints(), narrowed
+        self.scalars = emitter if emitter.width == 1 else Emitter(emitter.builder, emitter.symbols, 1, emitter.scalars)
+        self.registers = range(registers)
+        self.together = None if registers & (registers - 1) or registers == 1 or emitter.width == 1 else \
+            Emitter(emitter.builder, emitter.symbols, emitter.width * registers, emitter.scalars)
+        """Writes for all registers at once."""
+        self.interrupts = interrupts
+        self.shared = {value: Lane(self.scalars, value.kind, lane.value) for value, lane in shared.items()}
+        self.wide: dict[Value, Lane] = {}
+        """Counters and what is made of them a second time, in every lane of a register: cheaper for what varies than to
+        spread the scalar over the register in each trip and for each register. LLVM drops the form that is not used."""
+        self.suspects = suspects
+        self.outside = outside
+        self.sets: list[dict[Value, Lane]] = [{} for _ in self.registers]
+        self.active: list[Any] = [None] * registers
+        self.rounded: set[Value] = set()
+        """Ints that are rounded floats, which are there too."""
+
+    def read(self, register: int, value: Value) -> Lane:
+        """A value in every lane of a register, all of it."""
+        if isinstance(value, Const):
+            return self.emitter.const(value.kind, value.value)
+        lane = self._lane(register, value)
+        if lane is None:
+            return self.emitter.broadcast(value.kind, self.shared[value].value)
+        return self._whole(value, lane)
+
+    def read_short(self, register: int, value: Value) -> Lane:
+        """The low 32 bits of an int in every lane of a register."""
+        if isinstance(value, Const):
+            return self.short.const(INT, value.value)
+        lane = self._lane(register, value)
+        if lane is None:
+            return self.short.broadcast(INT, self.emitter.builder.trunc(self.shared[value].value, I32))
+        return self._low(lane)
+
+    def read_for(self, register: int, value: Value, target: Value) -> Lane:
+        """What `target`, a parameter or a result of a loop, takes."""
+        return (self.read_short if target in self.narrowed.values else self.read)(register, value)
+
+    def _kept_for(self, value: Value, lane: Lane, target: Value) -> Lane:
+        return self._low(lane) if target in self.narrowed.values else self._whole(value, lane)
+
+    def _whole(self, value: Value, lane: Lane) -> Lane:
+        """What is kept for a value, in 64 bits."""
+        if lane.emit is not self.short:
+            return lane
+        form = self.narrowed.values[value]
+        if form is Form.LOW:
+            raise InternalError(f"the upper bits of {value!r} are not known")
+        extend = self.emitter.builder.zext if Form.UNSIGNED in form else self.emitter.builder.sext
+        return Lane(self.emitter, INT, extend(lane.value, self.emitter.types[INT]))
+
+    def _low(self, lane: Lane) -> Lane:
+        if lane.emit is self.short:
+            return lane
+        return Lane(self.short, INT, self.emitter.builder.trunc(lane.value, self.short.types[INT]))
+
+    def _lane(self, register: int, value: Value) -> Lane | None:
+        """A value as it is kept; None where only the scalar is."""
+        return self.wide.get(value) if value in self.shared else self.sets[register][value]
+
+    def lane_of(self, value: Value, number: Any) -> Lane:
+        """What is kept for a value."""
+        return Lane(self.short if value in self.narrowed.values else self.emitter, value.kind, number)
+
+    def zero_of(self, value: Value) -> Lane:
+        return (self.short if value in self.narrowed.values else self.emitter).const(value.kind, 0)
+
+    def compute(self, register: int, op: Op) -> Lane:
+        """The lanes of an operation."""
+        if op.opcode in _ROUNDINGS and op.args[0].kind is FLOAT:
+            self.rounded.add(op)
+        elif op.opcode in ("to_float", "exact_float") and op.args[0] in self.rounded:
+            return self._rounded(register, op.args[0])
+        if op not in self.narrowed:
+            return emit(self.emitter, op, [self.read(register, arg) for arg in op.args])
+        args = [(self.read_short if arg.kind is INT else self.read)(register, arg) for arg in op.args]
+        self.short.active = self.emitter.active
+        unsigned = self.narrowed.reads.get(op) is Form.UNSIGNED
+        return self.lane_of(op, (emit_unsigned if unsigned else emit)(self.short, op, args).value)
+
+    def _rounded(self, register: int, whole: Value) -> Lane:
+        """A rounded float as a float again, without the int: -0.0 becomes 0.0. Other lanes are suspect."""
+        assert isinstance(whole, Op)
+        return self.emitter.intrinsic(_ROUNDINGS[whole.opcode], self.read(register, whole.args[0])) + 0.0
+
+    def is_shared(self, value: Value) -> bool:
+        return isinstance(value, Const) or value in self.shared
+
+    def read_shared(self, value: Value) -> Lane:
+        return self.scalars.const(value.kind, value.value) if isinstance(value, Const) else self.shared[value]
+
+    def emit(self, items: Sequence[Item]) -> None:
+        """Write a list of a flat or masked function at the builder's place."""
+        for item in items:
+            match item:
+                case Block():
+                    self._block(item)
+                case Loop():
+                    self._loop(item)
+
+    def _block(self, block: Block) -> None:
+        varying = []
+        for op in block.ops:
+            if all(map(self.is_shared, op.args)):
+                self.shared[op] = emit(self.scalars, op, [self.read_shared(arg) for arg in op.args])
+                if op.opcode in WIDE and any(arg in self.wide for arg in op.args):
+                    self.wide[op] = self.compute(0, op)
+            else:
+                varying.append(op)
+        outside = [op for op in varying if op in self.outside]
+        planned = plan_arms(varying, outside, self.emitter.width)
+        self._steps(varying if planned is None else planned)
+
+    def _steps(self, steps: Sequence[Op | Arm]) -> None:
+        straight: list[Op] = []
+        for step in steps:
+            if isinstance(step, Op):
+                straight.append(step)
+                continue
+            self._ops(straight)
+            straight = []
+            self._arm(step)
+        self._ops(straight)
+
+    def _ops(self, ops: Sequence[Op]) -> None:
+        """Each operation for all registers, before the next one: their chains fill each other's gaps, and a literal is
+        loaded once."""
+        compared: dict[tuple[Value, ...], Op] = {}
+        for op in ops:
+            if self.together is not None and _is_function(op):
+                self._together(self.together, op)
+                continue
+            opposite = compared.get(tuple(op.args)) if op.opcode == "ne" else None
+            for register, lanes in enumerate(self.sets):
+                self.emitter.active = self.active[register]
+                lanes[op] = self.compute(register, op) if opposite is None else ~lanes[opposite]
+            if op.opcode == "eq":
+                compared[tuple(op.args)] = op
+
+    def _together(self, together: Emitter, op: Op) -> None:
+        """An elementary function of all registers as one vector: LLVM takes that apart again, step by step, so that the
+        steps of the registers alternate. One register's hundred steps wait for each other, and fill the processor's
+        queue before it sees the next one's. The C library's function is called in one loop over all lanes."""
+        builder = together.builder
+        together.active = None
+        if any(mask is not None for mask in self.active):
+            together.active = joined(builder, [self._mask(r) for r in self.registers])
+        args = [self._all_lanes(together, arg) for arg in op.args]
+        values = parted(builder, emit(together, op, args).value, self.emitter.width)
+        for lanes, value in zip(self.sets, values, strict=True):
+            lanes[op] = Lane(self.emitter, op.kind, value)
+
+    def _all_lanes(self, together: Emitter, value: Value) -> Lane:
+        if isinstance(value, Const):
+            return together.const(value.kind, value.value)
+        if value in self.shared:
+            return together.broadcast(value.kind, self.shared[value].value)
+        return Lane(together, value.kind, joined(together.builder, [self.read(r, value).value for r in self.registers]))
+
+    def _arm(self, arm: Arm) -> None:
+        """Skipped if no lane of the gang needs it; its results are then zero."""
+        builder, around = self.emitter.builder, self.active
+        masks = []
+        for r in self.registers:
+            mask = around[r]
+            for condition, wanted in arm.conditions:
+                holds = self.read(r, condition) if wanted else ~self.read(r, condition)
+                mask = holds.value if mask is None else builder.and_(mask, holds.value)
+            masks.append(mask)
+        before, rounded = builder.block, set(self.rounded)
+        with builder.if_then(self.emitter.any(reduce(builder.or_, masks))):
+            self.active = masks
+            self._steps(arm.items)
+            inside = builder.block
+        self.active, self.rounded = around, rounded
+        for lanes in self.sets:
+            for op in arm.results:
+                phi = builder.phi(lanes[op].value.type)
+                phi.add_incoming(lanes[op].value, inside)
+                phi.add_incoming(self.zero_of(op).value, before)
+                lanes[op] = self.lane_of(op, phi)
+
+    def _loop(self, loop: Loop) -> None:
+        assert self.interrupts is not None
+        builder, around = self.emitter.builder, self.active
+        plan = plan_loop(loop, self.is_shared, self.suspects)
+        head, rest, end = (builder.append_basic_block(name) for name in ("head", "rest", "end"))
+        inits = self._inits(loop, plan)
+        masks = [self._mask(r) if plan.sticky else None for r in self.registers]
+        firsts = {p: [self.read_for(r, init, p).value for r in self.registers]
+                  for p, init in zip(loop.params, loop.inits, strict=True) if p in plan.followers}
+        starts = {p: self.read_for(0, init, p).value for p, init in zip(loop.params, loop.inits, strict=True)
+                  if p in plan.uniform and self.emitter.width > 1}
+        before = builder.block
+        builder.branch(head)
+        builder.position_at_end(head)
+        carried = [self._carry(plan, p, values, before) for p, values in zip(loop.params, inits, strict=True)]
+        for param, start in starts.items():
+            self.wide[param] = self.lane_of(param, self._phi(start, before))
+        kept = {p: [self._phi(value, before) for value in values] for p, values in firsts.items()}
+        live = [None if mask is None else self._phi(mask, before) for mask in masks]
+        self.active = live if plan.sticky else around
+        self.outside.update(plan.tests)  # no arm of the header may keep one to itself
+        self.emit(plan.parts.header)
+        go = self.going(plan)
+        leave = [[self.read_for(r, value, result) if value not in kept else
+                  self._kept_for(value, self.lane_of(value, kept[value][r]), result)
+                  for result, value in zip(loop.results, plan.parts.leave, strict=True)] for r in self.registers]
+        test = self.read_shared(plan.tests[0]).value if not plan.masked else self.emitter.any(reduce(builder.or_, go))
+        builder.cbranch(test, rest, end)
+        builder.position_at_end(rest)
+        self.active = go
+        self.emit(plan.parts.rest)
+        self.interrupts.count_trip()
+        for param, phis, after in zip(loop.params, carried, plan.parts.next, strict=True):
+            for r, phi in enumerate(phis):
+                phi.add_incoming(self.following(plan, param, after, r, phi, go[r]), builder.block)
+            for r, phi in enumerate(kept.get(param, ())):
+                value = self.read_for(r, after, param).value
+                phi.add_incoming(builder.select(go[r], value, phi), builder.block)
+            if param in starts:
+                self.wide[param].value.add_incoming(self.read_for(0, after, param).value, builder.block)
+        for phi, mask in zip(live, go, strict=True):
+            if phi is not None:
+                phi.add_incoming(mask, builder.block)
+        builder.branch(head)
+        builder.position_at_end(end)
+        self.active = around
+        for lanes, values in zip(self.sets, leave, strict=True):
+            lanes.update(zip(loop.results, values, strict=True))
+
+    def _inits(self, loop: Loop, plan: Plan) -> list[list[Any]]:
+        """What each parameter starts with: one scalar, or one value for each register."""
+        return [[self.read_shared(init).value] if param in plan.uniform else
+                [self.read_for(r, init, param).value for r in self.registers]
+                for param, init in zip(loop.params, loop.inits, strict=True)]
+
+    def _carry(self, plan: Plan, param: Param, inits: list[Any], before: Any) -> list[Any]:
+        phis = [self._phi(init, before) for init in inits]
+        if param in plan.uniform:
+            self.shared[param] = Lane(self.scalars, param.kind, phis[0])
+            return phis
+        for lanes, phi in zip(self.sets, phis, strict=True):
+            lanes[param] = self.lane_of(param, phi)
+        return phis
+
+    def _phi(self, init: Any, before: Any) -> Any:
+        phi = self.emitter.builder.phi(init.type)
+        phi.add_incoming(init, before)
+        return phi
+
+    def _mask(self, register: int) -> Any:
+        active = self.active[register]
+        return self.emitter.const(BOOL, True).value if active is None else active
+
+    def going(self, plan: Plan) -> list[Any]:
+        """The masks of the lanes that make the next trip; None: all that are active."""
+        if not plan.masked:
+            return list(self.active)
+        masks = []
+        for r in self.registers:
+            mask = self.active[r]
+            for test in plan.tests:
+                holds = self.read(r, test).value
+                mask = holds if mask is None else self.emitter.builder.and_(mask, holds)
+            masks.append(mask)
+        return masks
+
+    def following(self, plan: Plan, param: Param, after: Value, register: int, phi: Any, go: Any) -> Any:
+        """What a parameter is in the next trip."""
+        if param in plan.uniform:
+            return self.read_shared(after).value
+        value = self.read_for(register, after, param).value
+        if param in plan.suspects:
+            return self.emitter.builder.or_(phi, value)
+        if param in self.suspects and param in plan.waiting and go is not None:  # cheaper than a choice of masks
+            return self.emitter.builder.or_(phi, self.emitter.builder.and_(value, go))
+        return self.emitter.builder.select(go, value, phi) if param in plan.waiting and go is not None else value
+
+
+def _is_function(op: Op) -> bool:
+    """A function of floats that takes long."""
+    floats = op.kind is FLOAT and all(arg.kind is FLOAT for arg in op.args)
+    return op.opcode in VECTOR or library_function(op) is not None or (
+        floats and op.opcode != "call" and is_called(op))

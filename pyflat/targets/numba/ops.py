@@ -1,0 +1,366 @@
+"""How each operation is written in LLVM's IR, for the numba target.
+
+Every emitted operation is total: no trap (division by zero, INT_MIN // -1), and no *poison* (a shift by 64, a
+conversion out of range), because poison in a lane that is not taken would spread through the suspect bit. There is
+no fast-math flag anywhere, so that LLVM neither reorders nor contracts.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from pyflat.errors import InternalError
+from pyflat.functions import lanes, libm, vmath
+from pyflat.ir.nodes import Op
+from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.targets.numba.emitter import Emitter, Lane
+from pyflat.targets.numba.library import library_function
+from pyflat.targets.numba.llvm import F32, F64, I32
+from pyflat.targets.numba.numpy_loops import call_ufunc
+from pyflat.targets.numba.vector_math import emit_everywhere, emit_library
+
+_POWER_BITS = 6
+
+
+Emit = Callable[..., Lane]
+OPERATORS: dict[str, Emit] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "truediv": operator.truediv,
+    "neg": operator.neg,
+    "abs": abs,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "not": operator.invert,
+    "invert": operator.invert,
+    "eq": lambda a, b: a.compare("==", b),
+    "ne": lambda a, b: a.compare("!=", b),
+    "lt": lambda a, b: a.compare("<", b),
+    "le": lambda a, b: a.compare("<=", b),
+    "gt": lambda a, b: a.compare(">", b),
+    "ge": lambda a, b: a.compare(">=", b),
+    "isnan": lambda x: x.compare("!=", x),
+    "isinf": lambda x: abs(x).compare("==", float("inf")),
+    "isfinite": lambda x: abs(x).compare("<", float("inf")),
+}
+"""Opcode -> function of the operands' lanes."""
+
+EMITTERS: dict[str, Emit] = {
+    "select": Emitter.select,
+    "floor_int": lambda e, x: e.to_int(e.intrinsic("llvm.floor", x)),
+    "ceil_int": lambda e, x: e.to_int(e.intrinsic("llvm.ceil", x)),
+    "round_int": lambda e, x: e.to_int(e.intrinsic("llvm.rint", x)),
+    "floor": lambda e, x: e.intrinsic("llvm.floor", x),
+    "ceil": lambda e, x: e.intrinsic("llvm.ceil", x),
+    "trunc": lambda e, x: e.intrinsic("llvm.trunc", x),
+    "rint": lambda e, x: e.intrinsic("llvm.rint", x),
+    "sqrt": Emitter.sqrt,
+    "np_sqrt": Emitter.sqrt,
+    "copysign": lambda e, x, y: e.intrinsic("llvm.copysign", x, y),
+}
+"""Opcode -> function of the emitter and the operands' lanes."""
+
+
+def _emitter(function: Emit) -> Emit:
+    EMITTERS[function.__name__.strip("_")] = function
+    return function
+
+
+def emit(e: Emitter, op: Op, args: list[Lane]) -> Lane:
+    """Emit `op` and return its value."""
+    if op.opcode in OPERATORS:
+        return OPERATORS[op.opcode](*args)
+    emitter = EMITTERS.get(op.opcode)
+    if e.width > 1 and (name := library_function(op)) is not None:
+        emitter = _library_vectors(name)
+    if emitter is None:
+        raise InternalError(f"the numba target cannot emit {op.opcode}")
+    if op.opcode == "gather":
+        return emitter(e, *args, table=op.attr("table"), kind=op.kind)
+    if e.narrow and _is_wide(op.opcode):
+        return e.widely(lambda wide, *lanes: emitter(wide, *lanes, **dict(op.attrs)), *args)
+    return emitter(e, *args, **dict(op.attrs))
+
+
+def _is_wide(opcode: str) -> bool:
+    """What float32 lanes compute as the float64 function of the widened operands, rounded."""
+    if opcode in _STEPPED:
+        return False
+    row = PRIMITIVES.get(opcode)
+    return opcode in _WIDE or (row is not None and row.accuracy in (Accuracy.LIBM, Accuracy.CALL, Accuracy.NUMPY))
+
+
+_WIDE = frozenset({"remainder", "ldexp", "exponent", "ufunc"})
+_STEPPED = frozenset({"np_fmod"})
+
+
+# --- conversions
+
+
+@_emitter
+def _to_float(e: Emitter, x: Lane) -> Lane:
+    convert = e.builder.uitofp if x.kind is BOOL else e.builder.sitofp
+    return Lane(e, FLOAT, convert(x.value, e.types[FLOAT]))
+
+
+EMITTERS["exact_float"] = _to_float
+
+
+@_emitter
+def _to_int(e: Emitter, x: Lane) -> Lane:
+    return Lane(e, INT, e.builder.zext(x.value, e.types[INT])) if x.kind is BOOL else e.to_int(x)
+
+
+# --- integers
+
+
+@_emitter
+def _shl(e: Emitter, x: Lane, count: Lane) -> Lane:
+    return e.shift("shl", x, count & 63)
+
+
+@_emitter
+def _shr(e: Emitter, x: Lane, count: Lane) -> Lane:
+    beyond = Lane(e, BOOL, e.builder.icmp_unsigned(">", count.value, e.const(INT, 63).value))
+    return e.shift("ashr", x, e.select(beyond, 63, count))
+
+
+def _int_divide(e: Emitter, a: Lane, b: Lane) -> tuple[Lane, Lane]:
+    """The quotient rounded down and the remainder with the divisor's sign; never traps. By a power of two, which is
+    common, both are single instructions that LLVM does not find itself."""
+    known = 0 if b.known is None else int(b.known)
+    if known > 0 and known & (known - 1) == 0:
+        return e.shift("ashr", a, e.const(INT, known.bit_length() - 1)), a & (known - 1)
+    traps = b.compare("==", 0) | (a.compare("==", e.lowest_int) & b.compare("==", -1))
+    divisor = e.select(traps, 1, b)
+    quotient = Lane(e, INT, e.builder.sdiv(a.value, divisor.value))
+    rest = a - quotient * divisor
+    round_down = rest.compare("!=", 0) & (rest ^ divisor).compare("<", 0)
+    return e.select(round_down, quotient - 1, quotient), e.select(round_down, rest + divisor, rest)
+
+
+def _float_divide(e: Emitter, a: Lane, b: Lane) -> tuple[Lane, Lane]:
+    """`_float_div_mod` of CPython (Objects/floatobject.c)."""
+    rest = EMITTERS["fmod"](e, a, b)
+    quotient = (a - rest) / b
+    is_zero = rest.compare("==", 0.0)
+    other_sign = ~is_zero & (b.compare("<", 0.0) ^ rest.compare("<", 0.0))
+    signed = e.select(other_sign, rest + b, rest)
+    remainder = e.select(is_zero, EMITTERS["copysign"](e, e.const(FLOAT, 0.0), b), signed)
+    quotient = e.select(other_sign, quotient - 1.0, quotient)
+    down = e.intrinsic("llvm.floor", quotient)
+    nearest = e.select((quotient - down).compare(">", 0.5), down + 1.0, down)
+    ratio = a / b
+    zero = EMITTERS["copysign"](e, e.const(FLOAT, 0.0), ratio)
+    quotient = e.select(quotient.compare("==", 0.0), zero, nearest)
+    if not e.narrow:
+        return quotient, remainder
+    by_zero = b.compare("==", 0.0)  # a float32 lane that divides by zero may keep its value
+    return e.select(by_zero, ratio, quotient), e.select(by_zero, float("nan"), remainder)
+
+
+@_emitter
+def _floordiv(e: Emitter, a: Lane, b: Lane) -> Lane:
+    return (_int_divide if a.kind is INT else _float_divide)(e, a, b)[0]
+
+
+@_emitter
+def _mod(e: Emitter, a: Lane, b: Lane) -> Lane:
+    return (_int_divide if a.kind is INT else _float_divide)(e, a, b)[1]
+
+
+@_emitter
+def _ipow(e: Emitter, base: Lane, exponent: Lane) -> Lane:
+    """Squaring, without a branch. A larger exponent is replaced by 62 or 63, which gives the same for 0, 1 and -1;
+    for other bases the result leaves int64 anyway."""
+    large = exponent.compare(">", 63)
+    count = e.select(large, (exponent & 1) + 62, exponent)
+    result, square = e.const(INT, 1), base
+    for bit in range(_POWER_BITS):
+        taken = (count & (1 << bit)).compare("!=", 0)
+        result = e.select(taken, result * square, result)
+        square = square * square
+    return result
+
+
+def emit_unsigned(e: Emitter, op: Op, args: list[Lane]) -> Lane:
+    """Emit `op`, of which the ints are unsigned numbers: what differs from signed ones."""
+    x = args[0]
+    match op.opcode:
+        case "eq" | "ne" | "lt" | "le" | "gt" | "ge":
+            return Lane(e, BOOL, e.builder.icmp_unsigned(PRIMITIVES[op.opcode].operator, x.value, args[1].value))
+        case "to_float" | "exact_float":
+            return Lane(e, FLOAT, e.builder.uitofp(x.value, e.types[FLOAT]))
+        case "shr":
+            return e.shift("lshr", x, args[1])
+        case "floordiv" | "mod":
+            divisor = e.select(args[1].compare("==", 0), 1, args[1])  # 0 in a lane that does not run would trap
+            divide = e.builder.udiv if op.opcode == "floordiv" else e.builder.urem
+            return Lane(e, INT, divide(x.value, divisor.value))
+    raise InternalError(f"the numba target cannot emit {op.opcode} of unsigned numbers")
+
+
+@_emitter
+def _ufunc(e: Emitter, *operands: Lane, loop: str, part: str, ufunc: str) -> Lane:
+    return Lane(e, FLOAT, call_ufunc(e, ufunc, loop, part, *[x.value for x in operands]))
+
+
+@_emitter
+def _gather(e: Emitter, index: Lane, *, table: tuple[Any, ...], kind: Kind) -> Lane:
+    size = len(table)
+    wrapped = e.select(index.compare("<", 0), index + size, index)
+    outside = wrapped.compare("<", 0) | wrapped.compare(">=", size)
+    return e.element(kind, table, e.select(outside, 0, wrapped))
+
+
+# --- floats
+
+
+@_emitter
+def _ldexp(e: Emitter, x: Lane, exponent: Lane) -> Lane:
+    location = libm.library_symbol("ldexp")
+    limit = 5000
+    low = e.select(exponent.compare("<", -limit), -limit, exponent)
+    count = e.select(low.compare(">", limit), limit, low)
+
+    def call(number: Any, power: Any) -> Any:
+        return e.call("ldexp", location, number, e.builder.trunc(power, I32))
+
+    return Lane(e, FLOAT, e.each(call, F64, x.value, count.value))
+
+
+@_emitter
+def _hypot(e: Emitter, x: Lane, y: Lane) -> Lane:
+    """As `lanes.vector_norm`."""
+    if not lanes.hypot_is_known():
+        return e.called("hypot", x, y)
+    x, y = abs(x), abs(y)
+    largest = e.select(x.compare("<", y), y, x)
+    exponent = _binary_exponent(e, largest)
+    norm = lanes.scaled_norm(x, y, _power_of_two(e, -exponent), e.sqrt)
+    norm = e.select(exponent.compare("<", -1023), lanes.tiny_norm(x, y, largest, e.sqrt), norm)
+    norm = e.select(largest.compare("==", 0.0), 0.0, norm)
+    # A nan in either operand goes through the formula; an infinity wins over it.
+    norm = e.select(x.compare("!=", x) | y.compare("!=", y), float("nan"), norm)
+    infinite = x.compare("==", float("inf")) | y.compare("==", float("inf"))
+    return e.select(infinite, float("inf"), norm)
+
+
+def _binary_exponent(e: Emitter, x: Lane) -> Lane:
+    """frexp's exponent of a positive number."""
+    subnormal = x.compare("<", 2.0**-1022)
+    field = e.shift("lshr", e.bits(e.select(subnormal, x * 2.0**54, x)), e.const(INT, 52))
+    return field - e.select(subnormal, e.const(INT, 1022 + 54), e.const(INT, 1022))
+
+
+@_emitter
+def _exponent(e: Emitter, x: Lane) -> Lane:
+    """frexp's: 0 for zeros, infinities and nan."""
+    size = abs(x)
+    return e.select(size.compare(">", 0.0) & size.compare("<", float("inf")), _binary_exponent(e, size), 0)
+
+
+
+def _power_of_two(e: Emitter, exponent: Lane) -> Lane:
+    """2.0**exponent for -1024 <= exponent <= 1023, otherwise any number; two of them are subnormal."""
+    normal = e.shift("shl", (exponent + 1023) & 0x7FF, e.const(INT, 52))
+    bits = e.select(exponent.compare("==", -1023), 1 << 51, normal)
+    return e.bits(e.select(exponent.compare("==", -1024), 1 << 50, bits))
+
+
+@_emitter
+def _round_digits(e: Emitter, x: Lane, digits: Lane) -> Lane:
+    """As `lanes.round_digits`: decided by an exact product, and a call of Python's round for what that leaves."""
+    size = len(lanes.TENS)
+    within = digits.compare(">=", 0) & digits.compare("<", size)
+    ten = e.element(FLOAT, tuple(lanes.TENS.tolist()), e.select(within, digits, 0))
+    product = x * ten
+    error = lanes.product_error(x, ten, product)
+    whole = e.intrinsic("llvm.rint", product)
+    rest = product - whole
+    up = rest.compare("==", 0.5) & error.compare(">", 0.0)
+    down = rest.compare("==", -0.5) & error.compare("<", 0.0)
+    whole = e.select(up, whole + 1.0, e.select(down, whole - 1.0, whole))
+    decided = within & abs(product).compare("<", 2.0**51)
+    quick = EMITTERS["copysign"](e, e.select(decided, whole / ten, x), x)
+    unsure = ~(decided | (within & ~abs(x).compare("<", 2.0**52)))
+
+    def call(number: Any, count: Any) -> Any:
+        return e.call("round_digits", libm.round_digits_address(), number, count, pure=False)
+
+    before = e.builder.block
+    with e.builder.if_then(e.any(unsure.value), likely=False):
+        called = e.each(call, F64, x.value, digits.value, where=unsure.value, rest=quick.value)
+        inside = e.builder.block
+    joined = e.builder.phi(e.types[FLOAT])
+    joined.add_incoming(quick.value, before)
+    joined.add_incoming(called, inside)
+    return Lane(e, FLOAT, joined)
+
+
+# --- the C library's functions, and NumPy's by the C library's (within 4 ulp)
+
+
+def _library_vectors(name: str) -> Emit:
+    return lambda e, *args: Lane(e, FLOAT, emit_library(e, name, *[a.value for a in args]))
+
+
+def _library_call(name: str) -> Emit:
+    return lambda e, *args: e.called(name, *args)
+
+
+_NUMPY_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
+                "arctanh": "atanh", "arctan2": "atan2", "power": "pow"}
+
+@_emitter
+def _nextafter(e: Emitter, x: Lane, y: Lane) -> Lane:
+    if not e.narrow:
+        return e.called("nextafter", x, y)
+    location = libm.library_symbol("nextafterf")
+
+    def call(*scalars: Any) -> Any:
+        return e.call("nextafterf", location, *scalars, result=F32)
+
+    return Lane(e, FLOAT, e.each(call, F32, x.value, y.value))
+
+
+for _name in libm.NAMES | libm.CALLED:
+    EMITTERS.setdefault(_name, _library_call(_name))
+for _name in (*NUMPY_UNARY, *NUMPY_BINARY):
+    _own = _NUMPY_NAMES.get(_name, _name)
+    EMITTERS["np_" + _name] = EMITTERS[_own]
+
+
+def _vector_call(name: str) -> Emit:
+    return lambda e, *args: Lane(e, FLOAT, emit_everywhere(e, name, *[a.value for a in args]))
+
+
+for _name in vmath.TABLE:
+    EMITTERS["vec_" + _name] = _vector_call(_name)
+EMITTERS["fmod"] = EMITTERS["np_fmod"] = EMITTERS["vec_fmod"]  # exact
+
+
+def _numpy_power(e: Emitter, x: Lane, y: Lane) -> Lane:
+    """As `lanes.power`."""
+    return e.select(y.compare("==", 0.5), e.sqrt(x), e.called("pow", x, y))
+
+
+EMITTERS["np_power"] = _numpy_power
+EMITTERS["np_powers"] = EMITTERS["pow"]
+
+
+def _numpy_dot(e: Emitter, *operands: Lane) -> Lane:
+    """A chain of fused multiply-adds, as BLAS computes it."""
+    terms = len(operands) // 2
+    total = e.const(FLOAT, 0.0)
+    for x, y in zip(operands[:terms], operands[terms:], strict=True):
+        total = e.intrinsic("llvm.fma", x, y, total)
+    return total + 0.0
+
+
+EMITTERS["np_dot"] = _numpy_dot

@@ -1,0 +1,293 @@
+"""Loops whose trips differ much from lane to lane: a lane that is done gets the next element.
+
+A gang that waits for its last lane (`numba_loops`) computes for nobody in the lanes that are done. Here a few registers
+of lanes stay full instead:
+
+    refill:  results of the lanes that are done, scattered to their places; the code before the loop for the elements
+             that come next, which take the free lanes
+    trips:   `TRIPS` trips for all lanes, under the mask of those that go on
+             again while more than `FULL` of the lanes go on, or no elements are left and any lane goes on
+
+So lanes of different ages run together, and a counter has a value for each lane. Refilling costs gathers and scatters;
+it pays where trips are many and differ. Whether they do depends on the data, so that the kernel measures which way is
+the faster one (`numba_choice`). Every lane is computed by the same operations either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from llvmlite import ir
+
+from pyflat.analysis.liveness import captured, outer_values, used_outside
+from pyflat.ir.loops import all_ops
+from pyflat.ir.nodes import Const, Item, Loop, Param, Value
+from pyflat.ir.types import BOOL, INT
+from pyflat.targets.numba.emitter import Emitter, Lane, size_of
+from pyflat.targets.numba.integer_narrowing import Narrowed
+from pyflat.targets.numba.llvm import I8, I32, I64, element_at, i64, stack, suffix
+from pyflat.targets.numba.loop_variance import Plan, most_trips, plan_loop, suspect_values
+from pyflat.targets.numba.loops import Gang, Interrupts
+
+TRIPS = 8
+"""Trips between two looks at the masks."""
+
+FULL = 0.6
+"""The share of the lanes from which on no new elements are fetched. A refill costs some ten trips of a small body, and
+idle lanes cost their share of each trip; by that estimate it is the best share for a hundred trips. Shares of 0.5 to
+0.75 gave the same on the one kernel that was tried."""
+
+FEWEST_TRIPS = 64
+"""A loop that cannot make more trips is not refilled: there is too little to gain."""
+
+REGISTERS = 3
+"""Registers of lanes: each has its state, what the loop reads, masks and places."""
+
+MOST_STATE = 14
+"""Values that a lane carries, at most; beyond that they do not stay in registers."""
+
+MOST_OPERATIONS = 400
+"""The loop is compiled twice."""
+
+T = TypeVar("T")
+
+States = Sequence[dict[Value, Any]]
+"""For each register, what the lanes carry."""
+
+Arrays = Sequence[tuple[T, Any]]
+"""Values and the pointers to their arrays."""
+
+
+@dataclass(frozen=True)
+class Divergent:
+    """A list with one loop that lanes leave at different times, and the code around it."""
+
+    before: list[Item]
+    loop: Loop
+    after: list[Item]
+    plan: Plan
+    carried: list[Value]
+    """What a lane brings from before the loop, besides the loop's parameters."""
+
+
+def divergent(items: Sequence[Item], results: Sequence[Value], shared: set[Value], suspects: set[Value]
+              ) -> Divergent | None:
+    """The parts of the list of a kernel, None where refilling is no use or too much."""
+    loops = [k for k, item in enumerate(items) if isinstance(item, Loop)]
+    if len(loops) != 1:
+        return None
+    at = loops[0]
+    loop = items[at]
+    assert isinstance(loop, Loop)
+    plan = plan_loop(loop, lambda value: isinstance(value, Const) or value in shared, suspects)
+    if not plan.sticky or sum(1 for _ in all_ops(list(items))) > MOST_OPERATIONS:
+        return None
+    trips = most_trips(loop)
+    if trips is not None and trips < FEWEST_TRIPS:
+        return None
+    before, after = list(items[:at]), list(items[at + 1:])
+    known = {*shared, *loop.results}
+    used = dict.fromkeys([*captured(loop), *outer_values(after, results)])  # in one order: the code is kept on disk
+    carried = [value for value in used if value not in known and not isinstance(value, Const)]
+    if len(carried) + len(loop.params) > MOST_STATE:
+        return None
+    return Divergent(before, loop, after, replace(plan, uniform=set(), followers=set()), carried)
+
+
+class Refilled:
+    """Writes `refilled`, which runs elements like `plain` does and has the same operands."""
+
+    def __init__(self, emitter: Emitter, parts: Divergent, shared: dict[Value, Lane], inputs: Arrays[Param],
+                 outputs: Arrays[Value], suspect: Value | None, narrowed: Narrowed):
+        self.emitter, self.builder, self.parts, self.shared = emitter, emitter.builder, parts, shared
+        self.inputs, self.outputs, self.suspect, self.narrowed = inputs, outputs, suspect, narrowed
+        self.registers = range(REGISTERS)
+        items = [*parts.before, parts.loop, *parts.after]
+        results = [root for root, _ in outputs] + ([] if suspect is None else [suspect])
+        self.marked, self.outside = suspect_values(items, suspect), used_outside(items, results)
+        self.outside.update(parts.plan.tests)  # no arm of the header may keep one to itself
+
+    def write(self, count: Any, state: Any) -> None:
+        """The body, from the entry block to the return."""
+        builder, emitter, parts = self.builder, self.emitter, self.parts
+        self.suspects = stack(builder, emitter.types[BOOL])
+        builder.store(emitter.const(BOOL, False).value, self.suspects)
+        refill, trips, finish = (builder.append_basic_block(name) for name in ("refill", "trips", "finish"))
+        self.interrupts = Interrupts(emitter, state, finish)
+        before = builder.block
+        builder.branch(refill)
+
+        builder.position_at_end(refill)
+        kept = [*parts.loop.params, *parts.carried]
+        zeros = {value: self._gang([]).zero_of(value).value for value in kept}
+        old = [{value: self._phi(zeros[value], before) for value in kept} for _ in self.registers]
+        nothing = emitter.const(BOOL, False).value
+        live = [self._phi(nothing, before) for _ in self.registers]
+        held = [self._phi(nothing, before) for _ in self.registers]
+        places = [self._phi(emitter.splat(ir.Constant(I64, 0)), before) for _ in self.registers]
+        done_until = self._phi(i64(0), before)
+        self._deliver(old, live, held, places)
+        new, running, at, until = self._fetch(old, live, places, done_until, count)
+        builder.cbranch(emitter.any(self._or(running)), trips, finish)
+        filled = builder.block
+
+        builder.position_at_end(trips)
+        states = [{value: self._phi(new[r][value], filled) for value in kept} for r in self.registers]
+        masks = [self._phi(running[r], filled) for r in self.registers]
+        steps = self._phi(ir.Constant(I32, 0), filled)
+        after, going = self._trip(states, masks)
+        step = builder.add(steps, ir.Constant(I32, 1))
+        inner = builder.icmp_signed("<", step, ir.Constant(I32, TRIPS))
+        look = builder.append_basic_block("look")
+        self._loop_back(states, after, masks, going, steps, step)
+        builder.cbranch(inner, trips, look)
+
+        builder.position_at_end(look)
+        self.interrupts.count_trip()
+        alive = self._alive(going)
+        limit = builder.select(builder.icmp_signed("<", until, count),
+                               i64(int(FULL * REGISTERS * emitter.width)), i64(0))
+        self._loop_back(states, after, masks, going, steps, ir.Constant(I32, 0))
+        for r in self.registers:
+            for value in kept:
+                old[r][value].add_incoming(after[r][value], builder.block)
+            live[r].add_incoming(going[r], builder.block)
+            held[r].add_incoming(running[r], builder.block)
+            places[r].add_incoming(at[r], builder.block)
+        done_until.add_incoming(until, builder.block)
+        builder.cbranch(builder.icmp_signed(">", alive, limit), trips, refill)
+
+        builder.position_at_end(finish)
+        flags = builder.zext(emitter.any(builder.load(self.suspects, typ=emitter.types[BOOL])), I8)
+        builder.ret(builder.or_(flags, builder.load(self.interrupts.left_early, typ=I8)))
+
+    def _phi(self, start: Any, block: Any) -> Any:
+        phi = self.builder.phi(start.type)
+        phi.add_incoming(start, block)
+        return phi
+
+    def _or(self, masks: Sequence[Any]) -> Any:
+        total = masks[0]
+        for mask in masks[1:]:
+            total = self.builder.or_(total, mask)
+        return total
+
+    def _alive(self, masks: Sequence[Any]) -> Any:
+        """How many lanes are set."""
+        builder, total = self.builder, i64(0)
+        for mask in masks:
+            bits = builder.zext(builder.bitcast(mask, ir.IntType(self.emitter.width)), I64)
+            total = builder.add(total, self.emitter.llvm("llvm.ctpop.i64", I64, bits))
+        return total
+
+    def _gang(self, sets: States) -> Gang:
+        gang = Gang(self.emitter, len(self.registers), self.interrupts, dict(self.shared), self.marked, self.outside,
+                    self.narrowed)
+        for lanes, known in zip(gang.sets, sets, strict=False):
+            lanes.update((value, gang.lane_of(value, number)) for value, number in known.items())
+        return gang
+
+    def _trip(self, states: States, masks: list[Any]) -> tuple[list[dict[Value, Any]], list[Any]]:
+        """One trip of all lanes: the state and the masks after it."""
+        loop, plan = self.parts.loop, self.parts.plan
+        gang = self._gang(states)
+        gang.active = list(masks)
+        gang.emit(plan.parts.header)
+        going = gang.going(plan)
+        gang.active = going
+        gang.emit(plan.parts.rest)
+        after = [dict(state) for state in states]
+        for param, value in zip(loop.params, plan.parts.next, strict=True):
+            for r in self.registers:
+                after[r][param] = gang.following(plan, param, value, r, states[r][param], going[r])
+        return after, going
+
+    def _loop_back(self, states: States, after: States, masks: Sequence[Any],
+                   going: Sequence[Any], steps: Any, step: Any) -> None:
+        block = self.builder.block
+        for r in self.registers:
+            for value, phi in states[r].items():
+                phi.add_incoming(after[r][value], block)
+            masks[r].add_incoming(going[r], block)
+        steps.add_incoming(step, block)
+
+    def _deliver(self, states: States, live: Sequence[Any], held: Sequence[Any],
+                 places: Sequence[Any]) -> None:
+        """Store the results of the elements whose lanes are done."""
+        builder, parts = self.builder, self.parts
+        gang = self._gang(states)
+        gang.emit(parts.plan.parts.header)
+        for r, lanes in enumerate(gang.sets):
+            pairs = list(zip(parts.loop.results, parts.plan.parts.leave, strict=True))
+            lanes.update([(result, gang.read_for(r, value, result)) for result, value in pairs])
+        done = [builder.and_(held[r], builder.not_(live[r])) for r in self.registers]
+        gang.active = done
+        gang.emit(parts.after)
+        for r in self.registers:
+            for root, pointer in self.outputs:
+                self._scatter(gang.read(r, root), pointer, places[r], done[r])
+            if self.suspect is not None:
+                seen = builder.load(self.suspects, typ=self.emitter.types[BOOL])
+                marked = builder.and_(done[r], gang.read(r, self.suspect).value)
+                builder.store(builder.or_(seen, marked), self.suspects)
+
+    def _fetch(self, states: States, live: Sequence[Any], places: Sequence[Any], until: Any, count: Any
+               ) -> tuple[list[dict[Value, Any]], list[Any], list[Any], Any]:
+        """Give the free lanes the next elements: the states, the masks of the lanes that have one, the places of
+        the elements, and up to where elements have been fetched."""
+        builder, loop = self.builder, self.parts.loop
+        fresh, at = [], []
+        for r in self.registers:
+            free = builder.not_(live[r])
+            wanted = builder.add(self._ranks(free), self._spread(until))
+            taken = builder.and_(free, builder.icmp_signed("<", wanted, self._spread(count)))
+            fresh.append(taken)
+            at.append(builder.select(taken, wanted, places[r]))
+            until = builder.add(until, self._alive([taken]))
+        gang = self._gang([{} for _ in self.registers])
+        for r, lanes in enumerate(gang.sets):
+            for param, pointer in self.inputs:
+                lanes[param] = self._gather(param, pointer, at[r], fresh[r])
+        gang.active = list(fresh)
+        gang.emit(self.parts.before)
+        new: list[dict[Value, Any]] = []
+        for r in self.registers:
+            starts: dict[Value, Value] = dict(zip(loop.params, loop.inits, strict=True))
+            new.append({value: builder.select(fresh[r], gang.read_for(r, starts.get(value, value), value).value, old)
+                        for value, old in states[r].items()})
+        running = [builder.or_(live[r], fresh[r]) for r in self.registers]
+        return new, running, at, until
+
+    def _ranks(self, mask: Any) -> Any:
+        """For each lane that is set: how many before it are."""
+        type_ = self.emitter.widened(I64)
+        table = self.emitter.table(INT, tuple(range(self.emitter.width)))
+        return self.emitter.llvm(f"llvm.masked.expandload.{suffix(type_)}", type_, table, mask,
+                                 ir.Constant(type_, None))
+
+    def _spread(self, number: Any) -> Any:
+        """An int64 in every lane."""
+        return self.emitter.broadcast(INT, number).value
+
+    def _gather(self, param: Param, pointer: Any, places: Any, mask: Any) -> Lane:
+        element = I8 if param.kind is BOOL else self.emitter.scalars[param.kind]
+        type_ = self.emitter.widened(element)
+        addresses = element_at(self.builder, pointer, places, element)
+        name = f"llvm.masked.gather.{suffix(type_)}.v{self.emitter.width}p0"
+        loaded = self.emitter.llvm(name, type_, addresses, _alignment(element), mask, ir.Constant(type_, None))
+        if param.kind is BOOL:
+            loaded = self.builder.icmp_unsigned("!=", loaded, self.emitter.splat(ir.Constant(I8, 0)))
+        return Lane(self.emitter, param.kind, loaded)
+
+    def _scatter(self, lane: Lane, pointer: Any, places: Any, mask: Any) -> None:
+        element = I8 if lane.kind is BOOL else self.emitter.scalars[lane.kind]
+        value = self.builder.zext(lane.value, self.emitter.widened(I8)) if lane.kind is BOOL else lane.value
+        addresses = element_at(self.builder, pointer, places, element)
+        name = f"llvm.masked.scatter.{suffix(value.type)}.v{self.emitter.width}p0"
+        self.emitter.llvm(name, ir.VoidType(), value, addresses, _alignment(element), mask)
+
+
+def _alignment(element: ir.Type) -> ir.Constant:
+    return ir.Constant(I32, size_of(element))

@@ -1,0 +1,312 @@
+"""The vector math of `pyflat.functions.vmath` in LLVM's IR: each function becomes a small function of the module,
+inlined always.
+
+The bodies hold no call but of LLVM's exact intrinsics, no branch and no conversion between float and integer that
+AVX2 lacks, so that the loop vectoriser takes them like any arithmetic. `llvm.fma` is exact by definition: one
+instruction where the computer has it, the C library's function where it has not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir
+
+from pyflat.functions import libm, vmath
+from pyflat.functions.vmath import glibc
+from pyflat.functions.vmath.machine import F4, F8, Format, Number
+from pyflat.ir.types import BOOL
+from pyflat.targets.numba.jit import processor
+from pyflat.targets.numba.llvm import F32, F64, I1, I32, Splat, joined, parted, suffix
+
+if TYPE_CHECKING:
+    from pyflat.targets.numba.emitter import Emitter
+
+
+def _constant(type_: ir.Type, number: float) -> ir.Constant:
+    """A number as a constant of a scalar type, or in every lane of a vector type."""
+    if isinstance(type_, ir.VectorType):
+        return Splat(ir.Constant(type_.element, number), type_.count)
+    return ir.Constant(type_, number)
+
+
+def _element(type_: ir.Type) -> ir.Type:
+    return type_.element if isinstance(type_, ir.VectorType) else type_
+
+
+class _Value:
+    """A value while code is emitted, with Python's operators; what an operator means follows from its type."""
+
+    __slots__ = ("builder", "value")
+
+    def __init__(self, builder: ir.IRBuilder, value: Any):
+        self.builder, self.value = builder, value
+
+    @property
+    def _is_int(self) -> bool:
+        return isinstance(_element(self.value.type), ir.IntType)
+
+    def _lift(self, other: Number) -> Any:
+        return other.value if isinstance(other, _Value) else _constant(self.value.type, other)
+
+    def _with(self, other: Number, on_float: str, on_int: str, swapped: bool = False) -> _Value:
+        operands = [self.value, self._lift(other)]
+        operation = on_int if self._is_int else on_float
+        return _Value(self.builder, getattr(self.builder, operation)(*(operands[::-1] if swapped else operands)))
+
+    def _compare(self, sign: str, other: Number) -> _Value:
+        compare = self.builder.icmp_signed if self._is_int else self.builder.fcmp_ordered
+        return _Value(self.builder, compare(sign, self.value, self._lift(other)))
+
+    def __add__(self, other: Number) -> _Value:
+        return self._with(other, "fadd", "add")
+
+    def __radd__(self, other: Number) -> _Value:
+        return self._with(other, "fadd", "add", swapped=True)
+
+    def __sub__(self, other: Number) -> _Value:
+        return self._with(other, "fsub", "sub")
+
+    def __rsub__(self, other: Number) -> _Value:
+        return self._with(other, "fsub", "sub", swapped=True)
+
+    def __mul__(self, other: Number) -> _Value:
+        return self._with(other, "fmul", "mul")
+
+    def __rmul__(self, other: Number) -> _Value:
+        return self._with(other, "fmul", "mul", swapped=True)
+
+    def __truediv__(self, other: Number) -> _Value:
+        return self._with(other, "fdiv", "")
+
+    def __rtruediv__(self, other: Number) -> _Value:
+        return self._with(other, "fdiv", "", swapped=True)
+
+    def __neg__(self) -> _Value:
+        return _Value(self.builder, self.builder.fneg(self.value))
+
+    def __and__(self, other: Number) -> _Value:
+        return self._with(other, "", "and_")
+
+    def __or__(self, other: Number) -> _Value:
+        return self._with(other, "", "or_")
+
+    def __xor__(self, other: Number) -> _Value:
+        return self._with(other, "", "xor")
+
+    def __invert__(self) -> _Value:
+        return self ^ -1
+
+    def __lt__(self, other: Number) -> _Value:
+        return self._compare("<", other)
+
+    def __le__(self, other: Number) -> _Value:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: Number) -> _Value:
+        return self._compare(">", other)
+
+    def __ge__(self, other: Number) -> _Value:
+        return self._compare(">=", other)
+
+
+class _LlvmMachine:
+    """The machine whose numbers are values of LLVM's IR (see `pyflat.functions.vmath.machine`), of the type `real`."""
+
+    def __init__(self, real: ir.Type, builder: ir.IRBuilder):
+        self.format, self.builder, self._float = _format(real), builder, real
+        whole = ir.IntType(self.format.width)
+        self._int = ir.VectorType(whole, real.count) if isinstance(real, ir.VectorType) else whole
+
+    def _lift(self, x: Number) -> Any:
+        return x.value if isinstance(x, _Value) else _constant(self._float, x)
+
+    def _intrinsic(self, name: str, *args: Number) -> _Value:
+        full = f"llvm.{name}.{suffix(self._float)}"
+        module = self.builder.module
+        prototype = ir.FunctionType(self._float, [self._float] * len(args))
+        function = module.globals.get(full) or ir.Function(module, prototype, full)
+        return _Value(self.builder, self.builder.call(function, [self._lift(x) for x in args]))
+
+    def fma(self, a: Number, b: Number, c: Number) -> Number:
+        return self._intrinsic("fma", a, b, c)
+
+    def select(self, condition: Number, a: Number, b: Number) -> Number:
+        kind = next((x.value.type for x in (a, b) if isinstance(x, _Value)), self._float)
+        yes, no = (x.value if isinstance(x, _Value) else _constant(kind, x) for x in (a, b))
+        return _Value(self.builder, self.builder.select(condition.value, yes, no))
+
+    def equal(self, a: Number, b: Number) -> Number:
+        return a._compare("==", b)
+
+    def bits(self, x: Number) -> Number:
+        return _Value(self.builder, self.builder.bitcast(x.value, self._int))
+
+    def floats(self, i: Number) -> Number:
+        return _Value(self.builder, self.builder.bitcast(i.value, self._float))
+
+    def left(self, i: Number, count: int) -> Number:
+        return _Value(self.builder, self.builder.shl(i.value, _constant(self._int, count)))
+
+    def right(self, i: Number, count: int) -> Number:
+        return _Value(self.builder, self.builder.lshr(i.value, _constant(self._int, count)))
+
+    def abs(self, x: Number) -> Number:
+        return self._intrinsic("fabs", x)
+
+    def sqrt(self, x: Number) -> Number:
+        return self._intrinsic("sqrt", x)
+
+    def rint(self, x: Number) -> Number:
+        return self._intrinsic("rint", x)
+
+    def floor(self, x: Number) -> Number:
+        return self._intrinsic("floor", x)
+
+    def trunc(self, x: Number) -> Number:
+        return self._intrinsic("trunc", x)
+
+    def copysign(self, x: Number, sign: Number) -> Number:
+        return self._intrinsic("copysign", x, sign)
+
+    @property
+    def scales(self) -> bool:
+        return isinstance(self._float, ir.VectorType) and self._bits() % 512 == 0 and processor().vector_bytes == 64
+
+    def _bits(self) -> int:
+        return int(self._float.count) * self.format.width
+
+    def scaled(self, x: Number, n: Number) -> Number:
+        """By AVX-512's vscalef, a register at a time."""
+        lanes = 512 // self.format.width
+        parts = zip(parted(self.builder, x.value, lanes), parted(self.builder, n.value, lanes), strict=True)
+        return _Value(self.builder, joined(self.builder, [self._scaled(a, b, lanes) for a, b in parts]))
+
+    def _scaled(self, x: Any, n: Any, lanes: int) -> Any:
+        mask, module = ir.IntType(lanes), self.builder.module
+        name = f"llvm.x86.avx512.mask.scalef.{'pd' if self.format is F8 else 'ps'}.512"
+        prototype = ir.FunctionType(x.type, [x.type] * 3 + [mask, I32])
+        function = module.globals.get(name) or ir.Function(module, prototype, name)
+        nearest = ir.Constant(I32, 4)  # by the rounding mode in force
+        return self.builder.call(function, [x, n, x, ir.Constant(mask, (1 << lanes) - 1), nearest])
+
+    def wide(self) -> _LlvmMachine:
+        vector = isinstance(self._float, ir.VectorType)
+        return _LlvmMachine(ir.VectorType(F64, self._float.count) if vector else F64, self.builder)
+
+    def widen(self, x: Number) -> Number:
+        return _Value(self.builder, self.builder.fpext(x.value, self.wide()._float))
+
+    def narrow(self, x: Number) -> Number:
+        return _Value(self.builder, self.builder.fptrunc(x.value, self._float))
+
+
+def _format(real: ir.Type) -> Format:
+    return {F64: F8, F32: F4}[_element(real)]
+
+
+def function_of(module: ir.Module, row: vmath.VectorFunction, real: ir.Type) -> ir.Function:
+    """The module's function pyflat.vec_<name> on numbers of the type `real`: double, float or a vector of them."""
+    symbol = f"pyflat.vec_{row.name}.{suffix(real)}"
+    known = module.globals.get(symbol)
+    if known is not None:
+        return known
+    function = _inlined(module, ir.FunctionType(real, [real] * row.operands), symbol)
+    builder = ir.IRBuilder(function.append_basic_block())
+    result = row.algorithm(_LlvmMachine(real, builder), *[_Value(builder, x) for x in function.args])
+    builder.ret(result.value)
+    return function
+
+
+def emit_vector(builder: ir.IRBuilder, name: str, *args: Any) -> Any:
+    """Emit the vector function `name` of LLVM values: right but where it is `far` (see `vmath.VectorFunction`)."""
+    return builder.call(function_of(builder.module, vmath.TABLE[name], args[0].type), list(args))
+
+
+def emit_everywhere(e: Emitter, name: str, *args: Any) -> Any:
+    """Emit the vector function `name` of values of `e`'s lanes; a branch, taken where some lane is far, calls the C
+    library's function for those lanes."""
+    far = vmath.TABLE[name].far
+    quick = emit_vector(e.builder, name, *args)
+    if far is None:
+        return quick
+    distant = far(_LlvmMachine(args[0].type, e.builder), *[_Value(e.builder, x) for x in args])
+    return _unless_called(e, name, args, distant.value, quick)
+
+
+def emit_library(e: Emitter, name: str, *args: Any) -> Any:
+    """Emit a function of `functions.vmath.glibc`; a branch, taken where a lane is doubtful, calls the C library's
+    function for those lanes."""
+    row, builder = glibc.TABLE[name], e.builder
+    operands = args[: row.operands]
+    told = builder.call(_told_function(builder.module, name, args[0].type), operands)
+    value, doubtful = (builder.extract_value(told, k) for k in range(2))
+    return _unless_called(e, row.name, operands, doubtful, value, row.exponent)
+
+
+def _told_function(module: ir.Module, name: str, real: ir.Type) -> ir.Function:
+    """The module's function of `functions.vmath.glibc` on numbers of the type `real`: a value, and whether it is
+    doubtful."""
+    symbol = f"pyflat.told_{name}.{suffix(real)}"
+    known = module.globals.get(symbol)
+    if known is not None:
+        return known
+    row = glibc.TABLE[name]
+    truth = ir.VectorType(I1, real.count) if isinstance(real, ir.VectorType) else I1
+    both = ir.LiteralStructType([real, truth])
+    function = _inlined(module, ir.FunctionType(both, [real] * row.operands), symbol)
+    builder = ir.IRBuilder(function.append_basic_block())
+    value, doubtful = row.algorithm(_LlvmMachine(real, builder), *[_Value(builder, x) for x in function.args])
+    told = builder.insert_value(ir.Constant(both, ir.Undefined), value.value, 0)
+    builder.ret(builder.insert_value(told, doubtful.value, 1))
+    return function
+
+
+def _inlined(module: ir.Module, prototype: ir.FunctionType, symbol: str) -> ir.Function:
+    function = ir.Function(module, prototype, symbol)
+    function.linkage = "internal"
+    function.attributes.add("alwaysinline")
+    function.attributes.add("nounwind")
+    return function
+
+
+def _unless_called(e: Emitter, name: str, args: Sequence[Any], where: Any, quick: Any, exponent: float | None = None
+                   ) -> Any:
+    """`quick`, but in the lanes of a mask what the C library says."""
+    builder = e.builder
+    mask = e.masked(where)
+    before = builder.block
+    with builder.if_then(e.any(mask), likely=False):
+        called = builder.call(_far_function(e, name, args[0].type, len(args), exponent), [*args, mask, quick])
+        inside = builder.block
+    result = builder.phi(quick.type)
+    result.add_incoming(quick, before)
+    result.add_incoming(called, inside)
+    return result
+
+
+def _far_function(e: Emitter, name: str, real: ir.Type, operands: int, exponent: float | None) -> ir.Function:
+    """The module's function that calls the C library's for the lanes of a mask: out of the way of the code around it,
+    whose values stay in registers. `exponent` is a last operand that is the same in all lanes."""
+    symbol = f"pyflat.far_{name}{'' if exponent is None else f'_{exponent:g}'}.{suffix(real)}"
+    known = e.builder.module.globals.get(symbol)
+    if known is not None:
+        return known
+    prototype = ir.FunctionType(real, [*[real] * operands, e.types[BOOL], real])
+    function = ir.Function(e.builder.module, prototype, symbol)
+    function.linkage = "internal"
+    for attribute in ("noinline", "cold", "nounwind"):
+        function.attributes.add(attribute)
+    inner = type(e)(ir.IRBuilder(function.append_basic_block("entry")), e.symbols, e.width, e.scalars)
+    builder = inner.builder
+
+    def call(*scalars: Any) -> Any:
+        wide = [x if x.type is F64 else builder.fpext(x, F64) for x in scalars]
+        wide += [] if exponent is None else [ir.Constant(F64, exponent)]
+        value = inner.call(name, libm.address(name), *wide, pure=name in libm.NAMES and libm.from_library(name))
+        return value if _element(real) is F64 else builder.fptrunc(value, F32)
+
+    *args, distant, quick = function.args
+    builder.ret(inner.each(call, _element(real), *args, where=distant, rest=quick))
+    return function

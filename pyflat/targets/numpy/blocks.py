@@ -1,0 +1,339 @@
+"""The functions of the NumPy engine for one pattern of arguments: the block, its arms and its loops.
+
+    def block(A, n, a0, a1, r0):          n lanes; A is the arena, r0 the result
+        w0, w1, b2 = A.bottom(layout0, n)
+        ...
+        c1 = count(b2)                    an arm that costs: the lanes that take it are gathered, unless most do
+        if c1 * 19.2 + n * 0.45 + 2000 > n * 18.5:
+            arm1(A, n, a0, w1)
+        elif c1:
+            at = b2.nonzero()[0]
+            e0 = empty(c1, float64)
+            arm1(A, c1, a0[at], e0)
+            w1[at] = e0
+        ...
+        return b0                         the suspect lanes
+
+An arm is a function of its own with its own temporaries, and so is a loop (`numpy_loops`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyflat.analysis.liveness import captured, sliced, used_outside
+from pyflat.ir.formats import dtypes
+from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Op, Value
+from pyflat.ir.opaque_calls import KeptCalls
+from pyflat.ir.types import BOOL, Kind
+from pyflat.targets.numba.arms import Arm, arms_of
+from pyflat.targets.numpy.buffer_allocation import Place, Slot
+from pyflat.targets.numpy.costs import CALL, FIND, GATHER, SCATTER, VIEW, WORTH, cost_of
+from pyflat.targets.numpy.frames import Frame, Style
+from pyflat.targets.numpy.memory import Layout
+from pyflat.targets.numpy.spelling import literal
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The end of a loop's header: whether lanes go on, what those take with them that stop, and who writes it."""
+
+    go: Value
+    leave: Sequence[Value]
+    write: Callable[[Frame, Check, set[Value]], None]
+
+
+Step = Op | Arm | Loop | Check
+WriteLoop = Callable[["Program", Frame, Loop, Sequence[Value]], tuple[str, list[str]]]
+"""Writes the function of a loop; gives its name, and its arguments but for the results (`numpy_loops`)."""
+
+
+class Program:
+    """The text of the functions of one pattern, and the objects that it names."""
+
+    def __init__(self, fused: Function, calls: KeptCalls | None, style: Style, write_loop: WriteLoop):
+        self.fused, self.floats, self.calls, self.style = fused, fused.floats, calls, style
+        self.write_loop = write_loop
+        self.head: list[str] = []
+        self.functions: list[str] = []
+        self.objects: dict[str, Any] = {}
+        self.bytes = 0
+        """Of all temporaries, for a lane."""
+        self._constants: dict[tuple[str, ...], str] = {}
+
+    # --- names
+
+    def constant(self, value: Const) -> str:
+        return self._known(("c", *value.key), literal(value.kind, value.value, self.floats))
+
+    def number(self, value: Const) -> str:
+        return self._known(("k", *value.key), f"asarray({literal(value.kind, value.value, self.floats)})")
+
+    def pattern(self, kind: Kind, bits: int) -> str:
+        dtype = "int64" if dtypes(self.floats)[kind].itemsize == 8 else "int32"
+        return self._known(("i", dtype, str(bits)), f"asarray(np.{dtype}({bits}))")
+
+    def _known(self, key: tuple[str, ...], text: str) -> str:
+        if key not in self._constants:
+            self._constants[key] = f"{key[0]}{len(self._constants)}"
+            self.head.append(f"{self._constants[key]} = {text}")
+        return self._constants[key]
+
+    def named(self, prefix: str, value: Any) -> str:
+        name = f"{prefix}{len(self.objects)}"
+        if isinstance(value, np.ufunc):
+            name = f"{prefix}_{value.__name__}"
+        self.objects[name] = value
+        return name
+
+    def call(self, op: Op) -> str:
+        assert self.calls is not None
+        return self.named("call", self.calls.on_arrays(op))
+
+    def dtype(self, kind: Kind) -> str:
+        return dtypes(self.floats)[kind].name if kind is not BOOL else "bool_"
+
+    # --- the block
+
+    def source(self, wanted: Sequence[Value], results: int, pattern: Sequence[bool]) -> str:
+        """Writes everything. The first `results` of the wanted values are written into arrays, one more is what the
+        function gives."""
+        frame = Frame(self, self.style)
+        names = [f"a{k}" for k in range(len(self.fused.params))]
+        for param, name, uniform in zip(self.fused.params, names, pattern, strict=True):
+            frame.places[param] = Place(name, uniform=uniform)
+            if param.kind is BOOL and not uniform:  # of any byte
+                frame.places[param] = frame.in_slot(BOOL)
+                frame.lines.append(f"not_equal({name}.view(uint8), zero, {frame.places[param].text})")
+        outs = [f"r{k}" for k in range(results)]
+        for value, out in zip(wanted, outs, strict=False):
+            if not isinstance(value, Const) and value not in self.fused.params:
+                frame.targets.setdefault(value, Place(out))
+        self.write(frame, self.steps(sliced(self.fused.body, wanted), wanted, frame), wanted, "None")
+        for value, out in zip(wanted, outs, strict=False):
+            copy_into(frame, value, out)
+        last = [] if len(wanted) == results else wanted[results:]
+        frame.lines.append("return " + (frame.scalar(last[0]) if last else "None"))
+        self.function("block", ["n", *names, *outs], frame, "bottom")
+        return "\n".join([*self.head, *self.functions, ""])
+
+    def scalar_source(self, wanted: Sequence[Value]) -> str:
+        """The function for arguments that are all scalars; it gives all wanted values."""
+        frame = Frame(self, self.style, only_scalars=True)
+        names = [f"a{k}" for k in range(len(self.fused.params))]
+        frame.places.update((param, Place(a, uniform=True)) for param, a in zip(self.fused.params, names, strict=True))
+        for item in sliced(self.fused.body, wanted):
+            assert isinstance(item, Block)
+            for op in item.ops:
+                frame.write(op, ())
+        values = ", ".join(frame.scalar(value) for value in wanted)
+        lines = [*frame.lines, f"return {values}," if wanted else "return ()"]
+        return "\n".join([*self.head, f"def block({', '.join(names)}):", *["    " + line for line in lines], ""])
+
+    def function(self, name: str, parameters: Sequence[str], frame: Frame, kind: str, body: Sequence[str] | None = None
+                 ) -> Layout:
+        """Write the function of a frame. All but the first give back their temporaries."""
+        layout, views = frame.layout()
+        self.bytes += layout.bytes
+        lines = []
+        if views:
+            lines.append(f"{', '.join(views)}, = A.{kind}({self.named('layout', layout)}, n)")
+        lines += [*frame.head, *(frame.lines if body is None else body)]
+        if kind == "frame":
+            lines = ["top = A.top", *lines, "A.top = top"]
+        self.functions += [f"def {name}(A, {', '.join(parameters)}):", *["    " + line for line in lines]]
+        return layout
+
+    def number_of(self, prefix: str) -> str:
+        return f"{prefix}{sum(line.startswith('def ') for line in self.functions)}"
+
+    # --- steps
+
+    def steps(self, items: Sequence[Item], roots: Iterable[Value], frame: Frame) -> list[Step]:
+        """What a list does, with its arms; what is the same in all lanes comes first in each block."""
+        outside = used_outside(items, roots)
+        found: list[Step] = []
+        uniform = {value for value, place in frame.places.items() if place.uniform}
+        for item in items:
+            if isinstance(item, Loop):
+                found.append(item)
+            elif isinstance(item, Block):
+                same = uniform_ops(item.ops, uniform)
+                found += [op for op in item.ops if op in same]
+                varying = [op for op in item.ops if op not in same]
+                found += self._arms(varying, outside) or varying
+        return found
+
+    def _arms(self, ops: Sequence[Op], outside: Iterable[Value]) -> list[Op | Arm] | None:
+        if self.style == "few" or self.calls is not None:
+            return None
+        return arms_of(ops, outside, {op: cost_of(op) for op in ops}, WORTH)
+
+    def write(self, frame: Frame, steps: Sequence[Step], roots: Iterable[Value], live: str) -> None:
+        """The lines of steps; `live` is the name of the mask of the lanes that run them."""
+        frame.note_selects(step for step in steps if isinstance(step, Op))
+        dying = last_uses([uses_of(step) for step in steps], roots)
+        alive: set[Value] = set()
+        for step, dead in zip(steps, dying, strict=True):
+            match step:
+                case Op():
+                    frame.write(step, dead)
+                    alive.add(step)
+                case Arm():
+                    self._write_arm(frame, step, live)
+                    frame.drop(dead)
+                    alive.update(step.results)
+                case Loop():
+                    self._write_loop(frame, step, live)
+                    frame.drop(dead)
+                    alive.update(step.results)
+                case Check():
+                    step.write(frame, step, alive - set(dead))
+                    frame.drop(dead)
+            alive.difference_update(dead)
+
+    # --- arms
+
+    def _write_arm(self, frame: Frame, arm: Arm, live: str) -> None:
+        inputs = uses_of_arm(arm)
+        arrays = [value for value in inputs if not frame.is_uniform(value)]
+        scalars = [value for value in inputs if frame.is_uniform(value)]
+        name, views = self._arm_function(arm, arrays, scalars)
+        own_mask = frame.new_slot("b")
+        mask, conditions = self._arm_mask(frame, arm, live, own_mask)
+        given, uniform = [frame.array(v) for v in arrays], [frame.scalar(v) for v in scalars]
+        outs = [frame.define(result).text for result in arm.results]
+        frame.free(own_mask)
+        frame.lines += [f"{out}.fill(False)" for out, r in zip(outs, arm.results, strict=True) if r.kind is BOOL]
+        whole = f"{name}({', '.join(['A', 'n', *given, *uniform, *outs])})"
+        if mask is None:
+            frame.lines.append(f"if {' and '.join(conditions)}: {whole}")
+            return
+        count = f"count({mask})"
+        if conditions:
+            count += f" if {' and '.join(conditions)} else 0"
+        own = [f"e{k}" for k in range(len(outs))]
+        part = f"{name}({', '.join(['A', 'c', *[f'{x}[at]' for x in given], *uniform, *own])})"
+        frame.lines += [
+            f"c = {count}",
+            f"if {_all_of_them(cost_of_arm(arm), len(arrays), len(outs), views)}:",
+            f"    {whole}",
+            "elif c:",
+            f"    at = {mask}.nonzero()[0]",
+            *[f"    {o} = empty(c, {self.dtype(r.kind)})" for o, r in zip(own, arm.results, strict=True)],
+            f"    {part}",
+            *[f"    {out}[at] = {o}" for out, o in zip(outs, own, strict=True)],
+        ]
+
+    def _arm_mask(self, frame: Frame, arm: Arm, live: str, slot: Slot) -> tuple[str | None, list[str]]:
+        """The mask of the lanes that take an arm, None where all do, and what has to hold besides."""
+        scalar = [(value, wanted) for value, wanted in arm.conditions if frame.is_uniform(value)]
+        varying = [(value, wanted) for value, wanted in arm.conditions if not frame.is_uniform(value)]
+        conditions = [frame.scalar(value) if wanted else f"not {frame.scalar(value)}" for value, wanted in scalar]
+        if not varying:
+            return None, conditions
+        (first, wanted), *others = varying
+        if wanted and not others and live == "None":
+            return frame.array(first), conditions
+        mask = frame.seen(slot, BOOL)
+        text = frame.array(first)
+        frame.lines.append(f"{mask}[...] = {text}" if wanted else f"logical_not({text}, {mask})")
+        for value, wanted in others:
+            operands = [mask, frame.array(value)]
+            frame.lines.append(f"{'bitwise_and' if wanted else 'greater'}({', '.join([*operands, mask])})")
+        if live != "None":
+            frame.lines.append(f"if {live} is not None: bitwise_and({mask}, {live}, {mask})")
+        return mask, conditions
+
+    def _arm_function(self, arm: Arm, arrays: Sequence[Value], scalars: Sequence[Value]) -> tuple[str, int]:
+        """Writes it; gives its name, and the number of its views."""
+        frame = Frame(self, self.style)
+        names = [f"x{k}" for k in range(len(arrays))] + [f"u{k}" for k in range(len(scalars))]
+        for k, value in enumerate([*arrays, *scalars]):
+            frame.places[value] = Place(names[k], uniform=k >= len(arrays))
+        outs = [f"o{k}" for k in range(len(arm.results))]
+        frame.targets = {value: Place(out) for value, out in zip(arm.results, outs, strict=True)}
+        self.write(frame, arm.items, arm.results, "None")
+        name = self.number_of("arm")
+        layout = self.function(name, ["n", *names, *outs], frame, "frame")
+        return name, sum(map(len, layout.slots))
+
+    # --- loops
+
+    def _write_loop(self, frame: Frame, loop: Loop, live: str) -> None:
+        outer = captured(loop)
+        name, arguments = self.write_loop(self, frame, loop, outer)
+        for result in loop.results:
+            found = frame.targets.get(result) or frame.in_slot(result.kind)
+            frame.places[result] = found
+        outs = [frame.places[result].text for result in loop.results]
+        frame.lines.append(f"{name}({', '.join(['A', 'n', live, *arguments, *outs])})")
+
+
+def copy_into(frame: Frame, value: Value, out: str) -> None:
+    """Write a value into an array, where it is not there already."""
+    if frame.is_uniform(value):
+        frame.lines.append(f"{out}.fill({frame.scalar(value)})")
+    elif frame.places[value].text != out:
+        frame.lines.append(f"{out}[...] = {frame.array(value)}")
+
+
+def uniform_ops(ops: Sequence[Op], uniform: set[Value]) -> set[Op]:
+    """The operations that are the same in all lanes; adds them to the values that are."""
+    found = set()
+    for op in ops:
+        if op.opcode not in ("call", "part") and all(isinstance(a, Const) or a in uniform for a in op.args):
+            found.add(op)
+            uniform.add(op)
+    return found
+
+
+def uses_of(step: Step) -> list[Value]:
+    match step:
+        case Op():
+            found = list(step.args)
+        case Arm():
+            found = [*uses_of_arm(step), *[value for value, _ in step.conditions]]
+        case Loop():
+            found = [*step.inits, *captured(step)]
+        case Check():
+            found = [step.go, *step.leave]
+    return [value for value in dict.fromkeys(found) if not isinstance(value, Const)]
+
+
+def uses_of_arm(arm: Arm) -> list[Value]:
+    """What an arm uses and does not compute itself."""
+    used: dict[Value, None] = {}
+    made: set[Value] = set()
+    for item in arm.items:
+        for value in uses_of(item):
+            used.setdefault(value)
+        made.update(item.results if isinstance(item, Arm) else [item])
+    return [value for value in used if value not in made]
+
+
+def last_uses(uses: Sequence[Sequence[Value]], roots: Iterable[Value]) -> list[list[Value]]:
+    """For each step the values that nothing after it uses."""
+    seen = set(roots)
+    dying: list[list[Value]] = []
+    for values in reversed(uses):
+        ending = [value for value in values if value not in seen]
+        seen.update(ending)
+        dying.append(ending)
+    dying.reverse()
+    return dying
+
+
+def _all_of_them(cost: float, inputs: int, outputs: int, views: int) -> str:
+    """When an arm is computed for all lanes, though only `c` of `n` need it: as long as that takes less time."""
+    gathered = cost + GATHER * inputs + SCATTER * outputs
+    calls = CALL * (inputs + 2 * outputs + 4) + VIEW * views
+    return f"c and c * {gathered:.3g} + n * {FIND} + {calls:.4g} > n * {cost:.3g}"
+
+
+def cost_of_arm(arm: Arm) -> float:
+    return sum(cost_of_arm(item) if isinstance(item, Arm) else cost_of(item) for item in arm.items)

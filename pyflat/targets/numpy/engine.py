@@ -1,0 +1,345 @@
+"""The NumPy way out: straight-line array operations over blocks of lanes.
+
+`compile` makes an engine from a *fused* flat or masked function (no `fault` operations, the last result is the suspect
+bit). For each pattern of arguments (which are arrays, which are the same in all lanes) it has a function of its own,
+made when the pattern is met first (`numpy_blocks`): one ufunc call for each operation, run on blocks that fit into the
+cache, its result written into a buffer (`numpy_memory`). Where all arguments are scalars, so is all that is computed:
+
+    c0 = np.float64(2.0)
+    def block(a0, a1):
+        t0 = a0 < c0
+        t1 = a0 * a1
+        t2 = t1 if t0 else c0
+        return t2, c1,
+"""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import math
+import time
+from collections.abc import Callable, Sequence
+from contextvars import Context
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pyflat.functions import lanes as lane_functions
+from pyflat.functions.libm import saved_status
+from pyflat.ir.formats import dtypes
+from pyflat.ir.loops import has_loop
+from pyflat.ir.nodes import FALSE, Const, Function, Value
+from pyflat.ir.opaque_calls import KeptCalls
+from pyflat.ir.uses import results_of
+from pyflat.targets.numpy import loops as numpy_loops
+from pyflat.targets.numpy import memory as numpy_memory
+from pyflat.targets.numpy.blocks import Program
+from pyflat.targets.numpy.extremes import find_extremes
+from pyflat.targets.numpy.frames import UFUNCS, Style
+from pyflat.targets.numpy.spelling import is_rounded, literal, spelling
+
+__all__ = ["BLOCK", "FEW", "Engine", "EntryPoint", "compile", "is_rounded", "literal", "quietly", "spelling"]
+
+BLOCK = 16_384
+"""Lanes computed at a time, at most."""
+
+LEAST = 4_096
+"""The same, where the temporaries of more lanes would not fit into an arena."""
+
+FEW = 256
+"""Up to so many lanes selects are written with np.putmask, which is one call. Beyond that it depends on the lanes: it
+branches at each, and bits take as long whether or not these branches are guessed right."""
+
+TRIES = 4
+"""Calls that measure each of the two ways."""
+
+AGAIN = 512
+"""After so many calls it is measured again."""
+
+Array = np.ndarray[Any, Any]
+Lane = Array | np.generic
+Pattern = tuple[bool, ...]
+"""Which arguments are scalars."""
+
+_quiet = Context()
+_quiet.run(np.seterr, all="ignore")
+quietly = _quiet.run
+"""Calls a function as np.errstate(all="ignore") does, in an eighth of the time: NumPy keeps its settings in a context
+variable. RuntimeError where another thread is in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """A pattern of arguments for callers who make them themselves (`pyflat.runtime.plans`), under
+    np.errstate(all="ignore").
+
+    `run(*arguments)` takes NumPy scalars and C-contiguous arrays of one shape, which is not empty, or arrays with one
+    axis; it gives the results, new arrays of this shape or scalars, and then which lanes are suspect: something false
+    where none is.
+    """
+
+    run: Callable[..., tuple[Any, ...]]
+    dtypes: tuple[np.dtype[Any], ...]
+    ufuncs: Callable[..., Callable[[], object]]
+    """For arguments of `run`: the same without making arrays, for measurements."""
+
+
+@dataclass(slots=True)
+class Engine:
+    """A compiled function; call it with lanes and their number."""
+
+    dtypes: tuple[np.dtype[Any], ...]
+    _patterns: _Patterns
+    pace: float = math.inf
+    """Seconds that a lane has taken, as far as that was measured."""
+    shares: ClassVar[bool] = False
+    """Threads wait for each other between array operations, in Python: on two cores they took from 0.6 to 1.3 times
+    as long as one (docs/threads.md)."""
+
+    @property
+    def source(self) -> str:
+        """The text for arguments that are arrays, all of them."""
+        return self._patterns.source
+
+    def entry_point(self, pattern: Sequence[bool]) -> EntryPoint:
+        """For a pattern of arguments: whether each is a scalar."""
+        return self._patterns.of(tuple(pattern)).entry_point
+
+    def __call__(self, lanes: Sequence[Lane], n: int) -> tuple[list[Array], Array | None]:
+        """Run `n` lanes: the result arrays, and the mask of suspect lanes or None when there is none.
+
+        `lanes` are arrays of length n or NumPy scalars, of bool_, int64 or float64, in the order of the parameters.
+        """
+        results = [np.empty(n, dtype) for dtype in self.dtypes]
+        return results, self.into(lanes, n, results)
+
+    def into(self, lanes: Sequence[Lane], n: int, results: list[Array]) -> Array | None:
+        """The same, with the results written into these arrays; gives the mask."""
+        if not n:
+            return None
+        with saved_status(), np.errstate(all="ignore"):
+            return self._patterns.of(tuple(not isinstance(lane, np.ndarray) for lane in lanes)).fill(lanes, n, results)
+
+    def stop(self, stopped: bool) -> None:
+        """Python itself ends a run of this engine."""
+
+
+def compile(fused: Function, *, unchecked: bool = False, calls: KeptCalls | None = None) -> Engine:
+    """The engine of a fused function: its last result is the suspect bit, which `unchecked` leaves out. `calls` says
+    how kept calls are made on arrays."""
+    roots = results_of(fused)[:-1]
+    kinds = dtypes(fused.floats)
+    return Engine(tuple(kinds[root.kind] for root in roots), _Patterns(fused, unchecked, calls))
+
+
+class _Patterns:
+    """The functions of one engine."""
+
+    def __init__(self, fused: Function, unchecked: bool, calls: KeptCalls | None):
+        self.fused, self.calls = fused, calls
+        *roots, suspect = results_of(fused)
+        self.checked = not unchecked and not (isinstance(suspect, Const) and not suspect.value)
+        self.wanted: list[Value] = [*roots, suspect] if self.checked else roots
+        self.results = len(roots)
+        self.loops = has_loop(fused.body)
+        kinds = dtypes(fused.floats)
+        self.dtypes = tuple(kinds[root.kind] for root in roots)
+        self.parameters = [kinds[param.kind] for param in fused.params]
+        self._made: dict[Pattern, _Scalars | _Arrays] = {}
+
+    @property
+    def source(self) -> str:
+        made = self.of((False,) * len(self.parameters))
+        return made.function("bits")[1] if isinstance(made, _Arrays) else made.source
+
+    def of(self, pattern: Pattern) -> _Scalars | _Arrays:
+        """The functions for a pattern, made at the first time."""
+        found = self._made.get(pattern)
+        if found is None:
+            scalars = all(pattern) and not self.loops
+            found = self._made[pattern] = _Scalars(self) if scalars else _Arrays(self, pattern)
+        return found
+
+
+_NAMES: dict[str, Any] = {
+    "np": np, "lanes": lane_functions, "asarray": np.asarray, "empty": np.empty, "count": np.count_nonzero,
+    "putmask": np.putmask, "uint8": np.uint8, "zero": np.asarray(np.uint8(0)),
+    "one": np.asarray(np.int8(1)), "PATIENCE": numpy_loops.PATIENCE,
+    **{name: getattr(np, name) for name in {*UFUNCS.values(), "power"}},
+    **{name: getattr(np, name) for name in ("bool_", "float64", "float32", "int64", "int32", "int8")},
+}
+
+
+def _whole(value: Any, n: int) -> Array:
+    """What a kept call gives: an array, or a number for all lanes."""
+    return value if isinstance(value, np.ndarray) and value.ndim else np.full(n, value)
+
+
+def _function(source: str, name: str, objects: dict[str, Any]) -> Callable[..., Any]:
+    namespace = {**_NAMES, "whole": _whole, **objects, "PATIENCE": numpy_loops.PATIENCE}
+    exec(builtins.compile(source, f"<numpy twin of {name}>", "exec"), namespace)
+    made: Callable[..., Any] = namespace["block"]
+    return made
+
+
+class _Scalars:
+    """All arguments are scalars, and there is no loop."""
+
+    def __init__(self, patterns: _Patterns):
+        self.patterns = patterns
+        program = Program(patterns.fused, patterns.calls, "few", numpy_loops.loop_function)
+        self.source = program.scalar_source([*patterns.wanted, *([] if patterns.checked else [FALSE])])
+        block = _function(self.source, patterns.fused.name, program.objects)
+        self.entry_point = EntryPoint(block, patterns.dtypes, lambda *args: lambda: block(*args))
+        self._block = block
+
+    def fill(self, lanes: Sequence[Lane], n: int, results: list[Array]) -> Array | None:
+        values = self._block(*lanes)
+        for result, value in zip(results, values, strict=False):
+            result[...] = value
+        return np.full(n, True) if self.patterns.checked and np.any(values[-1]) else None
+
+
+class _Choice:
+    """The function for a number of lanes of `size` bits, by the way of writing selects that takes less time. As long as
+    that is open it stands for the function itself."""
+
+    def __init__(self, arrays: _Arrays, size: int):
+        self.arrays, self.size = arrays, size
+        self.taken: dict[Style, list[float]] = {"few": [], "bits": []}
+
+    def __call__(self, *args: Any) -> Any:
+        style: Style = "few" if len(self.taken["few"]) <= len(self.taken["bits"]) else "bits"
+        function = self.arrays.function(style)[0]
+        start = time.perf_counter()
+        suspects = function(*args)
+        self.taken[style].append(time.perf_counter() - start)
+        if len(self.taken["bits"]) >= TRIES:
+            best: Style = "few" if min(self.taken["few"]) < min(self.taken["bits"]) else "bits"
+            self.arrays.choices[self.size] = self.arrays.function(best)[0]
+        return suspects
+
+
+class _Arrays:
+    """Some arguments are arrays, or there is a loop: then scalars are arrays of one lane."""
+
+    def __init__(self, patterns: _Patterns, pattern: Pattern):
+        self.patterns, self.single = patterns, all(pattern)
+        self.pattern = (False,) * len(pattern) if self.single else pattern
+        self._functions: dict[Style, tuple[Callable[..., Any], str, int]] = {}
+        self.choices: list[Callable[..., Any]] = [_Choice(self, k) for k in range(LEAST.bit_length() + 1)]
+        """By the bits of the number of lanes."""
+        self._ticks = itertools.count(1).__next__
+        self.entry_point = EntryPoint(self._call(), patterns.dtypes, self._ufuncs)
+
+    def function(self, style: Style) -> tuple[Callable[..., Any], str, int]:
+        """The function, its text, and for how many lanes at a time it is."""
+        found = self._functions.get(style)
+        if found is None:
+            patterns = self.patterns
+            fused = find_extremes(patterns.fused)
+            wanted = results_of(fused)[: len(patterns.wanted)]
+            program = Program(fused, patterns.calls, style, numpy_loops.loop_function)
+            source = program.source(wanted, patterns.results, self.pattern)
+            made = _function(source, patterns.fused.name, program.objects)
+            lanes = numpy_memory.SIZE // max(program.bytes, 1)
+            block = max(LEAST, min(BLOCK, 1 << max(lanes.bit_length() - 1, 0)))
+            found = self._functions[style] = made, source, block
+        return found
+
+    def fill(self, lanes: Sequence[Lane], n: int, results: list[Array]) -> Array | None:
+        if not self.single:
+            return self._fill(lanes, n, results)
+        arrays = [np.full(1, lane) for lane in lanes]
+        first = [np.empty(1, dtype) for dtype in self.patterns.dtypes]
+        found = self._fill(arrays, 1, first)
+        for result, value in zip(results, first, strict=True):
+            result[...] = value
+        return None if found is None else np.full(n, True)
+
+    def _fill(self, lanes: Sequence[Lane], n: int, results: Sequence[Array]) -> Array | None:
+        made, _, most = self.function("few" if n <= FEW else "bits")
+        block = self._chosen(n) if FEW < n <= LEAST else made
+        checked = self.patterns.checked
+        suspects: Array | None = None
+        arena = numpy_memory.take()
+        if n <= most:
+            found = block(arena, n, *lanes, *results)
+            if checked and np.count_nonzero(found):
+                suspects = np.empty(n, np.bool_)
+                suspects[...] = found
+            numpy_memory.give_back(arena)
+            return suspects
+        for start in range(0, n, most):
+            stop = min(start + most, n)
+            given = [lane[start:stop] if isinstance(lane, np.ndarray) else lane for lane in lanes]
+            found = block(arena, stop - start, *given, *[result[start:stop] for result in results])
+            if checked and np.count_nonzero(found):
+                if suspects is None:
+                    suspects = np.zeros(n, np.bool_)
+                suspects[start:stop] = found
+        numpy_memory.give_back(arena)
+        return suspects
+
+    def _chosen(self, n: int) -> Callable[..., Any]:
+        """The function for a number of lanes for which it is measured."""
+        if not self._ticks() % AGAIN:
+            self.choices[:] = [_Choice(self, k) for k in range(len(self.choices))]
+        return self.choices[n.bit_length()]
+
+    def _call(self) -> Callable[..., tuple[Any, ...]]:
+        """The function of the entry point."""
+        if self.single:
+            return self._call_single
+        names = [f"a{k}" for k in range(len(self.pattern))]
+        arrays = [name for name, scalar in zip(names, self.pattern, strict=True) if not scalar]
+        outs = [f"r{k}" for k in range(len(self.patterns.dtypes))]
+        first = arrays[0]
+        given, results = ", ".join([*names, *outs]), "".join(f"{out}, " for out in outs)
+        lines = [
+            f"def block({', '.join(names)}):",
+            f"    n = {first}.size",
+            f"    if {first}.ndim != 1: return flat(({', '.join(names)},), {first}.shape)",
+            *[f"    {out} = empty(n, dtype{k})" for k, out in enumerate(outs)],
+            f"    if n > {LEAST}: return {results}fill(({', '.join(names)},), n, ({results}))",
+            "    A = take()",
+            f"    s = (few if n <= {FEW} else chosen(n))(A, n, {given})",
+            f"    {'s = s.copy() if count(s) else None' if self.patterns.checked else 's = None'}",
+            "    give_back(A)",
+            f"    return {results}s",
+        ]
+        objects: dict[str, Any] = {f"dtype{k}": dtype for k, dtype in enumerate(self.patterns.dtypes)}
+        objects |= {"flat": self._flat, "fill": self._fill, "few": self._later("few"), "chosen": self._chosen,
+                    "take": numpy_memory.take, "give_back": numpy_memory.give_back}
+        self._call_names = objects
+        made = _function("\n".join(lines), self.patterns.fused.name, objects)
+        self._call_names = made.__globals__
+        return made
+
+    def _later(self, style: Style) -> Callable[..., Any]:
+        """The function of a style, made when it is called first."""
+
+        def first(*args: Any) -> Any:
+            made = self._call_names[style] = self.function(style)[0]
+            return made(*args)
+
+        return first
+
+    def _flat(self, args: Sequence[Lane], shape: tuple[int, ...]) -> tuple[Any, ...]:
+        """A call with arrays of another number of axes."""
+        *results, suspects = self.entry_point.run(*[a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args])
+        return *[result.reshape(shape) for result in results], suspects
+
+    def _call_single(self, *args: Lane) -> tuple[Any, ...]:
+        results = [np.empty(1, dtype) for dtype in self.patterns.dtypes]
+        suspects = self._fill([np.full(1, a) for a in args], 1, results)
+        return *[result[0] for result in results], suspects
+
+    def _ufuncs(self, *args: Any) -> Callable[[], object]:
+        n = next(a.size for a in args if isinstance(a, np.ndarray))
+        block = self.function("few" if n <= FEW else "bits")[0]
+        results = [np.empty(n, dtype) for dtype in self.patterns.dtypes]
+        arena = numpy_memory.Arena()
+        return lambda: block(arena, n, *args, *results)
