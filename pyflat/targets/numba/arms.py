@@ -87,6 +87,8 @@ class _Joined:
         self.worth, self.most = worth, most
         self.places: dict[Value, float] = {op: float(place) for place, op in enumerate(ops)}
         self.ops: list[Op] = []
+        outer = dict.fromkeys(arg for op in ops for arg in op.args if arg not in self.places)
+        self._outer = {value: place for place, value in enumerate(outer)}
 
     def all(self) -> list[Op]:
         """The operations of the block and the new ones, in an order in which each comes after what it uses."""
@@ -101,7 +103,7 @@ class _Joined:
             return common
         if _waits_for([value for rest in rests for value, _ in rest], op, known):
             return common
-        condition = self._fold("or", [self._fold("and", [self._value(*each) for each in self._sorted(rest)])
+        condition = self._fold("or", [self._fold("and", [self._value(*each) for each in self.in_order(rest)])
                                       for rest in rests])
         return common | {(condition, True)}
 
@@ -110,8 +112,10 @@ class _Joined:
         negated = [frozenset((value, not wanted) for value, wanted in rest) for rest in rests if len(rest) == 1]
         return frozenset() in rests or any(each in rests for each in negated)
 
-    def _sorted(self, rest: Needs) -> list[Literal]:
-        return sorted(rest, key=lambda literal: (self.places.get(literal[0], -1.0), literal[1]))
+    def in_order(self, rest: Needs) -> list[Literal]:
+        """Literals by the place of their value; values from outside the block come first, as the block uses them."""
+        return sorted(rest, key=lambda literal: (self.places.get(literal[0], -1.0), self._outer.get(literal[0], 0),
+                                                 literal[1]))
 
     def _value(self, value: Value, wanted: bool) -> Value:
         return value if wanted else self._made("not", [value])
@@ -200,9 +204,7 @@ def _needs(ops: Sequence[Op], outside: set[Value], costs: dict[Op, float], joine
 
 def _in_order(needs: Mapping[Op, Needs], joined: _Joined) -> dict[Op, tuple[Literal, ...]]:
     """The same in the order of the program."""
-    places = joined.places
-    return {op: tuple(sorted(needs[op], key=lambda literal: (places.get(literal[0], -1.0), literal[1])))
-            for op in joined.all()}
+    return {op: tuple(joined.in_order(needs[op])) for op in joined.all()}
 
 
 def _gathered(needs: Mapping[Op, Needs], paths: Mapping[Op, Path], outside: set[Value],
