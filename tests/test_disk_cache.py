@@ -236,7 +236,7 @@ PROGRAM = """
     import math, sys
     import numpy as np
     import pyflat
-    from pyflat.targets import numba_jit
+    from pyflat.targets.numba import jit as numba_jit
 
     made = []
     translate = numba_jit._translated
