@@ -75,7 +75,8 @@ def measure() -> House:
     contracts = tomllib.loads(settings)["tool"]["importlinter"]["contracts"]
     found = sorted(circles(imports()), key=len)
     return House(
-        rooms=tuple(sorted(path.name for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists())),
+        rooms=tuple(sorted(path.name for path in PACKAGE.iterdir()
+                           if path.suffix == ".py" or (path / "__init__.py").exists())),
         exempted=sum(len(contract.get("ignore_imports", ())) for contract in contracts),
         circle=found[-1] if found else (),
         lines=sum(len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")),
