@@ -27,12 +27,13 @@ import numpy as np
 import numpy.typing as npt
 
 import pyflat
-from pyflat.passes.accuracy.fast_functions import NUMPY_MATH, VECTOR_MATH
 from pyflat.passes.gather_suspects import gather_suspects
 from pyflat.passes.pipelines import with_fast_math
 from pyflat.runtime.arguments import classify
 from pyflat.runtime.arrays import prepare
 from pyflat.runtime.compiled import Engine, Rerun, _compiler, flatten
+from pyflat.targets.numba.costs import VECTOR_MATH
+from pyflat.targets.numpy.costs import NUMPY_MATH
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "decisions.md"
 TABLES = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from pyflat.functions.records import RECORDS
 from pyflat.ir.nodes import Op
 from pyflat.ir.types import EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
@@ -264,10 +265,6 @@ def _exponential(most: float, function: Callable[[float], float]) -> Transfer:
     return transfer
 
 
-def _not_negative(_: Op, __: Interval, ___: Interval) -> Interval:
-    return Interval(0.0, math.inf, nan=True)
-
-
 def _between(low: float, high: float) -> Transfer:
     """All that a function gives where it does not fault: its range, rounded."""
     return lambda _, __, ___: Interval(low, high, nan=True)
@@ -290,14 +287,7 @@ FLOAT_RULES: dict[str, Transfer] = {
     "sqrt": _sqrt,
     "np_sqrt": _sqrt,
     "pow": _pow,
-    **dict.fromkeys(("exp", "vec_exp"), _exponential(700.0, math.exp)),
-    **dict.fromkeys(("exp2", "vec_exp2"), _exponential(1000.0, lambda x: 2.0**x)),
-    "cosh": _not_negative,
-    "hypot": _not_negative,
-    "library_hypot": _not_negative,
-    **dict.fromkeys(("sin", "cos", "tanh", "erf"), _between(-1.0, 1.0)),
-    **dict.fromkeys(("asin", "atan"), _between(-math.pi / 2, math.pi / 2)),
-    "acos": _between(0.0, math.pi),
-    "atan2": _between(-math.pi, math.pi),
-    "erfc": _between(0.0, 2.0),
+    **{record.name: _between(*record.range) for record in RECORDS.values() if record.range is not None},
+    **{prefix + record.name: _exponential(record.rises_to, record.function()) for record in RECORDS.values()
+       if record.rises_to is not None for prefix in ("", "vec_")},
 }

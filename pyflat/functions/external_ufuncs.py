@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.ir.types import FLOAT, INT, Kind
-
 MOST_OPERANDS = 4
-_LETTERS: dict[str, tuple[Kind, ...]] = {"d": (FLOAT,), "l": (INT,), "q": (INT,), "D": (FLOAT, FLOAT)}
+_NUMBERS = {"d": 1, "l": 1, "q": 1, "D": 2}
+"""NumPy's letters of the operands that there may be -> how many numbers each is."""
 _known: dict[str, np.ufunc] = {}
 
 
@@ -44,13 +43,9 @@ def loop_for(ufunc: np.ufunc, types: Sequence[type]) -> str | None:
         return None
     letters = "".join(dtype.char for dtype in dtypes)
     loop = f"{letters[:-1]}->{letters[-1]}"
-    fits = letters[-1] in "dD" and all(letter in _LETTERS for letter in letters)
-    return loop if fits and loop in ufunc.types and len(operand_kinds(loop)) <= MOST_OPERANDS else None
-
-
-def operand_kinds(loop: str) -> tuple[Kind, ...]:
-    """The kinds of a loop's operands, two for a complex one."""
-    return tuple(kind for letter in loop.partition("->")[0] for kind in _LETTERS[letter])
+    fits = letters[-1] in "dD" and all(letter in _NUMBERS for letter in letters)
+    count = sum(_NUMBERS.get(letter, 0) for letter in letters[:-1])
+    return loop if fits and loop in ufunc.types and count <= MOST_OPERANDS else None
 
 
 def call(*args: Any, loop: str, part: str, ufunc: str) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 
 from pyflat.functions import external_ufuncs as foreign
 from pyflat.functions import libm
-from pyflat.ir.shape import stacked
+from pyflat.functions.records import RECORDS
 
 Lanes = Any
 """An array or scalar of bool_, int64 or float64."""
@@ -179,7 +179,10 @@ def complex_lanes(real: Lanes, imag: Lanes) -> Any:
 
 def array_lanes(extent: tuple[int, ...], *elements: Lanes) -> Any:
     """An array in each lane, of these elements: its own axes come last."""
-    return stacked(elements, extent)
+    if not elements:
+        return np.empty(extent)
+    columns = np.broadcast_arrays(*elements)
+    return np.stack(columns, axis=-1).reshape(columns[0].shape + extent)
 
 
 VECTOR_NORM_VERSIONS = ((3, 10), (3, 11))
@@ -281,40 +284,16 @@ def np_dot(*operands: Lanes) -> Lanes:
 # --- the C library's functions
 
 
-def _elementary(name: str, python: str = "") -> Callable[..., Lanes]:
+def _elementary(name: str) -> Callable[..., Lanes]:
+    record = RECORDS[name]
+
     def function(*lanes: Lanes) -> Lanes:
         return libm.ufunc(name)(*lanes)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`{python or 'math.' + name}` of float64, with CPython's bits; not finite where it raises."
+    title = record.operator or record.title
+    function.__doc__ = f"`{title}` of float64, with CPython's bits; not finite where it raises."
     return function
 
 
-exp = _elementary("exp")
-expm1 = _elementary("expm1")
-exp2 = _elementary("exp2")
-log = _elementary("log")
-log2 = _elementary("log2")
-log10 = _elementary("log10")
-log1p = _elementary("log1p")
-sin = _elementary("sin")
-cos = _elementary("cos")
-tan = _elementary("tan")
-asin = _elementary("asin")
-acos = _elementary("acos")
-atan = _elementary("atan")
-atan2 = _elementary("atan2")
-sinh = _elementary("sinh")
-cosh = _elementary("cosh")
-tanh = _elementary("tanh")
-asinh = _elementary("asinh")
-acosh = _elementary("acosh")
-atanh = _elementary("atanh")
-cbrt = _elementary("cbrt")
-erf = _elementary("erf")
-erfc = _elementary("erfc")
-gamma = _elementary("gamma")
-lgamma = _elementary("lgamma")
-remainder = _elementary("remainder")
-library_hypot = _elementary("library_hypot", "abs(complex(x, y))")
-pow = _elementary("pow", "a ** b")
+globals().update({name: _elementary(name) for name in (libm.NAMES | libm.CALLED) - set(globals())})

@@ -26,21 +26,16 @@ from typing import Any
 import numpy as np
 
 from pyflat.errors import InternalError
-from pyflat.ir.ops import PRIMITIVES, Accuracy
-from pyflat.ir.types import FLOAT
+from pyflat.functions.records import RECORDS, Accuracy, of_accuracy
 
 _LIBRARY_OWN = ("fmod", "remainder", "nextafter")
 """Functions that are exact by definition; the library's are the ones CPython has."""
 
-NAMES: frozenset[str] = frozenset(
-    [row.name for row in PRIMITIVES.values() if row.accuracy is Accuracy.LIBM] + list(_LIBRARY_OWN)
-)
+NAMES: frozenset[str] = frozenset([record.name for record in of_accuracy(Accuracy.LIBM)] + list(_LIBRARY_OWN))
 """The functions that the C library provides."""
 
-_SYMBOLS = {"library_hypot": "hypot"}
-"""The library's name of a function, where it is not the operation's."""
-
-CALLED: frozenset[str] = frozenset(("gamma", "lgamma", "hypot"))
+CALLED: frozenset[str] = frozenset(
+    record.name for record in of_accuracy(Accuracy.CALL) if set(record.operands) == {"d"})
 """Functions of floats that CPython computes with code of its own."""
 
 _FROM_FUNC_AND_DATA, _LOOP_D_D, _LOOP_DD_D = 1, 5, 15
@@ -90,23 +85,18 @@ def is_gnu_library() -> bool:
 
 
 def operand_count(name: str) -> int:
-    (operands, _) = PRIMITIVES[name].signatures[0]
-    return len(operands)
-
-
-_SIGNED = frozenset({"sinh", "round_digits", "expm1"})
-"""Functions that overflow towards the infinity of their operand's sign."""
+    return len(RECORDS[name].operands)
 
 
 def total(name: str) -> Function:
     """CPython's function on Python floats, made total: infinite where it overflows, nan where it raises else."""
-    python = PRIMITIVES[name].python
+    python, odd_always = RECORDS[name].function(), RECORDS[name].odd
 
     def call(*args: float) -> float:
         try:
             return float(python(*args))
         except OverflowError:
-            odd = name in _SIGNED or (name == "pow" and math.fmod(args[1], 2.0) != 0.0)
+            odd = odd_always or (name == "pow" and math.fmod(args[1], 2.0) != 0.0)
             return math.copysign(math.inf, args[0]) if odd else math.inf
         except (ArithmeticError, ValueError):
             return math.nan
@@ -148,7 +138,7 @@ def same_bits(a: float, b: float) -> bool:
 
 def agrees(name: str, function: Function) -> bool:
     """Whether `function` gives CPython's bits at the points where CPython returns, and nan or inf elsewhere."""
-    python = PRIMITIVES[name].python
+    python = RECORDS[name].function()
     for args in points(name):
         value = function(*args)
         try:
@@ -169,8 +159,10 @@ def _prototype(name: str) -> Any:
 @cache
 def _library_address(name: str) -> int | None:
     """The address of the library's function if it gives CPython's bits."""
-    symbol = _SYMBOLS.get(name, name)
-    if name not in NAMES or not hasattr(_library(), symbol):
+    if name not in NAMES:
+        return None
+    symbol = RECORDS[name].symbol or name
+    if not hasattr(_library(), symbol):
         return None
     location = ctypes.cast(getattr(_library(), symbol), ctypes.c_void_p).value
     if location is None or not agrees(name, _prototype(name)(location)):
@@ -300,7 +292,7 @@ def _ufunc(name: str) -> Callable[..., Any]:
 def ufunc(name: str) -> Callable[..., Any]:
     """`name` on float64 lanes (anything NumPy casts to float64), with CPython's bits: a numpy.ufunc where the C
     library's function has them, otherwise a function with the same call that runs lane by lane."""
-    if name not in NAMES | CALLED or PRIMITIVES[name].signatures[0][1] is not FLOAT:
+    if name not in NAMES | CALLED:
         raise InternalError(f"the C library's table has no function {name}")
     with _lock:
         return _ufunc(name)

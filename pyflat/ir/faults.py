@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from pyflat.functions.records import RECORDS, Outside
 from pyflat.ir.build import Builder, const
 from pyflat.ir.formats import F8
 from pyflat.ir.nodes import Const, Op, Value
@@ -23,16 +24,34 @@ RULES: dict[str, Rule] = {}
 def fault_condition(build: Builder, op: Op) -> Value | None:
     """The condition under which `op` (already appended to the builder) faults, None if it never does."""
     rule = OPERATIONS[op.opcode].faults if build.floats is F8 else _narrow_rule(op.opcode)
-    return RULES[rule](build, op) if rule else None
+    if isinstance(rule, str):
+        return RULES[rule](build, op) if rule else None
+    return outside_domain(build, op, rule)
 
 
-def _narrow_rule(opcode: str) -> str:
+def outside_domain(build: Builder, op: Op, parts: tuple[Outside, ...]) -> Value | None:
+    """Whether operands are in one of these parts of the domain's complement."""
+    found: Value | None = None
+    for part in parts:
+        x = op.args[part.operand]
+        x = build.op("abs", x) if part.of_size else x
+        is_in = build.op("isinf", x) if part.comparison == "isinf" else build.op(part.comparison, x, const(part.bound))
+        found = _any(build, found, is_in)
+    return found
+
+
+def _narrow_rule(opcode: str) -> tuple[Outside, ...] | str:
     """The rule of an operation on float32 lanes. What overflows there has its value, infinity, and an int is rounded:
     only the domain is left."""
     rule = OPERATIONS[opcode].faults
-    if rule in ("nonfinite", "overflow", "near_overflow", "near_overflow_up", "pow"):
-        return {"gamma": "pole", "lgamma": "pole", "pow": "power_domain"}.get(opcode.removeprefix("vec_"), "")
-    return "" if rule in ("nonfinite_of_first", "beyond_exact", "beyond_largest") else rule
+    if rule in _OVERFLOWS:
+        record = RECORDS.get(opcode.removeprefix("vec_"))
+        return "" if record is None else record.float32_faults
+    return rule
+
+
+_OVERFLOWS = ("nonfinite", "overflow", "near_overflow", "near_overflow_up", "pow", "nonfinite_of_first", "beyond_exact",
+              "beyond_largest")
 
 
 def can_fault(op: Op) -> bool:
@@ -224,41 +243,6 @@ def _int_range(b: Builder, op: Op) -> Value | None:
     if x.kind is not FLOAT:
         return None
     return b.op("not", b.op("lt", b.op("abs", x), const(2.0**63)))
-
-
-@_rule
-def _negative(b: Builder, op: Op) -> Value | None:
-    return b.op("lt", op.args[0], const(0.0))
-
-
-@_rule
-def _not_positive(b: Builder, op: Op) -> Value | None:
-    return b.op("le", op.args[0], const(0.0))
-
-
-@_rule
-def _not_above_minus_one(b: Builder, op: Op) -> Value | None:
-    return b.op("le", op.args[0], const(-1.0))
-
-
-@_rule
-def _infinite(b: Builder, op: Op) -> Value | None:
-    return b.op("isinf", op.args[0])
-
-
-@_rule
-def _beyond_one(b: Builder, op: Op) -> Value | None:
-    return b.op("gt", b.op("abs", op.args[0]), const(1.0))
-
-
-@_rule
-def _not_inside_one(b: Builder, op: Op) -> Value | None:
-    return b.op("ge", b.op("abs", op.args[0]), const(1.0))
-
-
-@_rule
-def _below_one(b: Builder, op: Op) -> Value | None:
-    return b.op("lt", op.args[0], const(1.0))
 
 
 @_rule

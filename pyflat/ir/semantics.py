@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from pyflat.functions.records import RECORDS, Accuracy, MathFunction, of_accuracy
 from pyflat.ir.formats import F4, F8, FloatFormat
-from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, OPERATIONS, VECTOR
+from pyflat.ir.ops import OPERATIONS, VECTOR
 from pyflat.ir.types import FLOAT
 
 Meaning = Callable[..., Any]
@@ -69,21 +70,18 @@ def _quietly(beyond: Meaning | None, args: tuple[Any, ...]) -> float:
         return F4.rounded(float(beyond(*args)))
 
 
-_INVERSES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
-             "atanh": "arctanh"}
+def _value_beyond(record: MathFunction) -> Meaning | None:
+    """What the function is where CPython raises."""
+    if record.accuracy is Accuracy.NUMPY or not record.faults:
+        return None
+    return record.beyond or (getattr(np, record.numpy) if record.numpy else None)
+
+
 _BEYOND: dict[str, Meaning] = {
-    **{name: getattr(np, _INVERSES.get(name, name)) for name in (
-        "exp", "expm1", "exp2", "log", "log2", "log10", "log1p", "sinh", "cosh", "asin", "acos", "acosh", "atanh",
-        "fmod", "sqrt")},
+    **{record.name: beyond for record in RECORDS.values() if (beyond := _value_beyond(record)) is not None},
     "truediv": lambda x, y: np.float64(x) / np.float64(y),
-    "pow": lambda x, y: np.power(np.array([x]), np.array([y]))[0],  # an array of exponents is not looked at
-    "library_hypot": lambda x, y: math.inf,
-    "ldexp": lambda x, n: math.copysign(math.inf, x),
-    "round_digits": lambda x, n: math.copysign(math.inf, x),
-    "gamma": lambda x: math.inf if x > 0.0 else math.nan,
-    "lgamma": lambda x: math.inf if x > 0.0 else math.nan,
 }
-"""The values of IEEE arithmetic where CPython raises: infinite or nan, so that nobody's last digit matters."""
+"""The values of IEEE arithmetic where CPython raises: infinite or nan, so that no last digit matters."""
 
 
 def _divide(a: float, b: float) -> tuple[float, float]:
@@ -150,6 +148,6 @@ def _vector(name: str) -> Meaning:
 
 _OWN: dict[str, Meaning] = {
     "floordiv": _floordiv, "mod": _mod, "nextafter": _nextafter, "to_float": _from_int, "exact_float": _from_int,
-    **{"np_" + name: _numpy(name) for name in (*NUMPY_UNARY, *NUMPY_BINARY)}, "np_power": _power,
-    "np_powers": _powers,
+    **{record.name: _numpy(record.numpy) for record in of_accuracy(Accuracy.NUMPY) if record.python},
+    "np_power": _power, "np_powers": _powers,
 }

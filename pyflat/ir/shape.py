@@ -104,14 +104,6 @@ def holds_only_floats(shape: Shape) -> bool:
     return True
 
 
-def stacked(items: Sequence[Any], extent: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """The array of these elements, each a number or an array of lanes: its own axes come last."""
-    if not items:
-        return np.empty(extent)
-    columns = np.broadcast_arrays(*items)
-    return np.stack(columns, axis=-1).reshape(columns[0].shape + extent)
-
-
 Path = tuple[str | int, ...]
 """A place in the arguments: a parameter's name, then attributes, keys and indices."""
 
@@ -163,7 +155,9 @@ def make_record(cls: type, names: Sequence[str], items: Sequence[Any]) -> Any:
     if cls in (tuple, list):
         return cls(items)
     if cls is np.ndarray:
-        return stacked(items, tuple(map(int, names)))
+        from pyflat.functions.lanes import array_lanes
+
+        return array_lanes(tuple(map(int, names)), *items)
     if cls is complex:
         real, imag, *is_complex = items
         return real if is_complex == [False] else complex(real, imag)

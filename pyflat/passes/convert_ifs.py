@@ -26,6 +26,7 @@ from collections.abc import Collection
 
 from pyflat.analysis.demanded_bits import wrapping
 from pyflat.errors import InternalError
+from pyflat.functions.records import Outside
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.formats import FloatFormat
@@ -55,16 +56,10 @@ FAULT_TYPES = {
     "floordiv": "ZeroDivisionError",
     "index": "IndexError",
     "negative_count": "ValueError",
-    "negative": "ValueError",
-    "not_positive": "ValueError",
-    "not_above_minus_one": "ValueError",
-    "infinite": "ValueError",
-    "beyond_one": "ValueError",
-    "not_inside_one": "ValueError",
-    "below_one": "ValueError",
     "fmod": "ValueError",
 }
-"""What Python most likely raises where a fault rule holds; everything else is a range: OverflowError."""
+"""What Python most likely raises where a fault rule holds; everything else is a range: OverflowError. Outside of its
+domain a function raises ValueError."""
 
 
 def convert_ifs(fn: Function) -> Function:
@@ -165,14 +160,15 @@ class _Conversion:
         if rule and op not in self.wrapping:
             self.mark_fault(new, rule, under)
 
-    def mark_fault(self, op: Op, rule: str, under: _Predicate | None) -> None:
+    def mark_fault(self, op: Op, rule: tuple[Outside, ...] | str, under: _Predicate | None) -> None:
         """A fault operation after `op`, for the lanes that come here and in which the rule holds."""
         build = self.build
         span = op.origin.span if op.origin else None
         build.origin = Origin(span, None, op.origin.frame) if op.origin else None
         cond = fault_condition(build, op)
         if cond is not None:
-            fault = Fault(FAULT_TYPES.get(rule, "OverflowError"), "", span)
+            raised = FAULT_TYPES.get(rule, "OverflowError") if isinstance(rule, str) else "ValueError"
+            fault = Fault(raised, "", span)
             build.fault(self.conjunction(self.predicate(under), cond), fault)
         build.origin = None
 

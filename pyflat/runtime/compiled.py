@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pyflat.frontend.result import Specialised
     from pyflat.ir.nodes import Function
     from pyflat.ir.opaque_calls import KeptCalls
+    from pyflat.passes.accuracy.fast_functions import FastMath
     from pyflat.runtime.settings import Options
 
 MAX_ENTRIES = 256
@@ -131,14 +132,26 @@ class Flattened:
         return self.flat
 
 
+def _fast_math(options: Options) -> FastMath:
+    """What may stand for the C library's functions."""
+    if options.functions == "libm" or options.target not in ("numpy", "numba"):
+        return {}
+    if options.target == "numba":
+        from pyflat.targets.numba.costs import VECTOR_MATH
+
+        return VECTOR_MATH
+    from pyflat.targets.numpy.costs import NUMPY_MATH
+
+    return NUMPY_MATH
+
+
 def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False) -> Flattened:
     """The flat form of `fn` for these arguments, the masked form where a loop was kept: as it is printed, or as the
     engine has it. Raises FlattenError."""
     from pyflat.passes.accuracy.choose_float32_math import choose_float32_math
-    from pyflat.passes.accuracy.fast_functions import NUMPY_MATH, VECTOR_MATH
     from pyflat.passes.pipelines import flatten_ir, with_fast_math
 
-    math = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}.get(options.target, {})
+    math = _fast_math(options)
     with _flattening, no_full_collections():
         spec = specialised(fn, arguments, options, engine=engine)
         exact = flatten_ir(spec.function)

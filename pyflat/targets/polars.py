@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from pyflat.functions.records import spellings
 from pyflat.targets.columns import Column, Engine, Printer, Rules, Term, Terms, flattened, terms_of
 from pyflat.targets.columns import expand as x
 
@@ -23,16 +24,13 @@ _SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "lt": "<", "le": "
           "ne": "!=", "and": "&", "or": "|", "xor": "^"}
 _METHODS = {
     "floor": "floor", "ceil": "ceil", "trunc": "truncate", "isnan": "is_nan", "isinf": "is_infinite",
-    "isfinite": "is_finite", "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "log": "log", "log10": "log10",
-    "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan",
-    "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
-    "abs": "abs",
+    "isfinite": "is_finite", "abs": "abs",
 }
 _SPELLINGS = {
     **{name: f"({{0}} {sign} {{1}})" for name, sign in _SIGNS.items()},
-    **{name: f"{{0}}.{method}()" for name, method in _METHODS.items()},
+    **{name: f"{{0}}.{method}()" for name, method in _METHODS.items()}, **spellings("polars", "{first}.{name}()"),
     "floordiv:i8": "({0} // {1})", "mod:i8": "({0} % {1})", "neg": "(-{0})", "not": "(~{0})",
-    "select": "pl.when({0}).then({1}).otherwise({2})", "pow": "({0} ** {1})", "atan2": "pl.arctan2({0}, {1})",
+    "select": "pl.when({0}).then({1}).otherwise({2})",
     "rint": "{0}.round(0, mode=\"half_to_even\")", "to_float": "{0}.cast(pl.Float64)", "to_whole": "{0}.cast(pl.Int64)",
 }
 

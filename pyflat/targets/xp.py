@@ -27,6 +27,7 @@ from typing import Any, Literal
 from pyflat.backend import FlatFunction
 from pyflat.errors import refuse
 from pyflat.frontend.callables import unwrap
+from pyflat.functions.records import spellings
 from pyflat.ir.shape import Fixed, Record, Shape, rebuild
 from pyflat.targets.columns import Engine, Rules, Term, flattened, terms_of
 from pyflat.targets.columns import expand as x
@@ -38,13 +39,11 @@ Extra = Mapping[str, tuple[str, Any]]
 """More operations of a namespace: name -> how the text calls it, and what that is."""
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
           "ne": "!=", "and": "&", "or": "|", "xor": "^", "floordiv": "//", "mod": "%"}
-_UNARY = ("floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "signbit", "sqrt", "exp", "expm1", "log", "log1p",
-          "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
-          "atanh", "exp2", "cbrt", "erf", "erfc", "lgamma")
+_UNARY = ("floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "signbit")
 _SPELLINGS = {
     **{name: f"{{0}} {sign} {{1}}" for name, sign in _SIGNS.items()},
     **{name: f"xp.{name}({{0}})" for name in _UNARY},
-    **{name: f"xp.{name}({{0}}, {{1}})" for name in ("pow", "atan2", "copysign", "hypot", "fmod", "nextafter")},
+    **spellings("xp", "xp.{name}({operands})"),
     "shl": "xp.bitwise_left_shift({0}, {1})", "shr": "xp.bitwise_right_shift({0}, {1})", "neg": "-{0}",
     "not": "xp.logical_not({0})", "invert": "~{0}", "abs": "xp.abs({0})", "rint": "xp.round({0})",
     "select": "xp.where({0}, {1}, {2})", "to_float": "cast({0}, F)", "to_whole": "cast({0}, I)",

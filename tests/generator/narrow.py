@@ -24,12 +24,13 @@ from pyflat.ir.print import format_function
 from pyflat.ir.shape import Shape, rebuild
 from pyflat.ir.validate import validate
 from pyflat.passes.accuracy.choose_float32_math import choose_float32_math
-from pyflat.passes.accuracy.fast_functions import NUMPY_MATH, VECTOR_MATH
 from pyflat.passes.demote_floats import demote_floats
 from pyflat.passes.gather_suspects import gather_suspects
 from pyflat.passes.pipelines import flatten_ir
 from pyflat.runtime.faults import LaneError
 from pyflat.runtime.float32_reference import NarrowLanes
+from pyflat.targets.numba.costs import VECTOR_MATH
+from pyflat.targets.numpy.costs import NUMPY_MATH
 from pyflat.testing import lane_of, same_bits
 from tests.generator.differential import DTYPES, Slow, loaded, time_limit
 from tests.generator.lanes import Lane, lanes_for

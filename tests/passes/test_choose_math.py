@@ -11,10 +11,11 @@ from pyflat.ir.print import format_function
 from pyflat.ir.validate import validate
 from pyflat.passes.accuracy.carried_bounds import closing_in
 from pyflat.passes.accuracy.choose_math import choose_math
-from pyflat.passes.accuracy.fast_functions import NUMPY_MATH, VECTOR_MATH
 from pyflat.passes.fold_constants import fold_constants
 from pyflat.passes.prune_dead import prune_dead
 from pyflat.passes.share_subexpressions import share_subexpressions
+from pyflat.targets.numba.costs import VECTOR_MATH
+from pyflat.targets.numpy.costs import NUMPY_MATH
 from tests.passes.flat_programs import FlatPrograms, body_of, flat
 
 

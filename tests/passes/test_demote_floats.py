@@ -11,8 +11,9 @@ from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
 from pyflat.ir.validate import validate
 from pyflat.passes.accuracy.choose_float32_math import choose_float32_math
-from pyflat.passes.accuracy.fast_functions import NUMPY_MATH, VECTOR_MATH
 from pyflat.passes.demote_floats import demote_floats
+from pyflat.targets.numba.costs import VECTOR_MATH
+from pyflat.targets.numpy.costs import NUMPY_MATH
 from pyflat.testing import same_bits
 from tests.ir.test_formats import NARROW
 

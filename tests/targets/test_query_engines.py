@@ -166,7 +166,7 @@ def test_functions_of_one_number(engine: str, name: str, tmp_path: Any) -> None:
     """On edges, where engines tend to fail or to differ."""
     fn = written(f"def f(x):\n    return math.{name}(x)", tmp_path)
     if name in MISSING[engine]:
-        with pytest.raises(FlattenError, match=f"has no {name} of f8"):
+        with pytest.raises(FlattenError, match=rf"math\.{name} is not available on "):
             ENGINES[engine](fn, ["x"], ["f8"], [(1.0,)])
         return
     check_operation(fn, engine, 1)
@@ -177,7 +177,7 @@ def test_functions_of_one_number(engine: str, name: str, tmp_path: Any) -> None:
 def test_functions_of_two_numbers(engine: str, name: str, tmp_path: Any) -> None:
     fn = written(f"def f(x, y):\n    return math.{name}(x, y)", tmp_path)
     if name in MISSING_BINARY[engine]:
-        with pytest.raises(FlattenError, match=f"has no {name} of f8 and f8"):
+        with pytest.raises(FlattenError, match=rf"math\.{name} is not available on "):
             ENGINES[engine](fn, ["x", "y"], ["f8", "f8"], [(1.0, 1.0)])
         return
     check_operation(fn, engine, 2)

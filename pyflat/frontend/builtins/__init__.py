@@ -43,8 +43,8 @@ from pyflat.frontend.space.numbers import now
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.values import Abstract, Bound, Choice, Static, numeric_kind
 from pyflat.frontend.syntax import calls, contexts
+from pyflat.functions.records import RECORDS
 from pyflat.ir.nodes import Fault
-from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from pyflat.ir.types import BOOL
 
 _HEAP_TYPE = 1 << 9
@@ -133,7 +133,7 @@ def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTN
     if on_bools and fn not in (np.logical_and, np.logical_or, np.logical_not, np.logical_xor):
         raise s.refuse("flatten/unsupported-expression", f"np.{fn.__name__} of a bool", node)
     result = handler(s, arguments, node)
-    if fn in (float, int, bool) or getattr(fn, "__module__", "") == "math":
+    if fn in (float, int, bool) or getattr(fn, "__module__", "") in _PYTHON_MODULES:
         return s.mark_python(result, arguments.positional)
     return s.mark_numpy(result) if str(getattr(fn, "__module__", "numpy")).startswith("numpy") else result
 
@@ -150,13 +150,22 @@ def _split_call(s: Specialiser, fn: Any, arguments: calls.Arguments, position: i
     return s.split(value, one)
 
 
+_PYTHON_MODULES = {record.python.rpartition(".")[0] for record in RECORDS.values()} - {"numpy", ""}
+"""Modules of functions of floats that give Python's floats."""
+
+
 def _warn(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     """A warning is an effect that the replay can have: the lane runs through the original, which warns."""
     s.doubtful = s.doubtful or Fault("Warning", "the function warns in every lane", s.span(node))
     raise s.fault("Warning", "the original warns here", node)
 
 
+_FUNCTIONS = {fn: record for record in RECORDS.values()
+              if set(record.operands) == {"d"} and (fn := record.callable()) is not None}
+"""Callables of floats -> record."""
+
 _HANDLERS: dict[Any, Handler] = {
+    **{fn: float_operation(record.name, len(record.operands)) for fn, record in _FUNCTIONS.items()},
     # builtins
     abs: arithmetic.abs_, int: arithmetic.int_, float: arithmetic.float_, bool: arithmetic.bool_,
     round: arithmetic.round_, pow: arithmetic.pow_, divmod: arithmetic.divmod_,
@@ -177,7 +186,8 @@ _HANDLERS: dict[Any, Handler] = {
     math.floor: arithmetic.to_whole("floor_int"), math.ceil: arithmetic.to_whole("ceil_int"),
     math.trunc: arithmetic.to_whole("to_int"), math.log: arithmetic.log, math.fabs: float_operation("abs"),
     math.degrees: arithmetic.scale(180.0 / math.pi), math.radians: arithmetic.scale(math.pi / 180.0),
-    math.pow: float_operation("pow", 2), math.hypot: arithmetic.hypot, math.ldexp: arithmetic.ldexp,
+    math.isnan: float_operation("isnan"), math.isinf: float_operation("isinf"),
+    math.isfinite: float_operation("isfinite"), math.hypot: arithmetic.hypot, math.ldexp: arithmetic.ldexp,
     math.prod: sequences.product, math.isclose: inlined(library.isclose), math.modf: inlined(library.modf),
     math.isqrt: arithmetic.isqrt, math.factorial: inlined_for_ints(library.factorial),
     math.gcd: inlined_for_ints(library.gcd), math.lcm: inlined_for_ints(stdlib.lcm),
@@ -190,7 +200,7 @@ _HANDLERS: dict[Any, Handler] = {
     # NumPy on scalars
     np.power: arithmetic.np_power, np.abs: arithmetic.abs_,
     np.fabs: float_operation("abs"),
-    np.sqrt: float_operation("np_sqrt"), np.floor: float_operation("floor"), np.ceil: float_operation("ceil"),
+    np.floor: float_operation("floor"), np.ceil: float_operation("ceil"),
     np.trunc: float_operation("trunc"), np.rint: float_operation("rint"),
     np.radians: arithmetic.scale(math.pi / 180.0), np.deg2rad: arithmetic.scale(math.pi / 180.0),
     np.degrees: arithmetic.scale(180.0 / math.pi), np.rad2deg: arithmetic.scale(180.0 / math.pi),
@@ -203,14 +213,6 @@ _HANDLERS: dict[Any, Handler] = {
     np.bool_: arithmetic.bool_,
 }
 _HANDLERS.update(complex_functions.HANDLERS)
-_MATH_1 = ("sqrt", "exp", "expm1", "exp2", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
-           "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "gamma", "lgamma", "isnan",
-           "isinf", "isfinite")
-_HANDLERS.update({getattr(math, name): float_operation(name) for name in _MATH_1})
-_HANDLERS.update({getattr(math, name): float_operation(name, 2)
-                  for name in ("atan2", "copysign", "fmod", "remainder", "nextafter")})
-_HANDLERS.update({getattr(np, name): float_operation("np_" + name) for name in NUMPY_UNARY})
-_HANDLERS.update({getattr(np, name): float_operation("np_" + name, 2) for name in NUMPY_BINARY if name != "power"})
 _HANDLERS.update({fn: binary_operation(opcode) for opcode, fns in {
     "add": (np.add,), "sub": (operator.sub, np.subtract), "mul": (operator.mul, np.multiply),
     "truediv": (operator.truediv, np.divide), "floordiv": (operator.floordiv, np.floor_divide),

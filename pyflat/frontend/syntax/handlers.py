@@ -15,8 +15,9 @@ import libcst as cst
 from pyflat.frontend.state.frames import Scope, Specialiser, TryScope
 from pyflat.frontend.state.values import UNBOUND, Abstract, Caught, Choice, Static
 from pyflat.frontend.syntax import expressions, statements
+from pyflat.functions.records import Outside
 from pyflat.ir.build import Builder, const
-from pyflat.ir.faults import RULES
+from pyflat.ir.faults import RULES, outside_domain
 from pyflat.ir.nodes import Op, Value
 from pyflat.ir.ops import PRIMITIVES
 from pyflat.ir.types import FLOAT
@@ -57,12 +58,16 @@ EDGES: dict[str, tuple[tuple[type[BaseException], Condition], ...]] = {
 """Fault rule -> exceptions with conditions that read only the operands, and hold in exactly the lanes where Python
 raises them. The rule may have more faults than these."""
 
-for _rule in ("negative", "not_positive", "not_above_minus_one", "beyond_one", "not_inside_one", "below_one",
-              "infinite"):
-    EDGES[_rule] = ((ValueError, RULES[_rule]),)
-
 WHOLE = frozenset(EDGES) - {"floordiv", "shl", "int_range", "pow"}
 """Rules that have no faults beside these."""
+
+
+def _edges(rule: tuple[Outside, ...] | str) -> tuple[tuple[type[BaseException], Condition], ...]:
+    """Exceptions with their conditions, as in `EDGES`: outside of the domain it is ValueError, exactly there."""
+    if isinstance(rule, str):
+        return EDGES.get(rule, ())
+    return ((ValueError, lambda build, op: outside_domain(build, op, rule)),)
+
 
 _FAULTS = (ZeroDivisionError, OverflowError, ValueError, IndexError)
 """What an operation on numbers may raise."""
@@ -171,11 +176,12 @@ def _check(s: Specialiser, op: Op) -> None:
     rule = PRIMITIVES[op.opcode].faults
     if not rule:
         return
-    if (s.saw_numpy or rule not in WHOLE) and any(issubclass(c, scope.catches) for scope in s.tries for c in _FAULTS):
+    whole = not isinstance(rule, str) or rule in WHOLE
+    if (s.saw_numpy or not whole) and any(issubclass(c, scope.catches) for scope in s.tries for c in _FAULTS):
         s.replayed_handlers = True
     if s.saw_numpy:
         return
-    for cls, condition_of in EDGES.get(rule, ()):
+    for cls, condition_of in _edges(rule):
         if any(issubclass(cls, scope.catches) for scope in s.tries):
             condition = condition_of(s.build, op)
             if condition is not None:

@@ -7,24 +7,14 @@ largest errors measured are in docs/vmath.md, written by `python -m benchmarks.v
 
 from __future__ import annotations
 
-import math
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pyflat.functions.vmath import (
-    error,
-    exponential,
-    gamma,
-    hyperbolic,
-    inverse,
-    logarithm,
-    power,
-    remainder,
-    trigonometric,
-)
+from pyflat.functions.records import RECORDS
 from pyflat.functions.vmath.machine import F4, F8, FORMATS, Machine, Number, NumpyMachine
 from pyflat.functions.vmath.scalar import ScalarMachine
 
@@ -47,37 +37,17 @@ class VectorFunction:
     far: Algorithm | None = None
 
 
+def _found(path: str) -> Algorithm:
+    """"power.cbrt" of this package."""
+    module, _, name = path.partition(".")
+    algorithm: Algorithm = getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    return algorithm
+
+
 TABLE: dict[str, VectorFunction] = {
-    function.name: function
-    for function in (
-        VectorFunction("exp", exponential.exp),
-        VectorFunction("exp2", exponential.exp2),
-        VectorFunction("expm1", exponential.expm1),
-        VectorFunction("log", logarithm.log),
-        VectorFunction("log2", logarithm.log2),
-        VectorFunction("log10", logarithm.log10),
-        VectorFunction("log1p", logarithm.log1p),
-        VectorFunction("pow", power.pow, 2),
-        VectorFunction("cbrt", power.cbrt),
-        VectorFunction("sin", trigonometric.sin, far=trigonometric.beyond_limit),
-        VectorFunction("cos", trigonometric.cos, far=trigonometric.beyond_limit),
-        VectorFunction("tan", trigonometric.tan, far=trigonometric.beyond_limit),
-        VectorFunction("asin", inverse.asin),
-        VectorFunction("acos", inverse.acos),
-        VectorFunction("atan", inverse.atan),
-        VectorFunction("atan2", inverse.atan2, 2),
-        VectorFunction("sinh", hyperbolic.sinh),
-        VectorFunction("cosh", hyperbolic.cosh),
-        VectorFunction("tanh", hyperbolic.tanh),
-        VectorFunction("asinh", hyperbolic.asinh),
-        VectorFunction("acosh", hyperbolic.acosh),
-        VectorFunction("atanh", hyperbolic.atanh),
-        VectorFunction("erf", error.erf),
-        VectorFunction("erfc", error.erfc),
-        VectorFunction("gamma", gamma.gamma),
-        VectorFunction("lgamma", gamma.lgamma, far=gamma.is_negative),
-        VectorFunction("fmod", remainder.fmod, 2, far=remainder.large_quotient),
-    )
+    record.name: VectorFunction(record.name, _found(f"{record.vector.module}.{record.name}"), len(record.operands),
+                                _found(record.vector.far) if record.vector.far else None)
+    for record in RECORDS.values() if record.vector is not None
 }
 """Name, as in `math`, -> the function."""
 
@@ -99,9 +69,9 @@ def evaluate(name: str, *args: np.ndarray) -> np.ndarray:
 def _total(name: str, operands: tuple[float, ...]) -> float:
     """CPython's function, nan where it raises."""
     try:
-        return float(getattr(math, name)(*operands))
+        return float(RECORDS[name].function()(*operands))
     except (ArithmeticError, ValueError):
-        return math.nan
+        return float("nan")
 
 
 def reference(name: str, format: str = "f8") -> Callable[..., float]:

@@ -75,7 +75,7 @@ from pyflat.passes.accuracy.decisions import (
 from pyflat.passes.accuracy.error_bounds import ARITHMETIC, EXACT, FINITE_RANGES, Bound, Case, Terms, largest
 from pyflat.passes.accuracy.error_functions import elementary_bound
 from pyflat.passes.accuracy.fast_functions import LIBRARY_ULPS, NUMPY_ULPS, FastMath, cost, elementary_function
-from pyflat.passes.accuracy.inexact_faults import DOMAINS, UNFELT, may_overflow, stays_inside
+from pyflat.passes.accuracy.inexact_faults import UNFELT, has_sure_sign, looks_at_operands, looks_at_sign, may_overflow
 from pyflat.passes.accuracy.small_powers import as_product, small_power
 from pyflat.passes.record import Pass
 
@@ -412,7 +412,9 @@ class _Draft:
         rule = OPERATIONS[op.opcode].faults
         if op.opcode == "pow":
             self.watch_base(op)
-        if rule not in DOMAINS or op.kind is not FLOAT or self.stays_inside(rule, op.args[-1]):
+        if not rule or not looks_at_operands(rule) or op.kind is not FLOAT:
+            return
+        if looks_at_sign(rule) and self.has_sure_sign(op.args[-1]):
             return
         build = Builder()
         cond = fault_condition(build, op)
@@ -429,7 +431,7 @@ class _Draft:
     def watch_base(self, op: Op) -> None:
         """An alarm where the sign of the base of a power is not certain; its fault looks at the result."""
         base, exponent = op.args
-        if not self.bound(base).known or self.stays_inside("negative", base):
+        if not self.bound(base).known or self.has_sure_sign(base):
             return
         known = exponent.value if isinstance(exponent, Const) else None
         if known is not None and known >= 0 and float(known).is_integer():
@@ -438,8 +440,8 @@ class _Draft:
         beside = self.terms.op("gt", case.size(0), self.terms.total(case.bounds[0].absolute, case.bounds[0].term))
         self.alarms.append(_Alarm(op, self.terms.op("not", beside)))
 
-    def stays_inside(self, rule: str, operand: Value) -> bool:
-        return stays_inside(rule, self.bound(operand), self.intervals.of(operand))
+    def has_sure_sign(self, operand: Value) -> bool:
+        return has_sure_sign(self.bound(operand), self.intervals.of(operand))
 
     # --- alarms
 

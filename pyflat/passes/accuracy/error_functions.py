@@ -9,7 +9,9 @@ implementations, which comes on top.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+from pyflat.functions.records import RECORDS
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.passes.accuracy.error_bounds import FAINT, INF, SUBNORMAL, ULP, Bound, Case, Rule, Term, largest, up
@@ -204,14 +206,14 @@ def _power(case: Case) -> Bound:
 
 CHEAP_EXPONENT = 64.0
 
-CONDITIONS: dict[str, Rule] = {
-    "exp": _growth(1.0, EXP_RANGE), "exp2": _growth(1.0, EXP_RANGE), "cosh": _growth(1.0, EXP_RANGE),
-    "erfc": _growth(60.0, 28.0),
-    "expm1": _growth_with_offset, "sinh": _growth_with_offset,
-    "log": _logarithm(1.0), "log2": _logarithm(1.4427), "log10": _logarithm(0.4343), "log1p": _log1p,
-    "sin": _bounded_slope, "cos": _bounded_slope, "tan": _tangent, "asin": _arcsine, "acos": _arcsine,
-    "atan": _contraction(1.0, 1.0), "tanh": _contraction(1.0, 1.0), "asinh": _contraction(1.0, 1.0),
-    "erf": _contraction(1.13, 1.0), "acosh": _arccosh, "atanh": _arctanh, "cbrt": _cube_root, "atan2": _angle,
-    "pow": _power,
+_RULES: dict[str, Callable[..., Rule]] = {
+    "growth": _growth, "growth_with_offset": lambda: _growth_with_offset, "logarithm": _logarithm,
+    "log1p": lambda: _log1p, "bounded_slope": lambda: _bounded_slope, "tangent": lambda: _tangent,
+    "arcsine": lambda: _arcsine, "contraction": _contraction, "arccosh": lambda: _arccosh,
+    "arctanh": lambda: _arctanh, "cube_root": lambda: _cube_root, "angle": lambda: _angle, "power": lambda: _power,
 }
+"""The conditions of records by name: a rule, or what makes one of the record's numbers."""
+
+CONDITIONS: dict[str, Rule] = {record.name: _RULES[record.condition[0]](*record.condition[1:])
+                               for record in RECORDS.values() if record.condition is not None}
 """Function -> how it carries the error of its operands."""

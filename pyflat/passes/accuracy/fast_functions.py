@@ -1,9 +1,9 @@
 """Which fast functions may stand for the C library's, and how far their values may be from CPython's.
 
 A target's table says, for each operation of accuracy LIBM that it can compute faster, the fast operation and the
-distance in ulp. The distance is to CPython's own value: the largest error of the fast function (2 ulp for the vector
-math, 4 for NumPy's) and of the C library's together. The C library's is what the manual of the GNU C library lists
-(section 19.7, "Known Maximum Errors in Math Functions"), the largest number of all its platforms for this function.
+distance in ulp: `targets.numba.costs.VECTOR_MATH`, `targets.numpy.costs.NUMPY_MATH`. The distance is to CPython's own
+value: the largest error of the fast function (2 ulp for the vector math, 4 for NumPy's) and of the C library's together
+(`functions.records`).
 """
 
 from __future__ import annotations
@@ -11,84 +11,50 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pyflat.functions.records import RECORDS, Accuracy, Adds, of_accuracy
 from pyflat.ir.nodes import Block, Function, If, Item, Loop, Op
-from pyflat.ir.ops import OPERATIONS, PRIMITIVES, Accuracy
+from pyflat.ir.ops import OPERATIONS
 from pyflat.passes.accuracy.small_powers import small_power
 
 VECTOR_ULPS = 2
 NUMPY_ULPS = 4
 
-LIBRARY_ULPS: dict[str, int] = {
-    "exp": 1, "exp2": 1, "expm1": 2, "log": 1, "log2": 2, "log10": 2, "log1p": 2, "sin": 1, "cos": 1, "tan": 1,
-    "asin": 1, "acos": 1, "atan": 1, "atan2": 1, "sinh": 3, "cosh": 2, "tanh": 3, "asinh": 3, "acosh": 3, "atanh": 3,
-    "cbrt": 4, "erf": 1, "erfc": 5, "pow": 1,
-}
+LIBRARY_ULPS: dict[str, int] = {record.name: record.ulp for record in of_accuracy(Accuracy.LIBM) if record.ulp}
 """How far the C library's functions are from the truth, at most."""
 
-UNDERFLOWS = frozenset({"exp", "exp2", "pow", "erf", "erfc"})
-"""Functions whose result may be subnormal, where an ulp is no relative error. The other functions are tiny for tiny
-operands only, and both give the operand itself there."""
+UNDERFLOWS = frozenset(record.name for record in RECORDS.values() if record.underflows)
+"""Functions whose result may be subnormal, where an ulp is no relative error."""
 
 
-VECTOR_COSTS: dict[str, tuple[int, int]] = {
-    "exp": (57, 16), "exp2": (80, 19), "expm1": (156, 21), "log": (74, 29), "log2": (105, 32), "log10": (179,
-    39), "log1p": (176, 45), "sin": (100, 22), "cos": (100, 22), "tan": (276, 50), "asin": (131, 22), "acos":
-    (136, 26), "atan": (246, 32), "atan2": (362, 46), "sinh": (267, 47), "cosh": (166, 32), "tanh": (281, 40),
-    "asinh": (339, 80), "acosh": (283, 63), "atanh": (319, 66), "cbrt": (328, 52), "erf": (109, 81), "erfc":
-    (119, 88), "pow": (108, 77),
-}
-"""How many additions of a register take as long as the C library's function for eight lanes, by calls or by vector code
-with the same bits, and as the vector function (`targets.numba.costs`)."""
-
-SMALL_POWER, SMALL_POWER_COST = "small power", 44
-"""The same for a power with a literal exponent that is a product with the C library's bits
-(`functions.vmath.glibc`)."""
+_LIBRARY_COST, _FAST_COST = Adds(15), Adds(10)
 
 
 @dataclass(frozen=True, slots=True)
 class Fast:
     """A fast operation, its distance from CPython's value in ulp, and how many additions it takes as long as, the
-    library's function and itself."""
+    library's function and itself. `small_power` is that of a power with a literal exponent that is a product with the C
+    library's bits (`functions.vmath.glibc`), where the target has some."""
 
     opcode: str
     ulps: int
-    library_cost: int = 15
-    cost: int = 10
+    library_cost: Adds = _LIBRARY_COST
+    cost: Adds = _FAST_COST
+    small_power: Adds | None = None
 
 
 FastMath = Mapping[str, Fast]
 """Opcode of accuracy LIBM -> what may stand for it."""
 
-_NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
-                "atanh": "arctanh", "atan2": "arctan2", "pow": "powers"}
-
-
-_NUMPY_OPCODES = {"np_" + _NUMPY_NAMES.get(name, name): name for name in LIBRARY_ULPS}
-NUMPY_FUNCTIONS = {opcode: name for opcode, name in _NUMPY_OPCODES.items() if opcode in PRIMITIVES}
-NUMPY_FUNCTIONS["np_power"] = "pow"
+_NUMPY_FUNCTIONS = {record.name: record.like for record in of_accuracy(Accuracy.NUMPY) if record.like in LIBRARY_ULPS}
 """Operation of NumPy's own -> the function that it computes."""
 
 
 def elementary_function(opcode: str) -> str | None:
     """The elementary function that an operation computes."""
-    return opcode if opcode in LIBRARY_ULPS else NUMPY_FUNCTIONS.get(opcode)
+    return opcode if opcode in LIBRARY_ULPS else _NUMPY_FUNCTIONS.get(opcode)
 
 
-def _table(prefix: str, names: Mapping[str, str], ulps: int, costs: Mapping[str, tuple[int, int]]) -> dict[str, Fast]:
-    found = {}
-    for row in PRIMITIVES.values():
-        opcode = prefix + names.get(row.name, row.name)
-        if row.accuracy is Accuracy.LIBM and opcode in OPERATIONS:
-            found[row.name] = Fast(opcode, ulps + LIBRARY_ULPS[row.name], *costs.get(row.name, (15, 10)))
-    return found
-
-
-NUMPY_MATH: FastMath = _table("np_", _NUMPY_NAMES, NUMPY_ULPS, {})
-"""NumPy's own ufuncs: SIMD code where NumPy has some for this processor."""
-
-VECTOR_MATH: FastMath = _table("vec_", {}, VECTOR_ULPS, VECTOR_COSTS)
-"""The vector math of the numba target."""
-
+_SMALL_POWER = "small power"
 
 TRIPS = 8
 """So many trips a loop is taken to make."""
@@ -98,17 +64,19 @@ def cost(fn: Function, math: FastMath) -> float:
     """What a flat or masked function costs, in additions: an estimate that knows nothing of arms that lanes skip."""
     fast = {row.opcode: row.cost for row in math.values()}
     library = {name: row.library_cost for name, row in math.items()}
-    powers = {SMALL_POWER: SMALL_POWER_COST} if math is VECTOR_MATH else {}
-    return _cost(fn.body, fast | library | powers)
+    known = fast | library
+    if "pow" in math and (small := math["pow"].small_power) is not None:
+        known[_SMALL_POWER] = small
+    return _cost(fn.body, known)
 
 
-def _named(op: Op, known: Mapping[str, int]) -> str:
+def _named(op: Op, known: Mapping[str, Adds]) -> str:
     """What an operation is called in a table of costs."""
-    is_small = op.opcode == "pow" and SMALL_POWER in known and small_power(*op.args) in (2.0, 3.0, 0.5, -1.0)
-    return SMALL_POWER if is_small else op.opcode
+    is_small = op.opcode == "pow" and _SMALL_POWER in known and small_power(*op.args) in (2.0, 3.0, 0.5, -1.0)
+    return _SMALL_POWER if is_small else op.opcode
 
 
-def _cost(items: Sequence[Item], known: Mapping[str, int]) -> float:
+def _cost(items: Sequence[Item], known: Mapping[str, Adds]) -> float:
     total = 0.0
     for item in items:
         match item:

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from pyflat.analysis.intervals import Intervals
 from pyflat.analysis.ranges import Interval
+from pyflat.functions.records import Outside
 from pyflat.ir.nodes import Op
 from pyflat.passes.accuracy.decisions import LARGEST
 from pyflat.passes.accuracy.error_bounds import MAX_RELATIVE, Bound, largest, smallest
 
-DOMAINS = frozenset({"negative", "not_positive", "not_above_minus_one", "beyond_one", "below_one", "not_inside_one",
-                     "zero_divisor", "fmod"})
-"""Fault rules that look at an operand alone."""
 UNFELT = 1e290
 """The largest float and this are the largest float."""
+
+
+def looks_at_operands(rule: tuple[Outside, ...] | str) -> bool:
+    """Whether a fault rule looks at operands alone, at which an error is to be watched: not at whether they are
+    infinite, which an error does not change."""
+    if isinstance(rule, str):
+        return rule in ("zero_divisor", "fmod")
+    return all(part.comparison != "isinf" for part in rule)
 
 
 def may_overflow(op: Op, intervals: Intervals) -> bool:
@@ -36,10 +42,15 @@ def may_overflow(op: Op, intervals: Intervals) -> bool:
     return True
 
 
-def stays_inside(rule: str, bound: Bound, interval: Interval) -> bool:
-    """Whether an operand with that bound has the sign that CPython's has, where the fault rule looks at its sign."""
-    if rule not in ("negative", "not_positive", "zero_divisor"):
-        return False
+def looks_at_sign(rule: tuple[Outside, ...] | str) -> bool:
+    """Whether a fault rule looks at the sign of the last operand."""
+    if isinstance(rule, str):
+        return rule == "zero_divisor"
+    return all(part.bound == 0.0 and part.comparison in ("lt", "le") for part in rule)
+
+
+def has_sure_sign(bound: Bound, interval: Interval) -> bool:
+    """Whether an operand with that bound has the sign that CPython's has."""
     if bound.pure:
         return True
     return bound.known and bound.term is None and bound.absolute < smallest(interval) * MAX_RELATIVE

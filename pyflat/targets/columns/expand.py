@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
+from pyflat.functions.records import aliases
 from pyflat.targets.columns.terms import Rule, Rules, Term, Terms
 
 BEYOND_INT = 2.0**63
@@ -259,9 +259,7 @@ def _renamed(name: str) -> Rule:
 
 def named_otherwise() -> Rules:
     """NumPy's functions are those of `math` in engines that have one of them."""
-    names = {**{"np_" + name: name.replace("arc", "a") for name in (*NUMPY_UNARY, *NUMPY_BINARY, "sqrt")},
-             "np_power": "pow", "np_powers": "pow", "exact_float": "to_float", "library_hypot": "hypot"}
-    return {old: _renamed(new) for old, new in names.items()}
+    return {old: _renamed(new) for old, new in {**aliases(), "exact_float": "to_float"}.items()}
 
 
 RULES: Rules = {

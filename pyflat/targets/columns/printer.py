@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyflat.errors import refuse
+from pyflat.functions.records import missing
 from pyflat.targets.columns.terms import Rules, Term
 
 Stage = dict[str, str]
@@ -46,7 +47,7 @@ class Engine:
         found = self.spellings.get(f"{term.opcode}:{term.args[0].kind}") or self.spellings.get(term.opcode)
         if found is None:
             operands = " and ".join(arg.kind for arg in term.args)
-            raise refuse("flatten/target-operation", f"{self.name} has no {term.opcode} of {operands}", term.span)
+            raise refuse("flatten/target-operation", missing(self.name, term.opcode, operands), term.span)
         return found
 
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
+from pyflat.functions.records import RECORDS
 from pyflat.targets.columns.printer import in_order
 from pyflat.targets.columns.terms import Term, Terms
 
 _HARMLESS: dict[str, tuple[float | None, ...]] = {
-    "truediv": (None, 1.0), "fmod": (None, 1.0), "pow": (1.0, 1.0), "atan2": (1.0, 1.0), "hypot": (1.0, 1.0),
-    **dict.fromkeys(("sqrt", "log", "log2", "log10", "cbrt", "gamma", "lgamma"), (1.0,)), "acosh": (2.0,),
-    **dict.fromkeys(("asin", "acos", "atanh", "log1p", "exp", "exp2", "expm1", "sinh", "cosh", "tan"), (0.0,)),
+    "truediv": (None, 1.0),
+    **{record.name: record.harmless for record in RECORDS.values() if record.harmless is not None},
 }
 """Operations whose slope may be infinite or nan, and operands at which it is not; None: that one does not matter."""
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.shaders.language import CHOICE, COMPARISON, PRODUCT, UNARY, Language, Spelling, call
-from pyflat.targets.shaders.shared import SPELLINGS, check_int, float_bits, float_text
+from pyflat.targets.shaders.shared import SPELLINGS, check_int, float_bits, float_text, functions
 
 TYPES = {BOOL: "bool", INT: "int", FLOAT: "float"}
 RESERVED = frozenset("""
@@ -154,9 +154,9 @@ GLSL = Language(
     name="GLSL",
     types=TYPES,
     spellings={
-        **SPELLINGS,
+        **SPELLINGS, **functions("glsl"),
         "select": Spelling("{0} ? {1} : {2}", CHOICE, (COMPARISON, COMPARISON, CHOICE)), "rint": call("roundEven"),
-        "atan2": call("atan", 2), "to_float": Spelling("float({0})"), "to_int": Spelling("int({0})"),
+        "to_float": Spelling("float({0})"), "to_int": Spelling("int({0})"),
         "floor_int": Spelling("int(floor({0}))"), "ceil_int": Spelling("int(ceil({0}))"),
         "round_int": Spelling("int(roundEven({0}))"), "isnan": call("isnan"), "isinf": call("isinf"),
         "isfinite": call("is_finite"), "from_bits": Spelling("uintBitsToFloat({0})"),

@@ -18,9 +18,11 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from pyflat.functions.records import Adds, of_accuracy
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.types import INT
+from pyflat.passes.accuracy.fast_functions import LIBRARY_ULPS, VECTOR_ULPS, Fast, FastMath
 from pyflat.targets.numba.library import library_function
 
 FILE = "costs.json"
@@ -110,3 +112,22 @@ def costs() -> Costs:
 def cost_of(op: Op, width: int) -> float:
     """Adds of a register that an operation takes as long as, for a register of `width` lanes."""
     return costs().of(op, width)
+
+
+def _vector_math(table: Costs, width: int = 8) -> FastMath:
+    """The vector math with the C library's functions that it may stand for, and the costs of both for a register."""
+    found = {}
+    for record in of_accuracy(Accuracy.LIBM):
+        if record.vector is None:
+            continue
+        opcode = f"vec_{record.name}"
+        library = _LIBRARY.get(record.name, width * table.lanes.get(f"{record.name} f8", record.cost))
+        fast = table.registers.get(f"{opcode} f8", record.vector.cost)
+        small = Adds(44) if record.name == "pow" else None
+        ulps = VECTOR_ULPS + LIBRARY_ULPS[record.name]
+        found[record.name] = Fast(opcode, ulps, Adds(round(library)), Adds(round(fast)), small)
+    return found
+
+
+VECTOR_MATH: FastMath = _vector_math(measured())
+"""The vector math of this target."""

@@ -13,8 +13,9 @@ from typing import Any
 
 from pyflat.errors import InternalError
 from pyflat.functions import lanes, libm, vmath
+from pyflat.functions.records import of_accuracy
 from pyflat.ir.nodes import Op
-from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
+from pyflat.ir.ops import PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.library import library_function
@@ -314,9 +315,6 @@ def _library_call(name: str) -> Emit:
     return lambda e, *args: e.called(name, *args)
 
 
-_NUMPY_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
-                "arctanh": "atanh", "arctan2": "atan2", "power": "pow"}
-
 @_emitter
 def _nextafter(e: Emitter, x: Lane, y: Lane) -> Lane:
     if not e.narrow:
@@ -331,9 +329,8 @@ def _nextafter(e: Emitter, x: Lane, y: Lane) -> Lane:
 
 for _name in libm.NAMES | libm.CALLED:
     EMITTERS.setdefault(_name, _library_call(_name))
-for _name in (*NUMPY_UNARY, *NUMPY_BINARY):
-    _own = _NUMPY_NAMES.get(_name, _name)
-    EMITTERS["np_" + _name] = EMITTERS[_own]
+for _record in of_accuracy(Accuracy.NUMPY):
+    EMITTERS[_record.name] = EMITTERS[_record.like]
 
 
 def _vector_call(name: str) -> Emit:
@@ -351,7 +348,6 @@ def _numpy_power(e: Emitter, x: Lane, y: Lane) -> Lane:
 
 
 EMITTERS["np_power"] = _numpy_power
-EMITTERS["np_powers"] = EMITTERS["pow"]
 
 
 def _numpy_dot(e: Emitter, *operands: Lane) -> Lane:

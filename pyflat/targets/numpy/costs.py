@@ -7,9 +7,11 @@ gathered where that is cheaper than what it saves.
 
 from __future__ import annotations
 
+from pyflat.functions.records import RECORDS, Nanoseconds, of_accuracy
 from pyflat.ir.nodes import Const, Op
 from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.types import BOOL
+from pyflat.passes.accuracy.fast_functions import LIBRARY_ULPS, NUMPY_ULPS, Fast, FastMath
 from pyflat.targets.numpy.library import has_vectors, literal_exponent
 
 GATHER, SCATTER, FIND = 0.3, 0.35, 0.45
@@ -25,19 +27,22 @@ WORTH = 4.0
 """What an arm has to cost at least to be looked at: less is lost in the calls around it."""
 
 _UNIT = 0.13
-_LIBRARY, _TOLD, _POWER, _OWN, _PYTHON = 12.0, 4.0, 2.0, 5.0, 100.0
+_LIBRARY, _TOLD, _POWER, _OWN, _PYTHON = map(Nanoseconds, (12.0, 4.0, 2.0, 5.0, 100.0))
 """Of the C library's functions those are cheaper whose bits can be told (`numpy_library`), as they are after many
 lanes, and powers with a small literal exponent."""
-_VECTORISED = {"np_exp": 0.6, "np_log": 0.65, "np_sqrt": 0.9, "sqrt": 0.9, "np_powers": 1.6, "np_power": 1.6,
-               "np_arcsin": 1.5, "np_arccos": 1.5, "np_exp2": 1.0, "np_log2": 1.0, "np_expm1": 1.0, "np_log1p": 1.0,
-               "np_log10": 1.0, "np_sin": 12.0, "np_cos": 12.0, "floor": 0.15, "truediv": 0.26, "select": 0.5,
-               "ufunc": 30.0, "remainder": _LIBRARY, "gather": 0.5, "np_maximum": 0.17,
-               "np_minimum": 0.17, "np_fmax": 0.17, "np_fmin": 0.17, "np_extreme": 0.4}
+_OTHERS = {"floor": 0.15, "truediv": 0.26, "select": 0.5, "ufunc": 30.0, "gather": 0.5, "np_maximum": 0.17,
+           "np_minimum": 0.17, "np_fmax": 0.17, "np_fmin": 0.17, "np_extreme": 0.4}
+"""Measured, of operations that are no mathematical functions."""
+
+_TIMES: dict[str, Nanoseconds] = {
+    **{name: Nanoseconds(time) for name, time in _OTHERS.items()},
+    **{record.name: record.time for record in RECORDS.values() if record.time is not None},
+}
 
 
-def cost_of(op: Op) -> float:
+def cost_of(op: Op) -> Nanoseconds:
     """Nanoseconds for a lane."""
-    known = _VECTORISED.get(op.opcode)
+    known = _TIMES.get(op.opcode)
     if known is not None:
         return known
     row = OPERATIONS[op.opcode]
@@ -53,4 +58,11 @@ def cost_of(op: Op) -> float:
         case Accuracy.NUMPY:
             return _OWN
     boolean = op.kind is BOOL and all(arg.kind is BOOL for arg in op.args)
-    return _UNIT / 5 if boolean else _UNIT * row.cost
+    return Nanoseconds(_UNIT / 5 if boolean else _UNIT * row.cost)
+
+
+NUMPY_MATH: FastMath = {
+    record.name: Fast(f"np_{record.numpy}", NUMPY_ULPS + LIBRARY_ULPS[record.name])
+    for record in of_accuracy(Accuracy.LIBM) if record.numpy
+}
+"""NumPy's own ufuncs, which may stand for the C library's functions: SIMD code where NumPy has it."""

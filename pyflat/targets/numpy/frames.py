@@ -26,9 +26,10 @@ from typing import Literal
 import numpy as np
 
 from pyflat.functions import libm
+from pyflat.functions.records import of_accuracy
 from pyflat.ir.formats import F8, dtypes
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
+from pyflat.ir.ops import PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numpy.buffer_allocation import Place, Slot
 from pyflat.targets.numpy.extremes import BY, EXTREMES
@@ -50,9 +51,9 @@ UFUNCS: dict[str, str] = {
     "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "shl": "left_shift",
     "shr": "right_shift", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
     "ge": "greater_equal", "neg": "negative", "invert": "invert", "not": "logical_not", "abs": "absolute",
-    **{name: name for name in ("floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "sqrt", "copysign",
-                               "fmod", "nextafter")},
-    **{"np_" + name: name for name in (*NUMPY_UNARY, "sqrt", *NUMPY_BINARY) if name != "power"},
+    **{name: name for name in ("floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite")},
+    **{record.name: record.numpy for record in of_accuracy(Accuracy.EXACT, Accuracy.NUMPY)
+       if record.numpy and record.name not in ("np_power", "np_powers")},
     **{name: name.removeprefix("np_") for name in EXTREMES},
 }
 """Operation -> the ufunc that computes it."""

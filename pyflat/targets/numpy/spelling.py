@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from pyflat.errors import InternalError
+from pyflat.functions.records import RECORDS, Accuracy, MathFunction
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Op
-from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
+from pyflat.ir.ops import PRIMITIVES
 from pyflat.ir.types import Kind
 
 _SPELLINGS: dict[str, str] = {
@@ -23,20 +24,21 @@ _SPELLINGS: dict[str, str] = {
     "select": "np.where({0}, {1}, {2})",
     "to_float": "lanes.to_float({0})", "exact_float": "lanes.to_float({0})", "to_int": "lanes.to_int({0})",
     "floor_int": "lanes.floor_int({0})", "ceil_int": "lanes.ceil_int({0})", "round_int": "lanes.round_int({0})",
-    **{name: f"np.{name}({{0}})" for name in ("floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "sqrt")},
-    **{name: f"np.{name}({{0}}, {{1}})" for name in ("copysign", "fmod", "nextafter")},
-    "exponent": "lanes.exponent({0})",
-    "remainder": "lanes.remainder({0}, {1})", "ldexp": "lanes.ldexp({0}, {1})", "ipow": "lanes.ipow({0}, {1})",
-    "round_digits": "lanes.round_digits({0}, {1})", "gather": "lanes.gather({table}, {0})",
-    **{"np_" + name: f"np.{name}({{0}})" for name in (*NUMPY_UNARY, "sqrt")},
-    **{"np_" + name: f"np.{name}({{0}}, {{1}})" for name in NUMPY_BINARY},
-    "np_power": "lanes.power({0}, {1})",
-    "np_powers": "lanes.powers({0}, {1})",
+    **{name: f"np.{name}({{0}})" for name in ("floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite")},
+    "exponent": "lanes.exponent({0})", "ipow": "lanes.ipow({0}, {1})", "gather": "lanes.gather({table}, {0})",
 }
-for _row in PRIMITIVES.values():
-    if _row.name not in _SPELLINGS and _row.accuracy in (Accuracy.LIBM, Accuracy.CALL):
-        _operands = ", ".join(f"{{{k}}}" for k in range(len(_row.signatures[0][0])))
-        _SPELLINGS[_row.name] = f"lanes.{_row.name}({_operands})"
+_LANES = {"np_power": "power", "np_powers": "powers"}
+"""Functions of NumPy's that `lanes` calls as NumPy calls itself for numbers, and for arrays."""
+
+
+def _function(record: MathFunction) -> str:
+    """NumPy's own function, where it has the bits; else the one of `lanes`."""
+    has_bits = record.numpy and record.accuracy in (Accuracy.EXACT, Accuracy.NUMPY) and record.name not in _LANES
+    name = f"np.{record.numpy}" if has_bits else f"lanes.{_LANES.get(record.name, record.name)}"
+    return f"{name}({', '.join(f'{{{k}}}' for k in range(len(record.operands)))})"
+
+
+_SPELLINGS.update((record.name, _function(record)) for record in RECORDS.values())
 
 
 _NARROW: dict[str, str] = {

@@ -18,10 +18,11 @@ import math
 from collections.abc import Callable
 
 from pyflat.analysis.liveness import sliced
+from pyflat.functions.records import aliases
 from pyflat.ir.build import const
 from pyflat.ir.loops import LoopParts, has_loop, join_parts, take_apart
 from pyflat.ir.nodes import Block, Const, End, Function, Item, Loop, Op, Value, Yield
-from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, VECTOR
+from pyflat.ir.ops import VECTOR
 from pyflat.ir.types import BOOL, FLOAT, PACK, Kind
 from pyflat.ir.uses import results_of, with_args, with_body
 from pyflat.passes.fold_fast import fold_fast
@@ -36,9 +37,7 @@ MAX_POWER = 32
 """Whole powers up to this one are products."""
 
 _RENAMED = {
-    **{"np_" + name: name.replace("arc", "a") for name in (*NUMPY_UNARY, *NUMPY_BINARY, "sqrt")},
-    **{name: name.removeprefix("vec_") for name in VECTOR},
-    "np_power": "pow", "np_powers": "pow", "exact_float": "to_float", "library_hypot": "hypot",
+    **aliases(), **{name: name.removeprefix("vec_") for name in VECTOR}, "exact_float": "to_float",
 }
 _WHOLE = {"floor_int": "floor", "ceil_int": "ceil", "round_int": "rint", "to_int": "trunc"}
 Emit = Callable[..., Op]

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyflat.errors import refuse
+from pyflat.functions.records import missing
 from pyflat.ir.loops import LoopParts, take_apart
 from pyflat.ir.nodes import TRUE, Block, Const, Function, Item, Loop, Op, Value
 from pyflat.ir.opaque_calls import Call, leaf_count, result_shape
@@ -265,8 +266,9 @@ class _Printer:
                 return f"{self._operand(pack, ATOM)}.{'xyzw'[op.attr('index')]}", ATOM
         row = self.language.spelling(op.opcode, op.args[0].kind if op.args else None)
         if row is None:
-            raise refuse("flatten/target-operation", f"{self.language.name} has no {op.opcode} of "
-                         f"{', '.join(str(a.kind) for a in op.args)}", op.origin.span if op.origin else None)
+            kinds = ", ".join(str(a.kind) for a in op.args)
+            raise refuse("flatten/target-operation", missing(self.language.name, op.opcode, kinds),
+                         op.origin.span if op.origin else None)
         operands = [self._chained(op, row, k) for k in range(len(op.args))]
         return row.text.format(*operands), row.level
 

@@ -8,8 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from pyflat.errors import refuse
+from pyflat.functions.records import spellings
 from pyflat.ir.shape import Fixed, Leaf, Shape
 from pyflat.targets.shaders.language import COMPARISON, LOGIC, PRODUCT, SUM, UNARY, Spelling, call, infix, prefix
+
+
+def functions(language: str) -> dict[str, Spelling]:
+    """The mathematical functions of a language ("wgsl", "glsl")."""
+    return {name: Spelling(text) for name, text in spellings(language).items()}
+
 
 I32_MIN, I32_MAX = -(2**31), 2**31 - 1
 SPELLINGS: dict[str, Spelling] = {
@@ -19,17 +26,11 @@ SPELLINGS: dict[str, Spelling] = {
         ("gt", ">", COMPARISON), ("ge", ">=", COMPARISON), ("and:b", "&&", LOGIC), ("or:b", "||", LOGIC),
         ("xor:b", "!=", COMPARISON), ("and:i8", "&", 2), ("or:i8", "|", 2), ("xor:i8", "^", 2))},
     "neg": prefix("-"), "not": prefix("!"), "invert": prefix("~"),
-    **{name: call(name) for name in (
-        "abs", "floor", "ceil", "trunc", "sqrt", "exp", "exp2", "log", "log2", "sin", "cos", "tan", "atan",
-        "sinh", "cosh", "tanh", "asinh", "acosh", "atanh")},
-    "asin": call("arc_sine"), "acos": call("arc_cosine"),
-    **{name: call(name) for name in ("log10", "log1p", "expm1", "cbrt", "erf", "erfc")},
+    **{name: call(name) for name in ("abs", "floor", "ceil", "trunc")},
     "floordiv:i8": call("floor_div", 2), "mod:i8": call("floor_mod", 2),
     "floordiv:f8": call("floor_quotient", 2), "mod:f8": call("floor_remainder", 2),
-    "fmod": call("trunc_remainder", 2), "remainder": call("nearest_remainder", 2),
-    "pow": call("whole_pow", 2), "fractional_pow": call("pow", 2), "ipow": call("int_pow", 2),
-    "hypot": call("hypot", 2), "copysign": call("copy_sign", 2), "shl": call("shift_left", 2),
-    "shr": call("shift_right", 2), "ldexp": call("ldexp", 2), "place": call("place", 2),
+    "fractional_pow": call("pow", 2), "ipow": call("int_pow", 2),
+    "shl": call("shift_left", 2), "shr": call("shift_right", 2), "place": call("place", 2),
     "min": call("min", 2), "max": call("max", 2), "clamp": call("clamp", 3), "fma": call("fma", 3),
     "lerp": call("mix", 3), "mad": Spelling("{0} * {1} + {2}", SUM, (PRODUCT, UNARY, PRODUCT)), "dot": call("dot", 2),
 }

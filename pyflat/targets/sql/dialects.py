@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
+from pyflat.functions.records import MADE, RECORDS, spellings
 from pyflat.targets.columns import Engine, Rules, Term, Terms
 from pyflat.targets.columns import expand as x
 
@@ -17,10 +18,6 @@ _COMMON = {
     "or:i8": "({0} | {1})", "abs:f8": "abs({0})", "floor": "floor({0})", "ceil": "ceil({0})",
     "add_small": "({0} + {1})", "sub_small": "({0} - {1})", "rem": "({0} % {1})",
     "select": "CASE WHEN {0} THEN {1} ELSE {2} END",
-    **{name: f"{name}({{0}})" for name in (
-        "sqrt", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
-        "log10", "log2")},
-    "log": "ln({0})", "pow": "pow({0}, {1})", "atan2": "atan2({0}, {1})",
 }
 
 
@@ -30,24 +27,24 @@ def _wrapped(text: str) -> str:
 
 
 _DUCKDB = {
-    **_COMMON,
+    **_COMMON, **spellings("duckdb"),
     **{f"{name}:i8": _wrapped(f"CAST({{0}} AS HUGEINT) {sign} {{1}}")
        for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"))},
     "neg:i8": _wrapped("0::HUGEINT - {0}"), "neg:f8": "(-{0})", "xor:i8": "xor({0}, {1})", "quo": "({0} // {1})",
-    "invert": "xor({0}, -1)", "fmod": "({0} % {1})", "trunc": "trunc({0})", "rint": "round_even({0}, 0)",
+    "invert": "xor({0}, -1)", "trunc": "trunc({0})", "rint": "round_even({0}, 0)",
     "isnan": "isnan({0})", "signbit": "signbit({0})", "to_float:b": "CASE WHEN {0} THEN 1e0 ELSE 0e0 END",
     "to_float": "CAST({0} AS DOUBLE)", "to_whole:b": "CASE WHEN {0} THEN 1::BIGINT ELSE 0 END",
-    "to_whole": "CAST({0} AS BIGINT)", "cbrt": "cbrt({0})", "nextafter": "nextafter({0}, {1})",
+    "to_whole": "CAST({0} AS BIGINT)",
 }
 _SQLITE = {
-    **_COMMON,
+    **_COMMON, **spellings("sqlite"),
     **{f"{name}:f8": f"ifnull({{0}} {sign} {{1}}, {int(name == 'ne')})" for name, sign in _COMPARED.items()},
     **{f"{name}_known": f"({{0}} {sign} {{1}})" for name, sign in _COMPARED.items()},
     **{f"{name}:i8": f"CASE typeof({{0}} {sign} {{1}}) WHEN 'integer' THEN {{0}} {sign} {{1}} ELSE -1 - {{0}} END"
        for name, sign in (("add", "+"), ("sub", "-"))},
     "add_known": "({0} + {1})", "sub_known": "({0} - {1})", "mul:i8": "({0} * {1})",
     "neg:i8": "(-{0})", "neg:f8": "({0} * -1.0)", "xor:i8": "(({0} | {1}) - ({0} & {1}))", "quo": "({0} / {1})",
-    "invert": "(~{0})", "fmod": "mod({0}, {1})", "trunc": "trunc({0})", "isnan": "({0} IS NULL)",
+    "invert": "(~{0})", "trunc": "trunc({0})", "isnan": "({0} IS NULL)",
     "to_float": "CAST({0} AS REAL)", "to_whole": "CAST({0} AS INTEGER)", "divide": "({0} / {1})",
 }
 
@@ -101,10 +98,8 @@ _DUCKDB_RULES: Rules = {
     "mod:i8": x.mod_int, "floordiv:i8": x.floordiv_int, "abs:i8": _abs_int, "copysign": _copysign, "exp2": _exp2,
     "isinf": x.isinf, "isfinite": x.isfinite,
 }
-NO_INFINITY = ("np_log", "np_arctanh", "np_arccosh", "np_power")
-"""NumPy's functions that are infinite at a border, where SQLite's are null."""
 _SQLITE_RULES: Rules = {
-    **{name: rule for name, rule in x.RULES.items() if not name.startswith(NO_INFINITY)},
+    **{name: rule for name, rule in x.RULES.items() if name not in RECORDS or RECORDS[name].on("sqlite") == MADE},
     **{f"{name}:f8": _present(name) for name in _COMPARED},
     **{f"{name}:i8": _plain_sum(name) for name in ("add", "sub")},
     "mod:i8": x.mod_int, "floordiv:i8": x.floordiv_int, "abs:i8": _abs_int, "exp2": _exp2, "rint": x.rint,

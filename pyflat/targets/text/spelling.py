@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from pyflat.errors import InternalError
+from pyflat.functions.records import RECORDS
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import FUSED, OPERATIONS, PRIMITIVES, Accuracy
@@ -35,8 +36,14 @@ _MATH = {"floor_int": "floor", "ceil_int": "ceil", "trunc": "trunc"}
 _PLAIN = {"floor", "ceil", "trunc", "rint", "floordiv", "mod", "pow", "ipow", "shl", "shr", "gather", "select"}
 """Neutral names of what has no function of the same meaning in `math`."""
 
-_NUMBA = {"pow": "**", "ipow": "**", "floordiv": "//", "mod": "%", "shl": "<<", "shr": ">>", "floor": "np.floor",
-          "ceil": "np.ceil", "trunc": "np.trunc", "rint": "np.rint", "cbrt": "np.cbrt", "exp2": "np.exp2"}
+_NAMED = {**{record.name: record.title for record in RECORDS.values() if record.python},
+          **{name: f"math.{name}" for name in ("isnan", "isinf", "isfinite")},
+          "np_powers": "np.power", "np_dot": "np.dot"}
+"""Functions with a name that a user writes; np.power of arrays has the same as that of numbers."""
+
+_NUMBA = {"ipow": "**", "floordiv": "//", "mod": "%", "shl": "<<", "shr": ">>", "floor": "np.floor", "ceil": "np.ceil",
+          "trunc": "np.trunc", "rint": "np.rint",
+          **{record.name: record.numba_name for record in RECORDS.values() if record.numba_name}}
 
 
 @cache
@@ -170,10 +177,8 @@ def function_name(op: Op, target: Target) -> str:
         return "math." + _MATH[name] if name != "trunc" else "trunc"
     if name in _PLAIN:
         return name
-    if name.startswith("np_"):
-        return "np." + name[3:]
-    if hasattr(math, name):
-        return "math." + name
+    if name in _NAMED:
+        return _NAMED[name]
     raise InternalError(f"the {target} text has no spelling of {name}")
 
 
@@ -202,15 +207,14 @@ def calls(opcode: str) -> frozenset[str]:
     """The last parts of function names with which a user writes this operation: asin, math.asin, np.arcsin."""
     known = {"floor_int": {"floor"}, "ceil_int": {"ceil"}, "round_int": {"round"}, "round_digits": {"round"},
              "to_int": {"int", "trunc"}, "to_float": {"float"}, "exact_float": {"float"}, "abs": {"abs", "fabs"},
-             "pow": {"pow"}, "ipow": {"pow"}}
+             "ipow": {"pow"}, **{name: {name} for name in ("floor", "ceil", "trunc")}}
     if opcode in known:
         return frozenset(known[opcode])
-    if opcode.startswith("np_"):
-        plain = opcode[3:]
-        return frozenset({plain, "a" + plain.removeprefix("arc") if plain.startswith("arc") else plain})
-    if opcode in PRIMITIVES and PRIMITIVES[opcode].accuracy in (Accuracy.LIBM, Accuracy.CALL) or hasattr(math, opcode):
-        return frozenset({opcode})
-    return frozenset()
+    record = RECORDS.get(opcode)
+    if record is None:
+        return frozenset({opcode}) if opcode in _NAMED else frozenset()
+    name = record.python.rpartition(".")[2] or opcode
+    return frozenset({name, record.like} if record.accuracy is Accuracy.NUMPY else {name})
 
 
 KIND_NAMES: dict[Kind, str] = {BOOL: "bool", INT: "int", FLOAT: "float"}

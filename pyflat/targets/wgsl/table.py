@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.shaders.language import PRODUCT, UNARY, Language, Spelling, call
-from pyflat.targets.shaders.shared import SPELLINGS, check_int, float_bits, float_text
+from pyflat.targets.shaders.shared import SPELLINGS, check_int, float_bits, float_text, functions
 
 TYPES = {BOOL: "bool", INT: "i32", FLOAT: "f32"}
 RESERVED = frozenset("""
@@ -165,8 +165,8 @@ WGSL = Language(
     name="WGSL",
     types=TYPES,
     spellings={
-        **SPELLINGS,
-        "select": Spelling("select({2}, {1}, {0})"), "rint": call("round"), "atan2": call("atan2", 2),
+        **SPELLINGS, **functions("wgsl"),
+        "select": Spelling("select({2}, {1}, {0})"), "rint": call("round"),
         "to_float": Spelling("f32({0})"), "to_int": Spelling("i32({0})"), "floor_int": Spelling("i32(floor({0}))"),
         "ceil_int": Spelling("i32(ceil({0}))"), "round_int": Spelling("i32(round({0}))"),
         "from_bits": Spelling("bitcast<f32>({0})"), "exponent": Spelling("frexp({0}).exp"),

@@ -1,0 +1,417 @@
+"""One record for each mathematical function: all that pyflat knows of it, in one place.
+
+The operation table, the C library's functions, vector math, fault rules, ranges, error bounds, costs, derivatives,
+and the spellings of all targets are read from `RECORDS`. A function is added by a record here, and by a kernel where
+neither the C library nor CPython nor NumPy has one. What a record leaves out has a meaning that is safe: a function
+without a vector function is called, one without an error bound decides nothing in fast mathematics, one without a range
+may have any value. Names for other targets cannot be left out: `ABSENT` says that a target has no such function, and
+the message that refuses it there names the function and the target.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+from typing import Any, Literal, NewType
+
+Adds = NewType("Adds", float)
+"""A cost: the time of so many additions of floats, of one lane, or of a vector register of lanes where a whole register
+is computed at once."""
+
+Nanoseconds = NewType("Nanoseconds", float)
+"""A cost: nanoseconds for a lane."""
+
+
+class Accuracy(Enum):
+    """Whose digits an operation has. EXACT: every target gives the same bits; LIBM: the C library's (the target may
+    choose others); NUMPY: NumPy's own ufunc's; CALL: those of CPython's own code, which targets call lane by lane;
+    VECTOR: those of pyflat.functions.vmath, within 2 ulp, the same wherever they are computed."""
+
+    EXACT = "exact"
+    LIBM = "libm"
+    NUMPY = "numpy"
+    CALL = "call"
+    VECTOR = "vector"
+
+
+class OutOfLane(ArithmeticError):
+    """The Python value exists but no lane holds it (an int beyond 64 bits, a complex number)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """A part of the domain's complement, in which CPython raises ValueError: the operand (`of_size`: its absolute
+    value) compares so with the bound. "isinf" needs no bound."""
+
+    comparison: Literal["lt", "le", "gt", "ge", "isinf"]
+    bound: float = 0.0
+    operand: int = 0
+    of_size: bool = False
+
+
+ResultRule = Literal["overflow", "nonfinite", "nonfinite_of_first", "beyond_largest", "pow", "fmod", "nan_sign", "pole",
+                     "power_domain", ""]
+"""A rule of `pyflat.ir.faults` that reads the result, or needs more than comparisons with bounds."""
+
+Faults = tuple[Outside, ...] | ResultRule
+"""When CPython raises: outside of the domain, exactly there, or by a rule."""
+
+SAME = "="
+"""The target has the function under its own name."""
+
+MADE = "made of others"
+"""The target's rules make it of other operations."""
+
+ABSENT = ""
+"""The target has no such function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What the function is on each target that spells functions: a name, a text with {0}, {1}, ... for the operands,
+    `SAME`, `MADE` or `ABSENT`. No target can be left out."""
+
+    xp: str
+    polars: str
+    duckdb: str
+    sqlite: str
+    wgsl: str
+    glsl: str
+
+
+PLAIN = Elsewhere(SAME, SAME, SAME, SAME, SAME, SAME)
+NOWHERE = Elsewhere(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT)
+_NO_DATABASE = replace(PLAIN, polars=ABSENT, duckdb=ABSENT, sqlite=ABSENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """The function of `pyflat.functions.vmath`, of the same name, in its module `module`. Where `far`
+    ("module.function") holds, of the same operands, the algorithm does not reach. `cost` counts its operations, a
+    division as eight."""
+
+    module: str
+    cost: Adds = Adds(0)
+    far: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MathFunction:
+    """A mathematical function of float64 lanes.
+
+    name         of the operation
+    python       where Python has it ("math.exp", "numpy.exp"); calls of it are this operation. "": nowhere
+    meaning      what CPython computes or raises, where that is not this callable
+    accuracy     whose digits it has
+    operands     their letters: d a float, l an int64
+    faults       when CPython raises;   `float32_faults`: the rule on float32 lanes, where that is none of the domain
+    numpy        NumPy's function for the same; where CPython raises, float32 lanes have its infinities and nan
+    beyond       that value, where no function of NumPy's says it
+    symbol       the C library's name, where it is not the function's
+    operator     Python's operator for it
+    odd          it overflows towards the infinity of its first operand's sign
+    ulp          how far the C library's function is from the truth at most (the manual of the GNU C library, section
+                 19.7, "Known Maximum Errors in Math Functions", the largest number of all its platforms)
+    underflows   its result may be subnormal, where an ulp is no relative error. The others are tiny for tiny operands
+                 only, and all implementations give the operand itself there
+    condition    how it carries an error of its operands on: a rule of `pyflat.passes.accuracy.error_functions` and its
+                 numbers
+    range        between which numbers its values are, where it does not fault
+    rises_to     it increases, and is finite up to there
+    harmless     operands at which its slope is finite, if it is not everywhere; None: that operand does not matter
+    cost         an estimate, where a target has no measurement;   `time`: on the NumPy target
+    vector       the fast kernel
+    like         the function that it computes too, for targets that do not tell the two apart
+    elsewhere    other targets' names; None: those of `like`
+    numba_name   its name in scalar Python for numba, where that is not Python's
+    """
+
+    name: str
+    accuracy: Accuracy
+    python: str = ""
+    meaning: Callable[..., float] | None = None
+    operands: str = "d"
+    faults: Faults = ""
+    float32_faults: ResultRule = ""
+    numpy: str = ""
+    beyond: Callable[..., float] | None = None
+    symbol: str = ""
+    operator: str = ""
+    odd: bool = False
+    ulp: int = 0
+    underflows: bool = False
+    condition: tuple[str, *tuple[float, ...]] | None = None
+    range: tuple[float, float] | None = None
+    rises_to: float | None = None
+    harmless: tuple[float | None, ...] | None = None
+    cost: Adds = Adds(40)
+    time: Nanoseconds | None = None
+    vector: Vector | None = None
+    like: str = ""
+    elsewhere: Elsewhere | None = None
+    numba_name: str = ""
+
+    @property
+    def title(self) -> str:
+        """How a user writes it."""
+        return self.python.replace("numpy.", "np.") or self.name
+
+    def callable(self) -> Callable[..., Any] | None:
+        """What Python has under that name; None where this Python has none."""
+        module, _, name = self.python.rpartition(".")
+        try:
+            found: Callable[..., Any] | None = getattr(importlib.import_module(module), name, None) if module else None
+        except ImportError:
+            return None
+        return found
+
+    def function(self) -> Callable[..., float]:
+        """What it computes for Python numbers: CPython's value or exception; NumPy's functions never raise or warn."""
+        found = self.meaning or self.callable()
+        if found is None:
+            raise LookupError(f"this Python has no {self.title}")
+        return _quiet(found) if self.accuracy is Accuracy.NUMPY or self.python.startswith("numpy.") else found
+
+    def on(self, target: str) -> str:
+        """What it is on a target: a text with {0}, ..., `MADE` or `ABSENT`."""
+        if self.elsewhere is None:
+            return MADE if RECORDS[self.like].on(target) != ABSENT else ABSENT
+        found: str = getattr(self.elsewhere, target)
+        if found == MADE and self.like and RECORDS[self.like].on(target) == ABSENT:
+            return ABSENT
+        return self.name if found == SAME else found
+
+
+def _quiet(function: Callable[..., Any]) -> Callable[..., float]:
+    """NumPy's function, without its warnings."""
+    import numpy as np
+
+    def call(*args: float) -> float:
+        with np.errstate(all="ignore"):
+            return float(function(*args))
+
+    return call
+
+
+# --- CPython's meanings that no callable has, and values where CPython raises
+
+
+def _float_pow(a: float, b: float) -> float:
+    if a < 0 and math.isfinite(a) and math.isfinite(b) and b != math.floor(b):
+        raise OutOfLane("a negative number to a fractional power is complex")
+    result = a**b
+    return float(result)
+
+
+def _library_hypot(x: float, y: float) -> float:
+    """abs() of a complex number: the C library's hypot, not math.hypot. CPython 3.11 does not clear errno
+    before abs() of a nan, and may raise what an earlier operation has left there."""
+    if math.isinf(x) or math.isinf(y):
+        return math.inf
+    return math.nan if x != x or y != y else abs(complex(x, y))
+
+
+def _powers(x: float, y: float) -> float:
+    """np.power with an array of exponents, which NumPy computes without looking for 0.5 or 2."""
+    import numpy as np
+
+    return float(np.power(np.array([x]), np.array([y]))[0])
+
+
+def _quiet_powers(x: float, y: float) -> float:
+    return _quiet(_powers)(x, y)
+
+
+def _gamma_beyond(x: float) -> float:
+    return math.inf if x > 0.0 else math.nan
+
+
+def _signed_infinity(x: float, _: float) -> float:
+    return math.copysign(math.inf, x)
+
+
+# --- the functions that the C library computes
+
+_BELOW_ZERO, _NOT_POSITIVE = (Outside("lt", 0.0),), (Outside("le", 0.0),)
+_BEYOND_ONE, _INFINITE = (Outside("gt", 1.0, of_size=True),), (Outside("isinf"),)
+_QUARTER = math.pi / 2
+
+
+def _library(name: str, ulp: int, elsewhere: Elsewhere, *condition: Any, **rest: Any) -> MathFunction:
+    rest.setdefault("numpy", name)
+    return MathFunction(name=name, accuracy=Accuracy.LIBM, python="math." + name, ulp=ulp, elsewhere=elsewhere,
+                        condition=condition or None, **rest)
+
+
+_LIBRARY = (
+    _library("exp", 1, PLAIN, "growth", 1.0, 746.0, faults="overflow", underflows=True, rises_to=700.0, harmless=(0.0,),
+             vector=Vector("exponential", Adds(30))),
+    _library("exp2", 1, replace(PLAIN, polars=MADE, duckdb=MADE, sqlite=MADE), "growth", 1.0, 746.0, faults="overflow",
+             underflows=True, rises_to=1000.0, harmless=(0.0,), vector=Vector("exponential", Adds(30)),
+             numba_name="np.exp2"),
+    _library("expm1", 2, _NO_DATABASE, "growth_with_offset", faults="overflow", odd=True, harmless=(0.0,),
+             vector=Vector("exponential", Adds(36))),
+    _library("log", 1, replace(PLAIN, duckdb="ln", sqlite="ln"), "logarithm", 1.0, faults=_NOT_POSITIVE,
+             harmless=(1.0,), vector=Vector("logarithm", Adds(38))),
+    _library("log2", 2, replace(PLAIN, polars=ABSENT), "logarithm", 1.4427, faults=_NOT_POSITIVE, harmless=(1.0,),
+             vector=Vector("logarithm", Adds(46))),
+    _library("log10", 2, PLAIN, "logarithm", 0.4343, faults=_NOT_POSITIVE, harmless=(1.0,),
+             vector=Vector("logarithm", Adds(50))),
+    _library("log1p", 2, replace(PLAIN, duckdb=ABSENT, sqlite=ABSENT), "log1p", faults=(Outside("le", -1.0),),
+             harmless=(0.0,), vector=Vector("logarithm", Adds(50))),
+    _library("sin", 1, PLAIN, "bounded_slope", faults=_INFINITE, range=(-1.0, 1.0),
+             vector=Vector("trigonometric", Adds(44), "trigonometric.beyond_limit")),
+    _library("cos", 1, PLAIN, "bounded_slope", faults=_INFINITE, range=(-1.0, 1.0),
+             vector=Vector("trigonometric", Adds(44), "trigonometric.beyond_limit")),
+    _library("tan", 1, PLAIN, "tangent", faults=_INFINITE, harmless=(0.0,),
+             vector=Vector("trigonometric", Adds(60), "trigonometric.beyond_limit")),
+    _library("asin", 1, replace(PLAIN, polars="arcsin", wgsl="arc_sine", glsl="arc_sine"), "arcsine",
+             numpy="arcsin", faults=_BEYOND_ONE, range=(-_QUARTER, _QUARTER), harmless=(0.0,),
+             vector=Vector("inverse", Adds(34))),
+    _library("acos", 1, replace(PLAIN, polars="arccos", wgsl="arc_cosine", glsl="arc_cosine"), "arcsine",
+             numpy="arccos", faults=_BEYOND_ONE, range=(0.0, math.pi), harmless=(0.0,),
+             vector=Vector("inverse", Adds(42))),
+    _library("atan", 1, replace(PLAIN, polars="arctan"), "contraction", 1.0, 1.0, numpy="arctan",
+             range=(-_QUARTER, _QUARTER), vector=Vector("inverse", Adds(44))),
+    _library("atan2", 1, replace(PLAIN, polars="pl.arctan2({0}, {1})", glsl="atan"), "angle", numpy="arctan2",
+             operands="dd", range=(-math.pi, math.pi), harmless=(1.0, 1.0), cost=Adds(60),
+             vector=Vector("inverse", Adds(60))),
+    _library("sinh", 3, PLAIN, "growth_with_offset", faults="nonfinite", odd=True, harmless=(0.0,),
+             vector=Vector("hyperbolic", Adds(60))),
+    _library("cosh", 2, PLAIN, "growth", 1.0, 746.0, faults="overflow", range=(0.0, math.inf), harmless=(0.0,),
+             vector=Vector("hyperbolic", Adds(46))),
+    _library("tanh", 3, PLAIN, "contraction", 1.0, 1.0, range=(-1.0, 1.0), vector=Vector("hyperbolic", Adds(52))),
+    _library("asinh", 3, replace(PLAIN, polars="arcsinh"), "contraction", 1.0, 1.0, numpy="arcsinh",
+             vector=Vector("hyperbolic", Adds(80))),
+    _library("acosh", 3, replace(PLAIN, polars="arccosh"), "arccosh", numpy="arccosh", faults=(Outside("lt", 1.0),),
+             harmless=(2.0,), vector=Vector("hyperbolic", Adds(70))),
+    _library("atanh", 3, replace(PLAIN, polars="arctanh"), "arctanh", numpy="arctanh",
+             faults=(Outside("ge", 1.0, of_size=True),), harmless=(0.0,), vector=Vector("hyperbolic", Adds(70))),
+    _library("cbrt", 4, replace(PLAIN, sqlite=ABSENT), "cube_root", harmless=(1.0,), vector=Vector("power", Adds(52)),
+             numba_name="np.cbrt"),
+    _library("erf", 1, _NO_DATABASE, "contraction", 1.13, 1.0, numpy="", underflows=True, range=(-1.0, 1.0),
+             vector=Vector("error", Adds(80))),
+    _library("erfc", 5, _NO_DATABASE, "growth", 60.0, 28.0, numpy="", underflows=True, range=(0.0, 2.0),
+             vector=Vector("error", Adds(80))),
+    _library("pow", 1, Elsewhere(SAME, "({0} ** {1})", SAME, SAME, "whole_pow", "whole_pow"), "power",
+             meaning=_float_pow, operator="**", numpy="powers", beyond=_quiet_powers, operands="dd",
+             faults="pow", float32_faults="power_domain", underflows=True, harmless=(1.0, 1.0), cost=Adds(60), vector=Vector("power", Adds(120)),
+             numba_name="**"),
+    MathFunction(
+        name="library_hypot", accuracy=Accuracy.LIBM, meaning=_library_hypot, operands="dd", faults="beyond_largest",
+        beyond=lambda *_: math.inf, symbol="hypot", range=(0.0, math.inf), like="hypot"),
+)
+
+# --- functions that only CPython's own code computes with CPython's bits, and functions that are exact by definition
+
+_CALLED = (
+    MathFunction(
+        name="gamma", accuracy=Accuracy.CALL, python="math.gamma", faults="nonfinite", float32_faults="pole",
+        beyond=_gamma_beyond, harmless=(1.0,), cost=Adds(200), elsewhere=NOWHERE,
+        vector=Vector("gamma", Adds(380))),
+    MathFunction(
+        name="lgamma", accuracy=Accuracy.CALL, python="math.lgamma", faults="nonfinite", float32_faults="pole",
+        beyond=_gamma_beyond, harmless=(1.0,), cost=Adds(200), elsewhere=replace(NOWHERE, xp=SAME),
+        vector=Vector("gamma", Adds(350), "gamma.is_negative")),
+    MathFunction(
+        name="hypot", accuracy=Accuracy.CALL, python="math.hypot", numpy="hypot", operands="dd", range=(0.0, math.inf),
+        harmless=(1.0, 1.0), cost=Adds(200), elsewhere=_NO_DATABASE),
+    MathFunction(
+        name="round_digits", accuracy=Accuracy.CALL, meaning=round, operands="dl",
+        faults="nonfinite_of_first", odd=True, beyond=_signed_infinity, cost=Adds(200),
+        elsewhere=Elsewhere(MADE, MADE, MADE, MADE, MADE, MADE)),
+)
+
+
+def _exact(name: str, operands: str, elsewhere: Elsewhere, **rest: Any) -> MathFunction:
+    return MathFunction(name=name, accuracy=Accuracy.EXACT, python="math." + name, operands=operands,
+                        elsewhere=elsewhere, **rest)
+
+
+_EXACT = (
+    _exact("sqrt", "d", PLAIN, numpy="sqrt", faults=_BELOW_ZERO, harmless=(1.0,), cost=Adds(8),
+           time=Nanoseconds(0.9)),
+    _exact("copysign", "dd", Elsewhere(SAME, MADE, MADE, ABSENT, "copy_sign", "copy_sign"), numpy="copysign",
+           faults="nan_sign", cost=Adds(1)),
+    _exact("fmod", "dd", Elsewhere(SAME, MADE, "({0} % {1})", "mod", "trunc_remainder", "trunc_remainder"),
+           numpy="fmod", faults="fmod", harmless=(None, 1.0),
+           vector=Vector("remainder", far="remainder.large_quotient")),
+    _exact("remainder", "dd", replace(NOWHERE, wgsl="nearest_remainder", glsl="nearest_remainder"), faults="fmod",
+           time=Nanoseconds(12)),
+    _exact("nextafter", "dd", replace(NOWHERE, xp=SAME, duckdb=SAME), numpy="nextafter", cost=Adds(10)),
+    _exact("ldexp", "dl", replace(NOWHERE, wgsl=SAME, glsl=SAME), faults="nonfinite_of_first", beyond=_signed_infinity,
+           cost=Adds(10)),
+)
+
+# --- NumPy's own functions: they never raise (their domain errors are values) and have digits of their own
+
+
+def _numpy(name: str, like: str = "", **rest: Any) -> MathFunction:
+    given = {"operands": "d", "cost": Adds(20), **rest}
+    return MathFunction(name="np_" + name, accuracy=Accuracy.NUMPY, numpy=name, like=like or name,
+                        **{"python": "numpy." + name, **given})
+
+
+def _numpy_of_two(name: str, like: str = "", **rest: Any) -> MathFunction:
+    return _numpy(name, like, **{"operands": "dd", "cost": Adds(40), **rest})
+
+
+_AT_BORDER = Elsewhere(MADE, MADE, MADE, ABSENT, MADE, MADE)
+"""Infinite at the border of the domain, where SQLite's is null."""
+_NUMPY = (
+    _numpy("exp", time=Nanoseconds(0.6)), _numpy("expm1", time=Nanoseconds(1.0)), _numpy("exp2", time=Nanoseconds(1.0)),
+    _numpy("log", time=Nanoseconds(0.65), elsewhere=_AT_BORDER),
+    _numpy("log2", time=Nanoseconds(1.0), elsewhere=_AT_BORDER),
+    _numpy("log10", time=Nanoseconds(1.0), elsewhere=_AT_BORDER),
+    _numpy("log1p", time=Nanoseconds(1.0), elsewhere=_AT_BORDER),
+    _numpy("sin", time=Nanoseconds(12)), _numpy("cos", time=Nanoseconds(12)), _numpy("tan"),
+    _numpy("arcsin", "asin", time=Nanoseconds(1.5)), _numpy("arccos", "acos", time=Nanoseconds(1.5)),
+    _numpy("arctan", "atan"), _numpy("sinh"), _numpy("cosh"), _numpy("tanh"), _numpy("arcsinh", "asinh"),
+    _numpy("arccosh", "acosh", elsewhere=_AT_BORDER), _numpy("arctanh", "atanh", elsewhere=_AT_BORDER), _numpy("cbrt"),
+    _numpy_of_two("arctan2", "atan2"), _numpy_of_two("power", "pow", time=Nanoseconds(1.6), elsewhere=_AT_BORDER),
+    _numpy_of_two("hypot"), _numpy_of_two("fmod"),
+    _numpy_of_two("powers", "pow", python="", meaning=_powers, time=Nanoseconds(1.6), elsewhere=_AT_BORDER),
+    MathFunction(name="np_sqrt", accuracy=Accuracy.EXACT, python="numpy.sqrt", numpy="sqrt", like="sqrt", cost=Adds(8),
+                 time=Nanoseconds(0.9)),
+)
+
+RECORDS: dict[str, MathFunction] = {
+    record.name: record for record in (*_LIBRARY, *_CALLED, *_EXACT, *_NUMPY)
+    if record.meaning is not None or record.callable() is not None
+}
+"""Operation -> record, of the functions that this Python has."""
+
+TARGETS: tuple[str, ...] = tuple(field.name for field in fields(Elsewhere))
+"""The targets that spell functions by the records' names."""
+
+
+def of_accuracy(*accuracies: Accuracy) -> Iterator[MathFunction]:
+    """The records whose digits are one of these."""
+    return (record for record in RECORDS.values() if record.accuracy in accuracies)
+
+
+def spellings(target: str, call: str = "{name}({operands})") -> dict[str, str]:
+    """Operation -> its text with {0}, {1}, ... on a target, of those that it has itself; `call` is how the target calls
+    a function by name."""
+    found = {}
+    for record in RECORDS.values():
+        text = record.on(target)
+        if text not in (MADE, ABSENT):
+            operands = [f"{{{k}}}" for k in range(len(record.operands))]
+            found[record.name] = text if "{0}" in text else call.format(
+                name=text, operands=", ".join(operands), first=operands[0])
+    return found
+
+
+def aliases() -> dict[str, str]:
+    """Operation -> the function that stands for it where the two are not told apart."""
+    return {record.name: record.like for record in RECORDS.values() if record.like}
+
+
+def missing(target: str, opcode: str, kinds: str) -> str:
+    """Why a target refuses an operation, in words."""
+    record = RECORDS.get(opcode)
+    return f"{target} has no {opcode} of {kinds}" if record is None else f"{record.title} is not available on {target}"
