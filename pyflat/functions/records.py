@@ -41,7 +41,7 @@ class OutOfLane(ArithmeticError):
     """The Python value exists but no lane holds it (an int beyond 64 bits, a complex number)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Outside:
     """A part of the domain's complement, in which CPython raises ValueError: the operand (`of_size`: its absolute
     value) compares so with the bound. "isinf" needs no bound."""
@@ -69,7 +69,7 @@ ABSENT = ""
 """The target has no such function."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Elsewhere:
     """What the function is on each target that spells functions: a name, a text with {0}, {1}, ... for the operands,
     `SAME`, `MADE` or `ABSENT`. No target can be left out."""
@@ -87,7 +87,7 @@ NOWHERE = Elsewhere(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT)
 _NO_DATABASE = replace(PLAIN, polars=ABSENT, duckdb=ABSENT, sqlite=ABSENT)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Vector:
     """The function of `pyflat.functions.vmath`, of the same name, in its module `module`. Where `far`
     ("module.function") holds, of the same operands, the algorithm does not reach. `cost` counts its operations, a
@@ -98,7 +98,7 @@ class Vector:
     far: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MathFunction:
     """A mathematical function of float64 lanes.
 
@@ -298,7 +298,8 @@ _LIBRARY = (
              vector=Vector("error", Adds(80))),
     _library("pow", 1, Elsewhere(SAME, "({0} ** {1})", SAME, SAME, "whole_pow", "whole_pow"), "power",
              meaning=_float_pow, operator="**", numpy="powers", beyond=_quiet_powers, operands="dd",
-             faults="pow", float32_faults="power_domain", underflows=True, harmless=(1.0, 1.0), cost=Adds(60), vector=Vector("power", Adds(120)),
+             faults="pow", float32_faults="power_domain", underflows=True, harmless=(1.0, 1.0), cost=Adds(60),
+             vector=Vector("power", Adds(120)),
              numba_name="**"),
     MathFunction(
         name="library_hypot", accuracy=Accuracy.LIBM, meaning=_library_hypot, operands="dd", faults="beyond_largest",

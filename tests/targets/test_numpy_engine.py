@@ -248,9 +248,6 @@ def test_every_operation_has_a_spelling(row):
     assert compile(text.format(*"abcd", **named), "spelling", "eval")
 
 
-def test_names_of_numpy_functions_are_numpys_own():
-
-
 def test_a_long_function_compiles():
     fn = random_dag(30_000, 1, STRAIGHT)
     (_, _, _), _ = target.compile(fn)(columns(DAG_PARAMS, rows_of(DAG_PARAMS, 5, 5)), 10)

@@ -70,11 +70,12 @@ class Prefix:
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """`head` is the function's text; () stands for a tuple display."""
+    """`head` is the function's text, () stands for a tuple display; `tail` is what is done with the result ("[1]")."""
 
     head: str
     args: Sequence[Expr]
     keywords: Sequence[str] = ()
+    tail: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -161,7 +162,7 @@ def fill(expr: Expr, filling: Callable[[Hole], Expr]) -> Expr:
         case Prefix():
             return Prefix(expr.sign, fill(expr.operand, filling), expr.strength)
         case Call():
-            return Call(expr.head, [fill(a, filling) for a in expr.args], expr.keywords)
+            return Call(expr.head, [fill(a, filling) for a in expr.args], expr.keywords, expr.tail)
         case Ternary():
             return Ternary(fill(expr.cond, filling), fill(expr.then, filling), fill(expr.orelse, filling))
         case Paren():
@@ -185,7 +186,8 @@ def under_other_names(expr: Expr, aliases: Mapping[str, str]) -> Expr:
         case Prefix():
             return Prefix(expr.sign, under_other_names(expr.operand, aliases), expr.strength)
         case Call():
-            return Call(other(expr.head), [under_other_names(a, aliases) for a in expr.args], expr.keywords)
+            return Call(other(expr.head), [under_other_names(a, aliases) for a in expr.args], expr.keywords,
+                        expr.tail)
         case Ternary():
             cond, then, orelse = (under_other_names(e, aliases) for e in (expr.cond, expr.then, expr.orelse))
             return Ternary(cond, then, orelse)
@@ -233,7 +235,7 @@ def flat(expr: Expr) -> str:
         case Prefix():
             return expr.sign + _guarded(expr.operand, expr.strength)
         case Call():
-            return f"{expr.head}({', '.join(_arguments(expr))}{_comma(expr)})"
+            return f"{expr.head}({', '.join(_arguments(expr))}{_comma(expr)}){expr.tail}"
         case Ternary():
             cond, then = (_guarded(e, TERNARY + 1) for e in (expr.cond, expr.then))
             return f"{then} if {cond} else {_guarded(expr.orelse, TERNARY)}"
@@ -273,7 +275,7 @@ def layout(prefix: str, expr: Expr, indent: str, suffix: str = "") -> list[str]:
             lines = [f"{indent}{prefix}{expr.head}("]
             for key, arg in zip(_keys(expr), expr.args, strict=True):
                 lines += _argument_lines(key, arg, indent + STEP)
-            return [*lines, f"{indent}){suffix}"]
+            return [*lines, f"{indent}){expr.tail}{suffix}"]
         case Infix(right=Call(args=[_, *_])) if _fits(expr, indent + prefix):
             return layout(f"{prefix}{_guarded(expr.left, _operands(expr)[0])}{expr.sign}", expr.right, indent, suffix)
         case Infix() | Ternary():

@@ -104,6 +104,8 @@ def _spell(op: Op, target: Target, single_use: frozenset[Value] | set[Value], fl
             return Call(str(op.attr("name")), args)
         case "part":
             return Call("part", [args[0], Word(str(op.attr("index")))])
+        case "exponent" if target != "numpy":
+            return Call("math.frexp", args, tail="[1]")
         case "library_hypot" if target != "numpy":
             return Call("abs", [Call("complex", args)])
         case "shr" if target == "numba" and not _small_count(op.args[1]):
