@@ -126,7 +126,7 @@ class MathFunction:
     vector       the fast kernel
     like         the function that it computes too, for targets that do not tell the two apart
     elsewhere    other targets' names; None: those of `like`
-    numba_name   its name in scalar Python for numba, where that is not Python's
+    numba_name   its name in scalar Python for numba, `SAME` for Python's, or `ABSENT`
     """
 
     name: str
@@ -152,12 +152,12 @@ class MathFunction:
     vector: Vector | None = None
     like: str = ""
     elsewhere: Elsewhere | None = None
-    numba_name: str = ""
+    numba_name: str = SAME
 
     @property
     def title(self) -> str:
         """How a user writes it."""
-        return self.python.replace("numpy.", "np.") or self.name
+        return self.python.replace("numpy.", "np.").lstrip("_") or self.name
 
     def callable(self) -> Callable[..., Any] | None:
         """What Python has under that name; None where this Python has none."""
@@ -338,10 +338,10 @@ _EXACT = (
     _exact("copysign", "dd", Elsewhere(SAME, MADE, MADE, ABSENT, "copy_sign", "copy_sign"), numpy="copysign",
            faults="nan_sign", cost=Adds(1)),
     _exact("fmod", "dd", Elsewhere(SAME, MADE, "({0} % {1})", "mod", "trunc_remainder", "trunc_remainder"),
-           numpy="fmod", faults="fmod", harmless=(None, 1.0),
+           numpy="fmod", faults="fmod", harmless=(None, 1.0), numba_name="np.fmod",
            vector=Vector("remainder", far="remainder.large_quotient")),
     _exact("remainder", "dd", replace(NOWHERE, wgsl="nearest_remainder", glsl="nearest_remainder"), faults="fmod",
-           time=Nanoseconds(12)),
+           time=Nanoseconds(12), numba_name=ABSENT),
     _exact("nextafter", "dd", replace(NOWHERE, xp=SAME, duckdb=SAME), numpy="nextafter", cost=Adds(10)),
     _exact("ldexp", "dl", replace(NOWHERE, wgsl=SAME, glsl=SAME), faults="nonfinite_of_first", beyond=_signed_infinity,
            cost=Adds(10)),

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 
+import numba
 import numpy as np
 import pytest
 
@@ -19,7 +20,7 @@ from pyflat.functions import lanes, libm, vmath
 from pyflat.functions.records import ABSENT, MADE, RECORDS, TARGETS, Accuracy, MathFunction
 from pyflat.ir.faults import RULES
 from pyflat.ir.formats import F4
-from pyflat.ir.nodes import Const, Op
+from pyflat.ir.nodes import Const, Op, Param
 from pyflat.ir.ops import CONVERGENT, FUSED, OPERATIONS, PRIMITIVES, VECTOR
 from pyflat.ir.semantics import meaning
 from pyflat.passes.accuracy.fast_functions import LIBRARY_ULPS
@@ -30,6 +31,7 @@ from pyflat.targets.numba.ops import EMITTERS, OPERATORS
 from pyflat.targets.numpy import spelling as numpy_spelling
 from pyflat.targets.numpy.costs import NUMPY_MATH
 from pyflat.targets.sql.dialects import ENGINES
+from pyflat.targets.text.expr import Word, fill, flat
 from pyflat.targets.text.spelling import spell
 from pyflat.targets.wgsl.table import WGSL
 
@@ -83,6 +85,10 @@ def test_every_operation_has_a_text_whose_names_exist(target, name):
     (kinds, result), *_ = PRIMITIVES[name].signatures
     attrs = (("table", (result is not None,) * 2),) if name == "gather" else ()
     op = Op(name, [Const(kind, None) for kind in kinds], result, attrs=attrs)
+    if target == "numba" and name in RECORDS and RECORDS[name].numba_name == ABSENT:
+        with pytest.raises(FlattenError, match="is not available on scalar Python for numba"):
+            spell(op, target, single_use=set())
+        return
     text = repr(spell(op, target, single_use=set()))
     for module, attribute in names_in(text):
         assert hasattr(module, attribute), text
@@ -93,6 +99,20 @@ def names_in(text: str) -> Iterator[tuple[ModuleType, str]]:
     modules = {"np": np, "math": math, "lanes": lanes, "statistics": importlib.import_module("statistics")}
     for module, attribute in re.findall(r"\b(np|math|lanes|statistics)\.([a-zA-Z_0-9]+)", text):
         yield modules[module], attribute
+
+
+@EACH
+def test_numba_compiles_the_text_that_is_for_it(record):
+    ((kinds, result),) = PRIMITIVES[record.name].signatures
+    params = [Param(kind, "x") for kind in kinds]
+    if record.numba_name == ABSENT:
+        return
+    text = flat(fill(spell(Op(record.name, params, result), "numba", single_use=set()),
+                     lambda hole: Word("abc"[params.index(hole.value)])))
+    space = {"np": np, "math": math}
+    exec(f"def f({', '.join('abc'[:len(params)])}): return {text}", space)
+    number = {"d": numba.types.float64, "l": numba.types.int64}
+    assert numba.njit([tuple(number[letter] for letter in record.operands)])(space["f"]).signatures
 
 
 @EACH

@@ -15,8 +15,8 @@ from typing import Literal
 
 import numpy as np
 
-from pyflat.errors import InternalError
-from pyflat.functions.records import RECORDS
+from pyflat.errors import InternalError, refuse
+from pyflat.functions.records import ABSENT, RECORDS, SAME, missing
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import FUSED, OPERATIONS, PRIMITIVES, Accuracy
@@ -43,7 +43,7 @@ _NAMED = {**{record.name: record.title for record in RECORDS.values() if record.
 
 _NUMBA = {"ipow": "**", "floordiv": "//", "mod": "%", "shl": "<<", "shr": ">>", "floor": "np.floor", "ceil": "np.ceil",
           "trunc": "np.trunc", "rint": "np.rint",
-          **{record.name: record.numba_name for record in RECORDS.values() if record.numba_name}}
+          **{record.name: record.numba_name for record in RECORDS.values() if record.numba_name != SAME}}
 
 
 @cache
@@ -56,7 +56,7 @@ def _sign(opcode: str, target: Target) -> str:
         text = numpy_target.spelling(Op(opcode, (), row.signatures[0][1]))
         return "" if "(" in text else row.operator
     if target == "numba" and opcode in _NUMBA:
-        return "" if "." in _NUMBA[opcode] else _NUMBA[opcode]
+        return "" if "." in _NUMBA[opcode] or _NUMBA[opcode] == ABSENT else _NUMBA[opcode]
     if opcode in ("pow", "ipow"):
         return "**"
     return row.operator if row.native else ""
@@ -171,6 +171,9 @@ def function_name(op: Op, target: Target) -> str:
     name = op.opcode
     if target == "numpy":
         return numpy_target.spelling(op).partition("(")[0]
+    if target == "numba" and _NUMBA.get(name) == ABSENT:
+        span = op.origin.span if op.origin else None
+        raise refuse("flatten/target-operation", missing("scalar Python for numba", name, ""), span)
     if target == "numba" and name in _NUMBA:
         return _NUMBA[name]
     if name in _BUILTIN:
