@@ -321,6 +321,10 @@ _CALLED = (
         name="hypot", accuracy=Accuracy.CALL, python="math.hypot", numpy="hypot", operands="dd", range=(0.0, math.inf),
         harmless=(1.0, 1.0), cost=Adds(200), elsewhere=_NO_DATABASE),
     MathFunction(
+        name="normal_quantile", accuracy=Accuracy.CALL, python="_statistics._normal_dist_inv_cdf", operands="ddd",
+        faults=(Outside("le", 0.0), Outside("ge", 1.0), Outside("le", 0.0, operand=2)), cost=Adds(300),
+        elsewhere=NOWHERE, numba_name=ABSENT),
+    MathFunction(
         name="round_digits", accuracy=Accuracy.CALL, meaning=round, operands="dl",
         faults="nonfinite_of_first", odd=True, beyond=_signed_infinity, cost=Adds(200),
         elsewhere=Elsewhere(MADE, MADE, MADE, MADE, MADE, MADE)),
