@@ -52,12 +52,8 @@ class Outside:
     of_size: bool = False
 
 
-ResultRule = Literal["overflow", "nonfinite", "nonfinite_of_first", "beyond_largest", "pow", "fmod", "nan_sign", "pole",
-                     "power_domain", ""]
-"""A rule of `pyflat.ir.faults` that reads the result, or needs more than comparisons with bounds."""
-
-Faults = tuple[Outside, ...] | ResultRule
-"""When CPython raises: outside of the domain, exactly there, or by a rule."""
+Faults = tuple[Outside, ...] | str
+"""When CPython raises: outside of the domain, exactly there, or by the name of a rule of `pyflat.ir.faults`."""
 
 SAME = "="
 """The target has the function under its own name."""
@@ -135,7 +131,7 @@ class MathFunction:
     meaning: Callable[..., float] | None = None
     operands: str = "d"
     faults: Faults = ""
-    float32_faults: ResultRule = ""
+    float32_faults: str = ""
     numpy: str = ""
     beyond: Callable[..., float] | None = None
     symbol: str = ""
@@ -218,19 +214,8 @@ def _powers(x: float, y: float) -> float:
     """np.power with an array of exponents, which NumPy computes without looking for 0.5 or 2."""
     import numpy as np
 
-    return float(np.power(np.array([x]), np.array([y]))[0])
-
-
-def _quiet_powers(x: float, y: float) -> float:
-    return _quiet(_powers)(x, y)
-
-
-def _gamma_beyond(x: float) -> float:
-    return math.inf if x > 0.0 else math.nan
-
-
-def _signed_infinity(x: float, _: float) -> float:
-    return math.copysign(math.inf, x)
+    with np.errstate(all="ignore"):
+        return float(np.power(np.array([x]), np.array([y]))[0])
 
 
 # --- the functions that the C library computes
@@ -238,6 +223,8 @@ def _signed_infinity(x: float, _: float) -> float:
 _BELOW_ZERO, _NOT_POSITIVE = (Outside("lt", 0.0),), (Outside("le", 0.0),)
 _BEYOND_ONE, _INFINITE = (Outside("gt", 1.0, of_size=True),), (Outside("isinf"),)
 _QUARTER = math.pi / 2
+_AT_POLE: Callable[..., float] = lambda x: math.inf if x > 0.0 else math.nan  # noqa: E731
+_SIGNED: Callable[..., float] = lambda x, _: math.copysign(math.inf, x)  # noqa: E731
 
 
 def _library(name: str, ulp: int, elsewhere: Elsewhere, *condition: Any, **rest: Any) -> MathFunction:
@@ -297,7 +284,7 @@ _LIBRARY = (
     _library("erfc", 5, _NO_DATABASE, "growth", 60.0, 28.0, numpy="", underflows=True, range=(0.0, 2.0),
              vector=Vector("error", Adds(80))),
     _library("pow", 1, Elsewhere(SAME, "({0} ** {1})", SAME, SAME, "whole_pow", "whole_pow"), "power",
-             meaning=_float_pow, operator="**", numpy="powers", beyond=_quiet_powers, operands="dd",
+             meaning=_float_pow, operator="**", numpy="powers", beyond=_powers, operands="dd",
              faults="pow", float32_faults="power_domain", underflows=True, harmless=(1.0, 1.0), cost=Adds(60),
              vector=Vector("power", Adds(120)),
              numba_name="**"),
@@ -311,11 +298,11 @@ _LIBRARY = (
 _CALLED = (
     MathFunction(
         name="gamma", accuracy=Accuracy.CALL, python="math.gamma", faults="nonfinite", float32_faults="pole",
-        beyond=_gamma_beyond, harmless=(1.0,), cost=Adds(200), elsewhere=NOWHERE,
+        beyond=_AT_POLE, harmless=(1.0,), cost=Adds(200), elsewhere=NOWHERE,
         vector=Vector("gamma", Adds(380))),
     MathFunction(
         name="lgamma", accuracy=Accuracy.CALL, python="math.lgamma", faults="nonfinite", float32_faults="pole",
-        beyond=_gamma_beyond, harmless=(1.0,), cost=Adds(200), elsewhere=replace(NOWHERE, xp=SAME),
+        beyond=_AT_POLE, harmless=(1.0,), cost=Adds(200), elsewhere=replace(NOWHERE, xp=SAME),
         vector=Vector("gamma", Adds(350), "gamma.is_negative")),
     MathFunction(
         name="hypot", accuracy=Accuracy.CALL, python="math.hypot", numpy="hypot", operands="dd", range=(0.0, math.inf),
@@ -326,7 +313,7 @@ _CALLED = (
         elsewhere=NOWHERE, numba_name=ABSENT),
     MathFunction(
         name="round_digits", accuracy=Accuracy.CALL, meaning=round, operands="dl",
-        faults="nonfinite_of_first", odd=True, beyond=_signed_infinity, cost=Adds(200),
+        faults="nonfinite_of_first", odd=True, beyond=_SIGNED, cost=Adds(200),
         elsewhere=Elsewhere(MADE, MADE, MADE, MADE, MADE, MADE)),
 )
 
@@ -347,40 +334,35 @@ _EXACT = (
     _exact("remainder", "dd", replace(NOWHERE, wgsl="nearest_remainder", glsl="nearest_remainder"), faults="fmod",
            time=Nanoseconds(12), numba_name=ABSENT),
     _exact("nextafter", "dd", replace(NOWHERE, xp=SAME, duckdb=SAME), numpy="nextafter", cost=Adds(10)),
-    _exact("ldexp", "dl", replace(NOWHERE, wgsl=SAME, glsl=SAME), faults="nonfinite_of_first", beyond=_signed_infinity,
+    _exact("ldexp", "dl", replace(NOWHERE, wgsl=SAME, glsl=SAME), faults="nonfinite_of_first", beyond=_SIGNED,
            cost=Adds(10)),
 )
 
 # --- NumPy's own functions: they never raise (their domain errors are values) and have digits of their own
 
 
-def _numpy(name: str, like: str = "", **rest: Any) -> MathFunction:
-    given = {"operands": "d", "cost": Adds(20), **rest}
-    return MathFunction(name="np_" + name, accuracy=Accuracy.NUMPY, numpy=name, like=like or name,
-                        **{"python": "numpy." + name, **given})
-
-
-def _numpy_of_two(name: str, like: str = "", **rest: Any) -> MathFunction:
-    return _numpy(name, like, **{"operands": "dd", "cost": Adds(40), **rest})
+def _numpy(name: str, like: str | None = None, time: float | None = None, operands: str = "d", **rest: Any
+           ) -> MathFunction:
+    """`like` is the same name, or "" for none."""
+    return MathFunction(**{
+        "name": "np_" + name, "accuracy": Accuracy.NUMPY, "python": "numpy." + name, "operands": operands,
+        "numpy": name, "like": name if like is None else like, "time": time, "cost": Adds(20 * len(operands)), **rest})
 
 
 _AT_BORDER = Elsewhere(MADE, MADE, MADE, ABSENT, MADE, MADE)
 """Infinite at the border of the domain, where SQLite's is null."""
 _NUMPY = (
-    _numpy("exp", time=Nanoseconds(0.6)), _numpy("expm1", time=Nanoseconds(1.0)), _numpy("exp2", time=Nanoseconds(1.0)),
-    _numpy("log", time=Nanoseconds(0.65), elsewhere=_AT_BORDER),
-    _numpy("log2", time=Nanoseconds(1.0), elsewhere=_AT_BORDER),
-    _numpy("log10", time=Nanoseconds(1.0), elsewhere=_AT_BORDER),
-    _numpy("log1p", time=Nanoseconds(1.0), elsewhere=_AT_BORDER),
-    _numpy("sin", time=Nanoseconds(12)), _numpy("cos", time=Nanoseconds(12)), _numpy("tan"),
-    _numpy("arcsin", "asin", time=Nanoseconds(1.5)), _numpy("arccos", "acos", time=Nanoseconds(1.5)),
-    _numpy("arctan", "atan"), _numpy("sinh"), _numpy("cosh"), _numpy("tanh"), _numpy("arcsinh", "asinh"),
-    _numpy("arccosh", "acosh", elsewhere=_AT_BORDER), _numpy("arctanh", "atanh", elsewhere=_AT_BORDER), _numpy("cbrt"),
-    _numpy_of_two("arctan2", "atan2"), _numpy_of_two("power", "pow", time=Nanoseconds(1.6), elsewhere=_AT_BORDER),
-    _numpy_of_two("hypot"), _numpy_of_two("fmod"),
-    _numpy_of_two("powers", "pow", python="", meaning=_powers, time=Nanoseconds(1.6), elsewhere=_AT_BORDER),
-    MathFunction(name="np_sqrt", accuracy=Accuracy.EXACT, python="numpy.sqrt", numpy="sqrt", like="sqrt", cost=Adds(8),
-                 time=Nanoseconds(0.9)),
+    _numpy("exp", time=0.6), _numpy("expm1", time=1.0), _numpy("exp2", time=1.0),
+    _numpy("log", time=0.65, elsewhere=_AT_BORDER), _numpy("log2", time=1.0, elsewhere=_AT_BORDER),
+    _numpy("log10", time=1.0, elsewhere=_AT_BORDER), _numpy("log1p", time=1.0, elsewhere=_AT_BORDER),
+    _numpy("sin", time=12.0), _numpy("cos", time=12.0), _numpy("tan"), _numpy("arcsin", "asin", 1.5),
+    _numpy("arccos", "acos", 1.5), _numpy("arctan", "atan"), _numpy("sinh"), _numpy("cosh"), _numpy("tanh"),
+    _numpy("arcsinh", "asinh"), _numpy("arccosh", "acosh", elsewhere=_AT_BORDER),
+    _numpy("arctanh", "atanh", elsewhere=_AT_BORDER), _numpy("cbrt"), _numpy("arctan2", "atan2", operands="dd"),
+    _numpy("power", "pow", 1.6, "dd", elsewhere=_AT_BORDER), _numpy("hypot", operands="dd"),
+    _numpy("fmod", operands="dd"),
+    _numpy("powers", "pow", 1.6, "dd", python="", meaning=_powers, elsewhere=_AT_BORDER),
+    _numpy("sqrt", time=0.9, accuracy=Accuracy.EXACT, cost=Adds(8)),
 )
 
 RECORDS: dict[str, MathFunction] = {

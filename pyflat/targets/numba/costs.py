@@ -30,6 +30,9 @@ FILE = "costs.json"
 _CALLED = frozenset({Accuracy.LIBM, Accuracy.CALL, Accuracy.NUMPY})
 
 
+_BRANCH, _GUESSED_WRONG, _REGROUP = Adds(2.0), Adds(36.0), Adds(50.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Costs:
     """In adds of a register: `registers` for each operation on one register of lanes, `lanes` for a function that is
@@ -37,35 +40,36 @@ class Costs:
     around an arm that is guessed right, `guessed_wrong` what a wrong guess costs on top; `regroup` what it costs to put
     lanes of a gang into a queue and their results back (`numba_queues`), for two operands and one result."""
 
-    registers: dict[str, float] = field(default_factory=dict)
-    lanes: dict[str, float] = field(default_factory=dict)
-    branch: float = 2.0
-    guessed_wrong: float = 36.0
-    regroup: float = 50.0
+    registers: dict[str, Adds] = field(default_factory=dict)
+    lanes: dict[str, Adds] = field(default_factory=dict)
+    branch: Adds = _BRANCH
+    guessed_wrong: Adds = _GUESSED_WRONG
+    regroup: Adds = _REGROUP
     provenance: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def worth(self) -> float:
+    def worth(self) -> Adds:
         """What an arm has to cost to get a branch. Of gangs of which nothing is known, as many take an arm all together
         as not at all as every second one at random; the branch costs B, it saves the arm's cost C where it is skipped,
         and W is lost at every second guess of the last. So 3B + W/2 is lost for 3C/2."""
-        return self.guessed_wrong / 3 + 2 * self.branch
+        return Adds(self.guessed_wrong / 3 + 2 * self.branch)
 
-    def of(self, op: Op, width: int) -> float:
+    def of(self, op: Op, width: int) -> Adds:
         """The cost of an operation for a register of `width` lanes."""
         key = f"{op.opcode} {op.args[0].kind.value}" if op.args else op.opcode
         if op.opcode in _DIVISIONS and _is_power_of_two(op.args[1]):
-            return 1.0  # a shift, a mask
+            return Adds(1.0)  # a shift, a mask
         library = library_function(op)
         if library is not None and width > 1:
             return self.registers.get(f"{library} f8", _LIBRARY[library])
         if library is not None or is_called(op):
-            return width * self.lanes.get(key, float(OPERATIONS[op.opcode].cost))
-        return self.registers.get(key, float(OPERATIONS[op.opcode].cost))
+            return Adds(width * self.lanes.get(key, OPERATIONS[op.opcode].cost))
+        return self.registers.get(key, OPERATIONS[op.opcode].cost)
 
 
-_LIBRARY = {"square": 40.0, "cube": 44.0, "root": 48.0, "reciprocal": 46.0, "exp": 57.0, "log": 74.0, "pow": 108.0,
-            "sin": 100.0, "cos": 100.0}
+_LIBRARY = {name: Adds(cost) for name, cost in {
+    "square": 40.0, "cube": 44.0, "root": 48.0, "reciprocal": 46.0, "exp": 57.0, "log": 74.0, "pow": 108.0,
+    "sin": 100.0, "cos": 100.0}.items()}
 """Functions with the C library's bits (`numba_library`), in adds of a register of eight lanes, on a Zen 4."""
 
 _DIVISIONS = frozenset({"floordiv", "mod"})
@@ -109,7 +113,7 @@ def costs() -> Costs:
     return _assumed.get() or measured()
 
 
-def cost_of(op: Op, width: int) -> float:
+def cost_of(op: Op, width: int) -> Adds:
     """Adds of a register that an operation takes as long as, for a register of `width` lanes."""
     return costs().of(op, width)
 
@@ -123,7 +127,7 @@ def _vector_math(table: Costs, width: int = 8) -> FastMath:
         opcode = f"vec_{record.name}"
         library = _LIBRARY.get(record.name, width * table.lanes.get(f"{record.name} f8", record.cost))
         fast = table.registers.get(f"{opcode} f8", record.vector.cost)
-        small = Adds(44) if record.name == "pow" else None
+        small = _LIBRARY["cube"] if record.name == "pow" else None
         ulps = VECTOR_ULPS + LIBRARY_ULPS[record.name]
         found[record.name] = Fast(opcode, ulps, Adds(round(library)), Adds(round(fast)), small)
     return found
