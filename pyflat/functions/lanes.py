@@ -25,48 +25,14 @@ Lanes = Any
 """An array or scalar of bool_, int64 or float64."""
 
 _INT32_MAX = 2**31 - 1
-_BITS = 64
 
 
-# --- integers
-
-
-def floordiv(a: Lanes, b: Lanes) -> Lanes:
-    """Python's `a // b` of two ints (int64) or two floats (float64): rounds down; signed zeros as Python's."""
-    return np.floor_divide(a, b)
-
-
-def mod(a: Lanes, b: Lanes) -> Lanes:
-    """Python's `a % b` of two ints (int64) or two floats (float64): the sign of the divisor."""
-    return np.remainder(a, b)
-
-
-def shl(a: Lanes, count: Lanes) -> Lanes:
-    """`a << count` of int64, modulo 2**64; count in 0..63."""
-    return np.left_shift(a, count)
-
-
-def shr(a: Lanes, count: Lanes) -> Lanes:
-    """Python's `a >> count` of int64; a count of 64 and more gives 0 or -1."""
-    return np.right_shift(a, count)
+# --- integers and choice
 
 
 def ipow(base: Lanes, exponent: Lanes) -> Lanes:
     """Python's `base ** exponent` of int64 with an exponent >= 0, modulo 2**64."""
     return np.power(np.asarray(base, dtype=np.int64), np.maximum(exponent, np.int64(0)))
-
-
-# --- truth and choice
-
-
-def logical_not(a: Lanes) -> Lanes:
-    """Python's `not a` of bool_ lanes."""
-    return np.logical_not(a)
-
-
-def select(condition: Lanes, a: Lanes, b: Lanes) -> Lanes:
-    """`a` where `condition` (bool_), else `b`; both of the same kind, which is the result's."""
-    return np.where(condition, a, b)
 
 
 def gather(table: Sequence[Any] | np.ndarray, index: Lanes) -> Lanes:

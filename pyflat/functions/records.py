@@ -285,7 +285,7 @@ _LIBRARY = (
              vector=Vector("error", Adds(80))),
     _library("pow", 1, Elsewhere(SAME, "({0} ** {1})", SAME, SAME, "whole_pow", "whole_pow"), "power",
              meaning=_float_pow, operator="**", numpy="powers", beyond=_powers, operands="dd",
-             faults="pow", float32_faults="power_domain", underflows=True, harmless=(1.0, 1.0), cost=Adds(60),
+             faults="pow", float32_faults="pole", underflows=True, harmless=(1.0, 1.0), cost=Adds(60),
              vector=Vector("power", Adds(120)),
              numba_name="**"),
     MathFunction(

@@ -269,13 +269,8 @@ def _near_overflow_up(b: Builder, op: Op) -> Value | None:
 
 @_rule
 def _pole(b: Builder, op: Op) -> Value | None:
-    """gamma and lgamma in float32: no finite value where x is no positive number (conservative for lgamma(-inf))."""
-    return b.op("and", b.op("ne", b.op("sub", op, op), const(0.0)), b.op("le", op.args[0], const(0.0)))
-
-
-@_rule
-def _power_domain(b: Builder, op: Op) -> Value | None:
-    """pow in float32: no finite value of a base that is not positive (conservative where it overflows)."""
+    """gamma, lgamma and pow in float32: no finite value where x is no positive number (conservative for lgamma(-inf),
+    and where a power overflows)."""
     return b.op("and", b.op("ne", b.op("sub", op, op), const(0.0)), b.op("le", op.args[0], const(0.0)))
 
 

@@ -122,7 +122,7 @@ def _vector_math(table: Costs, width: int = 8) -> FastMath:
     """The vector math with the C library's functions that it may stand for, and the costs of both for a register."""
     found = {}
     for record in of_accuracy(Accuracy.LIBM):
-        if record.vector is None:
+        if record.vector is None or not record.ulp:
             continue
         opcode = f"vec_{record.name}"
         library = _LIBRARY.get(record.name, width * table.lanes.get(f"{record.name} f8", record.cost))

@@ -63,6 +63,6 @@ def cost_of(op: Op) -> Nanoseconds:
 
 NUMPY_MATH: FastMath = {
     record.name: Fast(f"np_{record.numpy}", NUMPY_ULPS + LIBRARY_ULPS[record.name])
-    for record in of_accuracy(Accuracy.LIBM) if record.numpy
+    for record in of_accuracy(Accuracy.LIBM) if record.numpy and record.ulp
 }
 """NumPy's own ufuncs, which may stand for the C library's functions: SIMD code where NumPy has it."""
