@@ -389,7 +389,7 @@ def lane_of(result: Any, lane: int, n: int) -> Any:
     if isinstance(result, np.ndarray):
         if result.ndim > 1:  # an array in each lane
             return result[lane]
-        return np.broadcast_to(result, (n,))[lane].item()
+        return np.broadcast_to(result, (n,)).item(lane)
     if isinstance(result, tuple | list):
         items = [lane_of(item, lane, n) for item in result]
         return type(result)._make(items) if hasattr(result, "_make") else type(result)(items)

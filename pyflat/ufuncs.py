@@ -37,7 +37,7 @@ from pyflat.calls import Caller, require_nan
 from pyflat.compiled import Built
 from pyflat.errors import refuse
 from pyflat.ir.formats import F4, F8, FloatFormat, dtypes
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves, written_record
+from pyflat.ir.shape import DATES, Fixed, Leaf, Record, Shape, leaves, written_record
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, Kind, kind_of
 from pyflat.replay import Replay, fit
 from pyflat.settings import Options
@@ -199,7 +199,7 @@ def _outputs(shape: Shape, name: str) -> Iterator[_Output]:
             case Leaf(kind):
                 yield _Output(kind, place)
                 place += 1
-            case Record() as record if record.cls is not complex:
+            case Record() as record if record.cls is not complex and record.cls not in DATES:
                 stack[:0] = record.items
             case Fixed(value) if isinstance(value, tuple):
                 stack[:0] = map(Fixed, value)

@@ -267,6 +267,21 @@ def rotation(x: float, y: float):
     return np.dot(turn, np.array([y, 1.0, 2.0]))
 
 
+def squares_of_two_rows(x: float, y: float):
+    m = np.array([[x, y], [1.0, x + y]])
+    return m @ m, m @ m.T, m.T @ m, m @ np.ones((2, 2))
+
+
+def squares_of_three_rows(x: float, y: float):
+    m = np.array([[x, y, 1.0], [x + y, 2.0, x * y], [x - y, 0.5, y]])
+    return m @ m, m @ m.T, m.T @ m, np.dot(m, m)
+
+
+def overlapping_factors(x: float, y: float):
+    m = np.array([[x, y, 1.0], [x + y, 2.0, x * y], [x - y, 0.5, y]])
+    return m[:2, :2] @ m[1:, 1:], m[::-1] @ m[:, ::-1], m[:2] @ m[:2].T
+
+
 def int_products(n: int, m: int):
     v = np.array([n % 1000, m % 1000])
     return v @ v, np.dot(np.array([[1, 2], [3, 4]]), v)[1], np.dot(3, n % 7)
@@ -296,6 +311,7 @@ AGREE: list[tuple[Callable[..., Any], str]] = [
     (item_assignment, "ff"), (int_array, "fi"), (lane_index, "if"), (masks, "ff"), (views, "ff"), (aliases, "ff"),
     (one_of_two, "ff"), (joined, "ff"), (lane_rows, "if"), (shapes, "ff"), (made, "ff"), (elementwise, "ff"),
     (iteration, "ff"), (kept_loop, "f"), (swapped_in_a_loop, "f"), (dots, "ff"), (matrices, "ff"), (rotation, "ff"),
+    (squares_of_two_rows, "ff"), (squares_of_three_rows, "ff"), (overlapping_factors, "ff"),
     (int_products, "ii"), (crossed, "ff"), (vector, "ff"), (matrix, "ff"),
 ]
 

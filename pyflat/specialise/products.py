@@ -23,7 +23,7 @@ from pyflat.specialise.arrays import Grid
 from pyflat.specialise.blas import Chain, Layout
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane
-from pyflat.specialise.values import Abstract, Array, Choice, Static
+from pyflat.specialise.values import Abstract, Array, Choice, Static, alternatives
 
 
 def matmul(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, function: str = "matmul") -> Abstract:
@@ -78,9 +78,9 @@ _Dot = Callable[[Specialiser, Grid, Grid], Abstract]
 
 def _floats(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, function: str) -> Grid:
     layouts = [_layout(s, v, node) for v in (a, b)]
-    if all(len(layout.shape) == 2 for layout in layouts) and _store(a) is not None and _store(a) is _store(b):
+    if _may_share(a, b) and not (isinstance(a, Array) and isinstance(b, Array)):
         raise _unknown_order(s, node)
-    orders = blas.orders(function, *layouts)
+    orders = blas.orders(function, *layouts, _apart(a, b))
     if orders is None:
         raise _unknown_order(s, node)
     left, right = (arrays.grid(s, v, node) for v in (a, b))
@@ -115,8 +115,18 @@ def _unknown_order(s: Specialiser, node: cst.CSTNode) -> FlattenError:
                     "only known to BLAS", help="write sum(x * y for x, y in zip(a, b)), or (a * b).sum()")
 
 
-def _store(value: Abstract) -> object:
-    return value.store if isinstance(value, Array) else value.value if isinstance(value, Static) else None
+def _may_share(a: Abstract, b: Abstract) -> bool:
+    """The operands may lie in the same memory."""
+    stores = [{id(v.store) for v in alternatives(value) if isinstance(v, Array)} for value in (a, b)]
+    known = [[v.value for v in alternatives(value) if isinstance(v, Static)] for value in (a, b)]
+    return not stores[0].isdisjoint(stores[1]) or any(np.may_share_memory(x, y) for x in known[0] for y in known[1])
+
+
+def _apart(a: Abstract, b: Abstract) -> int | None:
+    """How many elements after the first one of `a` the first one of `b` lies; None: in memory of its own."""
+    if not (isinstance(a, Array) and isinstance(b, Array) and a.store is b.store):
+        return None
+    return int(b.places.flat[0]) - int(a.places.flat[0])
 
 
 def _layout(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Layout:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, Op, Value
 from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, VOID, Kind, join_kinds
+from pyflat.specialise import dates
 from pyflat.specialise.arrays import MAX_LENGTH
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane, same_static
@@ -65,6 +67,9 @@ def settle(s: Specialiser, ways: Sequence[Way]) -> Shape:
 
 
 def _parts(value: Abstract, state: State) -> _Parts | None:
+    date = dates.parts(value, state)
+    if date is not None:
+        return _Parts(*date)
     match value:
         case Seq():
             return _Parts(value.cls, tuple(getattr(value.cls, "_fields", ())), value.items)
@@ -104,8 +109,9 @@ def _shape(s: Specialiser, values: Sequence[tuple[Abstract, State]]) -> Shape:
     if records:
         return _record(s, records)
     first = options[0][0] if options else Static(None)
-    if isinstance(first, Static) and first.value is None and all(same_static(first, v) for v, _ in options):
-        return Fixed(None)
+    known = first.value if isinstance(first, Static) else first
+    if (known is None or isinstance(known, tzinfo)) and all(same_static(first, v) for v, _ in options):
+        return Fixed(known)
     raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
         f" or {describe(options[1][0])}" if len(options) > 1 else ""))
 

@@ -17,7 +17,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.ir.formats import F8, FloatFormat
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.ir.shape import DATES, Fixed, Leaf, Record, Shape
 from pyflat.ir.types import FLOAT
 from pyflat.targets.text.spelling import KIND_NAMES, Target
 
@@ -66,6 +66,8 @@ def kind_text(shape: Shape, floats: FloatFormat = F8) -> str:
         case Record():
             if shape.cls is complex:
                 return "complex"
+            if shape.cls in DATES:
+                return shape.cls.__name__
             if shape.cls is np.ndarray:
                 inner = kind_text(shape.items[0], floats) if shape.items else "float"
                 return f"array of {inner}, shape ({', '.join(shape.names)})"
