@@ -16,6 +16,7 @@ from pyflat.arrays import Lanes, prepare
 from pyflat.calls import Caller
 from pyflat.compiled import specialised
 from pyflat.counting import BranchCount, Counts, LoopCount, count_lanes
+from pyflat.extras import require
 from pyflat.ir.loops import all_ops
 from pyflat.places import Place, Places, test_of
 from pyflat.settings import Options
@@ -228,11 +229,9 @@ def _line(place: Place | None) -> str:
 
 
 def _figure(found: Profile) -> Figure:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("a plot needs matplotlib (pip install matplotlib); print the profile for bars of text") \
-            from None
+    require("matplotlib", "a plot (the profile as text has bars too)")
+    from matplotlib.figure import Figure
+
     rows = max(len(found.branches), 1)
     figure = Figure(figsize=(8, 1.2 + 0.3 * rows + 2.0 * len(found.loops)), layout="constrained")
     heights = [0.3 * rows + 0.5, *[2.0] * len(found.loops)]

@@ -3,14 +3,13 @@
     from pyflat.testing import verify
     verify(shade, kinds={"x": "f8", "n": "i8"})
 
-`verify` needs hypothesis (`pip install hypothesis`), `same_bits` and `boundary_values` do not.
+`verify` needs hypothesis (`pip install 'pyflat[testing]'`), `same_bits` and `boundary_values` do not.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
-import importlib
 import inspect
 import math
 import struct
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyflat.errors import FlattenError, InternalError
+from pyflat.extras import require
 from pyflat.ir.types import EXACT_INT, INT_MAX, INT_MIN
 from pyflat.settings import resolve, settings
 from pyflat.twins import Twin
@@ -190,10 +190,7 @@ def verify(
     type with the same message. The failing case is made as small as possible; the DifferenceError, an AssertionError,
     shows the lane, its inputs, both results, the first line that differs and the pass that introduced the difference.
     """
-    try:
-        importlib.import_module("hypothesis")
-    except ImportError as error:
-        raise ImportError("pyflat.testing.verify needs hypothesis: pip install hypothesis") from error
+    require("hypothesis", "pyflat.testing.verify")
     import pyflat
 
     fixed = dict(static or {})

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pyflat.callables import Parameters, unwrap
 from pyflat.compiled import specialised
 from pyflat.errors import FlattenError
+from pyflat.extras import require
 from pyflat.ir.interp import LaneFault, run
 from pyflat.ir.nodes import Function
 from pyflat.ir.ops import PRIMITIVES, Accuracy
@@ -91,10 +92,9 @@ def prove(
 
 def compare(name: str, structured: Function, flat: Function, *, seconds: float = SECONDS) -> Answer:
     """Whether `flat` means what `structured` means."""
-    try:
-        import z3
-    except ImportError as error:
-        raise ImportError("pyflat.prove needs z3: pip install 'pyflat[prove]'") from error
+    require("z3", "pyflat.prove")
+    import z3
+
     from pyflat.prove.paths import meaning
     from pyflat.prove.terms import SORTS, OutsideError, Terms, number
 

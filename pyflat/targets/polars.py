@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from pyflat.extras import require
 from pyflat.targets.columns import Column, Engine, Printer, Rules, Term, Terms, flattened, terms_of
 from pyflat.targets.columns import expand as x
 
@@ -85,6 +86,7 @@ def expression(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | 
 
     Raises FlattenError where the function cannot be flattened or Polars cannot say it exactly.
     """
+    require("polars", "pyflat.targets.polars.expression")
     import polars as pl
 
     found = expressions(fn, faults=faults, kinds=kinds, **columns)
@@ -97,6 +99,7 @@ def expressions(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str |
                 ) -> dict[str, pl.Expr]:
     """As `expression`, one for each result: by its path in the record, "" for a single number. With faults="mask" one
     more, "suspect", which is true in rows in which Python raises."""
+    require("polars", "pyflat.targets.polars.expressions")
     import polars as pl
 
     names, results, leaves = _results(fn, faults, kinds, columns)
