@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyflat.api import Flattened, flatten, twin
     from pyflat.errors import FlattenError, InternalError
     from pyflat.faults import Failure, Faults, LaneError, TripLimitError
-    from pyflat.replay import PerformanceWarning
+    from pyflat.notices import LaneWarning, PerformanceWarning
     from pyflat.settings import Options, options, set_defaults
     from pyflat.twins import Twin
 
@@ -35,6 +35,7 @@ __all__ = [
     "Flattened",
     "InternalError",
     "LaneError",
+    "LaneWarning",
     "Options",
     "PerformanceWarning",
     "TripLimitError",
@@ -47,12 +48,12 @@ __all__ = [
 
 _HOME = {
     "Failure": "faults", "Faults": "faults", "FlattenError": "errors", "Flattened": "api", "InternalError": "errors",
-    "LaneError": "faults", "Options": "settings", "PerformanceWarning": "replay", "TripLimitError": "faults",
-    "Twin": "twins", "flatten": "api", "options": "settings", "set_defaults": "settings", "twin": "api",
+    "LaneError": "faults", "LaneWarning": "notices", "Options": "settings", "PerformanceWarning": "notices",
+    "TripLimitError": "faults", "Twin": "twins", "flatten": "api", "options": "settings", "set_defaults": "settings", "twin": "api",
 }
 
 
-_MODULES = ("backend", "dataflow", "survey", "testing", "vec")
+_MODULES = ("backend", "dataflow", "graphics", "ir", "prove", "survey", "targets", "testing", "vec")
 """Public modules: `import pyflat` makes them reachable as attributes, and loads them at first use."""
 
 
@@ -70,4 +71,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES})
+    own = {name for name in globals() if name.startswith("__") and name.endswith("__")}
+    return sorted({*own, *__all__, *_MODULES})

@@ -19,8 +19,9 @@ from pyflat.grouping import columns, run_grouped
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, Written, item_at, put_at, record_of, written_record
 from pyflat.ir.types import FLOAT
 from pyflat.narrow import Narrow
+from pyflat.notices import PerformanceWarning, warn
 from pyflat.plans import Planned, Plans
-from pyflat.replay import Replay, warn_slow
+from pyflat.replay import Replay
 from pyflat.settings import Options
 
 LARGE_CALL = 100_000
@@ -145,7 +146,7 @@ class Caller:
         self._warned = True
         text = (f"{self.parameters.name}: {replayed:,} of {lanes:,} lanes were run one by one through the original, "
                 f"because an operation in them may overflow or fail")
-        warn_slow(text)
+        warn(text, PerformanceWarning)
 
 
 def _put_back(record: type[Written], value: Any, arguments: Mapping[str, Any]) -> Any:

@@ -19,7 +19,8 @@ from pyflat.faults import Faults, LaneError
 from pyflat.ir.formats import dtypes
 from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape, leaves, record_of
 from pyflat.ir.types import FLOAT, join_kinds
-from pyflat.replay import Replay, fit, warn_slow
+from pyflat.notices import PerformanceWarning, warn
+from pyflat.replay import Replay, fit
 from pyflat.settings import Options
 
 _warned: set[str] = set()
@@ -66,7 +67,7 @@ def _warn() -> None:
         return
     _warned.add("PYFLAT_DISABLE")
     text = "PYFLAT_DISABLE=1: every twin runs its original lane by lane"
-    warn_slow(text)
+    warn(text, PerformanceWarning)
 
 
 def result_shape(values: Sequence[Any]) -> Shape:

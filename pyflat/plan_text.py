@@ -28,7 +28,7 @@ from pyflat.callables import owner_of
 from pyflat.ir.formats import F4, F8, dtypes
 from pyflat.ir.shape import Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.replay import PLAN_FILE
+from pyflat.notices import PLAN_FILE
 from pyflat.settings import InForce, Options, Settings, in_force, resolve
 from pyflat.specialise.guards import ABSENT, Guards, Reading
 from pyflat.targets import numpy as numpy_target

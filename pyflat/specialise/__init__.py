@@ -22,7 +22,7 @@ from pyflat.ir.kept import Call, KeptCalls, whitelist_of
 from pyflat.ir.nodes import Function, Param, Yield
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import Kind
-from pyflat.specialise import calls, containers, instances, objects, results
+from pyflat.specialise import calls, containers, instances, objects, results, two_readings
 from pyflat.specialise.frames import ControlLeft, Specialiser
 from pyflat.specialise.numbers import static
 from pyflat.specialise.result import Specialised
@@ -76,6 +76,7 @@ def specialise(
     ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
     ir.label.name = "return"
     s.guards.code(function)
+    two_readings.tell(function, list(s.two_readings))
     return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.kept)
 
 

@@ -130,6 +130,8 @@ class Specialiser:
         """What NumPy gives as an array without axes, and not as a number: np.asarray(x)."""
         self.saw_numpy = False
         """A NumPy scalar may be among the values: its operators give inf where Python's raise."""
+        self.two_readings: dict[tuple[Span, str], None] = {}
+        """Reductions of one number, by place and function."""
         self.replayed_handlers = False
         """A handler may run after a fault that is no edge to it."""
         self.doubtful: Fault | None = None

@@ -14,7 +14,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.ir.nodes import Param, Value
-from pyflat.specialise import arrays, calls, containers, numpy_library
+from pyflat.specialise import arrays, calls, containers, numpy_library, two_readings
 from pyflat.specialise import numbers as num
 from pyflat.specialise.complex_numbers import holds_complex
 from pyflat.specialise.frames import Specialiser
@@ -54,8 +54,9 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
     row = _TABLE.get(fn)
     if row is not None:
         handler, parameters = row
-        title = _title(fn)
-        result = handler(s, bind_names(s, title, parameters, arguments, node), node)
+        given = bind_names(s, _title(fn), parameters, arguments, node)
+        two_readings.note_reduction(s, fn, given.title, given.named, node)
+        result = handler(s, given, node)
         if isinstance(result, Value) and fn in _WITHOUT_AXES:
             s.zero_dimensional.add(result)
         return result
