@@ -49,7 +49,8 @@ __all__ = [
 _HOME = {
     "Failure": "faults", "Faults": "faults", "FlattenError": "errors", "Flattened": "api", "InternalError": "errors",
     "LaneError": "faults", "LaneWarning": "notices", "Options": "settings", "PerformanceWarning": "notices",
-    "TripLimitError": "faults", "Twin": "twins", "flatten": "api", "options": "settings", "set_defaults": "settings", "twin": "api",
+    "TripLimitError": "faults", "Twin": "twins", "flatten": "api", "options": "settings", "set_defaults": "settings",
+    "twin": "api",
 }
 
 

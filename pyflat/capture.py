@@ -7,6 +7,7 @@ function's own lines are parsed, so that capturing from a large module stays che
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import linecache
 import re
@@ -20,7 +21,7 @@ from typing import cast
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
-from pyflat.errors import Span, refuse
+from pyflat.errors import FlattenError, Span, refuse
 
 Tree = cst.FunctionDef | cst.Lambda
 
@@ -57,7 +58,7 @@ def capture(fn: types.FunctionType) -> Captured:
     """The captured tree of a Python function; FlattenError flatten/source-missing without source."""
     code = fn.__code__
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise refuse("flatten/generator", f"{fn.__qualname__} is a generator or coroutine", _place(code))
+        raise _generator(fn)
     text, indent, first_line = _source_lines(fn)
     with _lock:
         known = _cache.get((code, code.co_filename))
@@ -67,6 +68,23 @@ def capture(fn: types.FunctionType) -> Captured:
     with _lock:
         _cache[code, code.co_filename] = (text, captured)
     return captured
+
+
+def _generator(fn: types.FunctionType) -> FlattenError:
+    """The refusal of a generator or coroutine, at its first `yield`, `await` or `async`."""
+    code = fn.__code__
+    stops = [i.positions for i in dis.get_instructions(code) if i.opname in _STOPS and i.positions]
+    span = next((Span(code.co_filename, p.lineno, p.col_offset or 0, p.end_lineno, p.end_col_offset)
+                 for p in stops if p.lineno and p.end_lineno and p.end_col_offset), _place(code))
+    if code.co_flags & inspect.CO_GENERATOR:
+        return refuse("flatten/generator", f"{fn.__qualname__} is a generator: it has a `yield`", span,
+                      help="return a tuple instead of yielding")
+    return refuse("flatten/generator", f"{fn.__qualname__} is a coroutine (`async def`)", span,
+                  why="what it waits for is not known while flattening, and would be waited for once per lane",
+                  help="await outside, and pass the result as an argument of a plain `def`")
+
+
+_STOPS = ("YIELD_VALUE", "GET_AWAITABLE", "GET_AITER", "GET_YIELD_FROM_ITER", "BEFORE_ASYNC_WITH")
 
 
 def _place(code: types.CodeType) -> Span:

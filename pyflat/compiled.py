@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyflat import threads
+from pyflat.bad_arguments import as_argument_error
 from pyflat.errors import FlattenError, refuse
 from pyflat.garbage import no_full_collections
 from pyflat.ir.formats import F4
@@ -246,6 +247,17 @@ def _compiler(target: str) -> Callable[..., Compiled]:
     return numpy.compile
 
 
+def _build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
+    """Flatten and compile for a call. Raises FlattenError, TypeError where an argument is the reason."""
+    try:
+        return build(fn, arguments, options)
+    except FlattenError as refusal:
+        error = as_argument_error(refusal, fn, arguments, options.static)
+        if error is refusal:
+            raise
+        raise error from refusal
+
+
 Key = tuple[Hashable, ...]
 
 
@@ -273,7 +285,7 @@ class Compilations:
         """The entry for a call, built or built again where needed."""
         if not options.cache:
             with _flattening, no_full_collections():
-                return build(fn, arguments, options)
+                return _build(fn, arguments, options)
         key = (options, *_identity(fn), *map(shape_key, arguments.values()), *arguments)
         found = self._entries.get(key)
         if found is not None and found.guards.stale() is None:
@@ -282,7 +294,7 @@ class Compilations:
             again = self._entries.get(key)
             if again is not None and again is not found:
                 return again
-            made = build(fn, arguments, options)
+            made = _build(fn, arguments, options)
             self._entries[key] = made
             self._entries.move_to_end(key)
             while len(self._entries) > MAX_ENTRIES:

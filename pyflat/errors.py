@@ -88,7 +88,8 @@ _code("flatten/unbound-name", "the name is not defined",
       "define the name before the function is flattened")
 _code("flatten/lane-to-object", "a lane value is used where a plain Python object is needed",
       "the value differs from lane to lane, the operation needs one value now",
-      "keep the argument static (static=(\"name\",)) or rewrite without it")
+      "choose between known values (`a if n == 1 else b`), or make the parameter static where it is one value for the "
+      "whole call")
 _code("flatten/mixed-join", "two paths give values that cannot be held by one lane",
       "after a branch on lane values a name must hold numbers, or the same object on both paths",
       "give the name a number of the same kind on both paths")
@@ -114,10 +115,10 @@ _code("flatten/not-yet", "this is not built yet",
       "the construct or option is planned, and is refused until it is exact",
       "see the help line of the message")
 _code("flatten/generator", "generators and coroutines cannot be flattened",
-      "a twin returns one value per lane",
-      "return a tuple instead of yielding")
+      "a twin computes and returns one value per lane, without stops in between",
+      "return a tuple instead of yielding, pass what would be awaited as an argument")
 _code("flatten/target-operation", "the target has no such operation or constant",
-      "a shading language has 32-bit numbers and fewer functions than Python",
+      "the language of the target has fewer functions than Python, or other numbers",
       "rewrite the expression, or run the twin on NumPy or numba")
 _code("flatten/target-dtype", "the target does not compute in float32 on purpose",
       "its numbers have a format of their own: only the numpy and numba targets have lanes of float32",
@@ -141,6 +142,8 @@ class Diagnostic:
     why: str
     help: str
     notes: tuple[Note, ...] = ()
+    argument: str = ""
+    """The parameter whose argument is no number where one is needed, if that is what is refused."""
 
     def render(self) -> str:
         lines = [f"{self.message} [{self.code}]"]
@@ -189,10 +192,11 @@ def refuse(
     why: str = "",
     help: str = "",
     notes: tuple[Note, ...] = (),
+    argument: str = "",
 ) -> FlattenError:
     """The FlattenError for `code`; `why` and `help` default to the table's general sentences."""
     row = CODES[code]
-    return FlattenError(Diagnostic(code, message, span, label, why or row.why, help or row.help, notes))
+    return FlattenError(Diagnostic(code, message, span, label, why or row.why, help or row.help, notes, argument))
 
 
 class InternalError(AssertionError):

@@ -26,7 +26,7 @@ from pyflat.specialise import calls, containers, instances, objects, results, tw
 from pyflat.specialise.frames import ControlLeft, Specialiser
 from pyflat.specialise.numbers import static
 from pyflat.specialise.result import Specialised
-from pyflat.specialise.values import Abstract, Complex, ObjRef, Seq, State, Way
+from pyflat.specialise.values import Abstract, Complex, ObjRef, Seq, State, Way, numeric_kind
 from pyflat.specialise.written import return_what_is_written
 
 MAX_OPS = 400_000
@@ -119,7 +119,11 @@ def _bind(s: Specialiser, fn: types.FunctionType, given: dict[str, Shape], param
     bound: dict[str, Abstract] = {}
     for name, parameter in inspect.Signature.from_callable(fn, follow_wrapped=False).parameters.items():
         if name in given:
+            s.binding = name
             bound[name] = _argument(s, given[name], name, params, parameter.kind is parameter.VAR_KEYWORD)
+            s.binding = ""
+            if not isinstance(bound[name], Complex) and numeric_kind(bound[name]) is None:
+                s.constants[id(bound[name])] = name
         elif parameter.kind is parameter.VAR_POSITIONAL:
             bound[name] = static(())
         elif parameter.kind is parameter.VAR_KEYWORD:

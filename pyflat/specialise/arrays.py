@@ -114,7 +114,7 @@ def grid(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Grid:
 
 def _check(s: Specialiser, value: np.ndarray[Any, Any], node: cst.CSTNode | None) -> None:
     if value.dtype not in _KINDS:
-        raise s.refuse("flatten/unsupported-expression", f"an array of dtype {value.dtype}", node,
+        raise s.refuse("flatten/unsupported-expression", f"an array of dtype {value.dtype}", node, needs_number=True,
                        help="use an array of float64, int64 or bool")
     if value.size > MAX_LENGTH:
         raise s.refuse("flatten/too-large", f"an array of {value.size} elements is taken apart into lanes", node,

@@ -115,7 +115,8 @@ def type_fault(s: Specialiser, value: Abstract) -> Exception:
     genuine = isinstance(value, Static) and isinstance(value.value, str | tuple | list | dict | type(None))
     if genuine or isinstance(value, Seq) or value is UNBOUND:
         return s.fault("TypeError", f"{describe(value)} is not a number")
-    return s.refuse("flatten/unsupported-expression", f"a number is needed here, not {describe(value)}")
+    return s.refuse("flatten/unsupported-expression", f"a number is needed here, not {describe(value)}",
+                    needs_number=True)
 
 
 def describe(value: Abstract) -> str:
@@ -297,7 +298,7 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
 def _compare_other(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     for value in (a, b):
         if isinstance(value, Text | Caught | Lazy | Ranges | ObjRef | Closure | Bound):
-            raise s.refuse("flatten/unsupported-expression", f"{describe(value)} cannot be compared")
+            raise s.refuse("flatten/unsupported-expression", f"{describe(value)} cannot be compared", needs_number=True)
     if opcode in ("eq", "ne"):
         return Static(opcode == "ne")
     raise s.fault("TypeError", f"cannot compare {describe(a)} with {describe(b)}")

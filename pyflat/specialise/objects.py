@@ -16,7 +16,7 @@ import numpy as np
 
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.specialise import arrays, calls, complex_numbers, containers, dates, vectors
+from pyflat.specialise import arrays, calls, complex_numbers, containers, dates, remedies, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane
@@ -146,7 +146,8 @@ def _number_attribute(s: Specialiser, owner: Value, name: str, node: cst.CSTNode
         return Static({"ndim": 0, "shape": (), "size": 1}[name])
     if name in ("is_integer", "conjugate", "item", "bit_length", "bit_count"):
         return Bound(owner, name)
-    raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a lane number", node)
+    raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a lane number", node,
+                   help=remedies.ONE_NUMBER)
 
 
 def _static_attribute(s: Specialiser, owner: Static, name: str, node: cst.CSTNode) -> Abstract:

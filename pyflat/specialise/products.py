@@ -96,10 +96,9 @@ def _chain(s: Specialiser, chain: Chain, row: Grid, column: Grid, node: cst.CSTN
     a, b = ([num.as_float(s, side[i]) for i in chain.order] for side in (row, column))
     build = s.build
     if not chain.fused:
-        total: Value = const(0.0)
-        for x, y in zip(a, b, strict=True):
-            total = build.op("add", total, build.op("mul", x, y))
-        return s.mark_numpy(total)
+        products = [build.op("mul", x, y) for x, y in zip(a, b, strict=True)]
+        total = functools.reduce(lambda p, q: build.op("add", p, q), products)
+        return s.mark_numpy(build.op("add", total, const(0.0)) if chain.plus_zero else total)
     result = build.op("np_dot", *a, *b)
     if not chain.plus_zero:  # a product that underflows may leave -0.0
         zero = const(0.0)

@@ -51,12 +51,13 @@ def settle(s: Specialiser, ways: Sequence[Way]) -> Shape:
     """Choose the shape, and give every way its leaves as operands."""
     live = [w for w in ways if not w.dead]
     if not live and s.doubtful is not None:
-        raise refuse("flatten/unsupported-expression", f"no path returns: {s.doubtful.message}", s.doubtful.span)
+        raise s.doubtful
     if not live and s.replayed_handlers:
         message = "no path is known to return: a handler may, after a fault that only a replay can tell"
         raise refuse("flatten/unsupported-expression", message,
                      help="test the operands with an `if` instead of catching the exception")
-    shape = _shape(s, [(w.value or Static(None), w.state) for w in live])
+    with s.at_place(next((w.span for w in live if w.span), None)):
+        shape = _shape(s, [(w.value or Static(None), w.state) for w in live])
     for way in live:
         leaves: list[Value] = []
         _leaves(s, way, TRUE, way.value or Static(None), shape, leaves)

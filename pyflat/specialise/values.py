@@ -26,6 +26,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from pyflat.capture import Captured
+from pyflat.errors import Span
 from pyflat.ir.nodes import Block, End, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
@@ -294,3 +295,5 @@ class Way:
     state: State
     value: Abstract | None
     dead: bool = False
+    span: Span | None = None
+    """Where a way out of a function leaves it."""

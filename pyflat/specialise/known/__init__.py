@@ -16,7 +16,6 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.ir.nodes import Fault
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from pyflat.ir.types import BOOL
 from pyflat.specialise import (
@@ -159,7 +158,7 @@ def _split_call(s: Specialiser, fn: Any, arguments: calls.Arguments, position: i
 
 def _warn(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     """A warning is an effect that the replay can have: the lane runs through the original, which warns."""
-    s.doubtful = s.doubtful or Fault("Warning", "the function warns in every lane", s.span(node))
+    s.doubt("the function warns in every lane", node)
     raise s.fault("Warning", "the original warns here", node)
 
 

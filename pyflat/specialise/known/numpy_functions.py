@@ -39,7 +39,10 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
     if isinstance(getattr(fn, "__self__", None), np.ufunc) and fn.__name__ == "reduce":
         return _reduced(s, fn.__self__, arguments, node)
     if not is_numpy(fn):
-        return _now(s, fn, arguments, is_pure) if _is_written_in_python(fn) else None
+        if not _is_written_in_python(fn):
+            return None
+        _require_size(s, fn, arguments, node)
+        return _now(s, fn, arguments, is_pure)
     s.saw_numpy = True
     done = _now(s, fn, arguments, is_pure)
     if done is not None:
@@ -60,6 +63,7 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
         if isinstance(result, Value) and fn in _WITHOUT_AXES:
             s.zero_dimensional.add(result)
         return result
+    _require_size(s, fn, arguments, node)
     if not any(_has_elements(v) for v in arguments.positional):
         return None
     if not (isinstance(fn, np.ufunc) or fn in BY_ELEMENT):
@@ -74,12 +78,21 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
         s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), arguments.named), node), operands, node)
 
 
+def _require_size(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode) -> None:
+    """np.arange(n), np.zeros(n) of a lane are refused."""
+    sizes = arguments.positional[:1]
+    if fn in _SIZED and sizes and not isinstance(sizes[0], Static) and numeric_kind(sizes[0]) is not None:
+        raise s.refuse("flatten/lane-to-object", f"the length of {_title(fn)}(...) differs from lane to lane", node,
+                       why="an array has one shape in all lanes")
+
+
 _WITHOUT_AXES: set[Any] = {np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.copy,
                            np.where, np.select, np.piecewise, np.squeeze, np.zeros_like, np.ones_like, np.full_like,
                            np.reshape, np.full, np.transpose, np.broadcast_to}
 """They give an array without axes for a number."""
 _FILLED: dict[Any, Any] = {np.empty: np.zeros, np.empty_like: np.zeros_like}
 """What is in an empty array is nobody's business; here it is zeros."""
+_SIZED = {np.arange, np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, np.full}
 _SHAPELESS = {"unique", "nonzero", "flatnonzero", "argwhere", "extract", "compress"}
 
 
@@ -253,10 +266,10 @@ _TABLE: dict[Any, tuple[NumpyHandler, str]] = {
     # reductions
     np.sum: (reductions.reduction(reductions.total, ordered=True), _REDUCED),
     np.prod: (reductions.reduction(reductions.product), _REDUCED),
-    np.mean: (reductions.reduction(reductions.mean, ordered=True), "a axis !dtype !out keepdims !where"),
+    np.mean: (reductions.reduction(reductions.mean, ordered=True, strict=True), "a axis !dtype !out keepdims !where"),
     np.var: (reductions.var(root=False), "a axis !dtype !out ddof keepdims !where !mean !correction"),
     np.std: (reductions.var(root=True), "a axis !dtype !out ddof keepdims !where !mean !correction"),
-    np.median: (reductions.reduction(reductions.median), "a axis !out !overwrite_input keepdims"),
+    np.median: (reductions.reduction(reductions.median, strict=True), "a axis !out !overwrite_input keepdims"),
     **{fn: (reductions.reduction(reductions.extreme("ge")), _EXTREME) for fn in (np.max, np.amax)},
     **{fn: (reductions.reduction(reductions.extreme("le")), _EXTREME) for fn in (np.min, np.amin)},
     np.nanmax: (reductions.reduction(reductions.extreme("ge", skip_nan=True)), _EXTREME),

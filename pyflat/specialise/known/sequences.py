@@ -12,7 +12,7 @@ import libcst as cst
 
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
-from pyflat.specialise import calls, containers, folds, library, objects
+from pyflat.specialise import calls, containers, folds, library, objects, remedies
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.known.support import (
@@ -185,7 +185,8 @@ def len_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstr
         return now(s, lambda: len(value.value))
     items = containers.sequence_items(s, value, node)
     if items is None:
-        raise s.refuse("flatten/unsupported-expression", f"len() of {describe(value)}", node)
+        raise s.refuse("flatten/unsupported-expression", f"len() of {describe(value)}", node,
+                       help=remedies.ONE_NUMBER if numeric_kind(value) is not None else "")
     return Static(len(items))
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.ir.nodes import Fault
 from pyflat.ir.types import FLOAT
 from pyflat.specialise import calls, objects
 from pyflat.specialise import numbers as num
@@ -106,8 +105,7 @@ def inlined_for_ints(fn: Any) -> Handler:
 
     def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
         if any(numeric_kind(value) is FLOAT for value in arguments.positional):
-            said = Fault("TypeError", "'float' object cannot be interpreted as an integer", s.span(node))
-            s.doubtful = s.doubtful or said
+            s.doubt("'float' object cannot be interpreted as an integer", node)
             raise s.raised(TypeError, node)
         return calls.inline(s, fn, arguments, node)
 
