@@ -1,8 +1,8 @@
 """Arguments of a call that are no lanes, and that the function uses as numbers.
 
 A string, a tuple or any other object without lanes is static: the function may look at it, and a twin is made for this
-value. Where the function computes with it, flattening is refused at an operation that needs a number. What is wrong then
-is the call, so that the caller gets a TypeError that names the argument, as Python's would not, and what to pass
+value. Where the function computes with it, flattening is refused at an operation that needs a number. What is wrong
+then is the call, so that the caller gets a TypeError that names the argument, as Python's would not, and what to pass
 instead; the refusal is its cause.
 """
 

@@ -105,7 +105,8 @@ class _Loops:
         self.disabled = _disabled()
         self.made: dict[_Key, _Loop] = {}
         self.added: set[_Key] = set()
-        self._signatures: set[tuple[np.dtype[Any], ...]] = set()
+        self._signatures: list[tuple[np.dtype[Any], ...]] = []
+        self._tables: list[object] = []
         self._lock = threading.RLock()
         self._promote = interface.guarded(self.promote)
         self._promoter: Glue | None = None
@@ -134,7 +135,8 @@ class _Loops:
         signature = (*loop.inputs, *loop.dtypes)
         if key not in self.added and signature not in self._signatures:  # without floats there is one loop for both
             interface.add_loop(ufunc, interface.Loop(loop.address, loop.inputs, loop.dtypes))
-            self._signatures.add(signature)
+            self._signatures.append(signature)
+            self._tables.append(interface.list_types(ufunc, self._signatures))
         self.added.add(key)
 
     def promote(self, ufunc_at: int, dtypes_at: int, signature_at: int, new_at: int) -> None:
