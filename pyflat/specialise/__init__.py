@@ -76,7 +76,7 @@ def specialise(
     ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
     ir.label.name = "return"
     s.guards.code(function)
-    two_readings.tell(function, list(s.two_readings))
+    two_readings.tell(function, s.two_readings)
     return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.kept)
 
 
@@ -119,9 +119,8 @@ def _bind(s: Specialiser, fn: types.FunctionType, given: dict[str, Shape], param
     bound: dict[str, Abstract] = {}
     for name, parameter in inspect.Signature.from_callable(fn, follow_wrapped=False).parameters.items():
         if name in given:
-            s.binding = name
+            s.parameter = name
             bound[name] = _argument(s, given[name], name, params, parameter.kind is parameter.VAR_KEYWORD)
-            s.binding = ""
             if not isinstance(bound[name], Complex) and numeric_kind(bound[name]) is None:
                 s.constants[id(bound[name])] = name
         elif parameter.kind is parameter.VAR_POSITIONAL:
@@ -148,7 +147,10 @@ def _argument(s: Specialiser, shape: Shape, name: str, params: list[Param], keyw
         case Fixed():
             if keywords and isinstance(shape.value, dict):
                 return containers.new_dict(s, {k: static(v) for k, v in shape.value.items()})
-            return objects.wrap(s, shape.value)
+            s.binding = s.parameter
+            wrapped = objects.wrap(s, shape.value)
+            s.binding = ""
+            return wrapped
         case Record():
             items = tuple(_argument(s, item, _part_name(name, shape, i), params) for i, item in enumerate(shape.items))
             if keywords or shape.cls is dict:

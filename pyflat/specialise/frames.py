@@ -122,8 +122,8 @@ class Specialiser:
         self.arguments: set[Value] = set()
         self.constants: dict[int, str] = {}
         """Identities of the values of arguments that have no lanes and are no numbers -> their parameters."""
-        self.binding = ""
-        """The parameter whose argument is looked at, before the function is."""
+        self.parameter = self.binding = ""
+        """The parameter that is bound, and the same while an argument without lanes is looked at."""
         self.frozen: WeakSet[Ref] = WeakSet()
         """Lists and objects that a rolled loop copies and that more than one name may mean: not to be written."""
         self.facts: list[Fact] = []
@@ -136,8 +136,8 @@ class Specialiser:
         """What NumPy gives as an array without axes, and not as a number: np.asarray(x)."""
         self.saw_numpy = False
         """A NumPy scalar may be among the values: its operators give inf where Python's raise."""
-        self.two_readings: dict[tuple[Span, str], None] = {}
-        """Reductions of one number, by place and function."""
+        self.two_readings: dict[Span, str] = {}
+        """Reductions of one number: where, and by which function."""
         self.replayed_handlers = False
         """A handler may run after a fault that is no edge to it."""
         self.doubtful: FlattenError | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import linecache
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -31,10 +31,12 @@ OPERANDS: dict[Any, tuple[str, ...]] = {
     np.allclose: ("a", "b"),
 }
 """Functions that give less than an element for each element, and their operands."""
+_PRODUCTS = (np.dot, np.vdot, np.inner)
+"""With a constant number they give an element for each element."""
 _NUMPY = os.path.dirname(np.__file__) + os.sep
 _PYFLAT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
-_told: WeakKeyDictionary[FunctionType, set[tuple[Span, str]]] = WeakKeyDictionary()
+_told: WeakKeyDictionary[FunctionType, set[Span]] = WeakKeyDictionary()
 
 
 def note_reduction(s: Specialiser, fn: Any, title: str, named: Mapping[str, Abstract], node: cst.CSTNode) -> None:
@@ -43,17 +45,18 @@ def note_reduction(s: Specialiser, fn: Any, title: str, named: Mapping[str, Abst
     operands = [named[name] for name in names if name in named]
     if not operands or span is None or span.file.startswith((_NUMPY, _PYFLAT)):
         return
-    if all(map(is_number_choice, operands)) and not all(isinstance(v, Static) for v in operands):
-        s.two_readings[span, title] = None
+    known = [isinstance(operand, Static) for operand in operands]
+    if all(map(is_number_choice, operands)) and not (any(known) if fn in _PRODUCTS else all(known)):
+        s.two_readings.setdefault(span, title)
 
 
-def tell(function: FunctionType, places: Sequence[tuple[Span, str]]) -> None:
+def tell(function: FunctionType, places: Mapping[Span, str]) -> None:
     """Warn of the places in `function` that were not told before."""
     told = _told.setdefault(function, set())
-    for place in places:
-        if place not in told:
-            warn(_text(*place), LaneWarning)
-            told.add(place)
+    for span, title in places.items():
+        if span not in told:
+            warn(_text(span, title), LaneWarning)
+            told.add(span)
 
 
 def _text(span: Span, title: str) -> str:
