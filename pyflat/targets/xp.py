@@ -27,7 +27,7 @@ from typing import Any, Literal
 from pyflat.backend import FlatFunction
 from pyflat.callables import unwrap
 from pyflat.errors import refuse
-from pyflat.ir.shape import Fixed, Record, Shape, rebuild
+from pyflat.ir.shape import DATES, Fixed, Record, Shape, rebuild
 from pyflat.targets.columns import Engine, Rules, Term, flattened, terms_of
 from pyflat.targets.columns import expand as x
 from pyflat.targets.columns.printer import in_order
@@ -74,6 +74,8 @@ def function(fn: Callable[..., Any], xp: Any, /, *, faults: Faults = "nan", kind
     original = fn if isinstance(fn, FunctionType) else unwrap(fn).function
     if any(cls is complex for cls in _classes(flat.result)):
         raise refuse("flatten/result-kind", f"{flat.name} gives complex numbers", help="return the two parts")
+    if any(cls in DATES for cls in _classes(flat.result)):
+        raise refuse("flatten/result-kind", f"{flat.name} gives dates", help="return their parts, d.year and so on")
     return Twin(flat, compiled(flat, xp, faults, dtype, extra), inspect.signature(original), xp, faults == "mask")
 
 
