@@ -138,6 +138,8 @@ class Specialiser:
         """A NumPy scalar may be among the values: its operators give inf where Python's raise."""
         self.two_readings: dict[Span, str] = {}
         """Reductions of one number: where, and by which function."""
+        self.saw_turned = False
+        """A known array of several axes, in another order than C's, was read."""
         self.replayed_handlers = False
         """A handler may run after a fault that is no edge to it."""
         self.doubtful: FlattenError | None = None

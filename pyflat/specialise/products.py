@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import libcst as cst
 import numpy as np
@@ -78,9 +79,11 @@ _Dot = Callable[[Specialiser, Grid, Grid], Abstract]
 
 def _floats(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, function: str) -> Grid:
     layouts = [_layout(s, v, node) for v in (a, b)]
-    if _may_share(a, b) and not (isinstance(a, Array) and isinstance(b, Array)):
+    shared = all(len(layout.shape) == 2 for layout in layouts) and _may_share(a, b)
+    if shared and not (isinstance(a, Array) and isinstance(b, Array) and _memory(a) is _memory(b)):
         raise _unknown_order(s, node)
-    orders = blas.orders(function, *layouts, _apart(a, b))
+    apart = _apart(a, b) if shared else None
+    orders = _orders(function, layouts, apart, [_other_layouts(s, v) for v in (a, b)])
     if orders is None:
         raise _unknown_order(s, node)
     left, right = (arrays.grid(s, v, node) for v in (a, b))
@@ -90,6 +93,29 @@ def _floats(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, functio
         row, column = left[cell[:split]], right[(slice(None), *cell[split:])]
         made[cell] = _chain(s, orders[cell], row, column, node)
     return made
+
+
+def _orders(function: str, layouts: list[Layout], apart: int | None, others: list[list[Layout] | None]) -> Any:
+    """The order of each cell; None where there is none, or where it depends on what is not known of the layouts."""
+    found = blas.orders(function, layouts[0], layouts[1], apart)
+    if found is None or others == [[], []]:
+        return found
+    if apart is not None or None in others:
+        return None
+    every = [[layout, *more] for layout, more in zip(layouts, others, strict=True) if more is not None]
+    more = [blas.orders(function, left, right) for left in every[0] for right in every[1]]
+    return found if all(each is not None and (each == found).all() for each in more) else None
+
+
+def _other_layouts(s: Specialiser, value: Abstract) -> list[Layout] | None:
+    """Other ways in which the array may lie in memory; None where they are not known."""
+    if not isinstance(value, Array):
+        return [] if all(not isinstance(v, Array) or v.store.in_order for v in alternatives(value)) else None
+    if value.store.in_order:
+        return []
+    places = value.places
+    whole = places.flags.c_contiguous and places.size == len(containers.contents(s, value.store))
+    return [Layout(places.shape, (1, len(places)))] if whole and places.ndim == 2 else None
 
 
 def _chain(s: Specialiser, chain: Chain, row: Grid, column: Grid, node: cst.CSTNode) -> Abstract:
@@ -110,8 +136,9 @@ def _chain(s: Specialiser, chain: Chain, row: Grid, column: Grid, node: cst.CSTN
 
 def _unknown_order(s: Specialiser, node: cst.CSTNode) -> FlattenError:
     return s.refuse("flatten/unsupported-expression", "a product of arrays of floats that BLAS adds in its own order",
-                    node, why="on this machine it is no chain of up to 15 fused multiply-adds, so that its bits are "
-                    "only known to BLAS", help="write sum(x * y for x, y in zip(a, b)), or (a * b).sum()")
+                    node, why="on this machine none of the orders that pyflat tries has NumPy's bits, for up to 15 "
+                    "terms", help="write sum(x * y for x, y in zip(a, b)), or (a * b).sum(); of a transposed "
+                    "array, and of what is computed with one, multiply the .copy()")
 
 
 def _may_share(a: Abstract, b: Abstract) -> bool:
@@ -121,11 +148,19 @@ def _may_share(a: Abstract, b: Abstract) -> bool:
     return not stores[0].isdisjoint(stores[1]) or any(np.may_share_memory(x, y) for x in known[0] for y in known[1])
 
 
-def _apart(a: Abstract, b: Abstract) -> int | None:
-    """How many elements after the first one of `a` the first one of `b` lies; None: in memory of its own."""
-    if not (isinstance(a, Array) and isinstance(b, Array) and a.store is b.store):
-        return None
-    return int(b.places.flat[0]) - int(a.places.flat[0])
+def _memory(value: Array) -> object:
+    """What the places of an array are a view of."""
+    places: Any = value.places
+    while isinstance(places.base, np.ndarray):
+        places = places.base
+    return places
+
+
+def _apart(a: Abstract, b: Abstract) -> int:
+    """How many elements after the first one of `a` the first one of `b` lies, in the same memory."""
+    assert isinstance(a, Array)
+    assert isinstance(b, Array)
+    return (b.places.ctypes.data - a.places.ctypes.data) // b.places.itemsize
 
 
 def _layout(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Layout:
