@@ -16,19 +16,22 @@ from types import FunctionType
 from pyflat.errors import FlattenError
 from pyflat.ir.shape import Fixed, Record, Shape
 
+_OF_METHODS = ("self", "cls")
+"""Parameters whose arguments the caller does not pass."""
+
 
 def as_argument_error(
     refusal: FlattenError, function: FunctionType, arguments: Mapping[str, Shape], static: Sequence[str]
 ) -> Exception:
     """The TypeError for the argument that a refusal is about; the refusal itself where it is about none."""
     name = refusal.diagnostic.argument
-    if name not in arguments or name in static:
+    if name not in arguments or name in static or name in _OF_METHODS:
         return refusal
     shape = arguments[name]
     title = f"argument {name!r} of {function.__name__} (number {list(arguments).index(name) + 1})"
     span = refusal.diagnostic.span
     why = refusal.diagnostic.message
-    wrong = f"and is used as a number at {span}" if span else f"which a twin does not take: {why}"
+    wrong = f"which does not work as it is used at {span}" if span else f"which a twin does not take: {why}"
     return TypeError(f"{title} is {_described(shape)}, {wrong}; {_remedy(shape)}")
 
 

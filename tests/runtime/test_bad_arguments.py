@@ -194,6 +194,17 @@ def test_what_the_function_looks_at_stays_an_argument():
         assert twin(*args) == chosen(*args)
 
 
+def test_the_object_of_a_method_is_no_argument():
+    class Scaled:
+        factor = "text"
+
+        def by(self, x):
+            return x * self.factor
+
+    with pytest.raises(pyflat.FlattenError, match="no path returns"):
+        pyflat.twin(Scaled().by)(np.ones(2))
+
+
 def test_a_named_static_parameter_is_refused_as_before():
     with pytest.raises(pyflat.FlattenError, match="no path returns"):
         pyflat.twin(scale, static="x")("abc")
