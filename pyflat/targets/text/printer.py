@@ -107,9 +107,7 @@ def _as_captured(spec: Specialised, name: str, used: Const) -> Const | None:
 
 def _assigned(spec: Specialised) -> frozenset[str]:
     """The local names of the captured function: parameters and whatever its code stores."""
-    code = spec.captured.code
-    names = source.parameter_names(spec.captured.tree)
-    return frozenset(names if code is None else {*names, *code.co_varnames, *code.co_cellvars})
+    return spec.captured.stored.union(source.parameter_names(spec.captured.tree))
 
 
 def _module(spec: Specialised, target: Target, constants: dict[str, Const], definition: Sequence[str],

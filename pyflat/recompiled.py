@@ -1,0 +1,182 @@
+"""Whether a text is the one that a function was compiled from: it is compiled again, and the code objects are compared.
+
+The text of one function is compiled within what surrounds it: the classes and functions of its qualified name, with its
+free variables as their parameters. A name gets the scope that it had, and a private one its class. Where that does not
+give the function's code (a function that is declared `global` where it is defined) the whole file is compiled.
+
+An import hook may have rewritten the module (pytest its asserts, type checkers their checks): then what it makes of the
+same text is compared.
+"""
+
+from __future__ import annotations
+
+import __future__
+import ast
+import inspect
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+from typing import Any
+
+_FUTURE = reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
+_FUTURE &= ~inspect.CO_NESTED
+_LOCALS = "<locals>"
+Compiler = Callable[[str], types.CodeType | None]
+
+
+def classes_around(code: types.CodeType) -> list[str]:
+    """The classes that the function stands in, the innermost last."""
+    parts = code.co_qualname.split(".")
+    return [part for part, below in pairwise(parts) if _LOCALS not in (part, below)]
+
+
+def is_own(fn: types.FunctionType, text: str, file_text: str, *, alone: bool = True) -> bool:
+    """Whether `text`, a def with its indentation or a lambda between parentheses at its column, is what the function
+    was compiled from. `alone`: there is no other in its first line."""
+    code = fn.__code__
+    return any(
+        _has(compiled(candidate), code, line)
+        for compiled in (_plain(code), _hook(fn))
+        for candidate, line in (_within(code, text), (file_text, code.co_firstlineno) if alone else ("", 0))
+        if candidate
+    )
+
+
+def means_the_same(code: types.CodeType, text: str) -> bool:
+    """Whether `text` compiles to `code` but for its positions, in a place where no private name is changed."""
+    candidate, _ = _within(code, text, plain_names=True)
+    compiled = _plain(code)(candidate)
+    return compiled is not None and any(_same(each, code, exactly=False) for each in _codes(compiled))
+
+
+def _within(code: types.CodeType, text: str, *, plain_names: bool = False) -> tuple[str, int]:
+    """The text in its surroundings, and the line of the function there. A class of underscores only has no private
+    names."""
+    free = ", ".join(name for name in code.co_freevars if name.isidentifier() and name != "__class__")
+    lines: list[str] = []
+    for part, below in pairwise(code.co_qualname.split(".")):
+        if part == _LOCALS:
+            continue
+        name = part if part.isidentifier() and not plain_names else "_"
+        lines.append(" " * len(lines) + (f"def {name}({free}):" if below == _LOCALS else f"class {name}:"))
+    is_lambda = text.startswith("(\n")
+    if is_lambda:
+        lines.append(" " * len(lines) + text)
+    else:
+        if not lines and text[:1].isspace():
+            lines.append("if True:")
+        lines.append(text)
+    return "\n".join(lines), len(lines) + is_lambda
+
+
+# --- compilers
+def _plain(code: types.CodeType) -> Compiler:
+    """Python's own compiler, with the future statements that were in force; without a second warning."""
+    def compiled(text: str) -> types.CodeType | None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return compile(text, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return None
+
+    return compiled
+
+
+def _hook(fn: types.FunctionType) -> Compiler:
+    """The compiler of the import hook that has loaded the function's module; one that compiles nothing where it was
+    Python's own loader."""
+    loader = fn.__globals__.get("__loader__")
+    rewrite = _rewriter(loader)
+
+    def compiled(text: str) -> types.CodeType | None:
+        if rewrite is None:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                made = rewrite(text, fn.__code__.co_filename)
+            except Exception:  # noqa: BLE001 - the hook is not ours: one that cannot compile this cannot tell
+                return None
+        return made if isinstance(made, types.CodeType) else None
+
+    return compiled
+
+
+def _rewriter(loader: Any) -> Callable[[str, str], Any] | None:
+    if type(loader).__module__.split(".")[0] in ("importlib", "_frozen_importlib_external", "zipimport"):
+        return None
+    if hasattr(loader, "source_to_code"):
+        return lambda text, file: loader.source_to_code(text.encode(), file)
+    if type(loader).__module__ == "_pytest.assertion.rewrite":
+        return lambda text, file: _with_pytest_asserts(text, file, loader.config)
+    return None
+
+
+def _with_pytest_asserts(text: str, file: str, config: Any) -> types.CodeType:
+    from _pytest.assertion.rewrite import rewrite_asserts
+
+    tree = ast.parse(text, filename=file)
+    rewrite_asserts(tree, text.encode(), file, config)
+    return compile(tree, file, "exec", dont_inherit=True)
+
+
+# --- comparing
+def _has(compiled: types.CodeType | None, code: types.CodeType, line: int) -> bool:
+    return compiled is not None and any(
+        each.co_firstlineno == line and _same(each, code, exactly=True) for each in _codes(compiled))
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from _codes(const)
+
+
+def _same(a: types.CodeType, b: types.CodeType, *, exactly: bool) -> bool:
+    """The same instructions, names, constants and nested functions; `exactly`: also the same names of functions, and
+    places relative to the first line."""
+    return (
+        _shape(a) == _shape(b)
+        and a.co_code == b.co_code
+        and a.co_exceptiontable == b.co_exceptiontable
+        and len(a.co_consts) == len(b.co_consts)
+        and all(_same_constant(x, y, a, b, exactly) for x, y in zip(a.co_consts, b.co_consts, strict=True))
+        and (not exactly or a.co_name == b.co_name and _same_places(a, b))
+    )
+
+
+def _shape(code: types.CodeType) -> tuple[object, ...]:
+    return (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & ~inspect.CO_NESTED,
+            code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+
+
+def _same_constant(x: Any, y: Any, a: types.CodeType, b: types.CodeType, exactly: bool) -> bool:
+    """Of one type and value (0.0 is not -0.0), all the way down."""
+    if type(x) is not type(y):
+        return False
+    if isinstance(x, types.CodeType):
+        below = x.co_firstlineno - a.co_firstlineno == y.co_firstlineno - b.co_firstlineno
+        return (below or not exactly) and _same(x, y, exactly=exactly)
+    if isinstance(x, tuple):
+        return len(x) == len(y) and all(_same_constant(v, w, a, b, exactly) for v, w in zip(x, y, strict=True))
+    if isinstance(x, frozenset):
+        return sorted(map(repr, x)) == sorted(map(repr, y))
+    return repr(x) == repr(y)
+
+
+def _same_places(a: types.CodeType, b: types.CodeType) -> bool:
+    """The same lines and columns; the same lines where one of them was compiled without columns."""
+    if a.co_linetable == b.co_linetable:
+        return True
+    if all(any(place[2] is not None for place in code.co_positions()) for code in (a, b)):
+        return False
+    return _lines(a) == _lines(b)
+
+
+def _lines(code: types.CodeType) -> list[int | None]:
+    return [None if place[0] is None else place[0] - code.co_firstlineno for place in code.co_positions()]
