@@ -91,5 +91,11 @@ def _indented(lines: list[str]) -> list[str] | None:
     return block
 
 
+def is_indented(text: str) -> bool:
+    """Whether the first line stands farther in than a module's: a form feed counts columns anew."""
+    space = text[:_margin(text)]
+    return space.rpartition("\f")[2] != ""
+
+
 def _margin(line: str) -> int:
     return len(line) - len(line.lstrip())

@@ -63,7 +63,7 @@ def capture(fn: types.FunctionType) -> Captured:
         raise refuse("flatten/generator", f"{fn.__qualname__} is a generator or coroutine", _place(code))
     known, captured = _cache.get(id(code), (None, None))
     if known is None or captured is None or known() is not code:
-        captured = _parse(code, _own_text(fn))
+        captured = _parse(fn, _own_text(fn))
         ident = id(code)
         # No lock: the callback may run wherever an object is freed, also in whoever holds the lock.
         _cache[ident] = weakref.ref(code, lambda _: _cache.pop(ident, None)), captured
@@ -82,8 +82,8 @@ def _own_text(fn: types.FunctionType) -> Found:
     candidates = _candidates(fn, lines)
     is_lambda = code.co_name == "<lambda>"
     own = [found for found in candidates if recompiled.is_own(
-        fn, found.in_parentheses(found.offset) if is_lambda else found.text, "".join(lines),
-        alone=len(candidates) == 1)]
+        fn, found.in_parentheses(found.offset) if is_lambda else found.text,
+        "".join(lines) if len(candidates) == 1 else "")]
     if not own:
         raise _changed(fn)
     return own[0]
@@ -110,12 +110,13 @@ def _changed(fn: types.FunctionType) -> FlattenError:
 
 
 # --- the tree
-def _parse(code: types.CodeType, found: Found) -> Captured:
+def _parse(fn: types.FunctionType, found: Found) -> Captured:
+    code = fn.__code__
     is_lambda = code.co_name == "<lambda>"
     if is_lambda:
         text, above = found.in_parentheses(found.column), 1
     else:
-        above = int(found.text[:1].isspace())  # an indented def is parsed in a block, so that its strings stay
+        above = int(blocks.is_indented(found.text))  # an indented def is parsed in a block, so that its strings stay
         text = "if True:\n" * above + found.text
     module, positions = _parsed(code, text)
     tree = _find(module, is_lambda)
@@ -126,7 +127,7 @@ def _parse(code: types.CodeType, found: Found) -> Captured:
     altered = spelling.name_as_python(module, text, around[-1] if around else None)
     if altered or module.code != text:
         now = module.code if is_lambda else module.code.removeprefix("if True:\n" * above)
-        if not recompiled.means_the_same(code, now):
+        if not recompiled.means_the_same(fn, now):
             raise _unparsed(code)
     return Captured(code.co_name, code.co_filename, found.first_line, source, tree, module, code.co_qualname,
                     frozenset({*code.co_varnames, *code.co_cellvars}), found.first_line - 1 - above, positions)

@@ -1,8 +1,9 @@
 """Whether a text is the one that a function was compiled from: it is compiled again, and the code objects are compared.
 
 The text of one function is compiled within what surrounds it: the classes and functions of its qualified name, with its
-free variables as their parameters. A name gets the scope that it had, and a private one its class. Where that does not
-give the function's code (a function that is declared `global` where it is defined) the whole file is compiled.
+free variables as their parameters. A name gets the scope that it had, and a private one its class. Methods of what the
+same text imports are called by other instructions: what a global name holds tells whether it was imported. Where none
+of this gives the function's code (it is declared `global` where it is defined) the whole file is compiled.
 
 An import hook may have rewritten the module (pytest its asserts, type checkers their checks): then what it makes of the
 same text is compared.
@@ -15,11 +16,13 @@ import ast
 import inspect
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from itertools import pairwise
 from operator import or_
 from typing import Any
+
+from pyflat.blocks import is_indented
 
 _FUTURE = reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 _FUTURE &= ~inspect.CO_NESTED
@@ -33,40 +36,60 @@ def classes_around(code: types.CodeType) -> list[str]:
     return [part for part, below in pairwise(parts) if _LOCALS not in (part, below)]
 
 
-def is_own(fn: types.FunctionType, text: str, file_text: str, *, alone: bool = True) -> bool:
+def is_own(fn: types.FunctionType, text: str, file_text: str) -> bool:
     """Whether `text`, a def with its indentation or a lambda between parentheses at its column, is what the function
-    was compiled from. `alone`: there is no other in its first line."""
+    was compiled from. `file_text` is empty where there is another one in the same line."""
+    return _compiles_to(fn, _places(fn, text, file_text), exactly=True)
+
+
+def means_the_same(fn: types.FunctionType, text: str) -> bool:
+    """Whether `text` compiles to the function but for its positions, in a place where no private name is changed."""
+    return _compiles_to(fn, _places(fn, text, "", private=False), exactly=False)
+
+
+def _compiles_to(fn: types.FunctionType, places: Iterator[tuple[str, int]], *, exactly: bool) -> bool:
+    tried = list(places)
+    return any(_has(compiled(candidate), fn.__code__, line, exactly)
+               for compiled in (_plain(fn.__code__), _hook(fn)) for candidate, line in tried)
+
+
+def _places(fn: types.FunctionType, text: str, file_text: str, *, private: bool = True) -> Iterator[tuple[str, int]]:
+    """The text with what may have stood around it, and the line of the function there."""
     code = fn.__code__
-    return any(
-        _has(compiled(candidate), code, line)
-        for compiled in (_plain(code), _hook(fn))
-        for candidate, line in (_within(code, text), (file_text, code.co_firstlineno) if alone else ("", 0))
-        if candidate
-    )
+    within, line = _within(code, text, private=private)
+    imports = ", ".join(name for name in _all_names(code) if _is_imported(fn.__globals__, name))
+    if imports:
+        yield f"import {imports}\n{within}", line + 1
+    yield within, line
+    if file_text:
+        yield file_text, code.co_firstlineno
 
 
-def means_the_same(code: types.CodeType, text: str) -> bool:
-    """Whether `text` compiles to `code` but for its positions, in a place where no private name is changed."""
-    candidate, _ = _within(code, text, plain_names=True)
-    compiled = _plain(code)(candidate)
-    return compiled is not None and any(_same(each, code, exactly=False) for each in _codes(compiled))
+def _all_names(code: types.CodeType) -> set[str]:
+    """Also of locals: the compiler takes a local for imported if the module imports something of that name."""
+    return {name for each in _codes(code) for name in (*each.co_names, *each.co_varnames, *each.co_freevars)}
 
 
-def _within(code: types.CodeType, text: str, *, plain_names: bool = False) -> tuple[str, int]:
-    """The text in its surroundings, and the line of the function there. A class of underscores only has no private
-    names."""
+def _is_imported(scope: Mapping[str, Any], name: str) -> bool:
+    value = scope.get(name)
+    return isinstance(value, types.ModuleType) or getattr(value, "__module__", None) not in (None, scope.get("__name__"))
+
+
+def _within(code: types.CodeType, text: str, *, private: bool) -> tuple[str, int]:
+    """The text in its surroundings, and the line of the function there. Not `private`: in classes of underscores only,
+    which have no private names."""
     free = ", ".join(name for name in code.co_freevars if name.isidentifier() and name != "__class__")
     lines: list[str] = []
     for part, below in pairwise(code.co_qualname.split(".")):
         if part == _LOCALS:
             continue
-        name = part if part.isidentifier() and not plain_names else "_"
+        name = part if part.isidentifier() and private else "_"
         lines.append(" " * len(lines) + (f"def {name}({free}):" if below == _LOCALS else f"class {name}:"))
     is_lambda = text.startswith("(\n")
     if is_lambda:
         lines.append(" " * len(lines) + text)
     else:
-        if not lines and text[:1].isspace():
+        if not lines and is_indented(text):
             lines.append("if True:")
         lines.append(text)
     return "\n".join(lines), len(lines) + is_lambda
@@ -125,9 +148,9 @@ def _with_pytest_asserts(text: str, file: str, config: Any) -> types.CodeType:
 
 
 # --- comparing
-def _has(compiled: types.CodeType | None, code: types.CodeType, line: int) -> bool:
+def _has(compiled: types.CodeType | None, code: types.CodeType, line: int, exactly: bool) -> bool:
     return compiled is not None and any(
-        each.co_firstlineno == line and _same(each, code, exactly=True) for each in _codes(compiled))
+        each.co_firstlineno == line and _same(each, code, exactly=exactly) for each in _codes(compiled))
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -27,13 +27,13 @@ _PRIVATE = re.compile(r"\b__\w")
 def spaced(text: str) -> tuple[str, Inserted]:
     """The text with a space on both sides of each keyword, and without form feeds before statements. Raises
     tokenize.TokenError or SyntaxError where it has no tokens."""
-    lines = text.splitlines(keepends=True)
+    lines = list(io.StringIO(text))  # splitlines would split at form feeds too
     inserted: dict[int, set[int]] = {}
     starts: set[int] = set()
     before = None
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         row, column = token.start
-        if before is not None and before.end == token.start and token.string.strip() and (
+        if before is not None and before.end == token.start and before.string.strip() and token.string.strip() and (
                 keyword.iskeyword(before.string) or keyword.iskeyword(token.string)):
             inserted.setdefault(row, set()).add(column)
         if before is None or before.end[0] < row:
