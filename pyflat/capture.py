@@ -1,7 +1,7 @@
 """Live function -> its LibCST tree with source positions, and what its names are bound to.
 
-The text comes from the file or notebook cell that defined the function, and is compared with the function's code: a file
-that was edited since gives a refusal, never another function. Only the function's own lines are parsed, so that
+The text comes from the file or notebook cell that defined the function, and is compared with the function's code: a
+file that was edited since gives a refusal, never another function. Only the function's own lines are parsed, so that
 capturing from a large module stays cheap. What was captured is kept as long as the code object lives.
 """
 
@@ -63,7 +63,7 @@ def capture(fn: types.FunctionType) -> Captured:
         raise refuse("flatten/generator", f"{fn.__qualname__} is a generator or coroutine", _place(code))
     known, captured = _cache.get(id(code), (None, None))
     if known is None or captured is None or known() is not code:
-        captured = _parse(fn, _own_text(fn))
+        captured = _parse(code, _own_text(fn))
         ident = id(code)
         # No lock: the callback may run wherever an object is freed, also in whoever holds the lock.
         _cache[ident] = weakref.ref(code, lambda _: _cache.pop(ident, None)), captured
@@ -80,13 +80,13 @@ def _own_text(fn: types.FunctionType) -> Found:
     code = fn.__code__
     lines = blocks.file_lines(fn)
     candidates = _candidates(fn, lines)
+    file_text = "".join(lines)
     is_lambda = code.co_name == "<lambda>"
     own = [found for found in candidates if recompiled.is_own(
-        fn, found.in_parentheses(found.offset) if is_lambda else found.text,
-        "".join(lines) if len(candidates) == 1 else "")]
+        fn, found.in_parentheses(found.offset) if is_lambda else found.text, file_text, alone=len(candidates) == 1)]
     if not own:
         raise _changed(fn)
-    return own[0]
+    return min(own, key=lambda found: len(found.text))  # a lambda in a lambda is in the text of both
 
 
 def _candidates(fn: types.FunctionType, lines: list[str]) -> list[Found]:
@@ -110,14 +110,14 @@ def _changed(fn: types.FunctionType) -> FlattenError:
 
 
 # --- the tree
-def _parse(fn: types.FunctionType, found: Found) -> Captured:
-    code = fn.__code__
+def _parse(code: types.CodeType, found: Found) -> Captured:
     is_lambda = code.co_name == "<lambda>"
     if is_lambda:
-        text, above = found.in_parentheses(found.column), 1
+        above, own = 1, found.in_parentheses(found.column)
+        text = own
     else:
-        above = int(blocks.is_indented(found.text))  # an indented def is parsed in a block, so that its strings stay
-        text = "if True:\n" * above + found.text
+        above, own = int(blocks.is_indented(found.text)), found.text
+        text = "if True:\n" * above + own  # in a block, and not moved to the left: its strings stay
     module, positions = _parsed(code, text)
     tree = _find(module, is_lambda)
     if tree is None:
@@ -126,8 +126,8 @@ def _parse(fn: types.FunctionType, found: Found) -> Captured:
     around = recompiled.classes_around(code)
     altered = spelling.name_as_python(module, text, around[-1] if around else None)
     if altered or module.code != text:
-        now = module.code if is_lambda else module.code.removeprefix("if True:\n" * above)
-        if not recompiled.means_the_same(fn, now):
+        now = module.code.partition("\n")[2] if above and not is_lambda else module.code
+        if not recompiled.means_the_same(code, own, now):
             raise _unparsed(code)
     return Captured(code.co_name, code.co_filename, found.first_line, source, tree, module, code.co_qualname,
                     frozenset({*code.co_varnames, *code.co_cellvars}), found.first_line - 1 - above, positions)

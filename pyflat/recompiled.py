@@ -10,10 +10,12 @@ same text is compared.
 """
 
 from __future__ import annotations
-
 import __future__
+
 import ast
 import inspect
+import re
+import symtable
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +29,7 @@ from pyflat.blocks import is_indented
 _FUTURE = reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 _FUTURE &= ~inspect.CO_NESTED
 _LOCALS = "<locals>"
+_PRIVATE = re.compile(r"\b__\w*(?<!__)\b")
 Compiler = Callable[[str], types.CodeType | None]
 
 
@@ -36,33 +39,39 @@ def classes_around(code: types.CodeType) -> list[str]:
     return [part for part, below in pairwise(parts) if _LOCALS not in (part, below)]
 
 
-def is_own(fn: types.FunctionType, text: str, file_text: str) -> bool:
+def is_own(fn: types.FunctionType, text: str, file_text: str, *, alone: bool = True) -> bool:
     """Whether `text`, a def with its indentation or a lambda between parentheses at its column, is what the function
-    was compiled from. `file_text` is empty where there is another one in the same line."""
-    return _compiles_to(fn, _places(fn, text, file_text), exactly=True)
-
-
-def means_the_same(fn: types.FunctionType, text: str) -> bool:
-    """Whether `text` compiles to the function but for its positions, in a place where no private name is changed."""
-    return _compiles_to(fn, _places(fn, text, "", private=False), exactly=False)
-
-
-def _compiles_to(fn: types.FunctionType, places: Iterator[tuple[str, int]], *, exactly: bool) -> bool:
-    tried = list(places)
-    return any(_has(compiled(candidate), fn.__code__, line, exactly)
-               for compiled in (_plain(fn.__code__), _hook(fn)) for candidate, line in tried)
-
-
-def _places(fn: types.FunctionType, text: str, file_text: str, *, private: bool = True) -> Iterator[tuple[str, int]]:
-    """The text with what may have stood around it, and the line of the function there."""
+    was compiled from. `alone`: no other one starts in the same line of the file. What only the whole file shows has no
+    class for its private names."""
     code = fn.__code__
-    within, line = _within(code, text, private=private)
-    imports = ", ".join(name for name in _all_names(code) if _is_imported(fn.__globals__, name))
-    if imports:
-        yield f"import {imports}\n{within}", line + 1
+    for compiled in _compilers(fn):
+        if any(_has(compiled(place), code, line, exactly=True) for place, line in _places(fn, text, file_text)):
+            return True
+        if alone and not _PRIVATE.search(text) and _has(compiled(file_text), code, code.co_firstlineno, exactly=True):
+            return True
+    return False
+
+
+def means_the_same(code: types.CodeType, text: str, renamed: str) -> bool:
+    """Whether `renamed`, in classes that change no private name, is `text` in its own but for the positions."""
+    own, other = (_plain(code)(_within(code, each, private=private)[0]) for each, private in ((text, True), (renamed, False)))
+    line = _within(code, text, private=True)[1]
+    return own is not None and any(
+        each.co_name == code.co_name and _has(other, each, line, exactly=False)
+        for each in _codes(own) if each.co_firstlineno == line)
+
+
+def _places(fn: types.FunctionType, text: str, file_text: str) -> Iterator[tuple[str, int]]:
+    """The text with what may have stood around it, and the line of the function there."""
+    within, line = _within(fn.__code__, text, private=True)
+    names = _all_names(fn.__code__)
+    likely = [name for name in names if _is_imported(fn.__globals__, name)]
+    if likely:
+        yield f"import {', '.join(likely)}\n{within}", line + 1
     yield within, line
-    if file_text:
-        yield file_text, code.co_firstlineno
+    imported = [name for name in names if name in _imports(file_text)]
+    if imported:
+        yield f"import {', '.join(imported)}\n{within}", line + 1
 
 
 def _all_names(code: types.CodeType) -> set[str]:
@@ -72,7 +81,9 @@ def _all_names(code: types.CodeType) -> set[str]:
 
 def _is_imported(scope: Mapping[str, Any], name: str) -> bool:
     value = scope.get(name)
-    return isinstance(value, types.ModuleType) or getattr(value, "__module__", None) not in (None, scope.get("__name__"))
+    if isinstance(value, type | types.FunctionType):
+        return value.__module__ != scope.get("__name__")
+    return isinstance(value, types.ModuleType)
 
 
 def _within(code: types.CodeType, text: str, *, private: bool) -> tuple[str, int]:
@@ -95,33 +106,46 @@ def _within(code: types.CodeType, text: str, *, private: bool) -> tuple[str, int
     return "\n".join(lines), len(lines) + is_lambda
 
 
+def _imports(text: str) -> set[str]:
+    """What the module imports at its top level, as the compiler sees it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = symtable.symtable(text, "<file>", "exec").get_symbols()
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return set()
+    return {symbol.get_name() for symbol in found if symbol.is_imported()}
+
+
 # --- compilers
+def _compilers(fn: types.FunctionType) -> Iterator[Compiler]:
+    yield _plain(fn.__code__)
+    rewrite = _rewriter(fn.__globals__.get("__loader__"))
+    if rewrite is not None:
+        yield _quietly(rewrite, fn.__code__.co_filename)
+
+
 def _plain(code: types.CodeType) -> Compiler:
     """Python's own compiler, with the future statements that were in force; without a second warning."""
     def compiled(text: str) -> types.CodeType | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                return compile(text, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True)
+                made = compile(text, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 return None
+        return made if isinstance(made, types.CodeType) else None
 
     return compiled
 
 
-def _hook(fn: types.FunctionType) -> Compiler:
-    """The compiler of the import hook that has loaded the function's module; one that compiles nothing where it was
-    Python's own loader."""
-    loader = fn.__globals__.get("__loader__")
-    rewrite = _rewriter(loader)
-
+def _quietly(rewrite: Callable[[str, str], Any], file: str) -> Compiler:
+    """The compiler of the import hook that has loaded the function's module."""
     def compiled(text: str) -> types.CodeType | None:
-        if rewrite is None:
-            return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                made = rewrite(text, fn.__code__.co_filename)
+                made = rewrite(text, file)
             except Exception:  # noqa: BLE001 - the hook is not ours: one that cannot compile this cannot tell
                 return None
         return made if isinstance(made, types.CodeType) else None
@@ -130,6 +154,7 @@ def _hook(fn: types.FunctionType) -> Compiler:
 
 
 def _rewriter(loader: Any) -> Callable[[str, str], Any] | None:
+    """How an import hook compiles a text; None for Python's own loaders and for hooks that cannot be asked."""
     if type(loader).__module__.split(".")[0] in ("importlib", "_frozen_importlib_external", "zipimport"):
         return None
     if hasattr(loader, "source_to_code"):
@@ -144,7 +169,8 @@ def _with_pytest_asserts(text: str, file: str, config: Any) -> types.CodeType:
 
     tree = ast.parse(text, filename=file)
     rewrite_asserts(tree, text.encode(), file, config)
-    return compile(tree, file, "exec", dont_inherit=True)
+    code: types.CodeType = compile(tree, file, "exec", dont_inherit=True)
+    return code
 
 
 # --- comparing
