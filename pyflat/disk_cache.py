@@ -60,9 +60,8 @@ class Cache:
     def load(self, key: str) -> bytes | None:
         """The contents of an entry that was written with this user's secret, else None."""
         path = self.folder / (key + SUFFIX)
-        try:
-            data = path.read_bytes()
-        except OSError:
+        data = _read(path)
+        if data is None:
             return None
         head = len(MAGIC) + _MAC_BYTES
         contents = data[head:]
@@ -103,11 +102,25 @@ class Cache:
                 return
 
 
+def _read(path: Path) -> bytes | None:
+    """What a plain file holds; None for another, and for one that cannot be an entry: the folder has less room."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with os.fdopen(handle, "rb") as file:
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
+                return None
+            return file.read(found.st_size)
+    except (OSError, MemoryError):
+        return None
+
+
 def opened() -> Cache | None:
     """The cache that the environment asks for; None where there is none, or none that can be trusted."""
     if os.environ.get("PYFLAT_CACHE") == "0":
         return None
-    return _opened_at(os.environ.get("PYFLAT_CACHE_DIR") or _default_folder(), os.getpid())
+    named = os.environ.get("PYFLAT_CACHE_DIR")
+    return _opened_at(os.path.expanduser(named) if named else _default_folder(), os.getpid())
 
 
 @lru_cache(maxsize=1)

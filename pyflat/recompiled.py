@@ -54,8 +54,8 @@ def is_own(fn: types.FunctionType, text: str, file_text: str, *, alone: bool = T
 
 def means_the_same(code: types.CodeType, text: str, renamed: str) -> bool:
     """Whether `renamed`, in classes that change no private name, is `text` in its own but for the positions."""
-    own, other = (_plain(code)(_within(code, each, private=private)[0]) for each, private in ((text, True), (renamed, False)))
-    line = _within(code, text, private=True)[1]
+    place, line = _within(code, text, private=True)
+    own, other = _plain(code)(place), _plain(code)(_within(code, renamed, private=False)[0])
     return own is not None and any(
         each.co_name == code.co_name and _has(other, each, line, exactly=False)
         for each in _codes(own) if each.co_firstlineno == line)

@@ -208,6 +208,7 @@ def verify(
             raise ValueError('verify compares with the original, which computes in float64: with dtype="float32" '
                              "twin.verify(*arrays) compares with the interpreter")
         flat = functools.partial(_call_named, twin, parameters, names, fixed)
+        _flatten_first(flat, fn, chosen)
         check = functools.partial(_check_batch, original, flat, kinds=chosen, names=names, target=one, ulps=ulps)
         try:
             _sweep(check, fn, chosen)

@@ -61,7 +61,8 @@ def _own_twin(spec: Specialised, target: Target, name: str) -> str | None:
     free = free_names(spec, target, {n: constant.value for n, constant in outside.items()}, seen)
     if free is None:
         return None
-    lines = source.renamed(spec.captured.source, name).rstrip("\n").split("\n")
+    own = spec.captured.module.code_for_node(spec.captured.tree)
+    lines = source.renamed(own, name).rstrip("\n").split("\n")
     return _module(spec, target, {n: outside[n] for n in free}, lines, {})
 
 

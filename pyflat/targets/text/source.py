@@ -194,7 +194,7 @@ def renamed(source: str, name: str) -> str:
     for token in tokens:
         if token.type == tokenize.NAME and token.string == "def":
             old = next(tokens)
-            lines = source.splitlines(keepends=True)[token.start[0] - 1:]
+            lines = list(io.StringIO(source))[token.start[0] - 1:]  # splitlines would split at form feeds too
             row, column = old.start[0] - token.start[0], old.start[1]
             lines[row] = lines[row][:column] + name + lines[row][column + len(old.string):]
             return "".join(lines)
