@@ -133,18 +133,20 @@ def _parse(code: types.CodeType, found: Found) -> Captured:
                     frozenset({*code.co_varnames, *code.co_cellvars}), found.first_line - 1 - above, positions)
 
 
+_NOT_PARSED = (cst.ParserSyntaxError, cst.CSTValidationError, TypeError)
+"""TypeError comes from LibCST's own checks, of a lambda between brackets."""
+
+
 def _parsed(code: types.CodeType, text: str) -> tuple[cst.Module, Mapping[cst.CSTNode, CodeRange]]:
     """The tree, and the places of its nodes in the text. LibCST is stricter about spaces than Python is."""
     try:
         return (module := cst.parse_module(text)), _positions(module)
-    except RecursionError:
-        raise
-    except Exception:  # noqa: BLE001 - besides ParserSyntaxError: CSTValidationError, and TypeError in its own checks
+    except _NOT_PARSED:
         pass
     try:
         text, inserted = spelling.spaced(text)
         module = cst.parse_module(text)
-    except (SyntaxError, tokenize.TokenError, cst.ParserSyntaxError, cst.CSTValidationError):
+    except (SyntaxError, tokenize.TokenError, *_NOT_PARSED):
         raise _unparsed(code) from None
     return module, {node: spelling.without_spaces(place, inserted) for node, place in _positions(module).items()}
 

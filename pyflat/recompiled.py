@@ -15,7 +15,6 @@ import __future__
 import ast
 import inspect
 import re
-import symtable
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -69,7 +68,7 @@ def _places(fn: types.FunctionType, text: str, file_text: str) -> Iterator[tuple
     if likely:
         yield f"import {', '.join(likely)}\n{within}", line + 1
     yield within, line
-    imported = [name for name in names if name in _imports(file_text)]
+    imported = names & _imports(file_text)
     if imported:
         yield f"import {', '.join(imported)}\n{within}", line + 1
 
@@ -108,6 +107,8 @@ def _within(code: types.CodeType, text: str, *, private: bool) -> tuple[str, int
 
 def _imports(text: str) -> set[str]:
     """What the module imports at its top level, as the compiler sees it."""
+    import symtable
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
