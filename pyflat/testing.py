@@ -210,7 +210,8 @@ def verify(
             raise ValueError('verify compares with the original, which computes in float64: with dtype="float32" '
                              "twin.verify(*arrays) compares with the interpreter")
     for twin in twins.values():  # what is refused is refused before the original, and what it does, has run
-        _run(functools.partial(_call_named, twin, parameters, names, fixed), _columns([], chosen))
+        if isinstance(twin, Twin):
+            _run(functools.partial(_call_named, twin.verify, parameters, names, fixed), _columns([], chosen))
     for one, twin in twins.items():
         flat = functools.partial(_call_named, twin, parameters, names, fixed)
         check = functools.partial(_check_batch, original, flat, kinds=chosen, names=names, target=one, ulps=ulps)
