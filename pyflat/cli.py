@@ -248,7 +248,8 @@ def show(
 ) -> None:
     """Print the twin of the function SPEC.
 
-    SPEC is module:function, module:Class.method or path/to/file.py:function.
+    SPEC is module:function, module:Class.method or path/to/file.py:function. The module is imported;
+    the function is not run.
     """
     if diff and stage:
         raise click.UsageError("--diff compares the original with the twin; leave --stage out")

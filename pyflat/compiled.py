@@ -11,6 +11,7 @@ run code of the user (static calls, `__getattr__`) that uses other twins.
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections import OrderedDict
@@ -324,16 +325,47 @@ def _identity(fn: FunctionType) -> tuple[Hashable, ...]:
 
 
 _states: weakref.WeakKeyDictionary[Any, Compilations] = weakref.WeakKeyDictionary()
+_finding = threading.Lock()
+_ATTRIBUTE = "__pyflat__"
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What a function carries that does not live as long as its module. Its entries hold the globals and cells that
+    they have read, and so perhaps the function itself: as its attribute they are a cycle that is collected, in a
+    dictionary of ours they would stay for ever."""
+
+    owner: weakref.ref[FunctionType]
+    entries: Compilations
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return type(None), ()  # in a pickled copy of the function: nothing
 
 
 def compilations(fn: object) -> Compilations:
     """The entries of a callable, shared by all its twins and kept as long as it lives."""
     if isinstance(fn, MethodType):
         return Compilations()
+    if isinstance(fn, FunctionType) and not _is_global(fn):
+        return _carried(fn)
     try:
         return _states.setdefault(fn, Compilations())
     except TypeError:  # an instance with __call__ that is not hashable or has no weak references
         return Compilations()
+
+
+def _is_global(fn: FunctionType) -> bool:
+    """Whether it is a function of a module that is there, or a method of such a class."""
+    module = sys.modules.get(fn.__module__ or "")
+    return "<" not in fn.__qualname__ and getattr(module, "__dict__", None) is fn.__globals__
+
+
+def _carried(fn: FunctionType) -> Compilations:
+    with _finding:
+        kept = fn.__dict__.get(_ATTRIBUTE)
+        if not isinstance(kept, _Kept) or kept.owner() is not fn:  # functools.wraps has copied another one's
+            kept = fn.__dict__[_ATTRIBUTE] = _Kept(weakref.ref(fn), Compilations())
+        return kept.entries
 
 
 def shape_key(shape: Shape) -> Hashable:

@@ -50,6 +50,10 @@ _code("flatten/source-missing", "the source of the function cannot be read",
       "pyflat reads the text of the function; a compiled function or one made by exec without a file has none",
       "define the function in a file or a notebook cell; `exec`, `-c` and the plain prompt of Python before 3.13 "
       "keep no text of it")
+_code("flatten/source-changed", "the text of the function is not the one that it was compiled from",
+      "pyflat reads the text of the function from its file; where the file was edited after the import, or something "
+      "else than its import hook has rewritten the code, text and function are two programs",
+      "import the edited module anew (importlib.reload, a new process) and flatten the function that it has now")
 _code("flatten/not-a-function", "this object is not a Python function",
       "only functions written in Python can be flattened",
       "pass a def or lambda, a bound method, or a functools.partial of one")

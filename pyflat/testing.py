@@ -189,6 +189,7 @@ def verify(
     subnormals, infinities, nan, the limits of the integers. Where the original raises, the twin must raise the same
     type with the same message. The failing case is made as small as possible; the DifferenceError, an AssertionError,
     shows the lane, its inputs, both results, the first line that differs and the pass that introduced the difference.
+    What is refused raises FlattenError before the original has run once.
     """
     require("hypothesis", "pyflat.testing.verify")
     import pyflat
@@ -198,12 +199,17 @@ def verify(
     chosen = _settle_kinds(fn, names, kinds)
     parameters = inspect.signature(fn).parameters
     original = functools.partial(_call_named, fn, parameters, names, fixed)
+    twins: dict[str, Any] = {}
     for one in (target,) if isinstance(target, str) else tuple(target):
         wanted: dict[str, Any] = {"math": "libm", **options, "target": one, "static": tuple(fixed)}
-        twin = pyflat.twin(fn, **wanted)
+        twins[one] = pyflat.twin(fn, **wanted)
         if resolve(settings(wanted)).dtype == "float32":
             raise ValueError('verify compares with the original, which computes in float64: with dtype="float32" '
                              "twin.verify(*arrays) compares with the interpreter")
+    for twin in twins.values():  # what is refused is refused before the original, and what it does, has run
+        if isinstance(twin, Twin):
+            _run(functools.partial(_call_named, twin.verify, parameters, names, fixed), _columns([], chosen))
+    for one, twin in twins.items():
         flat = functools.partial(_call_named, twin, parameters, names, fixed)
         check = functools.partial(_check_batch, original, flat, kinds=chosen, names=names, target=one, ulps=ulps)
         try:

@@ -72,6 +72,39 @@ def test_damaged_entries_are_not_believed(folder, spoil):
     assert reopened().load("a" * 64) is None
 
 
+@posix
+def test_an_entry_that_is_larger_than_the_folder_may_be_is_not_read(folder):
+    opened().store("a" * 64, b"contents")
+    (path,) = entries(folder)
+    os.truncate(path, 2**40)  # sparse: reading it would raise MemoryError
+    assert reopened().load("a" * 64) is None
+
+
+@posix
+def test_what_is_no_file_is_not_read(folder):
+    opened().store("a" * 64, b"contents")
+    (path,) = entries(folder)
+    path.unlink()
+    os.mkfifo(path)
+    assert reopened().load("a" * 64) is None
+    path.unlink()
+    path.mkdir()
+    assert reopened().load("a" * 64) is None
+    (folder / SECRET).unlink()
+    os.mkfifo(folder / SECRET, 0o600)
+    assert reopened() is None
+
+
+@posix
+def test_the_folder_may_be_named_from_the_users_home(tmp_path, monkeypatch):
+    monkeypatch.delenv("PYFLAT_CACHE", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PYFLAT_CACHE_DIR", "~/kernels")
+    monkeypatch.chdir(tmp_path)
+    assert opened().folder == tmp_path / "kernels"
+    assert not (tmp_path / "~").exists()
+
+
 def test_entries_of_another_secret_or_under_another_name_are_not_believed(folder):
     opened().store("a" * 64, b"contents")
     (path,) = entries(folder)

@@ -438,4 +438,4 @@ def close_over(s: Specialiser, tree: cst.FunctionDef | cst.Lambda) -> Closure:
     defaults = {p.name.value: expressions.evaluate(s, p.default)
                 for p in [*params.posonly_params, *params.params, *params.kwonly_params] if p.default is not None}
     s.frame.has_closures = True
-    return Closure(nested(s.frame.captured, tree, None), s.frame, defaults)
+    return Closure(nested(s.frame.captured, tree), s.frame, defaults)

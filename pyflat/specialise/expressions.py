@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -144,7 +145,9 @@ def _literal(s: Specialiser, node: Any) -> Abstract:
             return Static(int(node.value, 0))
         case cst.Float():
             return Static(float(node.value))
-    return Static(node.evaluated_value)
+    with warnings.catch_warnings():  # Python has warned of an unknown escape when it compiled the function
+        warnings.simplefilter("ignore")
+        return Static(node.evaluated_value)
 
 
 def _formatted(s: Specialiser, node: cst.FormattedString) -> Abstract:

@@ -61,7 +61,8 @@ def _own_twin(spec: Specialised, target: Target, name: str) -> str | None:
     free = free_names(spec, target, {n: constant.value for n, constant in outside.items()}, seen)
     if free is None:
         return None
-    lines = source.renamed(spec.captured.source, name).rstrip("\n").split("\n")
+    own = spec.captured.module.code_for_node(spec.captured.tree)
+    lines = source.renamed(own, name).rstrip("\n").split("\n")
     return _module(spec, target, {n: outside[n] for n in free}, lines, {})
 
 
@@ -107,9 +108,7 @@ def _as_captured(spec: Specialised, name: str, used: Const) -> Const | None:
 
 def _assigned(spec: Specialised) -> frozenset[str]:
     """The local names of the captured function: parameters and whatever its code stores."""
-    code = spec.captured.code
-    names = source.parameter_names(spec.captured.tree)
-    return frozenset(names if code is None else {*names, *code.co_varnames, *code.co_cellvars})
+    return spec.captured.stored.union(source.parameter_names(spec.captured.tree))
 
 
 def _module(spec: Specialised, target: Target, constants: dict[str, Const], definition: Sequence[str],

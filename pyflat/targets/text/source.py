@@ -39,7 +39,7 @@ def header(spec: Specialised, target: Target, aliases: Mapping[str, str]) -> lis
     floats = spec.function.floats
     kinds = ", ".join(f"{name}: {kind_text(shape, floats)}".replace(": =", " =")
                       for name, shape in spec.arguments.items())
-    title = f"# pyflat twin of {module_name(captured)}:{qualified_name(captured)}, kinds ({kinds})"
+    title = f"# pyflat twin of {module_name(captured)}:{captured.qualname}, kinds ({kinds})"
     meaning = MEANING[target].replace("select(", aliases.get("select", "select") + "(")
     hidden = [f"{alias} is {word}" for word, alias in aliases.items() if word != "select" and target == "neutral"]
     return [title, "# " + "; ".join([meaning, *hidden])]
@@ -50,10 +50,6 @@ def module_name(captured: Captured) -> str:
         if vars(module).get("__file__") == captured.file:
             return name
     return inspect.getmodulename(captured.file) or captured.file
-
-
-def qualified_name(captured: Captured) -> str:
-    return captured.code.co_qualname if captured.code is not None else captured.name
 
 
 def kind_text(shape: Shape, floats: FloatFormat = F8) -> str:
@@ -200,7 +196,7 @@ def renamed(source: str, name: str) -> str:
     for token in tokens:
         if token.type == tokenize.NAME and token.string == "def":
             old = next(tokens)
-            lines = source.splitlines(keepends=True)[token.start[0] - 1:]
+            lines = list(io.StringIO(source))[token.start[0] - 1:]  # splitlines would split at form feeds too
             row, column = old.start[0] - token.start[0], old.start[1]
             lines[row] = lines[row][:column] + name + lines[row][column + len(old.string):]
             return "".join(lines)
