@@ -2,15 +2,12 @@
 
     from pyflat.testing import verify
     verify(shade, kinds={"x": "f8", "n": "i8"})
-
-`verify` needs hypothesis (`pip install hypothesis`), `same_bits` and `boundary_values` do not.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
-import importlib
 import inspect
 import math
 import struct
@@ -190,10 +187,6 @@ def verify(
     type with the same message. The failing case is made as small as possible; the DifferenceError, an AssertionError,
     shows the lane, its inputs, both results, the first line that differs and the pass that introduced the difference.
     """
-    try:
-        importlib.import_module("hypothesis")
-    except ImportError as error:
-        raise ImportError("pyflat.testing.verify needs hypothesis: pip install hypothesis") from error
     import pyflat
 
     fixed = dict(static or {})
