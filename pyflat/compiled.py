@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyflat import threads
-from pyflat.errors import FlattenError, refuse
+from pyflat.errors import refuse
 from pyflat.garbage import no_full_collections
 from pyflat.ir.formats import F4
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
@@ -176,10 +176,7 @@ def keep_loops(fn: Callable[..., Any], arguments: Mapping[str, Shape]) -> Specia
     from pyflat.specialise import specialise
 
     with _flattening:
-        try:
-            return specialise(fn, arguments, loops="masked", max_unroll=0)
-        except FlattenError:
-            return specialise(fn, arguments, loops="masked")
+        return specialise(fn, arguments, loops="masked")
 
 
 def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:

@@ -38,7 +38,8 @@ class Options:
                 (`pyflat.backend.target`)
     static      names of parameters that specialise the twin instead of becoming lanes
     loops       "auto": constant loops become straight-line code, those whose trips differ by lane stay loops over live
-                masks; "unroll": every iteration is straight-line code or refused; "masked": loops stay loops
+                masks; "unroll": every iteration is straight-line code or refused; "masked": every loop over a range and
+                every `while` stays a loop, however short; one whose body needs a known index is as with "auto"
     max_unroll  the most iterations that a nest of loops may unroll to
     max_trips   a lane that is still in a loop that stayed one after so many trips is a `TripLimitError`
     errors      what a failing lane gives: "raise": the exception of the first one; "mask": (values, faults) with nan, 0
