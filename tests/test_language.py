@@ -915,3 +915,48 @@ def test_builtins_that_a_shell_takes_away_are_not_needed() -> None:
             "import colorsys, pyflat; print(repr(pyflat.twin(colorsys.rgb_to_yiq)(0.5, 0.5, 0.5)[0]))")
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.stdout.strip() == repr(colorsys.rgb_to_yiq(0.5, 0.5, 0.5)[0]), run.stderr
+
+
+# --- a power of ints is an int or a float
+
+
+def _power(n: int):
+    return 2**n
+
+
+def _power_tested(n: int):
+    if n < 0:
+        return 0
+    return 3**n
+
+
+def _powers_summed(n: int):
+    total = 0
+    for i in range(n):
+        total += 3**i
+    return total
+
+
+def _power_of_rest(n: int):
+    return 3 ** (n % 5)
+
+
+def _power_of_size(n: int):
+    return 2 ** abs(n)
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("lanes", [[3, 5, 62], [3, -1, -1074], [0, 64, -2]])
+def test_a_power_whose_sign_nobody_knows_has_float_lanes(lanes: list[int], target: str) -> None:
+    found = pyflat.twin(_power, target=target)(np.array(lanes))
+    assert found.dtype == np.float64
+    assert found.tolist() == [_power(n) for n in lanes]
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("fn", [_power_tested, _powers_summed, _power_of_rest, _power_of_size])
+def test_a_power_whose_exponent_is_not_negative_has_int_lanes(fn, target: str) -> None:
+    lanes = [0, 1, 5, -3, 35]
+    found = pyflat.twin(fn, target=target)(np.array(lanes))
+    assert found.dtype == np.int64
+    assert found.tolist() == [fn(n) for n in lanes]
