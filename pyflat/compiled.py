@@ -142,6 +142,8 @@ def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, 
     with _flattening, no_full_collections():
         spec = specialised(fn, arguments, options, engine=engine)
         exact = flatten_ir(spec.function)
+        if options.strict_fold and exact.form == "flat" and exact.floats is not F4:
+            exact = _strictly_folded(exact, spec)
         if options.functions == "libm":
             return Flattened(spec, exact)
         if options.floats is F4:
@@ -151,6 +153,15 @@ def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, 
             return Flattened(replace(spec, function=chosen), flatten_ir(chosen), exact)
         flat = with_fast_math(exact, math, decide=options.decisions)
         return Flattened(spec, flat, None if flat is exact else exact)
+
+
+def _strictly_folded(exact: Function, spec: Specialised) -> Function:
+    """The flat form without what is known. Raises the FlattenError `flatten/fold-residual` where something is left."""
+    from pyflat.backend import FlatFunction, flatten_fold
+
+    whole = FlatFunction(exact.name, None, exact, spec.result, dict(spec.arguments), spec.kept, spec.captured.source,
+                         steps=("flatten",), options={"faults": "keep"})
+    return flatten_fold(whole, strict=True).ir
 
 
 def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False
