@@ -30,6 +30,7 @@ from tests.generator.lanes import Lane, lanes_for
 from tests.generator.outcomes import Expected, Failure, Outcome, Raised, Returned, observe, outside
 from tests.generator.program import Program
 from tests.generator.stages import arguments_of, check_stages
+from tests.patience import HANG
 
 DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
 Target = Literal["numpy", "numba"]
@@ -83,7 +84,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 def check_program(
     program: Program, *, numba: bool = False, lanes: Sequence[Lane] | None = None, count: int = 40, deep: int = 12,
-    limit: float = 60.0, stages: bool = True,
+    limit: float = HANG, stages: bool = True,
 ) -> Outcome:
     """Compare the original with every stage on `count` lanes (the stages between passes on `deep` of them); without
     `stages` with the twins only, which takes a third of the time."""
