@@ -917,7 +917,7 @@ def test_builtins_that_a_shell_takes_away_are_not_needed() -> None:
 # --- a power of ints is an int or a float
 
 
-def _power(n: int):
+def _power_of_two(n: int):
     return 2**n
 
 
@@ -945,9 +945,9 @@ def _power_of_size(n: int):
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize("lanes", [[3, 5, 62], [3, -1, -1074], [0, 64, -2]])
 def test_a_power_whose_sign_nobody_knows_has_float_lanes(lanes: list[int], target: str) -> None:
-    found = pyflat.twin(_power, target=target)(np.array(lanes))
+    found = pyflat.twin(_power_of_two, target=target)(np.array(lanes))
     assert found.dtype == np.float64
-    assert found.tolist() == [_power(n) for n in lanes]
+    assert found.tolist() == [_power_of_two(n) for n in lanes]
 
 
 @pytest.mark.parametrize("target", ["numpy", "numba"])
