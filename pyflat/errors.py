@@ -117,7 +117,7 @@ _code("flatten/generator", "generators and coroutines cannot be flattened",
       "a twin returns one value per lane",
       "return a tuple instead of yielding")
 _code("flatten/target-operation", "the target has no such operation or constant",
-      "a shading language has 32-bit numbers and fewer functions than Python",
+      "each target has its own numbers and functions, and fewer than Python: shaders compute in 32 bits, say",
       "rewrite the expression, or run the twin on NumPy or numba")
 _code("flatten/target-dtype", "the target does not compute in float32 on purpose",
       "its numbers have a format of their own: only the numpy and numba targets have lanes of float32",
