@@ -144,6 +144,8 @@ def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, 
     with _flattening, no_full_collections():
         spec = specialised(fn, arguments, options, engine=engine)
         exact = flatten_ir(spec.function)
+        if options.strict_fold and exact.form == "flat" and exact.floats is not F4:
+            exact = _strictly_folded(exact, spec)
         if options.functions == "libm":
             return Flattened(spec, exact)
         if options.floats is F4:
@@ -153,6 +155,15 @@ def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, 
             return Flattened(replace(spec, function=chosen), flatten_ir(chosen), exact)
         flat = with_fast_math(exact, math, decide=options.decisions)
         return Flattened(spec, flat, None if flat is exact else exact)
+
+
+def _strictly_folded(exact: Function, spec: Specialised) -> Function:
+    """The flat form without what is known. Raises the FlattenError `flatten/fold-residual` where something is left."""
+    from pyflat.backend import FlatFunction, flatten_fold
+
+    whole = FlatFunction(exact.name, None, exact, spec.result, dict(spec.arguments), spec.kept, spec.captured.source,
+                         steps=("flatten",), options={"faults": "keep"})
+    return flatten_fold(whole, strict=True).ir
 
 
 def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False
@@ -178,10 +189,7 @@ def keep_loops(fn: Callable[..., Any], arguments: Mapping[str, Shape]) -> Specia
     from pyflat.specialise import specialise
 
     with _flattening:
-        try:
-            return specialise(fn, arguments, loops="masked", max_unroll=0)
-        except FlattenError:
-            return specialise(fn, arguments, loops="masked")
+        return specialise(fn, arguments, loops="masked")
 
 
 def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:

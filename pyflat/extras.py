@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-EXTRAS = {
-    "hypothesis": "testing", "jax": "jax", "matplotlib": "plot", "polars": "polars", "wgpu": "wgsl", "z3": "prove",
-}
+EXTRAS = {"jax": "jax", "matplotlib": "plot", "polars": "polars", "wgpu": "wgsl", "z3": "prove"}
 """The library, by the name that is imported -> the extra (pyproject.toml)."""
 
 

@@ -2,8 +2,6 @@
 
     from pyflat.testing import verify
     verify(shade, kinds={"x": "f8", "n": "i8"})
-
-`verify` needs hypothesis (`pip install 'pyflat[testing]'`), `same_bits` and `boundary_values` do not.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyflat.errors import FlattenError, InternalError
-from pyflat.extras import require
 from pyflat.ir.types import EXACT_INT, INT_MAX, INT_MIN
 from pyflat.settings import resolve, settings
 from pyflat.twins import Twin
@@ -191,7 +188,6 @@ def verify(
     shows the lane, its inputs, both results, the first line that differs and the pass that introduced the difference.
     What is refused raises FlattenError before the original has run once.
     """
-    require("hypothesis", "pyflat.testing.verify")
     import pyflat
 
     fixed = dict(static or {})

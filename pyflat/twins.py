@@ -159,6 +159,8 @@ class Twin(Generic[P, R_co]):
         stage: listing.Stage | None = None,
         target: Literal["numpy", "numba", "dataflow", "wgsl", "glsl"] | None = None,
         kinds: str | Sequence[str] | None = None,
+        *,
+        faults: bool = False,
     ) -> listing.Listing:
         """The text of the twin, or of one of its stages.
 
@@ -167,6 +169,8 @@ class Twin(Generic[P, R_co]):
         target  None: neutral text with `select`; "numpy" or "numba": text that runs as it stands; "dataflow": the
                 graph; "wgsl", "glsl": a compute shader
         kinds   argument kinds, as "f8,i8,b,c16" or ("float", "int", ...); else from annotations, defaults, or float
+        faults  beside the twin `<name>_suspect`: true in the lanes in which the original may raise, for which the text
+                of the twin does not answer
         """
         from pyflat import listing
 
@@ -175,7 +179,8 @@ class Twin(Generic[P, R_co]):
         if target == "dataflow":
             return listing.graph(function, shapes, options)
         return listing.listing(
-            function, shapes, options, stage=stage, target=target or "neutral", name=self.__name__
+            function, shapes, options, stage=stage, target=target or "neutral", name=self.__name__,
+            faults=faults,
         )
 
     def _shapes(self, options: Options, kinds: str | Sequence[str] | None) -> dict[str, Shape]:

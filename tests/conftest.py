@@ -7,8 +7,9 @@ import signal
 import pytest
 
 import pyflat
-from pyflat import settings
+from pyflat import profile, replay, settings
 from pyflat.specialise import blas
+from tests.patience import HANG
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell without job control starts what is in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -17,6 +18,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell without job 
 @pytest.fixture(autouse=True)
 def _exact_functions(monkeypatch):
     monkeypatch.setattr(settings, "_defaults", (("math", "libm"),))
+
+
+@pytest.fixture(autouse=True)
+def _no_limits_of_time(monkeypatch):
+    """What pyflat does until some seconds are over, it does to the end: tests run on busy machines too."""
+    monkeypatch.setattr(profile, "SECONDS", HANG)
+    monkeypatch.setattr(replay, "MAX_SECONDS", HANG)
 
 
 @functools.cache

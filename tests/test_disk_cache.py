@@ -15,6 +15,7 @@ import pytest
 import pyflat
 from pyflat import disk_cache
 from pyflat.disk_cache import MAGIC, SECRET, SUFFIX, key_of, opened
+from tests.patience import HANG
 
 posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners and modes of files are POSIX's")
 
@@ -303,7 +304,7 @@ def test_other_processes_resolve_functions_and_callbacks_afresh(folder, tmp_path
     counts = []
     for _ in range(2):
         process = start(path, folder)
-        counts.append(process.communicate(timeout=120)[0].strip())
+        counts.append(process.communicate(timeout=HANG)[0].strip())
         assert process.returncode == 0
     assert counts[0] != "0" and counts[1] == "0"
 
@@ -314,6 +315,6 @@ def test_processes_at_the_same_time(folder, tmp_path):
     path.write_text(textwrap.dedent(PROGRAM))
     started = [start(path, folder) for _ in range(3)]
     for process in started:
-        process.communicate(timeout=240)
+        process.communicate(timeout=HANG)
     assert [process.returncode for process in started] == [0, 0, 0]
     assert len(entries(folder)) >= 1

@@ -12,10 +12,11 @@ import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from pyflat.capture import capture
-from pyflat.errors import refuse
+from pyflat.errors import FlattenError, refuse
 from pyflat.ir.build import Builder
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.kept import Call, KeptCalls, whitelist_of
@@ -53,7 +54,30 @@ def specialise(
     A missing argument takes its default; a bound method or a partial brings its own. Calls that `whitelist` names are
     kept (`ir.kept`). `floats` is the format that the lanes will have: the function that is built still is one of
     float64, but decides nothing that float32 lanes would decide differently. Raises FlattenError.
+
+    With loops="masked" every loop stays one whose body needs no known index; where what follows needs what such a loop
+    cannot carry (a list that grows), all loops are as with "auto".
     """
+    with_loops = partial(_specialise, fn, arguments, max_unroll=max_unroll, whitelist=whitelist, long=long,
+                         floats=floats)
+    try:
+        return with_loops(loops=loops)
+    except FlattenError:
+        if loops != "masked":
+            raise
+    return with_loops(loops="auto")
+
+
+def _specialise(
+    fn: Callable[..., Any],
+    arguments: Mapping[str, Shape],
+    *,
+    loops: str,
+    max_unroll: int,
+    whitelist: Iterable[str | Call] | Mapping[str, Call] | None,
+    long: int,
+    floats: FloatFormat,
+) -> Specialised:
     function, given = _plain(fn, dict(arguments))
     captured = capture(function)
     s = Specialiser(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats)

@@ -16,9 +16,9 @@ import libcst as cst
 import numpy as np
 
 from pyflat.ir.build import const
-from pyflat.ir.nodes import Const, Value
+from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, Kind, join_kinds
-from pyflat.specialise import complex_numbers
+from pyflat.specialise import complex_numbers, facts
 from pyflat.specialise.frames import Specialiser
 from pyflat.specialise.merge import lane
 from pyflat.specialise.values import (
@@ -260,11 +260,28 @@ def _divisible(s: Specialiser, value: Abstract) -> Value:
 
 
 def _power(s: Specialiser, a: Abstract, b: Abstract, joined: Any) -> Abstract:
-    if joined is FLOAT or isinstance(b, Static) and b.value < 0:
+    """A power of ints is a float where the exponent is negative, in each lane."""
+    def of_floats() -> Value:
         return s.build.op("pow", as_float(s, a), as_float(s, b))
+
+    def of_ints() -> Value:
+        return s.build.op("ipow", to_kind(s, lane(a), INT), to_kind(s, lane(b), INT))
+
+    if joined is FLOAT:
+        return of_floats()
+    if isinstance(b, Static):
+        _check_size(s, a)
+        _check_size(s, b)
+        return of_floats() if b.value < 0 else of_ints()
     _check_size(s, a)
-    _check_size(s, b)
-    return s.build.op("ipow", to_kind(s, lane(a), INT), to_kind(s, lane(b), INT))
+    exponent = to_kind(s, lane(b), INT)
+    if isinstance(exponent, Op) and exponent.opcode == "abs":  # of the smallest int it is none that a lane holds
+        return of_ints()
+    negative = s.build.op("lt", exponent, const(0))
+    known = facts.decide(negative, s.facts, s.combined, s.floats)
+    if known is not None:
+        return of_floats() if known else of_ints()
+    return s.branch(negative, of_floats, of_ints)
 
 
 def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:

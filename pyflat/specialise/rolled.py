@@ -12,9 +12,9 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.ir.build import undefined
-from pyflat.ir.nodes import Exit, Loop, Param, Value, Yield
-from pyflat.ir.types import INT
+from pyflat.ir.build import const, undefined
+from pyflat.ir.nodes import Exit, Loop, Op, Param, Value, Yield
+from pyflat.ir.types import BOOL, INT
 from pyflat.specialise import expressions, loop_objects, statements
 from pyflat.specialise import numbers as num
 from pyflat.specialise.frames import ControlLeft, LoopScope, Scope, Specialiser
@@ -92,6 +92,8 @@ def roll_counter(s: Specialiser, node: cst.CSTNode, bounds: Ranges, each: Callab
 
     def body(scope: LoopScope) -> None:
         counter = s.state.locals[hidden]
+        if isinstance(bounds.start, Static) and isinstance(counter, Param):
+            s.facts.append((Op("ge" if step > 0 else "le", (counter, const(bounds.start.value)), BOOL), True))
         go = num.truth(s, num.compare(s, "lt" if step > 0 else "gt", counter, stop))
         if isinstance(go, Static):
             if not go.value:

@@ -37,9 +37,10 @@ from pyflat.targets import numpy_loops, numpy_memory
 from pyflat.targets.numpy_blocks import Program
 from pyflat.targets.numpy_extremes import find_extremes
 from pyflat.targets.numpy_frames import UFUNCS, Style
-from pyflat.targets.numpy_spelling import is_rounded, literal, spelling
+from pyflat.targets.numpy_spelling import is_rounded, literal, spelled_functions, spelling
 
-__all__ = ["BLOCK", "FEW", "Engine", "EntryPoint", "compile", "is_rounded", "literal", "quietly", "spelling"]
+__all__ = ["BLOCK", "FEW", "Engine", "EntryPoint", "compile", "is_rounded", "literal", "quietly", "spelled_functions",
+           "spelling"]
 
 BLOCK = 16_384
 """Lanes computed at a time, at most."""

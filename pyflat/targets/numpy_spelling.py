@@ -6,6 +6,8 @@ engine writes the other operations).
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from pyflat.errors import InternalError
@@ -44,6 +46,11 @@ _NARROW: dict[str, str] = {
     "ldexp": "np.float32(lanes.ldexp(np.float64({0}), {1}))",
 }
 """How operations of float32 lanes are written that the same text as for float64 would not compute."""
+
+
+def spelled_functions() -> frozenset[str]:
+    """The functions of `pyflat.lanes` that spellings name."""
+    return frozenset(name for text in _SPELLINGS.values() for name in re.findall(r"lanes\.(\w+)", text)) | {"np_dot"}
 
 
 def _narrow_spelling(op: Op) -> str:

@@ -164,6 +164,14 @@ def _results(fn: Callable[..., Any], faults: str, kinds: str | None, columns: Ma
     return list(flat.result_names[:len(results)]), results, leaves
 
 
+def _column(name: str) -> pl.Expr:
+    """The column of this name, which for `pl.col` may be a pattern of names."""
+    import polars as pl
+
+    pattern = name == "*" or name.startswith("^") and name.endswith("$")
+    return pl.selectors.by_name(name).as_expr() if pattern else pl.col(name)
+
+
 def _param(column: Column) -> pl.Expr:
     """The column, of which Polars refuses another type: `| 0` is for ints only, `| False` for bools."""
     import polars as pl
@@ -172,7 +180,7 @@ def _param(column: Column) -> pl.Expr:
     if not isinstance(given, str | pl.Expr):
         raise TypeError(f"{column.argument} is the name of a column, an expression or a number, "
                         f"not {type(given).__name__}")
-    value = pl.col(given) if isinstance(given, str) else given
+    value = _column(given) if isinstance(given, str) else given
     for field in filter(None, column.path.split(".")):
         value = value.struct.field(field)
     if column.kind == "f8":

@@ -128,7 +128,7 @@ def compiled(flat: FlatFunction, xp: Any, faults: str = "nan", dtype: str = "flo
              ) -> Callable[..., tuple[Any, ...]]:
     """The code of a flat function: arrays for its params, in order, to a tuple of arrays. Its docstring is the text."""
     extra = extra or {}
-    results, t = terms_of(flat, _rules(xp))
+    results, t = terms_of(flat, _rules(xp, extra))
     suspect = t.const(False)
     if faults != "unchecked":
         *results, suspect = results
@@ -144,8 +144,11 @@ def compiled(flat: FlatFunction, xp: Any, faults: str = "nan", dtype: str = "flo
     return _Writer(xp, dtype, extra).compiled(flat.name, [node.kind for node in flat.params], results)
 
 
-def _rules(xp: Any) -> Rules:
-    return RULES if hasattr(xp, "fmod") else {**RULES, "fmod": x.fmod}
+def _rules(xp: Any, extra: Extra) -> Rules:
+    """What the namespace has itself needs no rule."""
+    own = {name for name in ("erf", "erfc") if hasattr(xp, name) or name in extra}
+    rules = {name: rule for name, rule in RULES.items() if name not in own}
+    return rules if hasattr(xp, "fmod") else {**rules, "fmod": x.fmod}
 
 
 _MIXES = frozenset(_SIGNS)
@@ -159,7 +162,7 @@ class _Writer:
         self.xp = xp
         self.extra = extra
         self.dtypes = {"f8": getattr(xp, dtype), "i8": xp.int64, "b": getattr(xp, "bool", None) or xp.bool_}
-        self.names: dict[str, Any] = {"xp": xp, "F": self.dtypes["f8"], "I": self.dtypes["i8"], "cast": _cast}
+        self.names: dict[str, Any] = {"xp": xp, "F": self.dtypes["f8"], "I": self.dtypes["i8"], "cast": self._cast}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # JAX warns here; below it is an error
             one = xp.asarray(1.0, dtype=self.dtypes["f8"])
@@ -189,12 +192,28 @@ class _Writer:
         code, asarray, types = space[title], self.xp.asarray, [self.dtypes[kind] for kind in kinds]
 
         def run(*lanes: Any) -> tuple[Any, ...]:
-            arrays = [_array(lane, dtype, asarray) for lane, dtype in zip(lanes, types, strict=True)]
+            arrays = [self._array(lane, dtype, asarray) for lane, dtype in zip(lanes, types, strict=True)]
             made: tuple[Any, ...] = code(*arrays)
             return made
 
         run.__doc__ = text
         return run
+
+    def _cast(self, lanes: Any, dtype: Any) -> Any:
+        """As the standard has it, as NumPy 2.0 does, or as PyTorch."""
+        if hasattr(self.xp, "astype"):
+            return self.xp.astype(lanes, dtype)
+        return lanes.astype(dtype) if hasattr(lanes, "astype") else lanes.to(dtype)
+
+    def _array(self, lane: Any, dtype: Any, asarray: Callable[..., Any]) -> Any:
+        """A lane as an array of that type, with its gradient. TypeError for floats where an int is wanted."""
+        if not hasattr(lane, "dtype"):
+            lane = asarray(lane)
+        if lane.dtype == dtype:
+            return lane
+        if "float" in str(lane.dtype) and "float" not in str(dtype):
+            raise TypeError(f"an array of {lane.dtype} for a parameter of kind {dtype}")
+        return self._cast(lane, dtype)
 
     def _spelled(self, term: Term, texts: Mapping[Term, str]) -> str:
         numbers = term.opcode in _MIXES and any(arg.opcode != "const" for arg in term.args)
@@ -218,16 +237,3 @@ def _bracketed(term: Term) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def _cast(lanes: Any, dtype: Any) -> Any:
-    return lanes.astype(dtype) if hasattr(lanes, "astype") else lanes.to(dtype)
-
-
-def _array(lane: Any, dtype: Any, asarray: Callable[..., Any]) -> Any:
-    """A lane as an array of that type, with its gradient. TypeError for floats where an int is wanted."""
-    if not hasattr(lane, "dtype"):
-        lane = asarray(lane)
-    if lane.dtype == dtype:
-        return lane
-    if "float" in str(lane.dtype) and "float" not in str(dtype):
-        raise TypeError(f"an array of {lane.dtype} for a parameter of kind {dtype}")
-    return _cast(lane, dtype)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
+from pyflat.targets.columns.error_functions import erf, erfc
 from pyflat.targets.columns.terms import Rule, Rules, Term, Terms
 
 BEYOND_INT = 2.0**63
@@ -271,5 +272,5 @@ RULES: Rules = {
     "floordiv:f8": floordiv_float, "ipow": ipow, "shl": shl, "shr": shr,
     **{f"{name}:b": ordered_bools(name) for name in ("lt", "le", "gt", "ge")},
     **{f"{name}:b": same_bools(name) for name in ("eq", "ne")},
-    "xor:b": same_bools("ne"),
+    "xor:b": same_bools("ne"), "erf": erf, "erfc": erfc,
 }

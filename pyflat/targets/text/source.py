@@ -126,8 +126,9 @@ def only_return(tree: cst.FunctionDef | cst.Lambda) -> cst.BaseExpression | None
     return returns[0].value if ends and len(returns) == 1 and isinstance(returns[0], cst.Return) else None
 
 
-def definition(spec: Specialised, name: str, target: Target) -> list[str]:
-    """The `def` line (or lines), with the user's parameters, annotations and comment."""
+def definition(spec: Specialised, name: str, target: Target, returns: str = "") -> list[str]:
+    """The `def` line (or lines), with the user's parameters, annotations and comment; `returns` instead of what the
+    user's function is annotated to return."""
     tree = spec.captured.tree
     module = spec.captured.module
     params = _parameters(tree.params, spec, target)
@@ -136,6 +137,8 @@ def definition(spec: Specialised, name: str, target: Target) -> list[str]:
     empty = cst.SimpleStatementSuite(body=[cst.Pass()], leading_whitespace=cst.SimpleWhitespace(""))
     bare = tree.with_changes(name=cst.Name(name), decorators=(), leading_lines=(), lines_after_decorators=(),
                              body=empty, params=params)
+    if returns and tree.returns is not None:
+        bare = bare.with_changes(returns=tree.returns.with_changes(annotation=cst.Name(returns)))
     comment = module.code_for_node(tree.body.header).rstrip() if isinstance(tree.body, cst.IndentedBlock) else ""
     return (module.code_for_node(bare).rstrip().removesuffix("pass").rstrip() + comment).split("\n")
 
