@@ -250,6 +250,21 @@ class Emitter:
             builder.store(call(*scalars), element_at(builder, results, k, result))
         return builder.load(results, typ=self.widened(result))
 
+    def count(self, mask: Any) -> Any:
+        """How many lanes of a mask are set, as an int64."""
+        return self.llvm("llvm.ctpop.i64", I64, self._bits(mask))
+
+    def where_any(self, mask: Any, rest: Lane, compute: Callable[[], Any]) -> Lane:
+        """`compute()` behind a branch, taken where any lane of the mask is set; else `rest`."""
+        before = self.builder.block
+        with self.builder.if_then(self.any(mask), likely=False):
+            computed = compute()
+            inside = self.builder.block
+        joined = self.builder.phi(rest.value.type)
+        joined.add_incoming(rest.value, before)
+        joined.add_incoming(computed, inside)
+        return Lane(self, rest.kind, joined)
+
     def _bits(self, mask: Any) -> Any:
         """A mask as the low bits of an int64."""
         return self.builder.zext(mask if self.width == 1 else self.builder.bitcast(mask, ir.IntType(self.width)), I64)
