@@ -290,8 +290,8 @@ def _round_digits(e: Emitter, x: Lane, digits: Lane) -> Lane:
     def call(number: Any, count: Any) -> Any:
         return e.call("round_digits", libm.round_digits_address(), number, count, pure=False)
 
-    return e.where_any(unsure.value, quick, lambda: e.each(
-        call, F64, x.value, digits.value, where=unsure.value, rest=quick.value))
+    return Lane(e, FLOAT, e.where_any(unsure.value, quick.value, lambda: e.each(
+        call, F64, x.value, digits.value, where=unsure.value, rest=quick.value)))
 
 
 # --- the C library's functions, and NumPy's

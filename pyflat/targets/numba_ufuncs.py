@@ -25,14 +25,11 @@ from pyflat.ir import foreign
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import FLOAT
 from pyflat.targets.numba_emitter import Emitter, Lane
-from pyflat.targets.numba_ir import F32, F64, I8, I64, POINTER, element_at, i64, stack
+from pyflat.targets.numba_ir import F32, F64, I8, I64, POINTER, element_at, i64, set_lanes
 
 _TYPES = {"d": F64, "f": F32, "D": F64, "l": I64, "q": I64}
 """What a number of each of NumPy's letters is made of: one, or two for a complex one."""
 _BYTES = {"f": 4, "D": 16}
-FEW = 4
-"""Where less than one lane in so many of a gang runs, each of them is called for by itself. A call costs as much as a
-dozen lanes of vector code, but some of NumPy's loops have none."""
 LARGEST_SHORT_CUT = 4.0
 """The exponents for which np.power has short cuts are whole or half numbers up to here, at most: it has some for -1, 0,
 0.5, 1 and 2."""
@@ -77,41 +74,67 @@ class _Loop:
         self.e.symbols[name] = address
         return self.builder.module.globals.get(name) or declare(self.builder.module)
 
-    def call(self, places: Sequence[Any], steps: Sequence[int], count: int) -> None:
-        """Run the loop on operands and a result in memory."""
-        builder, arity = self.builder, len(places)
-        arguments, numbers = stack(builder, POINTER, arity), stack(builder, I64, arity + 1)
-        for k, (place, step) in enumerate(zip(places, steps, strict=True)):
+    def call(self, operands: Sequence[Any], strides: Sequence[int], result: ir.Type, count: Any) -> Any:
+        """Run the loop on operands in memory; gives where the result is."""
+        e, builder = self.e, self.builder
+        places = [*operands, e.place("result of a loop", result)]
+        arguments = e.place("arguments of a loop", ir.ArrayType(POINTER, len(places)))
+        numbers = e.place("numbers of a loop", ir.ArrayType(I64, len(places) + 1))
+        builder.store(count, numbers)
+        for k, (place, stride) in enumerate(zip(places, [*strides, self.sizes[-1]], strict=True)):
             builder.store(place, element_at(builder, arguments, i64(k), POINTER))
-            builder.store(i64(step), element_at(builder, numbers, i64(k + 1), I64))
-        builder.store(i64(count), numbers)
-        strides = element_at(builder, numbers, i64(1), I64)
-        builder.call(self.callee, [arguments, numbers, strides, self.data], attrs=("nounwind",))
+            builder.store(i64(stride), element_at(builder, numbers, i64(k + 1), I64))
+        steps = element_at(builder, numbers, i64(1), I64)
+        builder.call(self.callee, [arguments, numbers, steps, self.data], attrs=("nounwind",))
+        return places[-1]
 
-    def one(self, *numbers: Any, part: str = "", stride: bool = False) -> Any:
-        """For one lane, as a call with scalars has it: operands have no stride."""
+    def one(self, *numbers: Any, part: str = "", strides: bool = False) -> Any:
+        """For one lane, as a call with scalars has it: operands have no stride, unless `strides`."""
         builder, given, places = self.builder, iter(numbers), []
-        for letter in self.letters[:-1]:
-            place = stack(builder, _TYPES[letter], 2)
+        for k, letter in enumerate(self.letters[:-1]):
+            place = self.e.place(f"operand {k} of a loop", ir.ArrayType(_TYPES[letter], 2))
             for half in range(2 if letter == "D" else 1):
                 builder.store(next(given), element_at(builder, place, i64(half), _TYPES[letter]))
             places.append(place)
-        places.append(stack(builder, self.kind, 2))
-        steps = [size * stride for size in self.sizes[:-1]]
-        self.call(places, [*steps, self.sizes[-1]], 1)
-        return builder.load(element_at(builder, places[-1], i64(int(part == "imag")), self.kind), typ=self.kind)
+        steps = [size * strides for size in self.sizes[:-1]]
+        result = self.call(places, steps, ir.ArrayType(self.kind, 2), i64(1))
+        return builder.load(element_at(builder, result, i64(int(part == "imag")), self.kind), typ=self.kind)
 
     def block(self, *operands: Any) -> Any:
         """For all lanes at once. An operand that is a scalar is the same for all, and has no stride."""
-        places, steps = [], []
-        for operand, size in zip(operands, self.sizes, strict=False):
-            places.append(stack(self.builder, operand.type))
-            self.builder.store(operand, places[-1])
-            steps.append(size if isinstance(operand.type, ir.VectorType) else 0)
-        result = self.e.types[FLOAT]
-        places.append(stack(self.builder, result))
-        self.call(places, [*steps, self.sizes[-1]], self.e.width)
-        return self.builder.load(places[-1], typ=result)
+        result = self.call(self._stored(operands), self._strides(operands), self.e.types[FLOAT], i64(self.e.width))
+        return self.builder.load(result, typ=self.e.types[FLOAT])
+
+    def packed(self, mask: Any, *operands: Any) -> Any:
+        """For the lanes of a mask, next to each other."""
+        e, builder, bits = self.e, self.builder, self.e.bits_of(mask)
+        places, strides = self._stored(operands), self._strides(operands)
+        with set_lanes(builder, bits) as lane:
+            rank = self._rank(bits, lane)  # never beyond the lane, whose number has been read then
+            for place, stride in zip(places, strides, strict=True):
+                if stride:
+                    self._copy(place, lane, place, rank)
+        result = self.call(places, strides, e.types[FLOAT], e.llvm("llvm.ctpop.i64", I64, bits))
+        spread = e.place("lanes of a loop", e.types[FLOAT])
+        with set_lanes(builder, bits) as lane:
+            self._copy(result, self._rank(bits, lane), spread, lane)
+        return builder.load(spread, typ=e.types[FLOAT])
+
+    def _stored(self, operands: Sequence[Any]) -> list[Any]:
+        return [self.e.stored(f"operand {k} of a loop", operand) for k, operand in enumerate(operands)]
+
+    def _strides(self, operands: Sequence[Any]) -> list[int]:
+        return [size if isinstance(operand.type, ir.VectorType) else 0
+                for operand, size in zip(operands, self.sizes, strict=False)]
+
+    def _rank(self, bits: Any, lane: Any) -> Any:
+        """How many bits are set below a lane's."""
+        below = self.builder.sub(self.builder.shl(i64(1), lane), i64(1))
+        return self.e.llvm("llvm.ctpop.i64", I64, self.builder.and_(bits, below))
+
+    def _copy(self, source: Any, at: Any, target: Any, to: Any) -> None:
+        number = self.builder.load(element_at(self.builder, source, at, self.kind), typ=self.kind)
+        self.builder.store(number, element_at(self.builder, target, to, self.kind))
 
 
 def call_ufunc(e: Emitter, name: str, loop: str, part: str, *operands: Any) -> Any:
@@ -127,8 +150,8 @@ def call_numpy(e: Emitter, opcode: str, *operands: Lane) -> Lane:
     made = _Loop(e, f"pyflat_numpy_{name}_{letter}", getattr(np, name), letter * len(operands) + "->" + letter)
     if opcode == "np_power" and e.width > 1:
         return _power(e, made, *operands)
-    stride = opcode == "np_powers"
-    return Lane(e, FLOAT, _lanes(e, made, [x.value for x in operands], lambda *x: made.one(*x, stride=stride)))
+    strides = opcode == "np_powers"
+    return Lane(e, FLOAT, _lanes(e, made, [x.value for x in operands], lambda *x: made.one(*x, strides=strides)))
 
 
 def _power(e: Emitter, made: _Loop, x: Lane, y: Lane) -> Lane:
@@ -136,26 +159,28 @@ def _power(e: Emitter, made: _Loop, x: Lane, y: Lane) -> Lane:
     if y.known is not None:
         literal = ir.Constant(e.scalars[FLOAT], float(y.known))
         return Lane(e, FLOAT, _lanes(e, made, [x.value], lambda number: made.one(number, literal), literal))
-    whole = Lane(e, FLOAT, _lanes(e, made, [x.value, y.value], made.one))
+    whole = _lanes(e, made, [x.value, y.value], made.one)
     double = y + y
     short = double.compare("==", e.intrinsic("llvm.rint", double)) & abs(y).compare("<=", LARGEST_SHORT_CUT)
     mask = e.masked(short.value)
-    return e.where_any(mask, whole, lambda: e.each(made.one, made.kind, x.value, y.value, where=mask, rest=whole.value))
+    return Lane(e, FLOAT, e.where_any(mask, whole, lambda: e.each(
+        made.one, made.kind, x.value, y.value, where=mask, rest=whole)))
 
 
 def _lanes(e: Emitter, made: _Loop, values: Sequence[Any], one: Callable[..., Any], *same: Any) -> Any:
-    """All lanes by one call, with operands that are the `same` for all behind the others. Lanes that do not run get
-    a harmless operand there; where few run, each of those is called for."""
+    """One call, with operands that are the `same` for all lanes behind the others: of all lanes, or of those that run,
+    where these are fewer than half. Some of NumPy's loops take as long for eight lanes as for one, others eight times
+    as long. Lanes that do not run get a harmless operand."""
     if e.width == 1:
         return one(*values)
     if e.active is None:
         return made.block(*values, *same)
-    builder, result = e.builder, stack(e.builder, e.types[FLOAT])
-    running = e.count(e.active)
-    with builder.if_else(builder.icmp_unsigned(">=", running, i64(e.width // FEW))) as (many, few):
+    builder, result = e.builder, e.place("chosen lanes of a loop", e.types[FLOAT])
+    running = e.llvm("llvm.ctpop.i64", I64, e.bits_of(e.active))
+    with builder.if_else(builder.icmp_unsigned(">=", running, i64(e.width // 2))) as (many, few):
         with many:
             filler = e.const(FLOAT, 1.0).value
             builder.store(made.block(*[builder.select(e.active, x, filler) for x in values], *same), result)
         with few:
-            builder.store(e.each(one, made.kind, *values), result)
+            builder.store(made.packed(e.active, *values, *same), result)
     return builder.load(result, typ=e.types[FLOAT])
