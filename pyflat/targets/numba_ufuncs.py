@@ -24,15 +24,13 @@ from pyflat.errors import InternalError
 from pyflat.ir import foreign
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import FLOAT
+from pyflat.lanes import LARGEST_SHORT_CUT
 from pyflat.targets.numba_emitter import Emitter, Lane
 from pyflat.targets.numba_ir import F32, F64, I8, I64, POINTER, element_at, i64, set_lanes
 
 _TYPES = {"d": F64, "f": F32, "D": F64, "l": I64, "q": I64}
 """What a number of each of NumPy's letters is made of: one, or two for a complex one."""
 _BYTES = {"f": 4, "D": 16}
-LARGEST_SHORT_CUT = 4.0
-"""The exponents for which np.power has short cuts are whole or half numbers up to here, at most: it has some for -1, 0,
-0.5, 1 and 2."""
 
 
 class _UFunc(ctypes.Structure):
