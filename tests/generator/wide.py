@@ -138,7 +138,7 @@ class Wide(Statements):
         found += self._some(self.vectors, 3, lambda n: pick((f"{n}.x", f"({n} + {pick(self.vectors)}).y", f"({n} * {sub(0)}).x",
                                                              f"max({n}, {pick(self.vectors)}).y")))
         if self.numpy:
-            found += [(4, lambda: self.numpy_call(depth)), (6, lambda: self.elementary(depth))]
+            found += [(4, lambda: self.numpy_call(depth)), (25, lambda: self.elementary(depth))]
         return found
 
     def of_lists(self, depth: int) -> list[tuple[float, Thunk]]:
@@ -161,7 +161,9 @@ class Wide(Statements):
         return f"float({text})" if self.chance(0.85) else text
 
     def elementary(self, depth: int) -> str:
-        return f"float(np.{self.rng.choice(ELEMENTARY).format(self.real(depth), self.real(0))})"
+        """Mostly of a name, so that ordinary numbers come to it."""
+        operand = (self.name(FLOAT) if self.chance(0.7) else None) or self.real(depth)
+        return f"float(np.{self.rng.choice(ELEMENTARY).format(operand, self.real(0))})"
 
     def more_integers(self, depth: int) -> list[tuple[float, Thunk]]:
         if not self.wide:
