@@ -202,7 +202,7 @@ _row("library_hypot", ((_FF, FLOAT),), _library_hypot, faults="beyond_largest", 
 # --- NumPy's own scalar functions: never raise, NumPy's bits (their domain errors are values)
 NUMPY_UNARY = ("exp", "expm1", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
                "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt")
-NUMPY_BINARY = ("arctan2", "power", "hypot", "fmod")
+NUMPY_BINARY = ("arctan2", "power", "float_power", "hypot", "logaddexp", "fmod")
 
 
 def _quiet(ufunc: Callable[..., Any]) -> Callable[..., float]:

@@ -93,7 +93,7 @@ def _is_wide(opcode: str) -> bool:
     return opcode in _WIDE or (row is not None and row.accuracy in (Accuracy.LIBM, Accuracy.CALL))
 
 
-_WIDE = frozenset({"remainder", "ldexp", "exponent", "ufunc"})
+_WIDE = frozenset({"remainder", "ldexp", "exponent", "ufunc", "np_float_power"})
 
 
 # --- conversions

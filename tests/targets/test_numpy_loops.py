@@ -40,7 +40,7 @@ def numbers(count: int, seed: int, dtype: Any = np.float64) -> np.ndarray:
 def operands(name: str, count: int, dtype: Any = np.float64) -> list[np.ndarray]:
     """What a function is called with; a third of the exponents may have short cuts."""
     columns = [numbers(count, 3 * k + len(name), dtype) for k in range(getattr(np, name).nin)]
-    if name == "power":
+    if name.endswith("power"):
         columns[1][::3] = np.resize(SHORT, len(columns[1][::3]))
     return columns
 
@@ -67,8 +67,11 @@ def run_loop(name: str, columns: Sequence[np.ndarray], result: np.ndarray, count
     LOOP(function)(places, (ctypes.c_ssize_t * 1)(count), sizes, data)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("name", CALLED)
+LOOPS = [(name, dtype) for name in CALLED for dtype in (np.float64, np.float32)
+         if any(set(types) == {*np.dtype(dtype).char, "-", ">"} for types in getattr(np, name).types)]
+
+
+@pytest.mark.parametrize(("name", "dtype"), LOOPS)
 def test_the_bits_of_a_lane_do_not_depend_on_its_place(name, dtype):
     """Blocks of each length at each offset, operands and results with strides: what twins rely on."""
     columns = operands(name, 600, dtype)
@@ -199,6 +202,19 @@ def test_power_of_a_literal_exponent(exponent, target):
     with loaded(f"import numpy as np\n\ndef main(x):\n    return np.power(x, {exponent})\n") as main:
         found = pyflat.twin(main, target=target)(*columns)
         assert not differing(found, by_scalars(main, columns)).any()
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("text", [
+    "np.power(np.array([x, x, x]), np.array([2.0, 0.5, y]))", "np.array([x, x, x]) ** np.array([2.0, 0.5, y])",
+    "np.power(x, np.array([2.0, 0.5, y]))", "np.power(np.array([x, y, 1.5]), y)", "np.power(np.array([x, y, 1.5]), 2.0)",
+    "np.array([x, y]) ** np.array([2.0])", "np.array([x]) ** np.array([0.5])", "np.float_power(np.array([x, y]), 2.0)"])
+def test_powers_of_arrays_take_short_cuts_where_numpys_do(text, target):
+    x, y = numbers(400, 9), np.resize([*SHORT, 1.7, -3.3], 400)
+    with loaded(f"import numpy as np\n\ndef main(x, y):\n    return {text}\n") as main, np.errstate(all="ignore"):
+        found = pyflat.twin(main, target=target)(x, y)
+        expected = np.array([main(*row) for row in zip(x.tolist(), y.tolist(), strict=True)])
+    assert not differing(np.ascontiguousarray(found), expected).any()
 
 
 @pytest.mark.parametrize("target", ["numpy", "numba"])
