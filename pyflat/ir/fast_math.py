@@ -66,7 +66,7 @@ _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "
 
 _NUMPY_OPCODES = {"np_" + _NUMPY_NAMES.get(name, name): name for name in LIBRARY_ULPS}
 NUMPY_FUNCTIONS = {opcode: name for opcode, name in _NUMPY_OPCODES.items() if opcode in PRIMITIVES}
-NUMPY_FUNCTIONS["np_power"] = "pow"
+NUMPY_FUNCTIONS |= {"np_power": "pow", "np_float_power": "pow"}
 """Operation of NumPy's own -> the function that it computes."""
 
 

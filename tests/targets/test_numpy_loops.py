@@ -181,7 +181,7 @@ def test_a_twin_has_numpys_bits_wherever_the_call_stands(name, target, math_):
 @pytest.mark.parametrize("name", NAMES)
 def test_any_number_of_lanes_at_any_offset(name, math_):
     columns = lanes(name, 220)
-    with loaded(source(STRAIGHT, name)) as main, np.errstate(all="ignore"):
+    with loaded(source(STRAIGHT, name)) as main, np.errstate(all="raise"):
         expected = by_scalars(main, columns)
         twin = pyflat.twin(main, target="numba", math=math_)
         for count in range(1, 201):
