@@ -18,6 +18,9 @@ from pyflat.specialise.values import Abstract, Array, Choice, ListRef, Seq, Stat
 _PYTHON = {opcode: python for opcode, python, _ in BINARY.values()}
 _COMPARE = dict(COMPARE.values())
 
+SHORT_CUTS = (-1, 0, 0.5, 1, 2)
+"""Exponents of arrays for which `power` is another operation."""
+
 
 def operate(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """`a <op> b` where at least one is an array."""
@@ -34,6 +37,8 @@ def operate(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CST
         if fixed is None and not arrays.is_array(b):
             raise s.refuse("flatten/unsupported-expression", "an array to a power that differs from lane to lane", node,
                            help="take the power of each element in a loop")
+        if fixed not in SHORT_CUTS:
+            arrays.require_forwards(s, [a, b], node)
         return powers(s, a, b, node) if fixed is None else arrays.apply(s, lambda x: power(s, x, b, fixed), [a], node)
     return arrays.apply(s, lambda x, y: _element(s, opcode, x, y), [a, b], node)
 

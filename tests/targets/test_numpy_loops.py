@@ -177,6 +177,17 @@ def test_a_twin_has_numpys_bits_wherever_the_call_stands(name, target, math_):
             assert got.tolist() == list(wanted)
 
 
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("name", NAMES)
+def test_views_that_run_backwards(name, target):
+    """NumPy itself takes these to overlap with the result, and computes them one by one, with other bits."""
+    columns = lanes(name, 300)
+    with loaded(source(STRAIGHT, name)) as main:
+        expected, twin = by_scalars(main, columns), pyflat.twin(main, target=target)
+        for _ in range(3):  # the first call is made the long way, the others by a plan
+            assert not differing(twin(*[np.repeat(c, 2)[::-2] for c in columns])[::-1].copy(), expected).any()
+
+
 @pytest.mark.parametrize("math_", MATHS)
 @pytest.mark.parametrize("name", NAMES)
 def test_any_number_of_lanes_at_any_offset(name, math_):
@@ -215,6 +226,18 @@ def test_powers_of_arrays_take_short_cuts_where_numpys_do(text, target):
         found = pyflat.twin(main, target=target)(x, y)
         expected = np.array([main(*row) for row in zip(x.tolist(), y.tolist(), strict=True)])
     assert not differing(np.ascontiguousarray(found), expected).any()
+
+
+@pytest.mark.parametrize("text", ["np.exp(np.array([x, y])[::-1])", "np.array([x, y])[::-1] ** 1.7",
+                                  "np.sinh(np.array([[x, y, 1.0], [1.5, x, y]])[::-1, ::-1].T)"])
+def test_arrays_that_run_backwards_are_refused(text):
+    """In a function NumPy computes those by other code."""
+    with loaded(f"import numpy as np\n\ndef main(x, y):\n    return {text}\n") as main:
+        with pytest.raises(pyflat.FlattenError, match="runs backwards"):
+            pyflat.twin(main)(0.5, 0.25)
+    with loaded("import numpy as np\n\ndef main(x, y):\n    v = np.array([x, y])[::-1]\n"
+                "    return np.exp(v.copy()) + v\n") as main:
+        assert pyflat.twin(main)(0.5, 0.25).tolist() == main(0.5, 0.25).tolist()
 
 
 @pytest.mark.parametrize("target", ["numpy", "numba"])

@@ -14,6 +14,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.ir.nodes import Param, Value
+from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.specialise import arrays, calls, containers, numpy_library, two_readings, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.complex_numbers import holds_complex
@@ -74,6 +75,8 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
         raise s.refuse("flatten/unsupported-expression", f"the options of np.{fn.__name__}", node,
                        help="use np.where for where=, and assign the result instead of out=")
     operands = [arrays.array(s, v, node) if _has_elements(v) else v for v in arguments.positional]
+    if fn in _LOOPS:
+        arrays.require_forwards(s, operands, node)
     if fn is np.power:
         return vectors.powers(s, operands[0], operands[1], node)
     return arrays.apply(
@@ -88,6 +91,7 @@ def _require_size(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst
                        why="an array has one shape in all lanes")
 
 
+_LOOPS = {getattr(np, name) for name in NUMPY_LOOPS.values()}
 _WITHOUT_AXES: set[Any] = {np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.copy,
                            np.where, np.select, np.piecewise, np.squeeze, np.zeros_like, np.ones_like, np.full_like,
                            np.reshape, np.full, np.transpose, np.broadcast_to}
