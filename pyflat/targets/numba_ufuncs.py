@@ -14,7 +14,7 @@ it, some exponents take short cuts.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -146,31 +146,27 @@ def call_numpy(e: Emitter, opcode: str, *operands: Lane) -> Lane:
     """One of NumPy's functions of floats, with the bits of NumPy's call with scalars."""
     letter, name = "f" if e.narrow else "d", NUMPY_LOOPS[opcode]
     made = _Loop(e, f"pyflat_numpy_{name}_{letter}", getattr(np, name), letter * len(operands) + "->" + letter)
-    if opcode == "np_power" and e.width > 1:
-        return _power(e, made, *operands)
-    strides = opcode == "np_powers"
-    return Lane(e, FLOAT, _lanes(e, made, [x.value for x in operands], lambda *x: made.one(*x, strides=strides)))
+    values = [x.value for x in operands]
+    if e.width == 1:
+        return Lane(e, FLOAT, made.one(*values, strides=opcode == "np_powers"))
+    return Lane(e, FLOAT, _power(e, made, *operands) if opcode == "np_power" else _lanes(e, made, values))
 
 
-def _power(e: Emitter, made: _Loop, x: Lane, y: Lane) -> Lane:
+def _power(e: Emitter, made: _Loop, x: Lane, y: Lane) -> Any:
     """A literal exponent has no stride. Lanes with one that may have a short cut are called for by themselves."""
     if y.known is not None:
-        literal = ir.Constant(e.scalars[FLOAT], float(y.known))
-        return Lane(e, FLOAT, _lanes(e, made, [x.value], lambda number: made.one(number, literal), literal))
-    whole = _lanes(e, made, [x.value, y.value], made.one)
+        return _lanes(e, made, [x.value], ir.Constant(e.scalars[FLOAT], float(y.known)))
+    whole = _lanes(e, made, [x.value, y.value])
     double = y + y
     short = double.compare("==", e.intrinsic("llvm.rint", double)) & abs(y).compare("<=", LARGEST_SHORT_CUT)
     mask = e.masked(short.value)
-    return Lane(e, FLOAT, e.where_any(mask, whole, lambda: e.each(
-        made.one, made.kind, x.value, y.value, where=mask, rest=whole)))
+    return e.where_any(mask, whole, lambda: e.each(made.one, made.kind, x.value, y.value, where=mask, rest=whole))
 
 
-def _lanes(e: Emitter, made: _Loop, values: Sequence[Any], one: Callable[..., Any], *same: Any) -> Any:
+def _lanes(e: Emitter, made: _Loop, values: Sequence[Any], *same: Any) -> Any:
     """One call, with operands that are the `same` for all lanes behind the others: of all lanes, or of those that run,
     where these are fewer than half. Some of NumPy's loops take as long for eight lanes as for one, others eight times
     as long. Lanes that do not run get a harmless operand."""
-    if e.width == 1:
-        return one(*values)
     if e.active is None:
         return made.block(*values, *same)
     builder, result = e.builder, e.place("chosen lanes of a loop", e.types[FLOAT])
