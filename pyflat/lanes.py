@@ -252,11 +252,25 @@ def tiny_norm(x: Any, y: Any, largest: Any, sqrt: Callable[[Any], Any]) -> Any:
     return largest * sqrt(total - 1.0 + lost)
 
 
+LARGEST_SHORT_CUT = 4.0
+"""The exponents for which np.power of scalars has short cuts (NumPy 2.4: -1, 0, 0.5, 1 and 2) are whole or half numbers
+up to here, at most."""
+
+
 def power(x: Lanes, y: Lanes) -> Lanes:
-    """`np.power(x, y)` of float64 as NumPy computes it for scalars: with the exponent 0.5 it is `np.sqrt(x)`, which
-    differs for -0.0 and -inf; for arrays of exponents NumPy does not look at them."""
-    result: Lanes = np.where(np.equal(y, 0.5), np.sqrt(x), np.power(x, y))
-    return result[()]
+    """`np.power(x, y)` of float64 as NumPy computes it for scalars. For an array of exponents it takes no short cut, so
+    that lanes with one that may have some are computed for each exponent by itself."""
+    exponents = np.asarray(y)
+    if exponents.ndim == 0:
+        return np.power(x, y)
+    result = np.asarray(np.power(x, exponents))
+    double = exponents + exponents
+    short = (double == np.rint(double)) & (np.abs(exponents) <= LARGEST_SHORT_CUT)
+    bases, exponents, short = np.broadcast_arrays(x, exponents, short)
+    for exponent in np.unique(exponents[short]):
+        where = short & (exponents == exponent)
+        result[where] = np.power(bases[where], exponent)
+    return result
 
 
 def powers(x: Lanes, y: Lanes) -> Lanes:

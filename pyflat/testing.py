@@ -34,6 +34,10 @@ EDGE_FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, 3.0, -2.0, 5e-324, -5e
                1e300, 1.7976931348623157e308, 2.0**53, 2.0**53 + 2, 2.0**63, -(2.0**63), math.inf, -math.inf, math.nan)
 EDGE_INTS = (0, 1, -1, 2, 3, -2, 7, 63, 64, 255, 2**31, -(2**31), 2**53, 2**53 + 1, -(2**53) - 1, 2**62, INT_MAX,
              INT_MIN, INT_MIN + 1)
+ROUND_FLOATS = tuple(sorted({
+    *(float(k**power) for k in range(2, 16) for power in (2, 3)), *(2.0**k for k in range(-6, 31, 3)),
+    *(10.0**k for k in range(-3, 16, 2)), *(k / 8 for k in range(-7, 8, 2))}))
+"""Where a root, a logarithm or a power is a whole number, and a last digit decides."""
 _KINDS: dict[object, str] = {"f8": "f8", "f": "f8", "float": "f8", float: "f8",
                              "i8": "i8", "i": "i8", "int": "i8", int: "i8",
                              "b": "b", "bool": "b", bool: "b",
@@ -239,7 +243,8 @@ def _sweep(check: Check, fn: Callable[..., Any], kinds: Sequence[str]) -> None:
     ints = [int(v) for v in near if abs(v) < EXACT_INT and v == int(v)]
     rng = Random(0)
     of_kind: dict[str, Callable[[], Any]] = {
-        "f8": lambda: rng.choice(rng.choice((near, near, EDGE_FLOATS, (rng.uniform(-10, 10),))) or EDGE_FLOATS),
+        "f8": lambda: rng.choice(rng.choice((near, near, EDGE_FLOATS, ROUND_FLOATS, (rng.uniform(-10, 10),)))
+                                 or EDGE_FLOATS),
         "i8": lambda: rng.choice(rng.choice((ints, ints, EDGE_INTS, (rng.randint(-20, 20),))) or EDGE_INTS),
         "b": lambda: rng.random() < 0.5,
     }
@@ -338,8 +343,8 @@ def _batches(fn: Callable[..., Any], kinds: Sequence[str]) -> SearchStrategy[lis
     near = boundary_values(fn)
     ints = [int(v) for v in near if abs(v) < EXACT_INT and v == int(v)]
     of_kind: dict[str, SearchStrategy[Any]] = {
-        "f8": st.one_of(st.sampled_from(near or EDGE_FLOATS), st.sampled_from(EDGE_FLOATS), st.floats(-10, 10),
-                        st.floats()),
+        "f8": st.one_of(st.sampled_from(near or EDGE_FLOATS), st.sampled_from(EDGE_FLOATS),
+                        st.sampled_from(ROUND_FLOATS), st.floats(-10, 10), st.floats()),
         "i8": st.one_of(st.sampled_from(ints or EDGE_INTS), st.sampled_from(EDGE_INTS), st.integers(-20, 20),
                         st.integers(INT_MIN, INT_MAX)),
         "b": st.booleans(),

@@ -132,9 +132,9 @@ class Twin(Generic[P, R_co]):
         return magnify(self._caller, args, kwargs, self.options, lane, pdb=pdb)
 
     def verify(self, /, *args: Any, **kwargs: Any) -> Verified:
-        """Run the original in every lane of this call and compare, bit for bit; under `math="vector"` within 4 ulp or
-        what so much in each elementary function moves the result of that lane. Raises DifferenceError, an
-        AssertionError, for the first lane that differs."""
+        """Run the original in every lane of this call and compare, bit for bit; results that the faster functions of
+        `math="vector"` go into within 4 ulp, or what so much in each of these functions moves the result of that lane.
+        Raises DifferenceError, an AssertionError, for the first lane that differs."""
         from pyflat.verified import verify
 
         self._check_receiver(args)

@@ -283,9 +283,13 @@ PROGRAM = """
             trips += 1
         return math.gamma(x + 1.0) + math.exp(x) * math.sin(n) + round(x, 2) + trips
 
+    def numpys(x):
+        return np.tanh(x) + np.logaddexp(x, 1.0)
+
     x = np.linspace(0.5, 50.0, 333)
     values = pyflat.twin(curve, target="numba", math="libm")(x, 2.5)
     assert values.tolist() == [curve(a, 2.5) for a in x.tolist()]
+    assert pyflat.twin(numpys, target="numba")(x).tolist() == [numpys(a) for a in x.tolist()]
     print(len(made))
 """
 
@@ -297,7 +301,8 @@ def start(path, folder):
 
 
 def test_other_processes_resolve_functions_and_callbacks_afresh(folder, tmp_path):
-    """gamma and round call back into Python, exp is the C library's: their addresses differ in each process."""
+    """gamma and round call back into Python, exp is the C library's, tanh a loop of NumPy's, and the loop of logaddexp
+    has data: their addresses differ in each process."""
     pytest.importorskip("numba")
     path = tmp_path / "program.py"
     path.write_text(textwrap.dedent(PROGRAM))

@@ -6,7 +6,7 @@
   faults      the rule (in `ir.faults`) that tells, from the operands and the result, the lanes in which
               `python` raises or leaves int64. A rule may be conservative, it never misses;
   accuracy    EXACT: every target gives the same bits; LIBM: the C library's function (the target chooses which);
-              NUMPY: NumPy's own ufunc, within 4 ulp elsewhere; CALL: only CPython's own code gives these bits,
+              NUMPY: NumPy's own ufunc; CALL: only CPython's own code gives these bits,
               so that targets call it lane by lane (slow, and shown by explain);
               VECTOR: the function of pyflat.vmath, within 2 ulp, the same bits wherever it is computed;
   operator    Python's operator, for the printer and for source matching;
@@ -202,7 +202,7 @@ _row("library_hypot", ((_FF, FLOAT),), _library_hypot, faults="beyond_largest", 
 # --- NumPy's own scalar functions: never raise, NumPy's bits (their domain errors are values)
 NUMPY_UNARY = ("exp", "expm1", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
                "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt")
-NUMPY_BINARY = ("arctan2", "power", "hypot", "fmod")
+NUMPY_BINARY = ("arctan2", "power", "float_power", "hypot", "logaddexp", "fmod")
 
 
 def _quiet(ufunc: Callable[..., Any]) -> Callable[..., float]:
@@ -221,6 +221,9 @@ _row("np_powers", ((_FF, FLOAT),), _quiet(lambda x, y: np.power(np.array([x]), n
      accuracy=Accuracy.NUMPY, cost=40)
 """np.power with an array of exponents, which NumPy computes without looking for 0.5 or 2."""
 _row("np_sqrt", ((_F, FLOAT),), _quiet(np.sqrt), cost=8)
+
+NUMPY_LOOPS = {"np_" + name: name for name in (*NUMPY_UNARY, *NUMPY_BINARY) if name != "fmod"} | {"np_powers": "power"}
+"""Operation -> NumPy's function whose bits only its own inner loop has; np.fmod is exact by definition."""
 
 MAX_DOT = 15
 """Terms of a dot product; the kernels of BLAS take more in blocks."""

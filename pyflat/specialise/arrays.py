@@ -53,6 +53,18 @@ def shape_of(value: Abstract) -> tuple[int, ...]:
     return ()
 
 
+def require_forwards(s: Specialiser, operands: Sequence[Abstract], node: cst.CSTNode) -> None:
+    """NumPy's vector code leaves arrays that run backwards to other code, with other bits."""
+    for value in operands:
+        match value:
+            case Choice():
+                require_forwards(s, [value.then, value.orelse], node)
+            case Array() if kind_of(value) is FLOAT and value.places.size > 1 and min(value.places.strides) < 0:
+                raise s.refuse("flatten/not-yet", "a function of an array that runs backwards", node,
+                               why="NumPy computes it with other code than for other arrays",
+                               help="make a copy first: v[::-1].copy()")
+
+
 def kind_of(value: Abstract) -> Kind | None:
     """The kind of the elements, or of a number; None for a dtype that lanes do not have."""
     match value:

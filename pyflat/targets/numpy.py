@@ -29,8 +29,9 @@ import numpy as np
 from pyflat import lanes as lane_functions
 from pyflat.ir.formats import dtypes
 from pyflat.ir.kept import KeptCalls
-from pyflat.ir.loops import has_loop
+from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import FALSE, Const, Function, Value
+from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.uses import results_of
 from pyflat.libm import saved_status
 from pyflat.targets import numpy_loops, numpy_memory
@@ -301,6 +302,7 @@ class _Arrays:
             f"def block({', '.join(names)}):",
             f"    n = {first}.size",
             f"    if {first}.ndim != 1: return flat(({', '.join(names)},), {first}.shape)",
+            *self._forwards(arrays),
             *[f"    {out} = empty(n, dtype{k})" for k, out in enumerate(outs)],
             f"    if n > {LEAST}: return {results}fill(({', '.join(names)},), n, ({results}))",
             "    A = take()",
@@ -316,6 +318,13 @@ class _Arrays:
         made = _function("\n".join(lines), self.patterns.fused.name, objects)
         self._call_names = made.__globals__
         return made
+
+    def _forwards(self, arrays: Sequence[str]) -> list[str]:
+        """NumPy takes an operand that runs backwards to overlap with the result, and computes its functions one by one
+        then, with other bits."""
+        if not any(op.opcode in NUMPY_LOOPS for op in all_ops(self.patterns.fused.body)):
+            return []
+        return [f"    if {name}.strides[0] < 0: {name} = {name}.copy()" for name in arrays]
 
     def _later(self, style: Style) -> Callable[..., Any]:
         """The function of a style, made when it is called first."""

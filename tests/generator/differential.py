@@ -22,8 +22,9 @@ from typing import Any, Literal
 import numpy as np
 
 import pyflat
-from pyflat.compiled import compilations
+from pyflat.compiled import compilations, flatten
 from pyflat.errors import FlattenError
+from pyflat.ir.fast_math import inexact_results
 from pyflat.ir.shape import Shape
 from pyflat.testing import in_kind, lane_of, same_bits
 from tests.generator.lanes import Lane, lanes_for
@@ -35,6 +36,7 @@ from tests.patience import HANG
 DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
 Target = Literal["numpy", "numba"]
 Loops = Literal["auto", "masked"]
+Math = Literal["libm", "vector"]
 _numbers = itertools.count()
 
 
@@ -125,23 +127,33 @@ def _check(
             shape = check_stages(fn, program, rows, expected, outcome, deep)
         else:
             shape = shape_of(fn, program)
-        for target in targets:
+        maths: list[tuple[Target, Math]] = [(target, "libm") for target in targets]
+        if "numba" in targets and not _has_fast_functions(fn, program):
+            maths.append(("numba", "vector"))
+        for target, math in maths:
             if outcome.failures:
                 break
-            outcome.failures += check_twin(fn, program, rows, expected, shape, target)
+            outcome.failures += check_twin(fn, program, rows, expected, shape, target, math)
         if not outcome.failures and re.search(r"\b(for|while)\b", program.source):
             kept = shape_of(fn, program, "masked")
-            outcome.failures += check_twin(fn, program, rows, expected, kept, targets[-1], "masked")
+            outcome.failures += check_twin(fn, program, rows, expected, kept, targets[-1], loops="masked")
 
 
 def shape_of(fn: Any, program: Program, loops: Loops = "auto") -> Shape:
     """The shape of the result; what is built for it is what the twin will run. Raises FlattenError."""
-    twin = _twin(fn, "numpy", loops)
+    twin = _twin(fn, "numpy", loops=loops)
     return compilations(fn).get(fn, arguments_of(fn, program), twin.options.as_built).result
 
 
-def _twin(fn: Callable[..., Any], target: Target, loops: Loops) -> Any:
-    return pyflat.twin(fn).with_options(target=target, math="libm", loops=loops)
+def _has_fast_functions(fn: Any, program: Program) -> bool:
+    """Whether some result has other digits with `math="vector"`. NumPy's functions are the same in both."""
+    twin = _twin(fn, "numba", "vector")
+    exact = flatten(fn, arguments_of(fn, program), twin.options).exact
+    return exact is not None and any(inexact_results(exact))
+
+
+def _twin(fn: Callable[..., Any], target: Target, math: Math = "libm", loops: Loops = "auto") -> Any:
+    return pyflat.twin(fn).with_options(target=target, math=math, loops=loops)
 
 
 # --- the twins
@@ -153,9 +165,9 @@ def columns(rows: Sequence[Lane], kinds: Sequence[str]) -> list[np.ndarray[Any, 
 
 def check_twin(
     fn: Callable[..., Any], program: Program, rows: list[Lane], expected: list[Expected], shape: Shape, target: Target,
-    loops: Loops = "auto",
+    math: Math = "libm", loops: Loops = "auto",
 ) -> list[Failure]:
-    twin = _twin(fn, target, loops)
+    twin = _twin(fn, target, math, loops)
     raising = [i for i, e in enumerate(expected) if isinstance(e, Raised)]
     unheld = [i for i, e in enumerate(expected) if isinstance(e, Returned) and outside(e.value, shape)]
     clean = [i for i in range(len(rows)) if i not in raising and i not in unheld]

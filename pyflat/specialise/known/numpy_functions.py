@@ -14,7 +14,8 @@ import libcst as cst
 import numpy as np
 
 from pyflat.ir.nodes import Param, Value
-from pyflat.specialise import arrays, calls, containers, numpy_library, two_readings
+from pyflat.ir.ops import NUMPY_LOOPS
+from pyflat.specialise import arrays, calls, containers, numpy_library, two_readings, vectors
 from pyflat.specialise import numbers as num
 from pyflat.specialise.complex_numbers import holds_complex
 from pyflat.specialise.frames import Specialiser
@@ -74,6 +75,10 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
         raise s.refuse("flatten/unsupported-expression", f"the options of np.{fn.__name__}", node,
                        help="use np.where for where=, and assign the result instead of out=")
     operands = [arrays.array(s, v, node) if _has_elements(v) else v for v in arguments.positional]
+    if fn in _LOOPS:
+        arrays.require_forwards(s, operands, node)
+    if fn is np.power:
+        return vectors.powers(s, operands[0], operands[1], node)
     return arrays.apply(
         s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), arguments.named), node), operands, node)
 
@@ -86,6 +91,7 @@ def _require_size(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst
                        why="an array has one shape in all lanes")
 
 
+_LOOPS = {getattr(np, name) for name in NUMPY_LOOPS.values()}
 _WITHOUT_AXES: set[Any] = {np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.copy,
                            np.where, np.select, np.piecewise, np.squeeze, np.zeros_like, np.ones_like, np.full_like,
                            np.reshape, np.full, np.transpose, np.broadcast_to}
@@ -305,14 +311,12 @@ _TABLE: dict[Any, tuple[NumpyHandler, str]] = {
     np.square: (by_element(numpy_library.square, "x"), "x !out"),
     np.reciprocal: (formulas.reciprocal, "x !out"),
     np.sinc: (by_element(numpy_library.sinc, "x"), "x"),
-    np.logaddexp: (by_element(numpy_library.logaddexp, "x1", "x2"), "x1 x2 !out"),
     np.isclose: (by_element(numpy_library.isclose, "a", "b"), "a b rtol atol equal_nan"),
     np.allclose: (formulas.allclose, "a b rtol atol equal_nan"),
     np.nan_to_num: (formulas.nan_to_num, "x copy nan posinf neginf"),
     **dict.fromkeys((np.round, np.around), (formulas.rounded, "a decimals !out")),
     np.clip: (formulas.clip, "a a_min a_max !out min max"),
     np.fmax: (formulas.skipping("ge"), "x1 x2 !out"), np.fmin: (formulas.skipping("le"), "x1 x2 !out"),
-    np.float_power: (formulas.float_power, "x1 x2 !out"),
     np.fix: (formulas.fix, "x !out"),
     np.shape: (about(lambda shape: shape), "a"), np.ndim: (about(len), "a"),
     np.size: (about(lambda shape: int(np.prod(shape))), "a !axis"), np.isscalar: (isscalar, "element"),
