@@ -15,7 +15,7 @@ import mpmath
 import numpy as np
 from mpmath import mpf
 
-PAGE = Path(__file__).resolve().parent.parent / "pyflat" / "vmath" / "coefficients.py"
+PAGE = Path(__file__).resolve().parent.parent / "pyflat" / "functions" / "vmath" / "coefficients.py"
 Real = Callable[[mpf], mpf]
 _NEAR_ZERO = mpf(2) ** -100
 """Where the quotients, 0/0 at 0, are taken instead of at 0."""
