@@ -57,7 +57,8 @@ _HOME = {
 
 _MODULES = {
     "backend": "backend", "dataflow": "inspection.dataflow", "graphics": "graphics", "ir": "ir",
-    "prove": "inspection.prove", "survey": "inspection.survey", "targets": "targets", "testing": "testing", "vec": "vec",
+    "prove": "inspection.prove", "survey": "inspection.survey", "targets": "targets", "testing": "testing",
+    "vec": "vec",
 }
 """Public modules: `import pyflat` makes them reachable as attributes, and loads them at first use."""
 
