@@ -8,7 +8,9 @@ import pytest
 
 import pyflat
 from pyflat.frontend.space import blas
-from pyflat.runtime import settings
+from pyflat.inspection import profile
+from pyflat.runtime import replay, settings
+from tests.patience import HANG
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell without job control starts what is in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -17,6 +19,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell without job 
 @pytest.fixture(autouse=True)
 def _exact_functions(monkeypatch):
     monkeypatch.setattr(settings, "_defaults", (("math", "libm"),))
+
+
+@pytest.fixture(autouse=True)
+def _no_limits_of_time(monkeypatch):
+    """What pyflat does until some seconds are over, it does to the end: tests run on busy machines too."""
+    monkeypatch.setattr(profile, "SECONDS", HANG)
+    monkeypatch.setattr(replay, "MAX_SECONDS", HANG)
 
 
 @functools.cache

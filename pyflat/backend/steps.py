@@ -15,6 +15,8 @@ from pyflat.backend.flat import FlatFunction
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Const, Function, Op
 from pyflat.ir.opaque_calls import KeptCalls, flat_values
+from pyflat.ir.types import FLOAT, INT
+from pyflat.passes.decide_selects import decide_selects
 from pyflat.passes.factor_selects import factor_selects
 from pyflat.passes.fold_calls import fold_calls
 from pyflat.passes.fold_constants import fold_constants
@@ -53,20 +55,22 @@ def flatten_fold(flat: FlatFunction, *, strict: bool = False) -> FlatFunction:
 
 
 def flatten_optimize(flat: FlatFunction, *, fast_math: FastMath | bool = False) -> FlatFunction:
-    """Fewer or cheaper operations of the same kinds: fused and factored selects, De Morgan, merged comparisons, deeper
-    algebra. With parts of `fast_math` also the algebra of real numbers, collected sums and products, reciprocals.
+    """Fewer or cheaper operations of the same kinds: chains of selects, fused and factored selects, collected sums and
+    products of ints, De Morgan, merged comparisons, deeper algebra. With parts of `fast_math` also the algebra of real
+    numbers, collected sums and products of floats, reciprocals.
 
     Pre: `flat.ok`; `finite` needs faults="drop", because faults are found by looking for nan and infinity (ValueError).
     Post: `flat.size` has not grown, unless for cheaper operations under fast math; no fold residual is left.
     """
     fast = _checked(flat, fast_math)
-    exact: list[Change] = [fuse_selects, factor_selects,
-                           lambda fn: push_negations(fn, finite=fast.finite)]
+    exact: list[Change] = [decide_selects, fuse_selects, factor_selects,
+                           lambda fn: push_negations(fn, finite=fast.finite), reassociate]
     quick: list[Change] = []
     if fast.parts:
         quick.append(lambda fn: fold_fast(fn, fast.parts))
     if fast.reassoc:
-        quick.append(lambda fn: reassociate(fn, finite=fast.finite, no_signed_zeros=fast.no_signed_zeros))
+        quick.append(lambda fn: reassociate(fn, (INT, FLOAT), finite=fast.finite,
+                                            no_signed_zeros=fast.no_signed_zeros))
     done = _settled(flat, [*_folding(flat), *exact, *quick], "optimize")
     if fast.reciprocal:
         done = _settled(done, [share_reciprocals, *_folding(flat)], "")

@@ -79,6 +79,7 @@ class Elsewhere:
 
 
 PLAIN = Elsewhere(SAME, SAME, SAME, SAME, SAME, SAME)
+_MADE_IN_DATABASES = Elsewhere(SAME, MADE, MADE, MADE, SAME, SAME)
 NOWHERE = Elsewhere(ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT)
 _NO_DATABASE = replace(PLAIN, polars=ABSENT, duckdb=ABSENT, sqlite=ABSENT)
 
@@ -236,7 +237,7 @@ def _library(name: str, ulp: int, elsewhere: Elsewhere, *condition: Any, **rest:
 _LIBRARY = (
     _library("exp", 1, PLAIN, "growth", 1.0, 746.0, faults="overflow", underflows=True, rises_to=700.0, harmless=(0.0,),
              vector=Vector("exponential", Adds(30))),
-    _library("exp2", 1, replace(PLAIN, polars=MADE, duckdb=MADE, sqlite=MADE), "growth", 1.0, 746.0, faults="overflow",
+    _library("exp2", 1, _MADE_IN_DATABASES, "growth", 1.0, 746.0, faults="overflow",
              underflows=True, rises_to=1000.0, harmless=(0.0,), vector=Vector("exponential", Adds(30)),
              numba_name="np.exp2"),
     _library("expm1", 2, _NO_DATABASE, "growth_with_offset", faults="overflow", odd=True, harmless=(0.0,),
@@ -279,9 +280,9 @@ _LIBRARY = (
              faults=(Outside("ge", 1.0, of_size=True),), harmless=(0.0,), vector=Vector("hyperbolic", Adds(70))),
     _library("cbrt", 4, replace(PLAIN, sqlite=ABSENT), "cube_root", harmless=(1.0,), vector=Vector("power", Adds(52)),
              numba_name="np.cbrt"),
-    _library("erf", 1, _NO_DATABASE, "contraction", 1.13, 1.0, numpy="", underflows=True, range=(-1.0, 1.0),
+    _library("erf", 1, _MADE_IN_DATABASES, "contraction", 1.13, 1.0, numpy="", underflows=True, range=(-1.0, 1.0),
              vector=Vector("error", Adds(80))),
-    _library("erfc", 5, _NO_DATABASE, "growth", 60.0, 28.0, numpy="", underflows=True, range=(0.0, 2.0),
+    _library("erfc", 5, _MADE_IN_DATABASES, "growth", 60.0, 28.0, numpy="", underflows=True, range=(0.0, 2.0),
              vector=Vector("error", Adds(80))),
     _library("pow", 1, Elsewhere(SAME, "({0} ** {1})", SAME, SAME, "whole_pow", "whole_pow"), "power",
              meaning=_float_pow, operator="**", numpy="powers", beyond=_powers, operands="dd",
@@ -362,6 +363,8 @@ _NUMPY = (
     _numpy("power", "pow", 1.6, "dd", elsewhere=_AT_BORDER), _numpy("hypot", operands="dd"),
     _numpy("fmod", operands="dd"),
     _numpy("powers", "pow", 1.6, "dd", python="", meaning=_powers, elsewhere=_AT_BORDER),
+    _numpy("float_power", "pow", operands="dd", elsewhere=_AT_BORDER),
+    _numpy("logaddexp", "", operands="dd", elsewhere=Elsewhere(MADE, MADE, ABSENT, ABSENT, MADE, MADE)),
     _numpy("sqrt", time=0.9, accuracy=Accuracy.EXACT, cost=Adds(8)),
 )
 

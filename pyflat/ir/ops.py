@@ -23,7 +23,6 @@ import math
 import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -158,20 +157,24 @@ def _of_record(record: MathFunction) -> Primitive:
 
 PRIMITIVES.update((record.name, _of_record(record)) for record in RECORDS.values())
 
+NUMPY_LOOPS = {record.name: {"np_powers": "power"}.get(record.name, record.numpy)
+               for record in of_accuracy(Accuracy.NUMPY) if record.name != "np_fmod"}
+"""Operation -> NumPy's function whose bits only its own inner loop has; np.fmod is exact by definition."""
+
 MAX_DOT = 15
 """Terms of a dot product; the kernels of BLAS take more in blocks."""
 
 
 def _dot(*operands: float) -> float:
-    terms = len(operands) // 2
-    with np.errstate(all="ignore"):
-        return float(np.dot(np.array(operands[:terms]), np.array(operands[terms:])))
+    terms, total = len(operands) // 2, 0.0
+    for x, y in zip(operands[:terms], operands[terms:], strict=True):
+        total = _fused_multiply_add(x, y, total)
+    return total + 0.0
 
 
-_row("np_dot", tuple((_F * (2 * terms), FLOAT) for terms in range(2, MAX_DOT + 1)), _dot, accuracy=Accuracy.NUMPY,
-     cost=20)
-"""np.dot of two vectors, first all elements of one, then those of the other: 0.0 plus a chain of fused multiply-adds
-from 0.0 where `frontend.space.blas` has found that this machine computes it so; it is built nowhere else."""
+_row("np_dot", tuple((_F * (2 * terms), FLOAT) for terms in range(2, MAX_DOT + 1)), _dot, cost=20)
+"""A dot product as BLAS computes it where `frontend.space.blas` has found that out; it is built nowhere else. Operands:
+first all elements of one vector, then those of the other. 0.0 plus a chain of fused multiply-adds from 0.0."""
 
 _row("ufunc", tuple((kinds, FLOAT) for count in range(1, foreign.MOST_OPERANDS + 1)
                     for kinds in itertools.product((FLOAT, INT), repeat=count)), foreign.call, cost=100)
@@ -200,15 +203,9 @@ lane_any(b) is true in every lane if b is true in some lane. For one lane it is 
 
 def _fused_multiply_add(x: float, y: float, z: float) -> float:
     """x*y + z with one rounding."""
-    if not (math.isfinite(x) and math.isfinite(y) and math.isfinite(z)):
-        return x * y + z
-    exact = Fraction(x) * Fraction(y) + Fraction(z)
-    if exact == 0:
-        return x * y + z
-    try:
-        return float(exact)
-    except OverflowError:
-        return math.inf if exact > 0 else -math.inf
+    from pyflat.functions.vmath import fused  # a package of its own, needed where such an operation is
+
+    return fused.exact(x, y, z)
 
 
 def _sum(terms: Iterable[float]) -> float:

@@ -4,6 +4,7 @@
     Fixed("exact")                               the same Python object in every lane
     Record(tuple, (), (Leaf(INT), Leaf(FLOAT)))  a tuple of two; namedtuples, dataclasses, lists and dicts likewise
     COMPLEX                                      a complex number: two floats
+    Record(datetime.date, ("year", ...), ...)    a date, a result only: an array of lanes has dtype object
     REAL_OR_COMPLEX                              a float in some lanes, a complex number in others
 """
 
@@ -18,6 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pyflat.functions.stacking import DATES, date_lanes, stacked
 from pyflat.ir.types import BOOL, FLOAT, Kind
 
 
@@ -42,6 +44,7 @@ class Record:
     """A tuple, list, namedtuple, dataclass or dict; `names`: the fields, or a dict's keys, which are strings.
 
     A result may be a NumPy array (`cls` is np.ndarray): a leaf for each element, and the shape's numbers as `names`.
+    It may be a date (`cls` is in DATES).
     """
 
     cls: type
@@ -155,9 +158,9 @@ def make_record(cls: type, names: Sequence[str], items: Sequence[Any]) -> Any:
     if cls in (tuple, list):
         return cls(items)
     if cls is np.ndarray:
-        from pyflat.functions.lanes import array_lanes
-
-        return array_lanes(tuple(map(int, names)), *items)
+        return stacked(items, tuple(map(int, names)))
+    if cls in DATES:
+        return date_lanes(cls, items)
     if cls is complex:
         real, imag, *is_complex = items
         return real if is_complex == [False] else complex(real, imag)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import random
 import sys
 import types
 from functools import partial
@@ -11,11 +12,13 @@ from typing import Any
 
 import pytest
 
-from pyflat.ir.nodes import Block, Function, Label, Value, Yield
+from pyflat.ir.build import Builder, const
+from pyflat.ir.nodes import Block, Function, Label, Param, Value, Yield
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.ir.validate import validate
+from pyflat.passes.decide_selects import decide_selects
 from pyflat.passes.factor_selects import factor_selects
 from pyflat.passes.fold_calls import fold_calls
 from pyflat.passes.fold_identities import fold_identities
@@ -33,7 +36,7 @@ from pyflat.passes.split_uniform import split_uniform
 from tests.passes.flat_programs import FlatPrograms, assert_equal, body_of, flat, samples
 from tests.passes.rational import FloatPrograms, assert_equal_exactly
 
-EXACT = (push_negations, factor_selects, simplify_bools, fold_identities, fuse_selects, recognise_extrema, fold_calls)
+EXACT = (push_negations, decide_selects, reassociate, factor_selects, simplify_bools, fold_identities, fuse_selects, recognise_extrema, fold_calls)
 
 
 def swept(change: Any, body: str, **options: Any) -> str:
@@ -137,6 +140,57 @@ def test_tables_must_be_equal():
     stays(factor_selects, body)
 
 
+DECIDED = "%a = add %x, 1.0 : f8\n%b = select %p, %a, %x : f8\n"
+
+
+@pytest.mark.parametrize("body", [
+    DECIDED + "yield %b",
+    DECIDED + "%c = mul %b, %y : f8\n%d = select %q, %c, %x : f8\nyield %d",  # another condition
+    DECIDED + "%c = mul %b, %y : f8\n%d = select %p, %c, %x : f8\nyield %d, %b",  # read elsewhere
+    DECIDED + "%c = mul %b, %y : f8\n%d = select %p, %c, %x : f8\n%e = lt %b, %y : b\nfault %e ValueError()\nyield %d",
+    DECIDED + "%c = mul %b, %y : f8\n%d = select %p, %c, %b : f8\nyield %d",  # ir.logic has it: an arm that is a select
+    "%a = lt %x, %y : b\n%b = and %p, %a : b\n%c = select %b, %x, %y : f8\nyield %c",
+])
+def test_selects_that_decide_something(body):
+    stays(decide_selects, body)
+
+
+def test_one_select_is_left_of_a_chain():
+    body = DECIDED + "%c = mul %b, %y : f8\n%d = select %p, %c, %x : f8\nyield %d"
+    assert swept(decide_selects, body) == lines("""
+        %a = add %x, 1.0 : f8
+        %c = mul %a, %y : f8
+        %d = select %p, %c, %x : f8
+        yield %d
+    """)
+
+
+def test_the_other_arm_of_a_chain():
+    body = DECIDED + "%c = mul %b, %y : f8\n%d = select %p, %y, %c : f8\nyield %d"
+    assert swept(decide_selects, body) == "%c = mul %x, %y : f8\n%d = select %p, %y, %c : f8\nyield %d"
+
+
+def test_a_chain_of_choices():
+    body = """
+        %a = lt %x, 9.0 : b
+        %b = and %p, %a : b
+        %c = select %b, %x, 9.0 : f8
+        %d = lt %y, %c : b
+        %e = and %p, %d : b
+        %f = select %e, %y, %c : f8
+        yield %f
+    """  # fmt: skip
+    once = swept(decide_selects, body)
+    assert swept(decide_selects, once) == lines("""
+        %a = lt %x, 9.0 : b
+        %c = select %a, %x, 9.0 : f8
+        %d = lt %y, %c : b
+        %0 = select %d, %y, %c : f8
+        %f = select %p, %0, 9.0 : f8
+        yield %f
+    """)
+
+
 # --- bools
 
 
@@ -163,8 +217,11 @@ def test_a_real_function_of_bools_stays():
 # --- sums and products
 
 
+reals = partial(reassociate, kinds=(INT, FLOAT))
+
+
 def test_sums_are_collected():
-    got = swept(reassociate, """
+    got = swept(reals, """
         %a = add %x, 1.0 : f8
         %b = add %a, %y : f8
         %c = add %b, %x : f8
@@ -175,19 +232,19 @@ def test_sums_are_collected():
 
 
 def test_products_are_powers():
-    got = swept(reassociate, "%a = mul %x, %x : f8\n%b = mul %a, %x : f8\n%c = mul %b, %x : f8\nyield %c")
+    got = swept(reals, "%a = mul %x, %x : f8\n%b = mul %a, %x : f8\n%c = mul %b, %x : f8\nyield %c")
     assert got == "%a = mul %x, %x : f8\n%c = mul %a, %a : f8\nyield %c"
 
 
 def test_terms_that_cancel():
     body = "%a = add %x, %y : f8\n%b = sub %a, %x : f8\nyield %b"
-    assert swept(reassociate, body, finite=True) == "yield %y"
-    stays(reassociate, body, no_signed_zeros=True)  # an infinite x gives nan
+    assert swept(reals, body, finite=True) == "yield %y"
+    stays(reals, body, no_signed_zeros=True)  # an infinite x gives nan
     body = "%a = sub %x, %y : f8\n%b = sub %a, %x : f8\nyield %b"
-    assert swept(reassociate, body, finite=True) == "%b = neg %y : f8\nyield %b"
+    assert swept(reals, body, finite=True) == "%b = neg %y : f8\nyield %b"
     body = "%a = add %x, 1.0 : f8\n%b = sub %a, 1.0 : f8\nyield %b"
-    assert swept(reassociate, body, no_signed_zeros=True) == "yield %x"
-    stays(reassociate, body, finite=True)  # -0.0 gives 0.0
+    assert swept(reals, body, no_signed_zeros=True) == "yield %x"
+    stays(reals, body, finite=True)  # -0.0 gives 0.0
 
 
 @pytest.mark.parametrize("body", [
@@ -195,10 +252,34 @@ def test_terms_that_cancel():
     "%a = mul %x, 2.0 : f8\n%b = add %a, %y : f8\nyield %b",
     "%a = add %x, 1.0 : f8\n%b = add %a, %y : f8\n%c = add %b, 2.0 : f8\nyield %c, %a",
     "%a = add %x, inf : f8\n%b = add %a, 1.0 : f8\n%c = add %b, 2.0 : f8\nyield %c",
-    "%a = add %i, 1 : i8\n%b = add %a, 1 : i8\nyield %b",
 ])
 def test_sums_that_are_short_already(body):
+    stays(reassociate, body, kinds=(INT, FLOAT))
+
+
+@pytest.mark.parametrize("body", [
+    "%a = add %x, 1.0 : f8\n%b = add %a, 1.0 : f8\nyield %b",  # floats, without fast math
+    "%a = add %i, %j : i8\n%b = add %a, 1 : i8\nyield %b",
+    "%a = add %i, 3 : i8\n%b = add %a, %j : i8\n%c = add %b, 1 : i8\nyield %c, %a",
+    # the check for overflow reads what would go
+    "%a = add %i, 3 : i8\n%o = lt %a, %i : b\nfault %o OverflowError()\n%b = add %a, 1 : i8\nyield %b",
+])
+def test_sums_of_ints_that_stay(body):
     stays(reassociate, body)
+
+
+@pytest.mark.parametrize(("body", "after"), [
+    ("%a = add %i, 3 : i8\n%b = add %a, %j : i8\n%c = add %b, 1 : i8\n%d = add %c, %i : i8\nyield %d",
+     "%0 = mul %i, 2 : i8\n%1 = add %0, %j : i8\n%d = add %1, 4 : i8\nyield %d"),
+    ("%a = add %i, %j : i8\n%b = sub %a, %i : i8\nyield %b", "yield %j"),
+    ("%a = sub 5, %i : i8\n%b = sub %a, 5 : i8\nyield %b", "%b = neg %i : i8\nyield %b"),
+    ("%a = mul %i, 3 : i8\n%b = mul %a, %j : i8\n%c = mul %b, 5 : i8\nyield %c",
+     "%0 = mul %i, %j : i8\n%c = mul %0, 15 : i8\nyield %c"),
+    ("%a = add %i, 9223372036854775807 : i8\n%b = add %a, 1 : i8\nyield %b",
+     "%b = add %i, -9223372036854775808 : i8\nyield %b"),  # modulo 2**64
+])
+def test_sums_of_ints_are_collected(body, after):
+    assert swept(reassociate, body) == after
 
 
 # --- quotients, dots, calls
@@ -354,9 +435,33 @@ class TreePrograms(FlatPrograms):
         return self.random.choice([p for p in self.params if p.kind is kind])
 
 
+def chains(seed: int) -> Function:
+    """`if p: acc = f(acc)` several times, with few conditions, where f may be a choice of its own."""
+    r, build = random.Random(seed), Builder()
+    p, q, i, x, y = params = [Param(BOOL, "p"), Param(BOOL, "q"), Param(INT, "i"), Param(FLOAT, "x"), Param(FLOAT, "y")]
+    both, neither = build.op("and", p, q), build.op("not", p)
+    start: list[Value] = [x, i]
+    accs = list(start)
+    for _ in range(12):
+        k = r.randrange(len(accs))
+        acc, other = accs[k], (i if accs[k].kind is INT else r.choice((x, y, const(0.5))))
+        new: Value = build.op(r.choice(("add", "mul", "sub")), *r.sample((acc, other), 2))
+        cond = r.choice((p, p, p, q, both, neither))
+        if r.random() < 0.4:
+            test = build.op("lt", new, acc)
+            if r.random() < 0.5:
+                cond = build.op("and", *r.sample((cond, test), 2))
+            else:
+                new = build.op("select", test, new, acc)
+        old = r.choice((acc, start[k]))
+        accs[k] = build.op("select", cond, *(new, old) if r.random() < 0.7 else (old, new))
+    return Function("f", params, [Block(build.block.ops, Yield(accs))], Label("return"), [v.kind for v in accs], "flat")
+
+
 def exactly_right(change: Any, seeds: range = range(45)) -> None:
     for seed in seeds:
-        for fn in (FlatPrograms(seed).function(25), TreePrograms(seed).function(), TreePrograms(seed + 1000).function()):
+        for fn in (FlatPrograms(seed).function(25), TreePrograms(seed).function(), TreePrograms(seed + 1000).function(),
+                   chains(seed), chains(seed + 1000), chains(seed + 2000)):
             after = change(fn)
             validate(after)
             assert_equal(fn, after, samples(fn, 15, seed))
@@ -387,10 +492,15 @@ def test_random_functions_keep_every_bit(change):
 
 
 def collected(fn: Function, change: Any = reassociate) -> Function:
-    return change(fn, finite=True, no_signed_zeros=True)
+    return change(fn, (FLOAT,), finite=True, no_signed_zeros=True)
 
 
-@pytest.mark.parametrize("change", [collected, reassociate, share_reciprocals, dots, fuse_multiply_add],
+
+def sums(fn: Function) -> Function:
+    return reassociate(fn, (FLOAT,))
+
+
+@pytest.mark.parametrize("change", [collected, sums, share_reciprocals, dots, fuse_multiply_add],
                          ids=lambda c: c.__name__)
 def test_random_functions_keep_their_rational_values(change):
     rationally_right(change)
@@ -440,6 +550,13 @@ MUTANTS = {
         ("or a.attrs != b.attrs", ""),
         ("if a.opcode in COMMUTATIVE else", "if len(a.args) == 2 else"),
     ),
+    ("decide_selects", "decide_selects"): (
+        ("bool(needed) and all(", "bool(needed) and any("),
+        ("held is outcome and (known is cond or held and", "held is outcome and (known is cond or"),
+        ("((True, then), (False, orelse))", "((True, orelse), (False, then))"),
+        ("self.select(select, rest, then, orelse), below)", "self.select(select, rest, then, orelse), orelse.args[1])"),
+        ("return self.select(select, rest, then, orelse)\n", "return self.select(select, known, then, orelse)\n"),
+    ),
     ("simplify_bools", "simplify_bools"): (
         ('"eq": lambda a, b: a ^ b ^ _ALL', '"eq": lambda a, b: a ^ b'),
         ('"select": lambda c, a, b: c & a | (c ^ _ALL) & b', '"select": lambda c, a, b: c & b | (c ^ _ALL) & a'),
@@ -448,10 +565,10 @@ MUTANTS = {
     ),
     ("reassociate", "reassociate"): (
         ('-scale if value.opcode == "sub" else scale', "scale"),
-        ("self.constant += scale * value.value", "self.constant += value.value"),
+        ("self.constant + scale * value.value", "self.constant + value.value"),
         ('opcode = "sub" if scale < 0 else "add"', 'opcode = "add"'),
         ("self.powers[value] = self.powers.get(value, 0) + 1", "self.powers[value] = 1"),
-        ("self.literal *= value.value", "self.literal = value.value"),
+        ("self.literal * value.value", "value.value"),
     ),
     ("share_reciprocals", "share_reciprocals"): (
         ("sweep.read(op.args[1])", "sweep.read(op.args[0])"),
@@ -471,7 +588,7 @@ MUTANTS = {
     ),
 }  # fmt: skip
 CHECKS = {
-    "push_negations": exactly_right, "factor_selects": exactly_right, "simplify_bools": exactly_right,
+    "push_negations": exactly_right, "factor_selects": exactly_right, "decide_selects": exactly_right, "simplify_bools": exactly_right,
     "reassociate": lambda change: rationally_right(partial(collected, change=change)), "share_reciprocals": rationally_right, "split_uniform": splits_right,
     "recognise_dots": lambda change: rationally_right(partial(dots, change=change), range(160)),
 }  # fmt: skip

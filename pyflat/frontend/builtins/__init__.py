@@ -44,7 +44,6 @@ from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.values import Abstract, Bound, Choice, Static, numeric_kind
 from pyflat.frontend.syntax import calls, contexts
 from pyflat.functions.records import RECORDS
-from pyflat.ir.nodes import Fault
 from pyflat.ir.types import BOOL
 
 _HEAP_TYPE = 1 << 9
@@ -156,7 +155,7 @@ _PYTHON_MODULES = {record.python.rpartition(".")[0] for record in RECORDS.values
 
 def _warn(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     """A warning is an effect that the replay can have: the lane runs through the original, which warns."""
-    s.doubtful = s.doubtful or Fault("Warning", "the function warns in every lane", s.span(node))
+    s.doubt("the function warns in every lane", node)
     raise s.fault("Warning", "the original warns here", node)
 
 

@@ -8,12 +8,14 @@ value: the largest error of the fast function (2 ulp for the vector math, 4 for 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyflat.functions.records import RECORDS, Accuracy, Adds, of_accuracy
-from pyflat.ir.nodes import Block, Function, If, Item, Loop, Op
+from pyflat.ir.loops import end_of, take_apart
+from pyflat.ir.nodes import Block, Function, If, Item, Loop, Op, Value, walk
 from pyflat.ir.ops import OPERATIONS
+from pyflat.ir.types import FLOAT
 from pyflat.passes.accuracy.small_powers import small_power
 
 VECTOR_ULPS = 2
@@ -55,6 +57,30 @@ def elementary_function(opcode: str) -> str | None:
 
 
 _SMALL_POWER = "small power"
+
+def inexact_results(fn: Function) -> list[bool]:
+    """Which results of a flat or masked function have digits of elementary functions that fast ones may stand for.
+    Decisions have not: they are CPython's."""
+    inexact, before = set[Value](), -1
+    while len(inexact) != before:
+        before = len(inexact)
+        for item in walk(fn.body):
+            inexact.update(value for value, sources in _sources(item) if value.kind is FLOAT and (
+                not inexact.isdisjoint(sources)
+                or isinstance(value, Op) and OPERATIONS[value.opcode].accuracy is Accuracy.LIBM))
+    return [value in inexact for value in end_of(fn.body).values]
+
+
+def _sources(item: Item) -> Iterator[tuple[Value, Sequence[Value]]]:
+    """What an item defines, each with what it is made of."""
+    match item:
+        case Block():
+            yield from ((op, op.args) for op in item.ops)
+        case Loop():
+            parts = take_apart(item)
+            yield from zip(item.params, zip(item.inits, parts.next, strict=True), strict=True)
+            yield from ((result, (value,)) for result, value in zip(item.results, parts.leave, strict=True))
+
 
 TRIPS = 8
 """So many trips a loop is taken to make."""

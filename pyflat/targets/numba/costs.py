@@ -27,7 +27,7 @@ from pyflat.targets.numba.library import library_function
 
 FILE = "costs.json"
 
-_CALLED = frozenset({Accuracy.LIBM, Accuracy.CALL, Accuracy.NUMPY})
+_CALLED = frozenset({Accuracy.LIBM, Accuracy.CALL})
 
 
 _BRANCH, _GUESSED_WRONG, _REGROUP = Adds(2.0), Adds(36.0), Adds(50.0)

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from pyflat.functions.records import MADE, RECORDS, spellings
+from pyflat.functions.records import spellings
 from pyflat.targets.columns import Engine, Rules, Term, Terms
 from pyflat.targets.columns import expand as x
 
@@ -94,12 +94,12 @@ def _sqlite_quotient(t: Terms, a: Term, b: Term) -> Term | None:
 
 
 _DUCKDB_RULES: Rules = {
-    **x.RULES, **{f"{name}:f8": x.nan_is_largest(name) for name in _COMPARED},
+    **x.rules_for("duckdb"), **{f"{name}:f8": x.nan_is_largest(name) for name in _COMPARED},
     "mod:i8": x.mod_int, "floordiv:i8": x.floordiv_int, "abs:i8": _abs_int, "copysign": _copysign, "exp2": _exp2,
     "isinf": x.isinf, "isfinite": x.isfinite,
 }
 _SQLITE_RULES: Rules = {
-    **{name: rule for name, rule in x.RULES.items() if name not in RECORDS or RECORDS[name].on("sqlite") == MADE},
+    **x.rules_for("sqlite"),
     **{f"{name}:f8": _present(name) for name in _COMPARED},
     **{f"{name}:i8": _plain_sum(name) for name in ("add", "sub")},
     "mod:i8": x.mod_int, "floordiv:i8": x.floordiv_int, "abs:i8": _abs_int, "exp2": _exp2, "rint": x.rint,
