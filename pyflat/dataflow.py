@@ -20,6 +20,7 @@ from pyflat.compiled import keep_loops
 from pyflat.ir.nodes import Function
 from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape, rebuild, record_of
 from pyflat.ir.types import kind_of
+from pyflat.recursion import with_room
 from pyflat.targets.dataflow import CORRECTED, LITERAL, Graph, Report, Simulation, graph_of
 from pyflat.targets.dataflow.figures import Figures, measure
 
@@ -49,6 +50,7 @@ class Program:
         return measure(self.graph, self.leaves)
 
 
+@with_room
 def lower(
     fn: Callable[..., Any],
     arguments: Sequence[Any],

@@ -23,6 +23,7 @@ from pyflat.ir.shape import Shape
 from pyflat.ir.types import FLOAT, INT, Kind
 from pyflat.passes.gather_suspects import drop_faults, gather_suspects
 from pyflat.places import Place, Places, test_of
+from pyflat.recursion import with_room
 from pyflat.settings import Options
 from pyflat.vmath.glibc import TABLE as TOLD
 
@@ -133,6 +134,7 @@ class Explanation:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
+@with_room
 def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: str, stats: Stats) -> Explanation:
     """What the twin of `fn` costs for arguments of these shapes. Raises FlattenError."""
     done = flatten(fn, shapes, options, engine=True)

@@ -19,6 +19,7 @@ from pyflat.counting import BranchCount, Counts, LoopCount, count_lanes
 from pyflat.extras import require
 from pyflat.ir.loops import all_ops
 from pyflat.places import Place, Places, test_of
+from pyflat.recursion import with_room
 from pyflat.settings import Options
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ class Profile:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
+@with_room
 def profile(caller: Caller, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Profile:
     """The profile of a call. Raises FlattenError where the function cannot be flattened."""
     call = caller.classified(args, kwargs, options)

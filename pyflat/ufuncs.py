@@ -39,6 +39,7 @@ from pyflat.errors import refuse
 from pyflat.ir.formats import F4, F8, FloatFormat, dtypes
 from pyflat.ir.shape import DATES, Fixed, Leaf, Record, Shape, leaves, written_record
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, Kind, kind_of
+from pyflat.recursion import with_room
 from pyflat.replay import Replay, fit
 from pyflat.settings import Options
 
@@ -56,6 +57,7 @@ _PYTHON_KINDS = {"_PyLongDType": INT, "_PyFloatDType": FLOAT}
 """NumPy's classes for operands that are Python's int and float."""
 
 
+@with_room
 def make_ufunc(caller: Caller, name: str, text: str, shapes: dict[str, Shape], options: Options) -> Made:
     """The ufunc of a function for these parameters, of which the leaves are its operands.
 

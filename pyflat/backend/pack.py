@@ -23,6 +23,7 @@ from pyflat.ir.kept import flat_values
 from pyflat.ir.ops import COMMUTATIVE, OPERATIONS
 from pyflat.ir.shape import rebuild
 from pyflat.ir.types import Kind
+from pyflat.recursion import with_room
 
 WIDEST = 4
 _NEVER = frozenset({"param", "const", "call", "part", "pack", "dot", "hadd", "fault", "gather"})
@@ -86,6 +87,7 @@ class PackedFunction:
         return tuple(_apply(node, list(lane)) for lane in columns)
 
 
+@with_room
 def flatten_pack(flat: FlatFunction) -> PackedFunction:
     """Pack what makes the graph smaller.
 

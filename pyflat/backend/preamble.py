@@ -11,6 +11,7 @@ from pyflat.errors import refuse
 from pyflat.ir.kept import flat_values
 from pyflat.ir.shape import Leaf, Record, leaves, rebuild
 from pyflat.passes.split_uniform import split_uniform
+from pyflat.recursion import with_room
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Preshader:
         return [name for name in self.body.arguments if name not in self.links]
 
 
+@with_room
 def preshader(flat: FlatFunction, uniform: Iterable[str]) -> Preshader:
     """Split a function by the names of the arguments that are the same in every lane.
 

@@ -33,12 +33,14 @@ from pyflat.passes.recognise_lerp import recognise_lerp
 from pyflat.passes.share_reciprocals import share_reciprocals
 from pyflat.passes.share_subexpressions import share_subexpressions
 from pyflat.passes.simplify_bools import simplify_bools
+from pyflat.recursion import with_room
 
 Change = Callable[[Function], Function]
 LEAST_ROUNDS = 64
 """So many sweeps are always allowed, and one more for each operation: some rewrites go one level at a time."""
 
 
+@with_room
 def flatten_fold(flat: FlatFunction, *, strict: bool = False) -> FlatFunction:
     """What is known is not computed: operations on constants, exact identities, selects whose arm is known, operations
     that were made already, operations that nothing uses, kept calls on constants (where their entry allows it).
@@ -54,6 +56,7 @@ def flatten_fold(flat: FlatFunction, *, strict: bool = False) -> FlatFunction:
     return folded
 
 
+@with_room
 def flatten_optimize(flat: FlatFunction, *, fast_math: FastMath | bool = False) -> FlatFunction:
     """Fewer or cheaper operations of the same kinds: chains of selects, fused and factored selects, collected sums and
     products of ints, De Morgan, merged comparisons, deeper algebra. With parts of `fast_math` also the algebra of real
@@ -77,6 +80,7 @@ def flatten_optimize(flat: FlatFunction, *, fast_math: FastMath | bool = False) 
     return done
 
 
+@with_room
 def flatten_fuse(flat: FlatFunction, *, fast_math: FastMath | bool = False) -> FlatFunction:
     """Several operations as one that backends have: min, max and clamp, exactly. With `contract`: mad or fma; with
     `reassoc` besides: lerp, dot products and horizontal sums over vectors ("pack" where one has to be made).

@@ -37,6 +37,7 @@ from pyflat.ir.nodes import (
 )
 from pyflat.ir.ops import OPERATIONS, OutOfLane
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, PACK, VOID, Kind
+from pyflat.recursion import with_room
 
 Elementary = Mapping[str, Callable[..., Any]]
 
@@ -76,6 +77,7 @@ def _wrap(value: int) -> int:
     return (value - INT_MIN) % 2**64 + INT_MIN
 
 
+@with_room
 def run(
     fn: Function,
     args: Sequence[Any],

@@ -31,6 +31,7 @@ from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.print import format_function
 from pyflat.ir.types import BOOL
 from pyflat.ir.uses import results_of
+from pyflat.recursion import room_to_recurse
 from pyflat.targets.numba_jit import MAX_OPERANDS, Code, Direct, Ufunc, compile_ir, processor
 from pyflat.targets.numba_kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
 from pyflat.targets.numba_loops import INTERRUPTED, STOPPED, SUSPECTS, State
@@ -207,7 +208,7 @@ class Engine:
 
     def _compile(self, kernel: Kernel, pattern: Pattern) -> Compiled:
         key = id(kernel), pattern
-        with self._lock:
+        with self._lock, room_to_recurse(self.fused):
             if key not in self._compiled:
                 self._compiled[key] = Compiled(kernel, pattern)
             return self._compiled[key]
@@ -231,7 +232,8 @@ class Engine:
             return None
         if kernel is self.mask:
             kernel = Kernel(kernel.params, kernel.items, kernel.roots[:-1], kernel.suspect, kernel.floats)
-        compiled = Compiled(kernel, (False,) * len(kernel.params))
+        with room_to_recurse(self.fused):
+            compiled = Compiled(kernel, (False,) * len(kernel.params))
         return InnerLoop(compiled.code.address, compiled.state, compiled)
 
     def inspect_llvm(self) -> str:
