@@ -103,16 +103,15 @@ def test_what_nests_in_libcst_only_is_refused(name, tmp_path):
     assert not _check(name, 5_000, tmp_path)
 
 
-def test_what_has_room_for_its_nesting_is_parsed_on_a_small_stack(tmp_path):
+def test_what_has_room_for_its_nesting_is_parsed_on_a_small_stack():
     """LibCST's parser needs 2 kB of the C stack for each level."""
     import threading
 
-    shape = make("negations", 1_000, tmp_path)
+    text = SHAPES["negations"](1_000)
     found = []
     size = threading.stack_size(768 * 1024)
     try:
-        thread = threading.Thread(target=lambda: found.append(nesting.parse_module(open(shape.main.__code__.co_filename)
-                                                                                  .read())))
+        thread = threading.Thread(target=lambda: found.append(nesting.parse_module(text)))
         thread.start()
     finally:
         threading.stack_size(size)
