@@ -16,7 +16,7 @@ MAX_NESTING = 1_200
 """Levels of statements and expressions inside each other; `a + b + c` are two."""
 
 SHORT = 400
-"""A text of so many characters is parsed where it is: it nests no deeper than that, which takes half a MiB of the stack."""
+"""A text of so many characters is parsed where it is: it nests no deeper, and so takes at most half a MiB of stack."""
 
 _STACK = 64 * 2**20
 _starting = threading.Lock()
