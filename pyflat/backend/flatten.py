@@ -13,6 +13,7 @@ from pyflat.frontend.callables import unwrap
 from pyflat.frontend.specialise import specialise
 from pyflat.ir.nodes import Const, Function, Loop, Op, walk
 from pyflat.ir.opaque_calls import Call
+from pyflat.ir.recursion import room_to_recurse, with_room
 from pyflat.passes.convert_ifs import convert_ifs
 from pyflat.passes.gather_suspects import drop_faults, gather_suspects
 from pyflat.passes.lower_exits import lower_exits
@@ -22,6 +23,7 @@ Faults = Literal["drop", "mask", "keep"]
 _one_at_a_time = threading.RLock()
 
 
+@with_room
 def flatten_function(
     fn: Callable[..., Any],
     whitelist: Iterable[str | Call] | Mapping[str, Call] | str | Call | None = None,
@@ -93,10 +95,8 @@ def _always_raises(op: Op) -> bool:
 
 def _straight(fn: Function) -> Function:
     """If-converted, and without what the unreached code was for."""
-    try:
+    with room_to_recurse(fn):
         return prune_dead(convert_ifs(lower_exits(fn)))
-    except RecursionError:
-        raise refuse("flatten/too-large", f"the branches of {fn.name} nest too deeply") from None
 
 
 def _kept(fn: Function) -> Function:

@@ -15,6 +15,7 @@ from pyflat.backend.flat import FlatFunction
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Const, Function, Op
 from pyflat.ir.opaque_calls import KeptCalls, flat_values
+from pyflat.ir.recursion import with_room
 from pyflat.ir.types import FLOAT, INT
 from pyflat.passes.decide_selects import decide_selects
 from pyflat.passes.factor_selects import factor_selects
@@ -39,6 +40,7 @@ LEAST_ROUNDS = 64
 """So many sweeps are always allowed, and one more for each operation: some rewrites go one level at a time."""
 
 
+@with_room
 def flatten_fold(flat: FlatFunction, *, strict: bool = False) -> FlatFunction:
     """What is known is not computed: operations on constants, exact identities, selects whose arm is known, operations
     that were made already, operations that nothing uses, kept calls on constants (where their entry allows it).
@@ -54,6 +56,7 @@ def flatten_fold(flat: FlatFunction, *, strict: bool = False) -> FlatFunction:
     return folded
 
 
+@with_room
 def flatten_optimize(flat: FlatFunction, *, fast_math: FastMath | bool = False) -> FlatFunction:
     """Fewer or cheaper operations of the same kinds: chains of selects, fused and factored selects, collected sums and
     products of ints, De Morgan, merged comparisons, deeper algebra. With parts of `fast_math` also the algebra of real
@@ -77,6 +80,7 @@ def flatten_optimize(flat: FlatFunction, *, fast_math: FastMath | bool = False) 
     return done
 
 
+@with_room
 def flatten_fuse(flat: FlatFunction, *, fast_math: FastMath | bool = False) -> FlatFunction:
     """Several operations as one that backends have: min, max and clamp, exactly. With `contract`: mad or fma; with
     `reassoc` besides: lerp, dot products and horizontal sums over vectors ("pack" where one has to be made).

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from pyflat.errors import refuse
 from pyflat.ir.nodes import Function
+from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.validate import validate
 from pyflat.passes import convert_ifs, fold_constants, lower_exits, prune_dead, share_subexpressions
 from pyflat.passes.accuracy import choose_math
@@ -32,14 +32,19 @@ def flatten_ir(fn: Function, on_pass: Callable[[str, Function], None] | None = N
     """The flat or masked form of a structured function; the results in its Yield, faults as operations.
 
     `on_pass(name, function)` is called after each pass. With PYFLAT_VALIDATE=1 in the environment the function
-    is validated before the first pass and after each. Raises FlattenError where `fn` nests deeper than Python's
-    recursion limit allows.
+    is validated before the first pass and after each. Raises FlattenError where `fn` nests too
+    deeply (`pyflat.ir.recursion`).
     """
+    with room_to_recurse(fn):
+        return _flatten(fn, on_pass)
+
+
+def _flatten(fn: Function, on_pass: Callable[[str, Function], None] | None) -> Function:
     checked = os.environ.get("PYFLAT_VALIDATE") == "1"
     if checked:
         validate(fn)
     for each in FLATTEN:
-        fn = _run(each, fn)
+        fn = each.run(fn)
         if checked:
             validate(fn)
         if on_pass is not None:
@@ -60,14 +65,3 @@ def with_fast_math(fn: Function, math: FastMath, *, decide: bool = True) -> Func
     return chosen
 
 
-def _run(each: Pass, fn: Function) -> Function:
-    try:
-        return each.run(fn)
-    except RecursionError:
-        message = f"the branches of {fn.name} nest too deeply"
-        raise refuse(
-            "flatten/too-large",
-            message,
-            why="flattening recurses over the nesting of branches and calls, and Python's recursion limit was reached",
-            help="split the function, or turn a long elif chain into a table or a loop",
-        ) from None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyflat.analysis.demanded_bits import wrapping
 from pyflat.ir.interp import LaneFault, TripLimit, run
+from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.types import INT, INT_MAX, INT_MIN
 from pyflat.runtime.faults import LaneError
 
@@ -47,8 +48,9 @@ class NarrowLanes:
     def _exact(self) -> tuple[Function, set[Op]]:
         from pyflat.passes.lower_exits import lower_exits
 
-        lowered = lower_exits(self._structured)
-        return lowered, wrapping(lowered)
+        with room_to_recurse(self._structured):
+            lowered = lower_exits(self._structured)
+            return lowered, wrapping(lowered)
 
     def values(self, row: Sequence[Any]) -> tuple[Any, ...]:
         """The result leaves of one lane. LaneError where it has none."""
