@@ -2,6 +2,7 @@
 library's where a test says nothing else."""
 
 import functools
+import os
 import signal
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 import pyflat
 from pyflat.frontend.space import blas
 from pyflat.runtime import settings
+
+os.environ.setdefault("PYFLAT_VALIDATE", "1")  # the IR is validated between any two passes, here and in processes that tests start
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell without job control starts what is in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -180,7 +180,7 @@ def listing(
         raise ValueError(f"target={target!r}: expected 'numpy', 'numba', 'dataflow', 'wgsl' or 'glsl', or None for a "
                          "neutral text")
     from pyflat.ir.print import format_function
-    from pyflat.passes.gather_suspects import gather_suspects
+    from pyflat.passes.pipelines import engine, run
     from pyflat.targets.text import render_suspect
 
     if stage in ("captured", "structured"):
@@ -196,7 +196,7 @@ def listing(
         return Listing(note + format_function(done.flat))
     if stage == "suspect":
         name = name.removesuffix("_flat") + "_suspect"
-        return Listing(render_suspect(done.spec, gather_suspects(done.spelled), target=_text_target(target), name=name))
+        return Listing(render_suspect(done.spec, run(done.spelled, engine()), target=_text_target(target), name=name))
     return Listing(_text(done, _text_target(target), name))
 
 
@@ -223,10 +223,10 @@ def _text_target(target: Target) -> TextTarget:
 
 
 def _text(done: Flattened, target: TextTarget, name: str) -> str:
-    from pyflat.passes.gather_suspects import drop_faults
+    from pyflat.passes.pipelines import VALUES, run
     from pyflat.targets.text import render
 
-    return render(done.spec, drop_faults(done.spelled), target=target, name=name)
+    return render(done.spec, run(done.spelled, VALUES), target=target, name=name)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

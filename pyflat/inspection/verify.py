@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pyflat.inspection.lane_trace import Magnified, magnify
 from pyflat.ir.formats import dtypes
 from pyflat.ir.shape import leaves
-from pyflat.passes.accuracy.conditioning import allowed
+from pyflat.passes.accuracy import allowed_differences
 from pyflat.runtime.arrays import Array, Lanes, prepare
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import Flattened, flatten
@@ -98,7 +98,7 @@ def _forgive(wrong: npt.NDArray[np.bool_], lanes: Lanes, arrays: Sequence[Array]
     """Take lanes out of `wrong` that differ no more than the digits of the faster functions explain."""
     for lane in np.flatnonzero(wrong):
         row = [x[lane].item() if isinstance(x, np.ndarray) else x.item() for x in lanes.inputs]
-        limits = allowed(done.exact or done.flat, row)
+        limits = allowed_differences(done.exact or done.flat, row)
         pairs = zip([a[lane] for a in arrays], [b[lane] for b in wanted], limits, strict=True)
         wrong[lane] = not all(close(a, b, 0) or (limit > 0.0 and abs(a - b) <= limit) for a, b, limit in pairs)
         if wrong[lane]:

@@ -1,7 +1,7 @@
 """The compiled twins of one function: specialised at the first call with each combination of options, argument
 kinds and static arguments, and again when something that was captured has changed.
 
-    arguments --specialise--> structured IR --flatten_ir--> flat IR --gather_suspects--> fused --compile--> engine
+    arguments --specialise--> structured IR --FLATTEN--> flat IR --engine--> fused --compile--> engine
 
 Where a loop was kept, the masked form stands for the flat one.
 
@@ -26,7 +26,6 @@ import numpy.typing as npt
 from pyflat.errors import FlattenError, refuse
 from pyflat.ir.formats import F4
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
-from pyflat.passes.accuracy.exact_retry import Rerun
 from pyflat.runtime.float32_reference import NarrowLanes
 from pyflat.runtime.garbage import no_full_collections
 from pyflat.targets import threads
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from pyflat.frontend.result import Specialised
     from pyflat.ir.nodes import Function
     from pyflat.ir.opaque_calls import KeptCalls
+    from pyflat.passes.accuracy import Rerun
     from pyflat.runtime.settings import Options
 
 MAX_ENTRIES = 256
@@ -134,18 +134,18 @@ class Flattened:
 def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False) -> Flattened:
     """The flat form of `fn` for these arguments, the masked form where a loop was kept: as it is printed, or as the
     engine has it. Raises FlattenError."""
-    from pyflat.passes.accuracy.choose_float32_math import choose_float32_math
-    from pyflat.passes.accuracy.fast_functions import NUMPY_MATH, VECTOR_MATH
     from pyflat.passes.pipelines import flatten_ir, with_fast_math
 
-    math = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}.get(options.target, {})
     with _flattening, no_full_collections():
         spec = specialised(fn, arguments, options, engine=engine)
         exact = flatten_ir(spec.function)
         if options.functions == "libm":
             return Flattened(spec, exact)
+        from pyflat.passes.accuracy import FAST_FUNCTIONS
+
+        math = FAST_FUNCTIONS.get(options.target, {})
         if options.floats is F4:
-            chosen = choose_float32_math(spec.function, math)
+            chosen = with_fast_math(spec.function, math)
             if chosen is spec.function:
                 return Flattened(spec, exact)
             return Flattened(replace(spec, function=chosen), flatten_ir(chosen), exact)
@@ -158,7 +158,7 @@ def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Optio
     """The structured form of `fn` for these arguments, with the float format of the options. The text of an np.where
     twin has no loop: loops that the NumPy `engine` keeps are unrolled there. Raises FlattenError."""
     from pyflat.frontend.specialise import LONG, specialise
-    from pyflat.passes.demote_floats import demote_floats
+    from pyflat.passes.pipelines import FLOAT32, run
 
     if options.floats is F4 and options.target not in ("numpy", "numba"):
         raise refuse("flatten/target-dtype", f"{fn.__name__} in float32 on the target {options.target}")
@@ -168,7 +168,7 @@ def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Optio
             long=SHORT if options.target == "numba" or (engine and options.target == "numpy") else LONG,
             floats=options.floats,
         )
-        return replace(spec, function=demote_floats(spec.function)) if options.floats is F4 else spec
+        return replace(spec, function=run(spec.function, FLOAT32)) if options.floats is F4 else spec
 
 
 def keep_loops(fn: Callable[..., Any], arguments: Mapping[str, Shape]) -> Specialised:
@@ -184,8 +184,7 @@ def keep_loops(fn: Callable[..., Any], arguments: Mapping[str, Shape]) -> Specia
 
 def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
     """Flatten and compile. Raises FlattenError."""
-    from pyflat.passes.gather_suspects import gather_suspects
-    from pyflat.passes.limit_trips import limit_trips
+    from pyflat.passes import pipelines
 
     if options.target == "dataflow":
         if options.floats is F4:
@@ -210,17 +209,21 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
     limited = options.max_trips is not None and done.flat.form == "masked"
 
     def engine_of(flat: Function) -> Compiled:
-        if limited and options.max_trips is not None:
-            flat = limit_trips(flat, options.max_trips)
-        fused = gather_suspects(flat, limited=limited)
+        fused = pipelines.run(flat, pipelines.engine(options.max_trips if limited else None))
         return _compiler(options.target)(fused, unchecked=options.errors == "unchecked", **calls)
 
     narrow = NarrowLanes(done.spec.function) if options.floats is F4 else None
     exact = done.exact if options.decisions and narrow is None else None
-    rerun = None if exact is None else Rerun(partial(engine_of, exact))
+    rerun = None if exact is None else _exact_retry(partial(engine_of, exact))
     engine = engine_of(done.flat)
     split = None if calls else engine  # what a kept call does on several threads, nobody knows
     return Built(engine, done.spec.result, done.spec.guards, arguments, limited, rerun, narrow, split)
+
+
+def _exact_retry(make: Callable[[], Compiled]) -> Rerun:
+    from pyflat.passes.accuracy import Rerun
+
+    return Rerun(make)
 
 
 def _kept_calls(done: Flattened, target: str) -> dict[str, KeptCalls]:

@@ -52,7 +52,6 @@ from pyflat.ir.nodes import (
     Op,
     Origin,
     Param,
-    Region,
     Value,
     Yield,
 )
@@ -77,7 +76,6 @@ from pyflat.passes.accuracy.error_functions import elementary_bound
 from pyflat.passes.accuracy.fast_functions import LIBRARY_ULPS, NUMPY_ULPS, FastMath, cost, elementary_function
 from pyflat.passes.accuracy.inexact_faults import DOMAINS, UNFELT, may_overflow, stays_inside
 from pyflat.passes.accuracy.small_powers import as_product, small_power
-from pyflat.passes.record import Pass
 
 MAX_DEPTH = 4
 """A decision may depend on so many others with inexact operands, one after the other."""
@@ -87,10 +85,10 @@ WORTH_CARRYING = 1.5
 """So many times cheaper the function must be by what its loops carry: if most lanes run again, little is lost."""
 
 
-def choose_math(fn: Function, math: FastMath | None = None, *, decide: bool = True) -> Function:
+def choose_math(fn: Function, math: FastMath, *, decide: bool = True) -> Function:
     """`fn` in flat or masked form with the functions of `math`, and faults where their digits may decide; `fn` itself
     where there is nothing to gain. `decide=False` takes every function and marks nothing: for measurements."""
-    if not math or not any(op.opcode in math for op in all_ops(fn.body)):
+    if not any(op.opcode in math for op in all_ops(fn.body)):
         return fn
     if any(op.opcode == "call" for op in all_ops(fn.body)):
         return fn  # what a kept call does with its arguments is not known
@@ -120,9 +118,6 @@ def _settled(fn: Function, math: FastMath, roles: Roles, *, carry: bool, correla
         pinned |= draft.pins
         asked |= draft.loops.wanted
     return None
-
-
-PASS = Pass(choose_math, needs_gone=frozenset({Region}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,9 @@ NUMPY_MATH: FastMath = _table("np_", _NUMPY_NAMES, NUMPY_ULPS, {})
 VECTOR_MATH: FastMath = _table("vec_", {}, VECTOR_ULPS, VECTOR_COSTS)
 """The vector math of the numba target."""
 
+FAST_FUNCTIONS: Mapping[str, FastMath] = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}
+"""By target."""
+
 
 TRIPS = 8
 """So many trips a loop is taken to make."""
