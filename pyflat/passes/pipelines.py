@@ -87,16 +87,16 @@ def dataflow(hoist_leaving: Pass) -> Pipeline:
     return hoist_leaving, lower_exits.PASS
 
 
-def shader(max_trips: int, lower: Pass, *, loops: bool) -> Pipeline:
-    """A flat or masked function for a language of 32-bit lanes: without `x + 0.0`, and with min, max and clamp where
-    they are written as selects; where it has loops they are left as they are. `lower` spells the operations."""
+def shader(max_trips: int, *, loops: bool) -> Pipeline:
+    """A flat or masked function for a language of 32-bit lanes, which spells the operations itself: without `x + 0.0`,
+    and with min, max and clamp where they are written as selects. Where it has loops, operations stay as they are."""
     start = limit_trips.PASS.bind(limit=max_trips), gather_suspects.VALUES
     if loops:
-        return *start, lower
+        return start
     from pyflat.passes import fold_fast, recognise_extrema
 
     return (*start, fold_fast.PASS.bind(parts=frozenset({"no_signed_zeros"})), prune_dead.PASS, recognise_extrema.PASS,
-            prune_dead.PASS, recognise_extrema.PASS, prune_dead.PASS, lower)
+            prune_dead.PASS, recognise_extrema.PASS, prune_dead.PASS)
 
 
 def fold(evaluate: Evaluate) -> Pipeline:

@@ -20,7 +20,6 @@ from pyflat.passes.accuracy import FAST_FUNCTIONS
 from pyflat.passes.pipelines import FLATTEN, Pipeline, Settled, flatten_ir, run
 from pyflat.passes.record import STRAIGHT, TOTAL, Construct, Pass, constructs_in
 from pyflat.targets.dataflow.prepare import HOIST_LEAVING
-from pyflat.targets.shaders.prepare import PASS as SPELL_OPERATIONS
 from tests.passes.structured_programs import StructuredPrograms, difference, lanes, strict
 from tests.passes.test_lower_exits import unrolled
 
@@ -39,8 +38,8 @@ ALL: dict[str, tuple[Pipeline, frozenset[Construct]]] = {
     "engine": (pipelines.engine(), TOTAL),
     "engine, limited": (pipelines.engine(100), TOTAL),
     "dataflow": (pipelines.dataflow(HOIST_LEAVING), frozenset()),
-    "shader": (pipelines.shader(100, SPELL_OPERATIONS, loops=False), STRAIGHT),
-    "shader, with loops": (pipelines.shader(100, SPELL_OPERATIONS, loops=True), TOTAL),
+    "shader": (pipelines.shader(100, loops=False), STRAIGHT),
+    "shader, with loops": (pipelines.shader(100, loops=True), TOTAL),
     "fold": (pipelines.fold(lambda op: None), STRAIGHT),
     "optimize": (pipelines.optimize(lambda op: None, frozenset()), STRAIGHT),
     "optimize, fast": (pipelines.optimize(lambda op: None, PARTS), STRAIGHT),

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from pyflat.ir.formats import F4
 from pyflat.ir.nodes import Function
-from pyflat.passes.accuracy.choose_float32_math import choose_float32_math
-from pyflat.passes.accuracy.choose_math import choose_math
+from pyflat.passes.accuracy import choose_float32_math, choose_math
 from pyflat.passes.accuracy.conditioning import allowed_differences
 from pyflat.passes.accuracy.exact_retry import Rerun
 from pyflat.passes.accuracy.fast_functions import FAST_FUNCTIONS, FastMath
@@ -34,7 +33,9 @@ def choose_fast_functions(fn: Function, math: FastMath, *, decide: bool = True) 
     `decide=False` takes every function and marks nothing, for measurements. Of float32, in any form: nothing is to be
     compared with CPython, so that every function is taken.
     """
-    return choose_float32_math(fn, math) if fn.floats is F4 else choose_math(fn, math, decide=decide)
+    if fn.floats is F4:
+        return choose_float32_math.choose_float32_math(fn, math)
+    return choose_math.choose_math(fn, math, decide=decide)
 
 
 PASS = Pass(choose_fast_functions)

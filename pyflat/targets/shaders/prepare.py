@@ -25,7 +25,6 @@ from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, VECTOR
 from pyflat.ir.types import BOOL, FLOAT, PACK, Kind
 from pyflat.ir.uses import results_of, with_args, with_body
 from pyflat.passes.pipelines import run, shader
-from pyflat.passes.record import TOTAL, Construct, Pass
 
 MAX_TRIPS = 65_535
 """What Mesa's software driver runs before it leaves a loop on its own, without a word."""
@@ -43,16 +42,9 @@ Emit = Callable[..., Op]
 
 def prepare(fn: Function) -> Function:
     """A flat or masked function for a language of 32-bit lanes."""
-    return run(fn, shader(MAX_TRIPS, PASS, loops=has_loop(fn.body)))
-
-
-def spell_operations(fn: Function) -> Function:
-    """`fn`, without faults, with the operations that shading languages have."""
-    items = _Rewriting().items(fn.body)
-    return with_body(fn, sliced(items, results_of(with_body(fn, items))))
-
-
-PASS = Pass(spell_operations, needs_gone=TOTAL | {Construct.FAULT})
+    pure = run(fn, shader(MAX_TRIPS, loops=has_loop(fn.body)))
+    items = _Rewriting().items(pure.body)
+    return with_body(pure, sliced(items, results_of(with_body(pure, items))))
 
 
 class _Rewriting:

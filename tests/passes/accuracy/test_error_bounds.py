@@ -22,8 +22,8 @@ from pyflat.passes.accuracy import choose_math, error_bounds, inexact_faults
 from pyflat.passes.accuracy.condition_roles import Roles
 from pyflat.passes.accuracy.decisions import LARGEST
 from pyflat.passes.accuracy.fast_functions import FastMath
-from tests.ir.inexact_programs import UNARY as UNARY_FUNCTIONS
-from tests.ir.inexact_programs import InexactPrograms, wrong_functions
+from tests.passes.accuracy.inexact_programs import UNARY as UNARY_FUNCTIONS
+from tests.passes.accuracy.inexact_programs import InexactPrograms, wrong_functions
 
 BATCH = 25
 SIZES = (6, 12, 25, 40)
