@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pyflat.errors import InternalError
-from pyflat.ir.counted import mark_counted
 from pyflat.ir.edit.copying import copy_function
 from pyflat.ir.edit.cursor import before_node
 from pyflat.ir.edit.editor import editing
+from pyflat.ir.loops import mark_counted
 from pyflat.ir.nodes import Function, Loop, Op
 from pyflat.ir.parse import ParseError, parse_function
 from pyflat.ir.print import format_function

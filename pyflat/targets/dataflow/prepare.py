@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from pyflat.ir.nodes import Block, Exit, Function, If, Item, Label, Loop, Region
 from pyflat.passes.record import Pass
-from pyflat.targets.dataflow.canonical import must_happen
+from pyflat.targets.dataflow.needed import must_happen
 
 
 def hoist_leaving(fn: Function) -> Function:
