@@ -28,12 +28,6 @@ from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
 from pyflat.ir.validate import validate
 from pyflat.passes import pipelines
-from pyflat.passes.hoist_invariants import hoist_invariants
-from pyflat.passes.simplify_control import simplify_control
-from pyflat.passes.unroll_loops import unroll_loops
-
-STRUCTURED = (simplify_control, unroll_loops, hoist_invariants)
-"""Passes over the structured form that the flat way does not need."""
 
 
 class Stages:
@@ -60,8 +54,8 @@ class Stages:
         def watched(fn: Function, passes: pipelines.Pipeline, on_pass: pipelines.OnPass | None = None) -> Function:
             if passes is pipelines.FLATTEN:
                 self.check("specialise", fn)
-                for each in STRUCTURED:
-                    self.check(each.__name__, each(fn))
+                for each in pipelines.structured():
+                    run(fn, (each,), self.check)
             return run(fn, passes, self.check)
 
         with mock.patch.object(pipelines, "run", watched):

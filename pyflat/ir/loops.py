@@ -34,9 +34,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pyflat.ir.lists import definitions
 from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.types import INT
-from pyflat.ir.values import definitions
 
 
 @dataclass(slots=True)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pyflat.frontend.specialise import specialise
-from pyflat.ir.edit.cfg import Cfg
+from pyflat.ir.edit.cfg import Cfg, Dominators
 from pyflat.ir.edit.cursor import after_block
-from pyflat.ir.edit.dominance import Dominators
 from pyflat.ir.edit.editor import editing
 from pyflat.ir.nodes import TRUE, Block, Exit, Function, If, Item, Label, Loop, Region, Yield
 from pyflat.ir.parse import parse_function

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import pkgutil
 from pathlib import Path
 
 import pytest
 
-import pyflat
+import pyflat.passes
 from pyflat.errors import FlattenError, InternalError
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Block, Function, If, Item, Label, Op, Param, Yield
@@ -40,6 +41,7 @@ ALL: dict[str, tuple[Pipeline, frozenset[Construct]]] = {
     "dataflow": (pipelines.dataflow(HOIST_LEAVING), frozenset()),
     "shader": (pipelines.shader(100, loops=False), STRAIGHT),
     "shader, with loops": (pipelines.shader(100, loops=True), TOTAL),
+    "structured": (pipelines.structured(), frozenset()),
     "fold": (pipelines.fold(lambda op: None), STRAIGHT),
     "optimize": (pipelines.optimize(lambda op: None, frozenset()), STRAIGHT),
     "optimize, fast": (pipelines.optimize(lambda op: None, PARTS), STRAIGHT),
@@ -63,6 +65,12 @@ def test_every_pipeline_is_looked_at() -> None:
     assert names == {name.partition(",")[0] for name in ALL}
 
 
+def test_every_pass_has_a_place() -> None:
+    used = {each.name for pipeline, _ in ALL.values() for each in passes_of(pipeline)}
+    names = {module.name for module in pkgutil.iter_modules(pyflat.passes.__path__)}
+    assert names - {"accuracy", "rules", "pipelines", "record", "split_uniform"} <= used
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_every_need_is_met_by_an_earlier_pass(name: str) -> None:
     pipeline, gone = ALL[name]
@@ -77,7 +85,7 @@ def test_a_pipeline_does_what_its_records_say(name: str) -> None:
     """`run` validates after each pass, and holds each to its record."""
     pipeline, gone = ALL[name]
     changed = 0
-    for seed in range(20):
+    for seed in range(8):
         fn = StructuredPrograms(seed, loops=gone != STRAIGHT).function()
         fn = run(fn, pipelines.STRAIGHTEN) if gone else fn
         assert not gone & constructs_in(fn)
@@ -105,7 +113,7 @@ def widened(fn: Function) -> Function:
 @pytest.mark.parametrize(("wrong", "message"), [
     (Pass(same, needs_gone=frozenset({Construct.BRANCH})), "same was given a function with If nodes"),
     (Pass(same, removes=frozenset({Construct.BRANCH})), "same left If nodes"),
-    (Pass(widened), "results"),
+    (Pass(widened), "invariant 3: it carries"),
 ])
 def test_a_pass_is_held_to_its_record(wrong: Pass, message: str) -> None:
     with pytest.raises(InternalError, match=message):

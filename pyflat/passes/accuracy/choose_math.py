@@ -60,7 +60,6 @@ from pyflat.ir.types import FLOAT, VOID
 from pyflat.ir.uses import Key, results_of, with_args, with_body
 from pyflat.passes.accuracy.carried_bounds import Carried, closing_in, is_fine, written_out
 from pyflat.passes.accuracy.condition_roles import Roles
-from pyflat.passes.accuracy.conservative_faults import widened_condition
 from pyflat.passes.accuracy.correlated_bounds import Correlated, flat
 from pyflat.passes.accuracy.decisions import (
     CONTINUED,
@@ -73,9 +72,16 @@ from pyflat.passes.accuracy.decisions import (
 )
 from pyflat.passes.accuracy.error_bounds import ARITHMETIC, EXACT, FINITE_RANGES, Bound, Case, Terms, largest
 from pyflat.passes.accuracy.error_functions import elementary_bound
-from pyflat.passes.accuracy.fast_functions import LIBRARY_ULPS, NUMPY_ULPS, FastMath, cost, elementary_function
-from pyflat.passes.accuracy.inexact_faults import DOMAINS, UNFELT, may_overflow, stays_inside
-from pyflat.passes.accuracy.small_powers import as_product, small_power
+from pyflat.passes.accuracy.fast_functions import (
+    LIBRARY_ULPS,
+    NUMPY_ULPS,
+    FastMath,
+    as_product,
+    cost,
+    elementary_function,
+    small_power,
+)
+from pyflat.passes.accuracy.inexact_faults import DOMAINS, UNFELT, may_overflow, stays_inside, widened_condition
 
 MAX_DEPTH = 4
 """A decision may depend on so many others with inexact operands, one after the other."""

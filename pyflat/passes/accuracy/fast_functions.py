@@ -8,12 +8,12 @@ math, 4 for NumPy's) and of the C library's together. The C library's is what th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pyflat.ir.nodes import Block, Function, If, Item, Loop, Op
+from pyflat.ir.build import const
+from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Value
 from pyflat.ir.ops import OPERATIONS, PRIMITIVES, Accuracy
-from pyflat.passes.accuracy.small_powers import small_power
 
 VECTOR_ULPS = 2
 NUMPY_ULPS = 4
@@ -122,3 +122,29 @@ def _cost(items: Sequence[Item], known: Mapping[str, int]) -> float:
             case If():
                 total += _cost(item.then, known) + _cost(item.orelse, known)
     return total
+
+
+# --- powers with a small literal exponent: x ** 2, x ** 3, x ** 4, x ** 0.5, x ** -1 and x ** -2 as products
+
+
+def small_power(base: Value, exponent: Value) -> float | None:
+    """The exponent of such a power, None for any other."""
+    known = exponent.value if isinstance(exponent, Const) and not isinstance(base, Const) else None
+    return float(known) if known in (2.0, 3.0, 4.0, 0.5, -1.0, -2.0) else None
+
+
+def as_product(emit: Callable[..., Value], base: Value, exponent: float) -> tuple[Op, int]:
+    """Such a power, and its distance from CPython's in ulp."""
+    value, ulps = base, 3
+    if abs(exponent) in (2.0, 4.0):
+        value = emit("mul", base, base)
+    if abs(exponent) == 4.0:
+        value, ulps = emit("mul", value, value), 4
+    elif exponent == 3.0:
+        value = emit("mul", emit("mul", base, base), base)
+    elif exponent == 0.5:
+        value = emit("add", emit("sqrt", base), const(0.0))
+    if exponent < 0:
+        value = emit("truediv", const(1.0), value)
+    assert isinstance(value, Op)
+    return value, ulps
