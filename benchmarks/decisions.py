@@ -29,7 +29,7 @@ import numpy.typing as npt
 import pyflat
 from pyflat.passes.accuracy import FAST_FUNCTIONS, Rerun
 from pyflat.passes.gather_suspects import gather_suspects
-from pyflat.passes.pipelines import with_fast_math
+from pyflat.passes.pipelines import with_fast_functions
 from pyflat.runtime.arguments import classify
 from pyflat.runtime.arrays import prepare
 from pyflat.runtime.compiled import Engine, _compiler, flatten
@@ -238,8 +238,8 @@ class _Twin:
         self.inputs = prepare(call).inputs
         self.engines: dict[str, Engine] = {
             name: _compiler(target)(gather_suspects(form), unchecked=False)
-            for name, form in (("libm", exact), ("decisions", with_fast_math(exact, FAST_FUNCTIONS[target])),
-                               ("vector", with_fast_math(exact, FAST_FUNCTIONS[target], decide=False)))}
+            for name, form in (("libm", exact), ("decisions", with_fast_functions(exact, FAST_FUNCTIONS[target])),
+                               ("vector", with_fast_functions(exact, FAST_FUNCTIONS[target], decide=False)))}
 
     def calls(self, lanes: Lanes) -> dict[str, Call]:
         count = len(lanes[0])

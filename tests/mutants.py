@@ -205,7 +205,7 @@ MUTANTS: tuple[Mutant, ...] = (
          ("what lanes do together is moved", "_may_move",
           "op.opcode not in CONVERGENT and (not is_barrier(op)) and (not is_guarded(op)) and (not can_fault(op))",
           "not is_barrier(op) and (not is_guarded(op)) and (not can_fault(op))"),
-         tests="passes/test_hoist_invariants.py ir/test_uniform.py"),
+         tests="passes/test_hoist_invariants.py ir/test_divergence.py"),
     *_of("choose_math", "passes/accuracy/choose_math.py",
          ("a decision without an alarm", "_Draft.mark", "self.alarms.append(_Alarm(op, near))", "pass"),
          tests="passes/accuracy/test_choose_math.py passes/accuracy/test_error_bounds.py"),

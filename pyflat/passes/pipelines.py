@@ -1,6 +1,6 @@
 """The order of the passes, for each way out, as data: no other module knows one.
 
-    structured IR --FLATTEN--> flat or masked IR --with_fast_math--> the same --engine--> one more result, no faults
+    structured IR --FLATTEN--> flat or masked IR --engine--> one more result, the suspect bit, and no faults
                   --STRAIGHTEN--> flat IR of a backend --fold, optimize, fuse--> fewer operations
 
 The flat form is one block of total operations and `fault` operations; where loops were kept, the masked form has such
@@ -30,7 +30,7 @@ from pyflat.passes import (
 from pyflat.passes.record import Construct, Pass, constructs_in
 
 if TYPE_CHECKING:
-    from pyflat.passes.accuracy import FastMath
+    from pyflat.passes.accuracy import FastFunctions
     from pyflat.passes.fold_calls import Evaluate
 
 LEAST_ROUNDS = 64
@@ -69,9 +69,8 @@ FLOAT32_REFERENCE: Pipeline = (lower_exits.PASS,)
 VALUES: Pipeline = (gather_suspects.VALUES,)
 """What a text shows: a flat or masked function without faults."""
 
-
 CLEAN: Pipeline = (fold_constants.PASS, share_subexpressions.PASS, prune_dead.PASS)
-"""After fast functions were chosen for a flat or masked function (`with_fast_math`)."""
+"""After fast functions were chosen for a flat or masked function (`with_fast_functions`)."""
 
 
 def engine(max_trips: int | None = None) -> Pipeline:
@@ -157,7 +156,7 @@ def flatten_ir(fn: Function, on_pass: OnPass | None = None) -> Function:
     return run(fn, FLATTEN, on_pass)
 
 
-def with_fast_math(fn: Function, math: FastMath, *, decide: bool = True) -> Function:
+def with_fast_functions(fn: Function, math: FastFunctions, *, decide: bool = True) -> Function:
     """`fn` with the fast functions of `math`, and `fn` itself where there is nothing to gain. Flat or masked, of
     float64: with CPython's decisions, `decide` as in `accuracy.choose_fast_functions`. Of float32, in any form."""
     from pyflat.passes import accuracy

@@ -134,7 +134,7 @@ class Flattened:
 def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False) -> Flattened:
     """The flat form of `fn` for these arguments, the masked form where a loop was kept: as it is printed, or as the
     engine has it. Raises FlattenError."""
-    from pyflat.passes.pipelines import flatten_ir, with_fast_math
+    from pyflat.passes.pipelines import flatten_ir, with_fast_functions
 
     with _flattening, no_full_collections():
         spec = specialised(fn, arguments, options, engine=engine)
@@ -145,11 +145,11 @@ def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, 
 
         math = FAST_FUNCTIONS.get(options.target, {})
         if options.floats is F4:
-            chosen = with_fast_math(spec.function, math)
+            chosen = with_fast_functions(spec.function, math)
             if chosen is spec.function:
                 return Flattened(spec, exact)
             return Flattened(replace(spec, function=chosen), flatten_ir(chosen), exact)
-        flat = with_fast_math(exact, math, decide=options.decisions)
+        flat = with_fast_functions(exact, math, decide=options.decisions)
         return Flattened(spec, flat, None if flat is exact else exact)
 
 

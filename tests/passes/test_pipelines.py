@@ -133,7 +133,7 @@ def test_passes_that_do_not_settle() -> None:
 
 def test_fast_functions_are_followed_by_cleaning_only_where_there_are_any() -> None:
     fn = flatten_ir(nested(2))
-    assert pipelines.with_fast_math(fn, FAST_FUNCTIONS["numba"]) is fn
+    assert pipelines.with_fast_functions(fn, FAST_FUNCTIONS["numba"]) is fn
 
 
 def test_only_pipelines_imports_passes() -> None:

@@ -26,8 +26,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from pyflat.errors import InternalError
+from pyflat.ir.edit.tree import Tree, blocks_in
 from pyflat.ir.nodes import FAULT, Block, Exit, Function, If, Item, Label, Loop, Region
-from pyflat.ir.tree import Tree, blocks_in
 
 Edge = tuple[Block, Block]
 

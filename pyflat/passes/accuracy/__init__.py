@@ -1,16 +1,16 @@
 """Fast elementary functions with CPython's decisions, as one thing: what stands here is all that others may use.
 
     choose_fast_functions(fn, math)   the function with fast functions, and faults where their digits may decide
-    PASS                              the same as a pass, for `pipelines.with_fast_math`
+    PASS                              the same as a pass, for `pipelines.with_fast_functions`
     FAST_FUNCTIONS[target]            the `math` of a target
     Rerun(make)                       runs the lanes of those faults again, by a twin with the C library's functions
     allowed_differences(exact, row)   how far a lane may then be from its original, for `twin.verify`
 
-To take decisions out and leave every function the C library's: delete this package and tests/passes/accuracy,
-`with_fast_math` and `CLEAN` in `pipelines`, `Flattened.exact` and `Built.rerun` in `runtime.compiled`, the settings
-`math` and `decisions`, and the fault `INEXACT` in `ir.nodes`. To keep fast functions without CPython's decisions, let
-`choose_fast_functions` call `choose_float32_math` for both formats; then only that, `fast_functions`, `small_powers`
-and `conditioning` are used.
+To take it out and leave every function the C library's: delete this package with tests/passes/accuracy and
+tests/test_*decisions.py, `with_fast_functions` and `CLEAN` in `pipelines`, `Flattened.exact` and `Built.rerun` in
+`runtime.compiled`, the settings `math` and `decisions`, and the fault `INEXACT` in `ir.nodes`. To keep fast functions
+without CPython's decisions, let `choose_fast_functions` call `choose_float32_math` for both formats: of the modules here
+only that one, `fast_functions` and `conditioning` are used then.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pyflat.ir.nodes import Function
 from pyflat.passes.accuracy import choose_float32_math, choose_math
 from pyflat.passes.accuracy.conditioning import allowed_differences
 from pyflat.passes.accuracy.exact_retry import Rerun
-from pyflat.passes.accuracy.fast_functions import FAST_FUNCTIONS, FastMath
+from pyflat.passes.accuracy.fast_functions import FAST_FUNCTIONS, FastFunctions
 from pyflat.passes.record import Pass
 
-__all__ = ["FAST_FUNCTIONS", "PASS", "FastMath", "Rerun", "allowed_differences", "choose_fast_functions"]
+__all__ = ["FAST_FUNCTIONS", "PASS", "FastFunctions", "Rerun", "allowed_differences", "choose_fast_functions"]
 
 
-def choose_fast_functions(fn: Function, math: FastMath, *, decide: bool = True) -> Function:
+def choose_fast_functions(fn: Function, math: FastFunctions, *, decide: bool = True) -> Function:
     """`fn` with the functions of `math`; `fn` itself where there is nothing to gain.
 
     Of float64: a flat or masked function, with `fault` operations in the lanes that the exact twin must run again;

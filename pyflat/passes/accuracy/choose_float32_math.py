@@ -14,13 +14,13 @@ from pyflat.ir.edit.copying import Copier
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Block, Const, Function, Op, Value
 from pyflat.ir.types import BOOL, FLOAT
-from pyflat.passes.accuracy.fast_functions import FastMath
+from pyflat.passes.accuracy.fast_functions import FastFunctions
 
 _ONE, _ZERO = Const(FLOAT, 1.0), Const(FLOAT, 0.0)
 _INFINITY, _LOWEST = Const(FLOAT, float("inf")), Const(FLOAT, float("-inf"))
 
 
-def choose_float32_math(fn: Function, math: FastMath) -> Function:
+def choose_float32_math(fn: Function, math: FastFunctions) -> Function:
     """`fn` with the functions of `math`; `fn` itself where it calls none of them."""
     if not any(op.opcode in math for op in all_ops(fn.body)):
         return fn
@@ -33,7 +33,7 @@ def choose_float32_math(fn: Function, math: FastMath) -> Function:
 class _Choosing(Copier):
     """Copies with the functions exchanged."""
 
-    def __init__(self, math: FastMath):
+    def __init__(self, math: FastFunctions):
         super().__init__()
         self.math = math
 

@@ -75,7 +75,7 @@ from pyflat.passes.accuracy.error_functions import elementary_bound
 from pyflat.passes.accuracy.fast_functions import (
     LIBRARY_ULPS,
     NUMPY_ULPS,
-    FastMath,
+    FastFunctions,
     as_product,
     cost,
     elementary_function,
@@ -91,7 +91,7 @@ WORTH_CARRYING = 1.5
 """So many times cheaper the function must be by what its loops carry: if most lanes run again, little is lost."""
 
 
-def choose_math(fn: Function, math: FastMath, *, decide: bool = True) -> Function:
+def choose_math(fn: Function, math: FastFunctions, *, decide: bool = True) -> Function:
     """`fn` in flat or masked form with the functions of `math`, and faults where their digits may decide; `fn` itself
     where there is nothing to gain. `decide=False` takes every function and marks nothing: for measurements."""
     if not any(op.opcode in math for op in all_ops(fn.body)):
@@ -113,7 +113,8 @@ def choose_math(fn: Function, math: FastMath, *, decide: bool = True) -> Functio
     return carried if cost(carried, math) * WORTH_CARRYING <= cost(exact, math) else exact
 
 
-def _settled(fn: Function, math: FastMath, roles: Roles, *, carry: bool, correlated: bool = False) -> _Draft | None:
+def _settled(fn: Function, math: FastFunctions, roles: Roles, *, carry: bool, correlated: bool = False
+             ) -> _Draft | None:
     """The draft in which no decision depends on what has no bound; None where too much has to be kept for that."""
     pinned, asked = set[Op](), set[Param]()
     for _ in range(ROUNDS):
@@ -150,7 +151,7 @@ class _Draft:
     """One attempt: the output without its alarms, which functions have to be kept beyond those given (`pins`), and
     which operations have to be guarded against overflow (`wanted`)."""
 
-    def __init__(self, fn: Function, math: FastMath, roles: Roles, pinned: frozenset[Op], loops: Carried, *,
+    def __init__(self, fn: Function, math: FastFunctions, roles: Roles, pinned: frozenset[Op], loops: Carried, *,
                  decide: bool = True):
         self.fn = fn
         self.decisions = decide

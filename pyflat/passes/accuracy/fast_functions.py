@@ -56,7 +56,7 @@ class Fast:
     cost: int = 10
 
 
-FastMath = Mapping[str, Fast]
+FastFunctions = Mapping[str, Fast]
 """Opcode of accuracy LIBM -> what may stand for it."""
 
 _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
@@ -83,13 +83,13 @@ def _table(prefix: str, names: Mapping[str, str], ulps: int, costs: Mapping[str,
     return found
 
 
-NUMPY_MATH: FastMath = _table("np_", _NUMPY_NAMES, NUMPY_ULPS, {})
+NUMPY_MATH: FastFunctions = _table("np_", _NUMPY_NAMES, NUMPY_ULPS, {})
 """NumPy's own ufuncs: SIMD code where NumPy has some for this processor."""
 
-VECTOR_MATH: FastMath = _table("vec_", {}, VECTOR_ULPS, VECTOR_COSTS)
+VECTOR_MATH: FastFunctions = _table("vec_", {}, VECTOR_ULPS, VECTOR_COSTS)
 """The vector math of the numba target."""
 
-FAST_FUNCTIONS: Mapping[str, FastMath] = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}
+FAST_FUNCTIONS: Mapping[str, FastFunctions] = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}
 """By target."""
 
 
@@ -97,7 +97,7 @@ TRIPS = 8
 """So many trips a loop is taken to make."""
 
 
-def cost(fn: Function, math: FastMath) -> float:
+def cost(fn: Function, math: FastFunctions) -> float:
     """What a flat or masked function costs, in additions: an estimate that knows nothing of arms that lanes skip."""
     fast = {row.opcode: row.cost for row in math.values()}
     library = {name: row.library_cost for name, row in math.items()}
