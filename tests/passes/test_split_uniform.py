@@ -15,6 +15,13 @@ from tests.passes.sweeps import dies
 from tests.support.edits import Edit
 
 
+def test_what_varies_stays_in_the_body():
+    fn = flat("%a = mul %x, %y : f8\n%b = sin %a : f8\nyield %b")
+    split = split_uniform(fn, [fn.params[5]])
+    assert split.links == () and not split.preamble.flat_block.ops
+    assert body_of(split.body) == body_of(fn)
+
+
 def test_uniform_operations_go_first():
     fn = flat("%a = sin %y : f8\n%b = mul %a, 2.0 : f8\n%c = mul %x, %b : f8\n%d = mul %x, %x : f8\nyield %c, %d, %b")
     split = split_uniform(fn, [fn.params[5]])

@@ -9,8 +9,8 @@
 To take it out and leave every function the C library's: delete this package with tests/passes/accuracy and
 tests/test_*decisions.py, `with_fast_functions` and `CLEAN` in `pipelines`, `Flattened.exact` and `Built.rerun` in
 `runtime.compiled`, the settings `math` and `decisions`, and the fault `INEXACT` in `ir.nodes`. To keep fast functions
-without CPython's decisions, let `choose_fast_functions` call `choose_float32_math` for both formats: of the modules here
-only that one, `fast_functions` and `conditioning` are used then.
+without CPython's decisions, let `choose_fast_functions` call `choose_float32_math` for both formats: of the modules
+here only that one, `fast_functions` and `conditioning` are used then.
 """
 
 from __future__ import annotations
