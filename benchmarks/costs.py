@@ -156,7 +156,7 @@ def measure_operations(rounds: int, repeats: int) -> tuple[dict[str, float], dic
                 costs.append((seconds["op", MANY] - seconds["op", FEW]) / unit - 2)
             cost = max(statistics.median(costs), LEAST)
             key = f"{row.name} {kind.value}"
-            if row.accuracy in (Accuracy.LIBM, Accuracy.CALL, Accuracy.NUMPY):
+            if row.accuracy in (Accuracy.LIBM, Accuracy.CALL):
                 called[key] = round(cost / width, 1)
             else:
                 registers[key] = round(cost, 1)

@@ -134,15 +134,15 @@ def describe(program: Program, failure: Failure) -> str:
     return f"seed {program.seed}, kinds {program.kinds}: {failure}\n--- program\n{program.source}---"
 
 
-def _print_failure(task: Task, outcome: Outcome, seconds: float) -> None:
+def _print_failure(task: Task, outcome: Outcome, checks: int) -> None:
     program, failure = generate(task.seed), outcome.failures[0]
     print(f"\nFAILURE seed {task.seed}: {failure}", flush=True)
-    if seconds:
+    if checks:
         compiled = task.numba and failure.stage == "numba"
         if task.narrow:
-            smaller, still = shrink_narrow(program, failure, numba=compiled, seconds=seconds, math=task.narrow)
+            smaller, still = shrink_narrow(program, failure, numba=compiled, checks=checks, math=task.narrow)
         else:
-            smaller, still = shrink(program, failure, numba=compiled, seconds=seconds)
+            smaller, still = shrink(program, failure, numba=compiled, checks=checks)
         print(describe(smaller, still), flush=True)
 
 
@@ -194,7 +194,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--many", action="store_true", help="NumPy runs few lanes as it runs many")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--stop-after", type=int, default=10, help="stop after so many failing programs")
-    parser.add_argument("--shrink", type=float, default=30.0, help="seconds to make a failing program small; 0: do not")
+    parser.add_argument("--shrink", type=int, default=500, help="candidates to make a failing program small; 0: do not")
     parser.add_argument("--refusals", action="store_true", help="print every refusal")
     parser.add_argument("--loops", action="store_true", help="error bounds of loops, in the interpreter")
     options = parser.parse_args(argv)

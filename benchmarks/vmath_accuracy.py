@@ -157,6 +157,8 @@ for want of an instruction, and then slower than the C library's functions: `mat
   Beyond 2**45 neighbouring float64 numbers are 1/128 apart.
 - `fmod` has no error: it is exact by definition. `sqrt` is LLVM's, which is correctly rounded.
 - Where the C library's function would make Python raise, the lane is suspect, as with the library's function itself.
+- They stand for the functions of `math` and for `**`. NumPy's functions in the source are NumPy's own
+  ([semantics.md](semantics.md#exactness)).
 
 The coefficients are computed by `python -m benchmarks.vmath_fit`.
 """

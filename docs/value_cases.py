@@ -238,7 +238,7 @@ CASES = (
     Case("floor semantics, bit for bit", both, ((-7.5, 2.0), (1.0, -INF), (7.0, 0.0))),
     Case("`**`: literal exponents of ints are exact", cubed, ((-7,), (2097151,), (2097152,))),
     Case("`**`: literal exponents of ints are exact", to_minus_two, ((4,), (0,))),
-    Case("`**`: a negative exponent that is not literal is a fault", power, ((2, 10), (2, -1), (1, -1), (0, 0))),
+    Case("`**` of ints: an int or a float by the sign of the exponent", power, ((2, 10), (2, -1), (1, -1), (0, 0))),
     Case("`**`: 0**negative, overflow, complex are faults", power,
          ((4.0, 0.5), (0.0, -1.0), (10.0, 400.0), (-8.0, 0.5))),
     Case("`x ** .5` is no sqrt", root_by_power, ((4.0,), (-0.0,), (-INF,))),

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyflat.errors import FlattenError, InternalError
+    from pyflat.frontend.notices import LaneWarning, PerformanceWarning
     from pyflat.runtime.decorator import Flattened, flatten, twin
     from pyflat.runtime.faults import Failure, Faults, LaneError, TripLimitError
-    from pyflat.runtime.replay import PerformanceWarning
     from pyflat.runtime.settings import Options, options, set_defaults
     from pyflat.runtime.twins import Twin
 
@@ -35,6 +35,7 @@ __all__ = [
     "Flattened",
     "InternalError",
     "LaneError",
+    "LaneWarning",
     "Options",
     "PerformanceWarning",
     "TripLimitError",
@@ -48,15 +49,16 @@ __all__ = [
 _HOME = {
     "Failure": "runtime.faults", "Faults": "runtime.faults", "FlattenError": "errors", "Flattened": "runtime.decorator",
     "InternalError": "errors", "LaneError": "runtime.faults", "Options": "runtime.settings",
-    "PerformanceWarning": "runtime.replay", "TripLimitError": "runtime.faults", "Twin": "runtime.twins",
-    "flatten": "runtime.decorator", "options": "runtime.settings", "set_defaults": "runtime.settings",
-    "twin": "runtime.decorator",
+    "LaneWarning": "frontend.notices", "PerformanceWarning": "frontend.notices", "TripLimitError": "runtime.faults",
+    "Twin": "runtime.twins", "flatten": "runtime.decorator", "options": "runtime.settings",
+    "set_defaults": "runtime.settings", "twin": "runtime.decorator",
 }
 
 
 _MODULES = {
-    "backend": "backend", "dataflow": "inspection.dataflow", "graphics": "graphics", "lanes": "functions.lanes",
-    "survey": "inspection.survey", "testing": "testing", "vec": "vec",
+    "backend": "backend", "dataflow": "inspection.dataflow", "graphics": "graphics", "ir": "ir",
+    "prove": "inspection.prove", "survey": "inspection.survey", "targets": "targets", "testing": "testing",
+    "vec": "vec",
 }
 """Public modules: `import pyflat` makes them reachable as attributes, and loads them at first use."""
 
@@ -75,4 +77,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES})
+    own = {name for name in globals() if name.startswith("__") and name.endswith("__")}
+    return sorted({*own, *__all__, *_MODULES})

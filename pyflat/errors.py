@@ -50,6 +50,10 @@ _code("flatten/source-missing", "the source of the function cannot be read",
       "pyflat reads the text of the function; a compiled function or one made by exec without a file has none",
       "define the function in a file or a notebook cell; `exec`, `-c` and the plain prompt of Python before 3.13 "
       "keep no text of it")
+_code("flatten/source-changed", "the text of the function is not the one that it was compiled from",
+      "pyflat reads the text of the function from its file; where the file was edited after the import, or something "
+      "else than its import hook has rewritten the code, text and function are two programs",
+      "import the edited module anew (importlib.reload, a new process) and flatten the function that it has now")
 _code("flatten/not-a-function", "this object is not a Python function",
       "only functions written in Python can be flattened",
       "pass a def or lambda, a bound method, or a functools.partial of one")
@@ -88,7 +92,8 @@ _code("flatten/unbound-name", "the name is not defined",
       "define the name before the function is flattened")
 _code("flatten/lane-to-object", "a lane value is used where a plain Python object is needed",
       "the value differs from lane to lane, the operation needs one value now",
-      "keep the argument static (static=(\"name\",)) or rewrite without it")
+      "choose between known values (`a if n == 1 else b`), or make the parameter static where it is one value for the "
+      "whole call")
 _code("flatten/mixed-join", "two paths give values that cannot be held by one lane",
       "after a branch on lane values a name must hold numbers, or the same object on both paths",
       "give the name a number of the same kind on both paths")
@@ -114,10 +119,10 @@ _code("flatten/not-yet", "this is not built yet",
       "the construct or option is planned, and is refused until it is exact",
       "see the help line of the message")
 _code("flatten/generator", "generators and coroutines cannot be flattened",
-      "a twin returns one value per lane",
-      "return a tuple instead of yielding")
+      "a twin computes and returns one value per lane, without stops in between",
+      "return a tuple instead of yielding, pass what would be awaited as an argument")
 _code("flatten/target-operation", "the target has no such operation or constant",
-      "a shading language has 32-bit numbers and fewer functions than Python",
+      "the language of the target has fewer functions than Python, or other numbers",
       "rewrite the expression, or run the twin on NumPy or numba")
 _code("flatten/target-dtype", "the target does not compute in float32 on purpose",
       "its numbers have a format of their own: only the numpy and numba targets have lanes of float32",
@@ -141,6 +146,8 @@ class Diagnostic:
     why: str
     help: str
     notes: tuple[Note, ...] = ()
+    argument: str = ""
+    """The parameter whose argument is no number where one is needed, if that is what is refused."""
 
     def render(self) -> str:
         lines = [f"{self.message} [{self.code}]"]
@@ -189,10 +196,11 @@ def refuse(
     why: str = "",
     help: str = "",
     notes: tuple[Note, ...] = (),
+    argument: str = "",
 ) -> FlattenError:
     """The FlattenError for `code`; `why` and `help` default to the table's general sentences."""
     row = CODES[code]
-    return FlattenError(Diagnostic(code, message, span, label, why or row.why, help or row.help, notes))
+    return FlattenError(Diagnostic(code, message, span, label, why or row.why, help or row.help, notes, argument))
 
 
 class InternalError(AssertionError):

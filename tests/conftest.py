@@ -9,7 +9,9 @@ import pytest
 
 import pyflat
 from pyflat.frontend.space import blas
-from pyflat.runtime import settings
+from pyflat.inspection import profile
+from pyflat.runtime import replay, settings
+from tests.patience import HANG
 
 os.environ.setdefault("PYFLAT_VALIDATE", "1")  # the IR is validated between any two passes, here and in processes that tests start
 
@@ -20,6 +22,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell without job 
 @pytest.fixture(autouse=True)
 def _exact_functions(monkeypatch):
     monkeypatch.setattr(settings, "_defaults", (("math", "libm"),))
+
+
+@pytest.fixture(autouse=True)
+def _no_limits_of_time(monkeypatch):
+    """What pyflat does until some seconds are over, it does to the end: tests run on busy machines too."""
+    monkeypatch.setattr(profile, "SECONDS", HANG)
+    monkeypatch.setattr(replay, "MAX_SECONDS", HANG)
 
 
 @functools.cache

@@ -214,7 +214,7 @@ def membership(x):
 
 
 def lengths(x):
-    return len(np.array([[x, 1.0, 2.0]])) + np.array([[x]]).size + np.ndim([x, x]) + np.size(x) + np.shape([[x, 1]])[1]
+    return len(np.array([[x, 1.0, 2.0]])) + np.array([[x]]).size + np.ndim([x, x]) + np.size([x]) + np.shape([[x, 1]])[1]
 
 
 def isinst(x):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pyflat.frontend import capture
+from pyflat.frontend import blocks
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = sorted([*ROOT.glob("benchmarks/kernels/*.py"), *ROOT.glob("examples/*.py"), *ROOT.glob("tests/*.py")])
@@ -24,9 +24,9 @@ def test_blocks_found_by_their_indentation_are_those_of_inspect():
     for file in FILES:
         lines = linecache.getlines(str(file))
         for start in range(len(lines)):
-            if not capture._STARTS.match(lines[start]):
+            if not blocks._STARTS.match(lines[start]):
                 continue
-            block = capture._indented(lines[start:])
+            block = blocks._indented(lines[start:])
             if block is not None:
                 found += 1
                 assert block == inspect.getblock(lines[start:]), f"{file.name}:{start + 1}"
@@ -51,19 +51,19 @@ def test_blocks_found_by_their_indentation_are_those_of_inspect():
 ])
 def test_no_other_block_is_found(text, below):
     lines = lines_of(text + below)
-    found = capture._indented(lines)
+    found = blocks._indented(lines)
     assert found is None or found == inspect.getblock(lines)
 
 
 def test_the_text_is_not_warned_of_a_second_time():
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        capture._indented(lines_of("def f(x):\n    y = '\\d'\n    return x\n"))
+        blocks._indented(lines_of("def f(x):\n    y = '\\d'\n    return x\n"))
     assert seen == []
 
 
 def test_a_plain_function_needs_no_tokens(monkeypatch):
     monkeypatch.setattr(inspect, "getblock", None)
-    text, indent, first = capture._source_lines(lines_of)
-    assert text == 'def lines_of(text: str) -> list[str]:\n    return text.splitlines(keepends=True)\n'
-    assert (indent, first) == (0, lines_of.__code__.co_firstlineno)
+    found = blocks.find_def(lines_of, blocks.file_lines(lines_of))
+    assert found.text == 'def lines_of(text: str) -> list[str]:\n    return text.splitlines(keepends=True)\n'
+    assert found.first_line == lines_of.__code__.co_firstlineno

@@ -15,6 +15,7 @@ import pytest
 import pyflat
 from pyflat.targets.numba import disk_cache
 from pyflat.targets.numba.disk_cache import MAGIC, SECRET, SUFFIX, key_of, opened
+from tests.patience import HANG
 
 posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners and modes of files are POSIX's")
 
@@ -70,6 +71,39 @@ def test_damaged_entries_are_not_believed(folder, spoil):
     (path,) = entries(folder)
     path.write_bytes(spoil(path.read_bytes()))
     assert reopened().load("a" * 64) is None
+
+
+@posix
+def test_an_entry_that_is_larger_than_the_folder_may_be_is_not_read(folder):
+    opened().store("a" * 64, b"contents")
+    (path,) = entries(folder)
+    os.truncate(path, 2**40)  # sparse: reading it would raise MemoryError
+    assert reopened().load("a" * 64) is None
+
+
+@posix
+def test_what_is_no_file_is_not_read(folder):
+    opened().store("a" * 64, b"contents")
+    (path,) = entries(folder)
+    path.unlink()
+    os.mkfifo(path)
+    assert reopened().load("a" * 64) is None
+    path.unlink()
+    path.mkdir()
+    assert reopened().load("a" * 64) is None
+    (folder / SECRET).unlink()
+    os.mkfifo(folder / SECRET, 0o600)
+    assert reopened() is None
+
+
+@posix
+def test_the_folder_may_be_named_from_the_users_home(tmp_path, monkeypatch):
+    monkeypatch.delenv("PYFLAT_CACHE", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PYFLAT_CACHE_DIR", "~/kernels")
+    monkeypatch.chdir(tmp_path)
+    assert opened().folder == tmp_path / "kernels"
+    assert not (tmp_path / "~").exists()
 
 
 def test_entries_of_another_secret_or_under_another_name_are_not_believed(folder):
@@ -249,9 +283,13 @@ PROGRAM = """
             trips += 1
         return math.gamma(x + 1.0) + math.exp(x) * math.sin(n) + round(x, 2) + trips
 
+    def numpys(x):
+        return np.tanh(x) + np.logaddexp(x, 1.0)
+
     x = np.linspace(0.5, 50.0, 333)
     values = pyflat.twin(curve, target="numba", math="libm")(x, 2.5)
     assert values.tolist() == [curve(a, 2.5) for a in x.tolist()]
+    assert pyflat.twin(numpys, target="numba")(x).tolist() == [numpys(a) for a in x.tolist()]
     print(len(made))
 """
 
@@ -263,14 +301,15 @@ def start(path, folder):
 
 
 def test_other_processes_resolve_functions_and_callbacks_afresh(folder, tmp_path):
-    """gamma and round call back into Python, exp is the C library's: their addresses differ in each process."""
+    """gamma and round call back into Python, exp is the C library's, tanh a loop of NumPy's, and the loop of logaddexp
+    has data: their addresses differ in each process."""
     pytest.importorskip("numba")
     path = tmp_path / "program.py"
     path.write_text(textwrap.dedent(PROGRAM))
     counts = []
     for _ in range(2):
         process = start(path, folder)
-        counts.append(process.communicate(timeout=120)[0].strip())
+        counts.append(process.communicate(timeout=HANG)[0].strip())
         assert process.returncode == 0
     assert counts[0] != "0" and counts[1] == "0"
 
@@ -281,6 +320,6 @@ def test_processes_at_the_same_time(folder, tmp_path):
     path.write_text(textwrap.dedent(PROGRAM))
     started = [start(path, folder) for _ in range(3)]
     for process in started:
-        process.communicate(timeout=240)
+        process.communicate(timeout=HANG)
     assert [process.returncode for process in started] == [0, 0, 0]
     assert len(entries(folder)) >= 1

@@ -267,6 +267,26 @@ def rotation(x: float, y: float):
     return np.dot(turn, np.array([y, 1.0, 2.0]))
 
 
+def squares_of_two_rows(x: float, y: float):
+    m = np.array([[x, y], [1.0, x + y]])
+    return m @ m, m @ m.T, m.T @ m, m @ np.ones((2, 2))
+
+
+def squares_of_three_rows(x: float, y: float):
+    m = np.array([[x, y, 1.0], [x + y, 2.0, x * y], [x - y, 0.5, y]])
+    return m @ m, m @ m.T, m.T @ m, np.dot(m, m)
+
+
+def overlapping_factors(x: float, y: float):
+    m = np.array([[x, y, 1.0], [x + y, 2.0, x * y], [x - y, 0.5, y]])
+    return m[:2, :2] @ m[1:, 1:], m[::-1] @ m[:, ::-1], m[:2] @ m[:2].T
+
+
+def copies_of_turned_arrays(x: float, y: float):
+    m, v = np.array([[x, y], [1.0, x + y]]), np.array([y, x])
+    return (m.T * 2.0).copy() @ v, m.T.copy() @ v, np.array([[x, 1.0], [y, 2.0]]) @ v
+
+
 def int_products(n: int, m: int):
     v = np.array([n % 1000, m % 1000])
     return v @ v, np.dot(np.array([[1, 2], [3, 4]]), v)[1], np.dot(3, n % 7)
@@ -296,6 +316,7 @@ AGREE: list[tuple[Callable[..., Any], str]] = [
     (item_assignment, "ff"), (int_array, "fi"), (lane_index, "if"), (masks, "ff"), (views, "ff"), (aliases, "ff"),
     (one_of_two, "ff"), (joined, "ff"), (lane_rows, "if"), (shapes, "ff"), (made, "ff"), (elementwise, "ff"),
     (iteration, "ff"), (kept_loop, "f"), (swapped_in_a_loop, "f"), (dots, "ff"), (matrices, "ff"), (rotation, "ff"),
+    (squares_of_two_rows, "ff"), (squares_of_three_rows, "ff"), (overlapping_factors, "ff"), (copies_of_turned_arrays, "ff"),
     (int_products, "ii"), (crossed, "ff"), (vector, "ff"), (matrix, "ff"),
 ]
 
@@ -422,3 +443,26 @@ def test_a_changed_table_is_seen() -> None:
     assert twin(np.array([0, 1])).tolist() == [1.0, 3.0]
     table[1, 0] = 7.0
     assert twin(np.array([0, 1])).tolist() == [1.0, 7.0]
+
+
+@pytest.mark.parametrize("use", [
+    lambda x, y: np.array([[x, y], [1.0, x + y]]).T * 2.0 @ np.array([y, x]),
+    lambda x, y: np.sqrt(np.array([[x * x, y * y], [1.0, 2.0]]).T) @ np.array([y, x]),
+    lambda x, y: np.copy(np.array([[x, y], [1.0, x + y]]).T) @ np.array([y, x]),
+    lambda x, y: (-np.array([[x, y], [1.0, x + y]]).T) @ np.array([y, x]),
+    lambda x, y: np.array(np.array([[x, y], [1.0, x + y]]).T) @ np.array([y, x]),
+    lambda x, y: np.where(np.array([[x, y], [1.0, 2.0]]).T > 0.0, x, y) @ np.array([y, x]),
+    lambda x, y: (np.array([[x, y, 1e30], [1.0, x + y, -1e30]]).T * 2.0).sum(),
+    lambda x, y: np.linalg.norm(np.array([[x, y, 3.0], [1.0, x + y, 0.1]]).T * 2.0),
+    lambda x, y: np.mean(TURNED * x + y),
+], ids=lambda fn: str(fn.__code__.co_firstlineno))
+def test_what_is_computed_with_a_turned_array_keeps_its_order(use: Callable[..., Any]) -> None:
+    """NumPy gives a new array the order of its operands in memory, by which BLAS and sums choose that of additions."""
+    rng = np.random.default_rng(7)
+    try:
+        pyflat.twin(use).verify(*rng.standard_normal((2, 200)))
+    except pyflat.FlattenError as refusal:
+        assert ".copy()" in refusal.diagnostic.help  # noqa: PT017 - what is not known is refused
+
+
+TURNED = np.asfortranarray(np.arange(24.0).reshape(4, 6) / 7.0)

@@ -11,9 +11,11 @@ import functools
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from tests.generator import Failure, Program, check_program, generate, programs
 from tests.generator.shrink import candidates, minimise
 
+NUMPY = (*NUMPY_UNARY, *NUMPY_BINARY)
 BATCH = 20
 PROGRAMS = 300
 REFUSED_AT_MOST = 0.10
@@ -31,6 +33,14 @@ def test_random_programs_do_what_their_originals_do(first: int) -> None:
     assert refused.total() <= max(4, 2 * REFUSED_AT_MOST * BATCH), refused
 
 
+def test_numpys_functions_on_both_targets_in_both_kinds_of_mathematics() -> None:
+    programs = [program for program in map(generate, range(600)) if any(f"np.{name}(" in program.source for name in NUMPY)]
+    assert len(programs) > 40
+    for program in programs:
+        outcome = check_program(program, numba=True, stages=False)
+        assert not outcome.failures, f"seed {program.seed}: {outcome.failures[0]}\n{program.source}"
+
+
 @settings(max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_programs_drawn_by_hypothesis(program: Program) -> None:
@@ -45,7 +55,7 @@ def test_a_seed_gives_the_same_program() -> None:
 
 CONSTRUCTS = ("if ", "elif ", "else:", "for ", "while ", "break", "continue", "return ", "raise ", "assert ", "lambda ", " and ",
               " or ", "not ", " if ", "enumerate(", "zip(", "reversed(", "range(", "divmod(", "round(", "min(", "math.sqrt(", "**",
-              "try:", "except ", "match ", "case ", "//", "%", "<<", ">>", "~", "*vs", ":=", "+=", " in (", "xs[", "def inner", "lambda e", "math.sin(", "FTAB[", "_ret")
+              "try:", "except ", "match ", "case ", "//", "%", "<<", ">>", "~", "*vs", ":=", "+=", " in (", "xs[", "def inner", "lambda e", "math.sin(", "np.tanh(", "np.power(", "FTAB[", "_ret")
 
 
 @functools.cache
@@ -72,7 +82,7 @@ def test_the_shrinker_keeps_what_the_failure_needs() -> None:
     def fails(candidate: Program) -> Failure | None:
         return found if "math.sqrt(abs(" in candidate.source else None
 
-    smaller, _ = minimise(program, found, fails, seconds=30)
+    smaller, _ = minimise(program, found, fails, checks=2000)
     assert smaller.source.count("\n") <= 4
 
 

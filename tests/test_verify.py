@@ -161,3 +161,36 @@ def test_ulps_allow_small_differences(monkeypatch: pytest.MonkeyPatch) -> None:
     verify(identity, target="numpy", ulps=1, examples=50)
     with pytest.raises(AssertionError):
         verify(identity, target="numpy", examples=50)
+
+
+# --- what is refused is refused before it runs
+@pytest.mark.parametrize("targets", ["numpy", "numba", ("numpy", "numba")])
+def test_a_refused_function_is_not_run(tmp_path, targets):
+    written = tmp_path / "effects"
+
+    def noisy(x: float) -> float:
+        with written.open("a") as file:
+            file.write("x")
+        return x
+
+    with pytest.raises(pyflat.FlattenError):
+        verify(noisy, target=targets)
+    with pytest.raises(pyflat.FlattenError):
+        pyflat.twin(noisy).verify(np.zeros(5))
+    assert not written.exists()
+
+
+def test_a_function_that_one_target_refuses_is_not_run(tmp_path):
+    """The second target is asked before the first one runs."""
+    calls = []
+
+    def lookup(x: float) -> float:
+        calls.append(x)
+        return x
+
+    def one(x: float) -> float:
+        return lookup(x) + 1.0
+
+    with pytest.raises(pyflat.FlattenError):
+        verify(one, target=("numpy", "numba"), whitelist=[pyflat.backend.Call("lookup", arrays=lambda a: a)])
+    assert calls == []

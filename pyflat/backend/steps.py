@@ -33,8 +33,9 @@ def flatten_fold(flat: FlatFunction, *, strict: bool = False) -> FlatFunction:
 
 
 def flatten_optimize(flat: FlatFunction, *, fast_math: FastMath | bool = False) -> FlatFunction:
-    """Fewer or cheaper operations of the same kinds: fused and factored selects, De Morgan, merged comparisons, deeper
-    algebra. With parts of `fast_math` also the algebra of real numbers, collected sums and products, reciprocals.
+    """Fewer or cheaper operations of the same kinds: chains of selects, fused and factored selects, collected sums and
+    products of ints, De Morgan, merged comparisons, deeper algebra. With parts of `fast_math` also the algebra of real
+    numbers, collected sums and products of floats, reciprocals.
 
     Pre: `flat.ok`; `finite` needs faults="drop", because faults are found by looking for nan and infinity (ValueError).
     Post: `flat.size` has not grown, unless for cheaper operations under fast math; no fold residual is left.

@@ -47,6 +47,7 @@ def dataflow(
     """Run the function SPEC as a dataflow graph.
 
     SPEC is module:function, module:Class.method or path/to/file.py:function.
+    The module is imported.
     """
     from pyflat.cli.main import BadSpec, find_function
     from pyflat.inspection.dataflow import lower

@@ -39,7 +39,8 @@ def _twin(spec: str, static: tuple[str, ...], options: dict[str, Any]) -> Twin[.
 def explain(spec: str, kinds: str | None, static: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Say what the twin of the function SPEC costs and why.
 
-    SPEC is module:function, module:Class.method or path/to/file.py:function.
+    SPEC is module:function, module:Class.method or path/to/file.py:function. The module is imported;
+    the function is not run.
     """
     from pyflat.cli.main import BadSpec
 
@@ -60,6 +61,7 @@ def profile(spec: str, data: tuple[str, ...], static: tuple[str, ...], as_json: 
     """Count which arms and how many trips the lanes of DATA take in the function SPEC.
 
     DATA are its arguments: file.npy, file.npz:name, or a Python literal; NAME=DATA passes one by name.
+    The module of SPEC is imported; the function is not run.
     """
     from pyflat.cli.main import BadSpec
 

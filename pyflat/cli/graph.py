@@ -27,7 +27,8 @@ def graph(
 ) -> None:
     """Print the graph of the function SPEC: no calls, no branches, no loops.
 
-    SPEC is module:function, module:Class.method or path/to/file.py:function.
+    SPEC is module:function, module:Class.method or path/to/file.py:function. The module is imported;
+    the function is not run.
     """
     from pyflat import backend
     from pyflat.cli.main import BadSpec, _print, find_function

@@ -226,6 +226,7 @@ def commands() -> None:
 @click.option("--target", type=click.Choice(["numpy", "numba", "dataflow", "wgsl", "glsl"]),
               help="Runnable text, the graph, or a shader.")
 @click.option("--diff", is_flag=True, help="The original beside the twin (a unified diff in a pipe).")
+@click.option("--faults", is_flag=True, help="Beside the twin its test: in which lanes the original may raise.")
 @click.option("--kinds", metavar="f8,i8,b,c16", help="Kinds of the arguments; default: annotations, defaults, float.")
 @click.option("--static", multiple=True, metavar="NAME[=VALUE]", help="An argument that specialises; may be repeated.")
 @click.option("--loops", type=click.Choice(["auto", "unroll", "masked"]), help="What becomes of loops.")
@@ -243,12 +244,14 @@ def show(
     stage: Stage | None,
     target: Literal["numpy", "numba", "dataflow", "wgsl", "glsl"] | None,
     diff: bool,
+    faults: bool,
     kinds: str | None,
     **options: Any,
 ) -> None:
     """Print the twin of the function SPEC.
 
-    SPEC is module:function, module:Class.method or path/to/file.py:function.
+    SPEC is module:function, module:Class.method or path/to/file.py:function. The module is imported;
+    the function is not run.
     """
     if diff and stage:
         raise click.UsageError("--diff compares the original with the twin; leave --stage out")
@@ -256,7 +259,7 @@ def show(
     given = {name: value for name, value in options.items() if value not in (None, ())}
     try:
         twin = pyflat.twin(_bound(fn, given), **given)
-        text = str(twin.show(stage=stage, target=target, kinds=kinds))
+        text = str(twin.show(stage=stage, target=target, kinds=kinds, faults=faults))
         original = str(twin.show(stage="captured", kinds=kinds)) if diff else ""
     except (TypeError, ValueError) as error:  # an option or a kind that does not fit the function
         raise BadSpec(" ".join(str(error).split())) from error

@@ -27,7 +27,7 @@ def verify(
     """Compare the twin of SPEC with its original over edge values and random lanes.
 
     SPEC is module:function, module:Class.method or path/to/file.py:function; a module alone means every function in it
-    that is decorated with pyflat.flatten.
+    that is decorated with pyflat.flatten. The module is imported, and the function is run thousands of times.
     """
     from pyflat.testing.flattened import NotVerifiableError, verify_flattened
 
@@ -59,7 +59,8 @@ def verify(
 def prove(spec: str, kinds: str | None, seconds: float, static: tuple[str, ...]) -> None:
     """Prove by z3 that the flat form of SPEC has, in each lane, the value of its path.
 
-    SPEC is module:function, module:Class.method or path/to/file.py:function.
+    SPEC is module:function, module:Class.method or path/to/file.py:function. The module is imported;
+    the function is not run.
     """
     import functools
 

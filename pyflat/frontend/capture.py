@@ -1,18 +1,17 @@
 """Live function -> its LibCST tree with source positions, and what its names are bound to.
 
-The text comes from the file or notebook cell that defined the function (through `inspect` and `linecache`). Only the
-function's own lines are parsed, so that capturing from a large module stays cheap.
+The text comes from the file or notebook cell that defined the function, and is compared with the function's code: a
+file that was edited since gives a refusal, never another function. Only the function's own lines are parsed, so that
+capturing from a large module stays cheap. What was captured is kept as long as the code object lives.
 """
 
 from __future__ import annotations
 
-import ast
+import dis
 import inspect
-import linecache
-import re
-import textwrap
-import threading
+import tokenize
 import types
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
@@ -20,7 +19,9 @@ from typing import cast
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
-from pyflat.errors import Span, refuse
+from pyflat.errors import FlattenError, Span, refuse
+from pyflat.frontend import blocks, recompiled, spelling
+from pyflat.frontend.blocks import Found
 
 Tree = cst.FunctionDef | cst.Lambda
 
@@ -36,167 +37,153 @@ class Captured:
     """Dedented text of the definition, decorators included."""
     tree: Tree
     module: cst.Module
-    code: types.CodeType | None
-    _indent: int = 0
-    _positions: dict[cst.CSTNode, CodeRange] = field(default_factory=dict, repr=False)
+    qualname: str
+    stored: frozenset[str] = frozenset()
+    """The local names, as its code has them."""
+    _shift: int = 0
+    """What is to be added to a line of the parsed text."""
+    _positions: Mapping[cst.CSTNode, CodeRange] = field(default_factory=dict, repr=False)
 
     def span(self, node: cst.CSTNode) -> Span | None:
         place = self._positions.get(node)
         if place is None:
             return None
-        shift = self.first_line - 1
-        return Span(self.file, place.start.line + shift, place.start.column + self._indent,
-                    place.end.line + shift, place.end.column + self._indent)
+        return Span(self.file, place.start.line + self._shift, place.start.column,
+                    place.end.line + self._shift, place.end.column)
 
 
-_cache: dict[tuple[types.CodeType, str], tuple[str, Captured]] = {}
-_lock = threading.Lock()
+_cache: dict[int, tuple[weakref.ref[types.CodeType], Captured]] = {}
+"""By the identity of the code object: equal code may stand in several files."""
 
 
 def capture(fn: types.FunctionType) -> Captured:
-    """The captured tree of a Python function; FlattenError flatten/source-missing without source."""
+    """The captured tree of a Python function. FlattenError flatten/source-missing without source,
+    flatten/source-changed where the file has another text now."""
     code = fn.__code__
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise refuse("flatten/generator", f"{fn.__qualname__} is a generator or coroutine", _place(code))
-    text, indent, first_line = _source_lines(fn)
-    with _lock:
-        known = _cache.get((code, code.co_filename))
-    if known is not None and known[0] == text:
-        return known[1]
-    captured = _parse(code, text, indent, first_line)
-    with _lock:
-        _cache[code, code.co_filename] = (text, captured)
+        raise _generator(fn)
+    known, captured = _cache.get(id(code), (None, None))
+    if known is None or captured is None or known() is not code:
+        captured = _parse(code, _own_text(fn))
+        ident = id(code)
+        # No lock: the callback may run wherever an object is freed, also in whoever holds the lock.
+        _cache[ident] = weakref.ref(code, lambda _: _cache.pop(ident, None)), captured
     return captured
+
+
+def _generator(fn: types.FunctionType) -> FlattenError:
+    """The refusal of a generator or coroutine, at its first `yield`, `await` or `async`."""
+    code = fn.__code__
+    stops = [i.positions for i in dis.get_instructions(code) if i.opname in _STOPS and i.positions]
+    span = next((Span(code.co_filename, p.lineno, p.col_offset or 0, p.end_lineno, p.end_col_offset)
+                 for p in stops if p.lineno and p.end_lineno and p.end_col_offset), _place(code))
+    if code.co_flags & inspect.CO_GENERATOR:
+        return refuse("flatten/generator", f"{fn.__qualname__} is a generator: it has a `yield`", span,
+                      help="return a tuple instead of yielding")
+    return refuse("flatten/generator", f"{fn.__qualname__} is a coroutine (`async def`)", span,
+                  why="what it waits for is not known while flattening, and would be waited for once per lane",
+                  help="await outside, and pass the result as an argument of a plain `def`")
+
+
+_STOPS = ("YIELD_VALUE", "GET_AWAITABLE", "GET_AITER", "GET_YIELD_FROM_ITER", "BEFORE_ASYNC_WITH")
 
 
 def _place(code: types.CodeType) -> Span:
     return Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 0)
 
 
-def _source_lines(fn: types.FunctionType) -> tuple[str, int, int]:
-    """The function's text, dedented, the columns that were taken off, and its first line."""
+# --- the text
+def _own_text(fn: types.FunctionType) -> Found:
+    """The text that the function was compiled from."""
     code = fn.__code__
-    if code.co_name == "<lambda>":
-        return _lambda_source(code)
-    try:
-        linecache.checkcache(code.co_filename)
-        lines, first = _block(fn) or inspect.getsourcelines(code)
-    except (OSError, TypeError, IndentationError, SyntaxError):
-        raise refuse("flatten/source-missing", f"cannot read the source of {fn.__qualname__}", _place(code)) from None
-    indent = len(lines[0]) - len(lines[0].lstrip())
-    return _dedent("".join(lines), indent), indent, first
-
-
-_STARTS = re.compile(r"\s*(@|def\s|async\s+def\s)")
-
-
-def _block(fn: types.FunctionType) -> tuple[list[str], int] | None:
-    """What inspect.getsourcelines finds in most cases. To be told a code object's module, it looks at the path of every
-    module there is: 50 ms in the first call of a process."""
-    code = fn.__code__
-    lines = linecache.getlines(code.co_filename, fn.__globals__)
-    first = code.co_firstlineno
-    if not 1 <= first <= len(lines) or not _STARTS.match(lines[first - 1]):
-        return None
-    below = lines[first - 1:]
-    return _indented(below) or inspect.getblock(below), first
-
-
-def _indented(lines: list[str]) -> list[str] | None:
-    """What inspect.getblock finds, without its tokens: a def and the lines below that stand farther in. None where the
-    block may end elsewhere: a line in a string or between brackets can stand anywhere (the text up to there does not
-    parse), one after a backslash too, and a comment below the last statement belongs to the def or not."""
-    start = 0
-    while lines[start].lstrip().startswith("@") and start + 1 < len(lines):
-        start += 1
-    margin = _margin(lines[start])
-    end = start + 1
-    for number, line in enumerate(lines[end:], end):
-        text = line.strip()
-        inside = _margin(line) > margin
-        if text and not inside and not text.startswith("#"):
-            break
-        if text and inside:
-            end = number + 1
-    block = lines[:end]
-    text = "".join(block)
-    if end == start + 1 or block[-1].lstrip().startswith("#") or "\\" in text or "\t" in text:
-        return None
-    try:
-        compile(f"if True:\n{text}" if margin else text, "<block>", "exec", ast.PyCF_ONLY_AST)
-    except (SyntaxError, ValueError):
-        return None
-    return block
-
-
-def _margin(line: str) -> int:
-    return len(line) - len(line.lstrip())
-
-
-def _dedent(text: str, indent: int) -> str:
-    """Takes `indent` columns off every line that is not inside a string literal."""
-    if indent == 0:
-        return text
-    plain = textwrap.dedent(text)
-    if not plain[:1].isspace():
-        return plain
-    wrapped = cst.parse_module("if True:\n" + text)
-    outer = wrapped.body[0]
-    assert isinstance(outer, cst.If)
-    return wrapped.code_for_node(outer.body.body[0])
-
-
-def _lambda_source(code: types.CodeType) -> tuple[str, int, int]:
-    """The text of a lambda: found in its file by line and, when several stand there, by the columns of its code."""
-    lines = linecache.getlines(code.co_filename)
-    missing = refuse("flatten/source-missing", "cannot read the source of this lambda", _place(code))
-    if not lines:
-        raise missing
-    text = "".join(lines)
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        raise missing from None
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
-    columns = {p[2] for p in code.co_positions() if p[0] is not None and p[2] is not None}
-    if len(found) > 1:
-        found = [n for n in found if n.body.col_offset in columns or n.body.end_col_offset in
-                 {p[3] for p in code.co_positions()}] or found
-    if len(found) > 1:
-        found = [n for n in found if _same_lambda(n, code)]
-    if len(found) != 1:
-        raise refuse("flatten/source-missing", "several lambdas on one line cannot be told apart", _place(code),
-                     help="write one lambda per line, or a def")
-    segment = ast.get_source_segment(text, found[0])
-    assert segment is not None
-    return segment, found[0].col_offset, found[0].lineno
-
-
-def _same_lambda(node: ast.Lambda, code: types.CodeType) -> bool:
-    compiled = compile(ast.Expression(node), "<lambda>", "eval").co_consts[0]
-    return bool(compiled.co_code == code.co_code and compiled.co_consts == code.co_consts
-                and compiled.co_varnames == code.co_varnames)
-
-
-def _parse(code: types.CodeType, text: str, indent: int, first_line: int) -> Captured:
+    lines = blocks.file_lines(fn)
+    candidates = _candidates(fn, lines)
+    file_text = "".join(lines)
     is_lambda = code.co_name == "<lambda>"
+    own = [found for found in candidates if recompiled.is_own(
+        fn, found.in_parentheses(found.offset) if is_lambda else found.text, file_text, alone=len(candidates) == 1)]
+    if not own:
+        raise _changed(fn)
+    return min(own, key=lambda found: len(found.text))  # a lambda in a lambda is in the text of both
+
+
+def _candidates(fn: types.FunctionType, lines: list[str]) -> list[Found]:
+    """The texts at the first line of the function."""
+    code = fn.__code__
     try:
-        # A lambda may span lines: parentheses make it a statement; they stand on a line of their own.
-        module = cst.parse_module(f"(\n{text}\n)\n" if is_lambda else text)
-    except cst.ParserSyntaxError as error:
-        raise refuse("flatten/source-missing", f"the source of {code.co_name} does not parse", _place(code)) from error
-    # `resolve` of the wrapper would walk the tree once more, for batched providers that there are none of.
-    positions = cast(Mapping[cst.CSTNode, CodeRange], PositionProvider()._gen(MetadataWrapper(module, True)))
+        if code.co_name != "<lambda>":
+            return [blocks.find_def(fn, lines)]
+        if lines:
+            return blocks.find_lambdas(code, lines)
+    except (OSError, TypeError, SyntaxError):
+        if lines:
+            raise _changed(fn) from None
+    raise refuse("flatten/source-missing", f"cannot read the source of {fn.__qualname__}", _place(code))
+
+
+def _changed(fn: types.FunctionType) -> FlattenError:
+    code = fn.__code__
+    return refuse("flatten/source-changed", f"{fn.__qualname__} was not compiled from the text that its file has now",
+                  _place(code), label="this is not its definition")
+
+
+# --- the tree
+def _parse(code: types.CodeType, found: Found) -> Captured:
+    is_lambda = code.co_name == "<lambda>"
+    if is_lambda:
+        above, own = 1, found.in_parentheses(found.column)
+        text = own
+    else:
+        above, own = int(blocks.is_indented(found.text)), found.text
+        text = "if True:\n" * above + own  # in a block, and not moved to the left: its strings stay
+    module, positions = _parsed(code, text)
     tree = _find(module, is_lambda)
-    if tree is None or (isinstance(tree, cst.FunctionDef) and tree.name.value != code.co_name):
-        raise refuse("flatten/source-missing", f"the file no longer has {code.co_name} at this line", _place(code),
-                     help="the file has changed since it was imported: reload the module")
-    return Captured(code.co_name, code.co_filename, first_line - (1 if is_lambda else 0), text, tree, module, code,
-                    indent, dict(positions))
+    if tree is None:
+        raise _unparsed(code)
+    source = found.text if is_lambda or not above else module.code_for_node(tree)
+    around = recompiled.classes_around(code)
+    altered = spelling.name_as_python(module, text, around[-1] if around else None)
+    if altered or module.code != text:
+        now = module.code.partition("\n")[2] if above and not is_lambda else module.code
+        if not recompiled.means_the_same(code, own, now):
+            raise _unparsed(code)
+    return Captured(code.co_name, code.co_filename, found.first_line, source, tree, module, code.co_qualname,
+                    frozenset({*code.co_varnames, *code.co_cellvars}), found.first_line - 1 - above, positions)
+
+
+_NOT_PARSED = (cst.ParserSyntaxError, cst.CSTValidationError, TypeError)
+"""TypeError comes from LibCST's own checks, of a lambda between brackets."""
+
+
+def _parsed(code: types.CodeType, text: str) -> tuple[cst.Module, Mapping[cst.CSTNode, CodeRange]]:
+    """The tree, and the places of its nodes in the text. LibCST is stricter about spaces than Python is."""
+    try:
+        return (module := cst.parse_module(text)), _positions(module)
+    except _NOT_PARSED:
+        pass
+    try:
+        text, inserted = spelling.spaced(text)
+        module = cst.parse_module(text)
+    except (SyntaxError, tokenize.TokenError, *_NOT_PARSED):
+        raise _unparsed(code) from None
+    return module, {node: spelling.without_spaces(place, inserted) for node, place in _positions(module).items()}
+
+
+def _positions(module: cst.Module) -> Mapping[cst.CSTNode, CodeRange]:
+    # `resolve` of the wrapper would walk the tree once more, for batched providers that there are none of.
+    return dict(cast(Mapping[cst.CSTNode, CodeRange], PositionProvider()._gen(MetadataWrapper(module, True))))
+
+
+def _unparsed(code: types.CodeType) -> FlattenError:
+    return refuse("flatten/source-missing", f"the source of {code.co_name} cannot be parsed", _place(code),
+                  why="pyflat reads the text by LibCST, which does not take all that Python takes",
+                  help="write it with spaces around the keywords")
 
 
 def _find(module: cst.Module, is_lambda: bool) -> Tree | None:
     first = module.body[0]
+    if isinstance(first, cst.If):
+        first = first.body.body[0]  # type: ignore[assignment]
     if not is_lambda:
         return first if isinstance(first, cst.FunctionDef) else None
     assert isinstance(first, cst.SimpleStatementLine)
@@ -205,8 +192,8 @@ def _find(module: cst.Module, is_lambda: bool) -> Tree | None:
     return value if isinstance(value, cst.Lambda) else None
 
 
-def nested(outer: Captured, tree: Tree, code: types.CodeType | None) -> Captured:
+def nested(outer: Captured, tree: Tree) -> Captured:
     """A function defined inside `outer`: shares its module and positions."""
     name = tree.name.value if isinstance(tree, cst.FunctionDef) else "<lambda>"
-    return Captured(name, outer.file, outer.first_line, outer.module.code_for_node(tree), tree, outer.module, code,
-                    outer._indent, outer._positions)
+    return Captured(name, outer.file, outer.first_line, outer.module.code_for_node(tree), tree, outer.module, name,
+                    frozenset(), outer._shift, outer._positions)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 
 import numpy as np
 
 from pyflat.errors import refuse
+from pyflat.frontend.library import dates
 from pyflat.frontend.space.numbers import describe
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.merge import lane, same_static
@@ -49,12 +51,13 @@ def settle(s: Specialiser, ways: Sequence[Way]) -> Shape:
     """Choose the shape, and give every way its leaves as operands."""
     live = [w for w in ways if not w.dead]
     if not live and s.doubtful is not None:
-        raise refuse("flatten/unsupported-expression", f"no path returns: {s.doubtful.message}", s.doubtful.span)
+        raise s.doubtful
     if not live and s.replayed_handlers:
         message = "no path is known to return: a handler may, after a fault that only a replay can tell"
         raise refuse("flatten/unsupported-expression", message,
                      help="test the operands with an `if` instead of catching the exception")
-    shape = _shape(s, [(w.value or Static(None), w.state) for w in live])
+    with s.at_place(next((w.span for w in live if w.span), None)):
+        shape = _shape(s, [(w.value or Static(None), w.state) for w in live])
     for way in live:
         leaves: list[Value] = []
         _leaves(s, way, TRUE, way.value or Static(None), shape, leaves)
@@ -65,6 +68,9 @@ def settle(s: Specialiser, ways: Sequence[Way]) -> Shape:
 
 
 def _parts(value: Abstract, state: State) -> _Parts | None:
+    date = dates.parts(value, state)
+    if date is not None:
+        return _Parts(*date)
     match value:
         case Seq():
             return _Parts(value.cls, tuple(getattr(value.cls, "_fields", ())), value.items)
@@ -104,8 +110,9 @@ def _shape(s: Specialiser, values: Sequence[tuple[Abstract, State]]) -> Shape:
     if records:
         return _record(s, records)
     first = options[0][0] if options else Static(None)
-    if isinstance(first, Static) and first.value is None and all(same_static(first, v) for v, _ in options):
-        return Fixed(None)
+    known = first.value if isinstance(first, Static) else first
+    if (known is None or isinstance(known, tzinfo)) and all(same_static(first, v) for v, _ in options):
+        return Fixed(known)
     raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
         f" or {describe(options[1][0])}" if len(options) > 1 else ""))
 

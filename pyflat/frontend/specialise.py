@@ -12,17 +12,18 @@ import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
-from pyflat.errors import refuse
-from pyflat.frontend import results
+from pyflat.errors import FlattenError, refuse
+from pyflat.frontend import results, two_readings
 from pyflat.frontend.capture import capture
 from pyflat.frontend.result import Specialised
 from pyflat.frontend.side_effects import return_what_is_written
 from pyflat.frontend.space import containers, instances, objects
 from pyflat.frontend.space.numbers import static
 from pyflat.frontend.state.frames import ControlLeft, Specialiser
-from pyflat.frontend.state.values import Abstract, Complex, ObjRef, Seq, State, Way
+from pyflat.frontend.state.values import Abstract, Complex, ObjRef, Seq, State, Way, numeric_kind
 from pyflat.frontend.syntax import calls
 from pyflat.ir.build import Builder
 from pyflat.ir.formats import F8, FloatFormat
@@ -55,7 +56,30 @@ def specialise(
     A missing argument takes its default; a bound method or a partial brings its own. Calls that `whitelist` names are
     kept (`ir.opaque_calls`). `floats` is the format that the lanes will have: the function that is built still is one
     of float64, but decides nothing that float32 lanes would decide differently. Raises FlattenError.
+
+    With loops="masked" every loop stays one whose body needs no known index; where what follows needs what such a loop
+    cannot carry (a list that grows), all loops are as with "auto".
     """
+    with_loops = partial(_specialise, fn, arguments, max_unroll=max_unroll, whitelist=whitelist, long=long,
+                         floats=floats)
+    try:
+        return with_loops(loops=loops)
+    except FlattenError:
+        if loops != "masked":
+            raise
+    return with_loops(loops="auto")
+
+
+def _specialise(
+    fn: Callable[..., Any],
+    arguments: Mapping[str, Shape],
+    *,
+    loops: str,
+    max_unroll: int,
+    whitelist: Iterable[str | Call] | Mapping[str, Call] | None,
+    long: int,
+    floats: FloatFormat,
+) -> Specialised:
     function, given = _plain(fn, dict(arguments))
     captured = capture(function)
     s = Specialiser(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats)
@@ -78,6 +102,7 @@ def specialise(
     ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
     ir.label.name = "return"
     s.guards.code(function)
+    two_readings.tell(function, s.two_readings)
     return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.kept)
 
 
@@ -120,7 +145,10 @@ def _bind(s: Specialiser, fn: types.FunctionType, given: dict[str, Shape], param
     bound: dict[str, Abstract] = {}
     for name, parameter in inspect.Signature.from_callable(fn, follow_wrapped=False).parameters.items():
         if name in given:
+            s.parameter = name
             bound[name] = _argument(s, given[name], name, params, parameter.kind is parameter.VAR_KEYWORD)
+            if not isinstance(bound[name], Complex) and numeric_kind(bound[name]) is None:
+                s.constants[id(bound[name])] = name
         elif parameter.kind is parameter.VAR_POSITIONAL:
             bound[name] = static(())
         elif parameter.kind is parameter.VAR_KEYWORD:
@@ -145,7 +173,10 @@ def _argument(s: Specialiser, shape: Shape, name: str, params: list[Param], keyw
         case Fixed():
             if keywords and isinstance(shape.value, dict):
                 return containers.new_dict(s, {k: static(v) for k, v in shape.value.items()})
-            return objects.wrap(s, shape.value)
+            s.binding = s.parameter
+            wrapped = objects.wrap(s, shape.value)
+            s.binding = ""
+            return wrapped
         case Record():
             items = tuple(_argument(s, item, _part_name(name, shape, i), params) for i, item in enumerate(shape.items))
             if keywords or shape.cls is dict:

@@ -19,7 +19,7 @@ import numpy as np
 
 from pyflat.functions import external_ufuncs as foreign
 from pyflat.functions import libm
-from pyflat.ir.shape import stacked
+from pyflat.ir import shape as shapes
 
 Lanes = Any
 """An array or scalar of bool_, int64 or float64."""
@@ -179,7 +179,7 @@ def complex_lanes(real: Lanes, imag: Lanes) -> Any:
 
 def array_lanes(extent: tuple[int, ...], *elements: Lanes) -> Any:
     """An array in each lane, of these elements: its own axes come last."""
-    return stacked(elements, extent)
+    return shapes.stacked(elements, extent)
 
 
 VECTOR_NORM_VERSIONS = ((3, 10), (3, 11))
@@ -253,11 +253,25 @@ def tiny_norm(x: Any, y: Any, largest: Any, sqrt: Callable[[Any], Any]) -> Any:
     return largest * sqrt(total - 1.0 + lost)
 
 
+LARGEST_SHORT_CUT = 4.0
+"""The exponents for which np.power of scalars has short cuts (NumPy 2.4: -1, 0, 0.5, 1 and 2) are whole or half numbers
+up to here, at most."""
+
+
 def power(x: Lanes, y: Lanes) -> Lanes:
-    """`np.power(x, y)` of float64 as NumPy computes it for scalars: with the exponent 0.5 it is `np.sqrt(x)`, which
-    differs for -0.0 and -inf; for arrays of exponents NumPy does not look at them."""
-    result: Lanes = np.where(np.equal(y, 0.5), np.sqrt(x), np.power(x, y))
-    return result[()]
+    """`np.power(x, y)` of float64 as NumPy computes it for scalars. For an array of exponents it takes no short cut, so
+    that lanes with one that may have some are computed for each exponent by itself."""
+    exponents = np.asarray(y)
+    if exponents.ndim == 0:
+        return np.power(x, y)
+    result = np.asarray(np.power(x, exponents))
+    double = exponents + exponents
+    short = (double == np.rint(double)) & (np.abs(exponents) <= LARGEST_SHORT_CUT)
+    bases, exponents, short = np.broadcast_arrays(x, exponents, short)
+    for exponent in np.unique(exponents[short]):
+        where = short & (exponents == exponent)
+        result[where] = np.power(bases[where], exponent)
+    return result
 
 
 def powers(x: Lanes, y: Lanes) -> Lanes:
@@ -269,13 +283,43 @@ def powers(x: Lanes, y: Lanes) -> Lanes:
     return result if np.ndim(x) or np.ndim(y) else result[0]
 
 
+def date_lanes(cls: type, parts: Sequence[Lanes]) -> Any:
+    """Dates of `cls` from their parts in the order of its constructor; None where they make none."""
+    return shapes.date_lanes(cls, parts)
+
+
 def np_dot(*operands: Lanes) -> Lanes:
-    """np.dot of two vectors, first the elements of one, then those of the other, each a float64 or lanes of it."""
+    """0.0 plus the chain of fused multiply-adds from 0.0 over two vectors: first the elements of one, then those of the
+    other, each a float64 or lanes of it."""
     terms = len(operands) // 2
-    columns = np.broadcast_arrays(*operands)
-    a, b = (np.ascontiguousarray(np.stack(part, axis=-1)) for part in (columns[:terms], columns[terms:]))
-    result: Lanes = np.vecdot(a, b)
-    return result
+    columns = np.broadcast_arrays(*(np.asarray(operand, np.float64) for operand in operands))
+    if _vecdot_is_chain(terms):
+        a, b = (np.ascontiguousarray(np.stack(part, axis=-1)) for part in (columns[:terms], columns[terms:]))
+        result: Lanes = np.vecdot(a, b)
+        return result
+    return _chain(columns[:terms], columns[terms:])[()]
+
+
+def _chain(a: Lanes, b: Lanes) -> Lanes:
+    from pyflat.functions.vmath.fused import fma  # a package of its own, needed where such a product is
+
+    total = np.zeros(a[0].shape)
+    for x, y in zip(a, b, strict=True):
+        total = fma(x, y, total)
+    return total + 0.0
+
+
+@cache
+def _vecdot_is_chain(terms: int) -> bool:
+    """Whether this machine's BLAS computes dot products as that chain, which is faster than to emulate it."""
+    rng = np.random.default_rng(0)
+    special = (0.0, -0.0, 1.0, 5e-324, -5e-324, 1e-200, -1e-200, 2.0**-537, 1e200, 1 / 3, -1 / 3)
+    rows = [(rng.standard_normal((96, terms)) * 10.0 ** rng.integers(-3, 4, (96, terms)),
+             rng.choice(special, (96, terms))) for _ in range(2)]
+    with np.errstate(all="ignore"):
+        a, b = map(np.concatenate, rows)
+        computed, wanted = np.vecdot(a, b), _chain(a.T, b.T)
+    return bool(np.array_equal(computed, wanted, equal_nan=True) and (np.signbit(computed) == np.signbit(wanted)).all())
 
 
 # --- the C library's functions

@@ -247,7 +247,7 @@ def _loops(done: Flattened) -> Iterator[tuple[Place | None, str]]:
         tree = ast.parse(captured.source)
     except SyntaxError:  # a lambda in the middle of an expression
         return
-    lines = captured.source.splitlines()
+    lines = captured.source.split("\n")
     for node in ast.walk(tree):
         if isinstance(node, ast.For | ast.While) and (line := captured.first_line + node.lineno - 1) not in kept:
             yield Place(captured.file, line, lines[node.lineno - 1].strip()), "unrolled: straight-line code"

@@ -17,6 +17,7 @@ from typing import Any, Literal, cast
 
 from pyflat.errors import refuse
 from pyflat.frontend.callables import Parameters, owner_of
+from pyflat.inspection.fault_notes import beside, with_fault_notes
 from pyflat.ir.formats import F8
 from pyflat.ir.opaque_calls import notes_of, result_shape
 from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape
@@ -171,18 +172,19 @@ def graph(fn: Any, shapes: dict[str, Shape], options: Options) -> Listing:
 
 
 def listing(
-    fn: FunctionType, shapes: dict[str, Shape], options: Options, *, stage: Stage | None, target: Target, name: str
+    fn: FunctionType, shapes: dict[str, Shape], options: Options, *, stage: Stage | None, target: Target, name: str,
+    faults: bool = False,
 ) -> Listing:
-    """The text of one stage; the twin itself when `stage` is None."""
+    """The text of one stage; the twin itself when `stage` is None, with `faults` its test for lanes beside it."""
     if stage is not None and stage not in STAGES:
         raise ValueError(f"stage={stage!r}: expected one of {', '.join(map(repr, STAGES))}, or None for the twin")
     if target not in ("neutral", "numpy", "numba", *SHADERS):
         raise ValueError(f"target={target!r}: expected 'numpy', 'numba', 'dataflow', 'wgsl' or 'glsl', or None for a "
                          "neutral text")
     from pyflat.ir.print import format_function
-    from pyflat.passes.pipelines import engine, run
-    from pyflat.targets.text import render_suspect
-
+    from pyflat.targets.text import globals_needed, standing_alone
+    if faults and (stage is not None or target in SHADERS):
+        raise ValueError("faults=True shows the twin in Python and its test beside it: leave stage= and shaders out")
     if stage in ("captured", "structured"):
         spec = specialised(fn, shapes, options)
         return Listing(spec.captured.source if stage == "captured" else format_function(spec.function))
@@ -194,10 +196,12 @@ def listing(
     if stage == "flat" or done.flat.form == "masked":
         note = "" if stage == "flat" else f"# A loop of {name} stays a loop, and has no Python text yet. Its IR:\n"
         return Listing(note + format_function(done.flat))
+    text_target = _text_target(target)
     if stage == "suspect":
-        name = name.removesuffix("_flat") + "_suspect"
-        return Listing(render_suspect(done.spec, run(done.spelled, engine()), target=_text_target(target), name=name))
-    return Listing(_text(done, _text_target(target), name))
+        return Listing(standing_alone(_suspect(done, text_target, name), {}))
+    text = with_fault_notes(_text(done, text_target, name), done.spelled)
+    text = beside(text, _suspect(done, text_target, name)) if faults else text
+    return Listing(standing_alone(text, globals_needed(done.spec)))
 
 
 def _require_float64(fn: Any, target: str, options: Options) -> None:
@@ -220,6 +224,14 @@ def _shader(done: Flattened, language: Target) -> str:
 def _text_target(target: Target) -> TextTarget:
     """Text in Python; what a shader has no form of is shown in neutral text."""
     return "neutral" if target in SHADERS else cast("TextTarget", target)
+
+
+def _suspect(done: Flattened, target: TextTarget, name: str) -> str:
+    from pyflat.passes.pipelines import engine, run
+    from pyflat.targets.text import render_suspect
+
+    name = name.removesuffix("_flat") + "_suspect"
+    return render_suspect(done.spec, run(done.spelled, engine()), target=target, name=name)
 
 
 def _text(done: Flattened, target: TextTarget, name: str) -> str:

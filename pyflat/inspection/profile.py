@@ -19,6 +19,7 @@ from pyflat.runtime.arrays import Lanes, prepare
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import specialised
 from pyflat.runtime.settings import Options
+from pyflat.targets.extras import require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -228,11 +229,9 @@ def _line(place: Place | None) -> str:
 
 
 def _figure(found: Profile) -> Figure:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("a plot needs matplotlib (pip install matplotlib); print the profile for bars of text") \
-            from None
+    require("matplotlib", "a plot (the profile as text has bars too)")
+    from matplotlib.figure import Figure
+
     rows = max(len(found.branches), 1)
     figure = Figure(figsize=(8, 1.2 + 0.3 * rows + 2.0 * len(found.loops)), layout="constrained")
     heights = [0.3 * rows + 0.5, *[2.0] * len(found.loops)]

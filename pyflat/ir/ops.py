@@ -6,7 +6,7 @@
   faults      the rule (in `ir.faults`) that tells, from the operands and the result, the lanes in which
               `python` raises or leaves int64. A rule may be conservative, it never misses;
   accuracy    EXACT: every target gives the same bits; LIBM: the C library's function (the target chooses which);
-              NUMPY: NumPy's own ufunc, within 4 ulp elsewhere; CALL: only CPython's own code gives these bits,
+              NUMPY: NumPy's own ufunc; CALL: only CPython's own code gives these bits,
               so that targets call it lane by lane (slow, and shown by explain);
               VECTOR: the function of pyflat.functions.vmath, within 2 ulp, the same bits wherever it is computed;
   operator    Python's operator, for the printer and for source matching;
@@ -25,7 +25,6 @@ import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -203,7 +202,7 @@ _row("library_hypot", ((_FF, FLOAT),), _library_hypot, faults="beyond_largest", 
 # --- NumPy's own scalar functions: never raise, NumPy's bits (their domain errors are values)
 NUMPY_UNARY = ("exp", "expm1", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
                "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt")
-NUMPY_BINARY = ("arctan2", "power", "hypot", "fmod")
+NUMPY_BINARY = ("arctan2", "power", "float_power", "hypot", "logaddexp", "fmod")
 
 
 def _quiet(ufunc: Callable[..., Any]) -> Callable[..., float]:
@@ -223,20 +222,23 @@ _row("np_powers", ((_FF, FLOAT),), _quiet(lambda x, y: np.power(np.array([x]), n
 """np.power with an array of exponents, which NumPy computes without looking for 0.5 or 2."""
 _row("np_sqrt", ((_F, FLOAT),), _quiet(np.sqrt), cost=8)
 
+NUMPY_LOOPS = {"np_" + name: name for name in (*NUMPY_UNARY, *NUMPY_BINARY) if name != "fmod"} | {"np_powers": "power"}
+"""Operation -> NumPy's function whose bits only its own inner loop has; np.fmod is exact by definition."""
+
 MAX_DOT = 15
 """Terms of a dot product; the kernels of BLAS take more in blocks."""
 
 
 def _dot(*operands: float) -> float:
-    terms = len(operands) // 2
-    with np.errstate(all="ignore"):
-        return float(np.dot(np.array(operands[:terms]), np.array(operands[terms:])))
+    terms, total = len(operands) // 2, 0.0
+    for x, y in zip(operands[:terms], operands[terms:], strict=True):
+        total = _fused_multiply_add(x, y, total)
+    return total + 0.0
 
 
-_row("np_dot", tuple((_F * (2 * terms), FLOAT) for terms in range(2, MAX_DOT + 1)), _dot, accuracy=Accuracy.NUMPY,
-     cost=20)
-"""np.dot of two vectors, first all elements of one, then those of the other: 0.0 plus a chain of fused multiply-adds
-from 0.0 where `frontend.space.blas` has found that this machine computes it so; it is built nowhere else."""
+_row("np_dot", tuple((_F * (2 * terms), FLOAT) for terms in range(2, MAX_DOT + 1)), _dot, cost=20)
+"""A dot product as BLAS computes it where `frontend.space.blas` has found that out; it is built nowhere else. Operands:
+first all elements of one vector, then those of the other. 0.0 plus a chain of fused multiply-adds from 0.0."""
 
 _row("ufunc", tuple((kinds, FLOAT) for count in range(1, foreign.MOST_OPERANDS + 1)
                     for kinds in itertools.product((FLOAT, INT), repeat=count)), foreign.call, cost=100)
@@ -265,15 +267,9 @@ lane_any(b) is true in every lane if b is true in some lane. For one lane it is 
 
 def _fused_multiply_add(x: float, y: float, z: float) -> float:
     """x*y + z with one rounding."""
-    if not (math.isfinite(x) and math.isfinite(y) and math.isfinite(z)):
-        return x * y + z
-    exact = Fraction(x) * Fraction(y) + Fraction(z)
-    if exact == 0:
-        return x * y + z
-    try:
-        return float(exact)
-    except OverflowError:
-        return math.inf if exact > 0 else -math.inf
+    from pyflat.functions.vmath import fused  # a package of its own, needed where such an operation is
+
+    return fused.exact(x, y, z)
 
 
 def _sum(terms: Iterable[float]) -> float:

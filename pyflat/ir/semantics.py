@@ -6,7 +6,7 @@ float32 itself (float64 has more than twice its digits), and what is exact stays
   floordiv, mod       CPython's algorithm with every step in float32
   nextafter           the next float32
   to_float            an int is rounded once; `exact_float` is the same, and no fault
-  np_*                NumPy's own float32 loops
+  np_*                NumPy's own float32 loops (np.float_power has none)
   vec_*               the float32 algorithms of `pyflat.functions.vmath`
 
 and they are total: where Python raises because a float operation leaves its domain or overflows, the value is that of
@@ -137,11 +137,6 @@ def _powers(x: float, y: float) -> float:
         return float(np.power(np.array([x], np.float32), np.array([y], np.float32))[0])
 
 
-def _power(x: float, y: float) -> float:
-    with np.errstate(all="ignore"):
-        return float(np.sqrt(np.float32(x))) if y == 0.5 else _powers(x, y)
-
-
 def _vector(name: str) -> Meaning:
     from pyflat.functions import vmath
 
@@ -150,6 +145,6 @@ def _vector(name: str) -> Meaning:
 
 _OWN: dict[str, Meaning] = {
     "floordiv": _floordiv, "mod": _mod, "nextafter": _nextafter, "to_float": _from_int, "exact_float": _from_int,
-    **{"np_" + name: _numpy(name) for name in (*NUMPY_UNARY, *NUMPY_BINARY)}, "np_power": _power,
+    **{"np_" + name: _numpy(name) for name in (*NUMPY_UNARY, *NUMPY_BINARY) if name != "float_power"},
     "np_powers": _powers,
 }

@@ -4,12 +4,14 @@
     Fixed("exact")                               the same Python object in every lane
     Record(tuple, (), (Leaf(INT), Leaf(FLOAT)))  a tuple of two; namedtuples, dataclasses, lists and dicts likewise
     COMPLEX                                      a complex number: two floats
+    Record(datetime.date, ("year", ...), ...)    a date, a result only: an array of lanes has dtype object
     REAL_OR_COMPLEX                              a float in some lanes, a complex number in others
 """
 
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import functools
 from collections import namedtuple
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,6 +44,7 @@ class Record:
     """A tuple, list, namedtuple, dataclass or dict; `names`: the fields, or a dict's keys, which are strings.
 
     A result may be a NumPy array (`cls` is np.ndarray): a leaf for each element, and the shape's numbers as `names`.
+    It may be a date (`cls` is in DATES).
     """
 
     cls: type
@@ -53,6 +56,15 @@ Shape = Leaf | Fixed | Record
 COMPLEX = Record(complex, ("real", "imag"), (Leaf(FLOAT), Leaf(FLOAT)))
 REAL_OR_COMPLEX = Record(complex, ("real", "imag", "is_complex"), (Leaf(FLOAT), Leaf(FLOAT), Leaf(BOOL)))
 """A result: an array holds all lanes as complex numbers, a single lane is the float or complex number it is."""
+
+_TIME = ("hour", "minute", "second", "microsecond", "tzinfo", "fold")
+DATES: dict[type, tuple[str, ...]] = {
+    datetime.date: ("year", "month", "day"),
+    datetime.datetime: ("year", "month", "day", *_TIME),
+    datetime.time: _TIME,
+    datetime.timedelta: ("days", "seconds", "microseconds"),
+}
+"""Classes of `datetime` that results may have, and the arguments by which their objects are made."""
 
 
 def leaves(shape: Shape) -> Iterator[Leaf]:
@@ -159,11 +171,29 @@ def put_at(arguments: Mapping[str, Any], path: Path, item: Any) -> None:
         owner[step] = item
 
 
+def date_lanes(cls: type, items: Sequence[Any]) -> Any:
+    """A date of these parts (see DATES), where one is an array of lanes an array of objects; None in lanes whose parts
+    make no date, which are those that have no value."""
+    columns = np.broadcast_arrays(*(np.asarray(item, object) for item in items))
+    made = np.empty(columns[0].size, object)
+    made[:] = [_date(cls, row) for row in zip(*(c.reshape(-1).tolist() for c in columns), strict=True)]
+    return made.reshape(columns[0].shape) if columns[0].ndim else made[0]
+
+
+def _date(cls: type, parts: Sequence[Any]) -> Any:
+    try:
+        return cls(**dict(zip(DATES[cls], parts, strict=True)))
+    except (ValueError, OverflowError):
+        return None
+
+
 def make_record(cls: type, names: Sequence[str], items: Sequence[Any]) -> Any:
     if cls in (tuple, list):
         return cls(items)
     if cls is np.ndarray:
         return stacked(items, tuple(map(int, names)))
+    if cls in DATES:
+        return date_lanes(cls, items)
     if cls is complex:
         real, imag, *is_complex = items
         return real if is_complex == [False] else complex(real, imag)

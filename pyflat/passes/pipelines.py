@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pyflat.errors import InternalError, refuse
 from pyflat.ir.nodes import Function, Value
+from pyflat.ir.types import FLOAT, INT
 from pyflat.ir.validate import validate
 from pyflat.passes import (
     convert_ifs,
@@ -113,12 +114,22 @@ def fold(evaluate: Evaluate) -> Pipeline:
 
 def optimize(evaluate: Evaluate, parts: frozenset[str]) -> Pipeline:
     """For backends: fewer or cheaper operations, with the `parts` of fast math."""
-    from pyflat.passes import factor_selects, fold_fast, fuse_selects, push_negations, reassociate, share_reciprocals
+    from pyflat.passes import (
+        decide_selects,
+        factor_selects,
+        fold_fast,
+        fuse_selects,
+        push_negations,
+        reassociate,
+        share_reciprocals,
+    )
 
     finite, folding = "finite" in parts, _folding(evaluate)
-    exact = fuse_selects.PASS, factor_selects.PASS, push_negations.PASS.bind(finite=finite)
+    exact = (decide_selects.PASS, fuse_selects.PASS, factor_selects.PASS, push_negations.PASS.bind(finite=finite),
+             reassociate.PASS)
     fast = (fold_fast.PASS.bind(parts=parts),) if parts else ()
-    sums = (reassociate.PASS.bind(finite=finite, no_signed_zeros="no_signed_zeros" in parts),)
+    signless = "no_signed_zeros" in parts
+    sums = (reassociate.PASS.bind(kinds=(INT, FLOAT), finite=finite, no_signed_zeros=signless),)
     first = _settled(*folding, *exact, *fast, *(sums if "reassoc" in parts else ()))
     return (first, _settled(share_reciprocals.PASS, *folding)) if "reciprocal" in parts else (first,)
 

@@ -9,32 +9,38 @@ Before:                              After:
 
 A tree of `add`, `sub`, `neg` and `mul` by a literal whose inner operations nothing else uses is one linear
 combination; a tree of `mul` is a product of powers and one literal. Either is built again where that takes fewer
-operations. Needs the part `reassoc` of fast math: the sum of the same terms in another order differs in the last
-digits.
+operations. Ints are exact in any order, modulo 2**64 (what overflows on the way is a fault, and its check reads the
+inner operations, which then stay). Floats need the part `reassoc` of fast math: the sum of the same terms in another
+order differs in the last digits.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Const, Function, Op, Value
-from pyflat.ir.types import FLOAT
+from pyflat.ir.types import FLOAT, INT, INT_MIN, Kind
 from pyflat.passes.record import STRAIGHT, Pass
 from pyflat.passes.rules.rewrite import Sweep, is_literal
 
 _SUMS = frozenset({"add", "sub", "neg"})
 
 
-def reassociate(fn: Function, *, finite: bool = False, no_signed_zeros: bool = False) -> Function:
-    """One sweep over a flat function; `fn` itself when no sum or product gets shorter.
+def reassociate(
+    fn: Function, kinds: Collection[Kind] = (INT,), *, finite: bool = False, no_signed_zeros: bool = False
+) -> Function:
+    """One sweep over a flat function; `fn` itself when no sum or product of these kinds gets shorter.
 
-    Terms that cancel go only if everything is `finite`, a constant that is zero only with `no_signed_zeros`."""
+    Terms of floats that cancel go only if everything is `finite`, a constant that is zero only with
+    `no_signed_zeros`."""
     sweep = Sweep(fn)
     parents = _only_users(fn)
     for op in fn.flat_block.ops:
-        found = _rebuilt(sweep, op, parents, finite, no_signed_zeros) if op.kind is FLOAT else None
+        exact = op.kind is INT
+        found = _rebuilt(sweep, op, parents, exact or finite, exact or no_signed_zeros) if op.kind in kinds else None
         if found is None:
             sweep.keep(op)
         else:
@@ -52,33 +58,42 @@ def _rebuilt(sweep: Sweep, op: Op, parents: dict[Value, Op], finite: bool, no_si
     if op.opcode in _SUMS:
         if parent is not None and parent.opcode in _SUMS:
             return None
-        terms = Sum()
-        terms.collect(sweep, op, 1.0, root=True)
+        terms = Sum(op.kind, _number(op.kind, 0))
+        terms.collect(sweep, op, _number(op.kind, 1), root=True)
         allowed = (finite or not terms.cancels()) and (no_signed_zeros or not terms.loses_zero())
         return terms.build(sweep, op) if allowed and terms.shorter() else None
     if op.opcode == "mul":
         if parent is not None and parent.opcode == "mul":
             return None
-        factors = Product()
+        factors = Product(op.kind, _number(op.kind, 1))
         factors.collect(sweep, op, root=True)
         return factors.build(sweep, op) if factors.shorter() else None
     return None
+
+
+Number = int | float
+
+
+def _number(kind: Kind, value: Number) -> Number:
+    """As a literal of the kind: an int modulo 2**64."""
+    return float(value) if kind is FLOAT else (int(value) - INT_MIN) % 2**64 + INT_MIN
 
 
 @dataclass
 class Sum:
     """constant + the sum of coefficient*term."""
 
-    constant: float = 0.0
+    kind: Kind
+    constant: Number
     constants: int = 0
     """Literals in the tree."""
-    terms: dict[Value, float] = field(default_factory=dict)
+    terms: dict[Value, Number] = field(default_factory=dict)
     size: int = 0
     """Operations in the tree."""
 
-    def collect(self, sweep: Sweep, value: Value, scale: float, root: bool = False) -> None:
+    def collect(self, sweep: Sweep, value: Value, scale: Number, root: bool = False) -> None:
         if isinstance(value, Const) and value.value is not None:
-            self.constant += scale * value.value
+            self.constant = _number(self.kind, self.constant + scale * value.value)
             self.constants += 1
             return
         inner = isinstance(value, Op) and (root or sweep.uses[value] == 1)
@@ -94,15 +109,15 @@ class Sum:
             others = [arg for arg in value.args if not is_literal(arg)]
             if len(literals) == len(others) == 1 and isinstance(literals[0], Const):
                 self.size += 1
-                self.collect(sweep, others[0], scale * float(literals[0].value or 0.0))
+                self.collect(sweep, others[0], _number(self.kind, scale * (literals[0].value or 0)))
                 return
-        self.terms[value] = self.terms.get(value, 0.0) + scale
+        self.terms[value] = _number(self.kind, self.terms.get(value, 0) + scale)
 
-    def live(self) -> list[tuple[Value, float]]:
-        return [(value, scale) for value, scale in self.terms.items() if scale != 0.0]
+    def live(self) -> list[tuple[Value, Number]]:
+        return [(value, scale) for value, scale in self.terms.items() if scale != 0]
 
     def cancels(self) -> bool:
-        return 0.0 in self.terms.values()
+        return 0 in self.terms.values()
 
     def loses_zero(self) -> bool:
         """x + 0.0, and a sum of nothing, have a sign of their own; so has 0.0 - x."""
@@ -140,7 +155,7 @@ class Sum:
         return total
 
 
-def _scaled(sweep: Sweep, value: Value, scale: float, root: Op) -> Value:
+def _scaled(sweep: Sweep, value: Value, scale: Number, root: Op) -> Value:
     read = sweep.read(value)
     return read if scale == 1.0 else sweep.emit("mul", read, const(scale), origin=root.origin)
 
@@ -149,13 +164,14 @@ def _scaled(sweep: Sweep, value: Value, scale: float, root: Op) -> Value:
 class Product:
     """literal * the product of base**exponent, whole exponents of at least one."""
 
-    literal: float = 1.0
+    kind: Kind
+    literal: Number
     powers: dict[Value, int] = field(default_factory=dict)
     size: int = 0
 
     def collect(self, sweep: Sweep, value: Value, root: bool = False) -> None:
         if isinstance(value, Const) and value.value is not None:
-            self.literal *= value.value
+            self.literal = _number(self.kind, self.literal * value.value)
         elif isinstance(value, Op) and value.opcode == "mul" and (root or sweep.uses[value] == 1):
             self.size += 1
             for arg in value.args:

@@ -36,11 +36,27 @@ from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 SCALARS = {bool: BOOL, int: INT, float: FLOAT}
 _REWRITES = {
     "pandas": "x.to_numpy()", "polars": "x.to_numpy()", "dask": "x.compute()", "xarray": "x.to_numpy()",
-    "torch": "x.numpy(force=True)", "jax": "np.asarray(x)", "jaxlib": "np.asarray(x)", "cupy": "x.get()",
+    "torch": "x.numpy(force=True), or use pyflat.targets.xp.function(f, torch)", "cupy": "x.get()",
+    "jax": "np.asarray(x), or use pyflat.targets.jax.function(f), which jax.jit, grad and vmap take",
+    "jaxlib": "np.asarray(x), or use pyflat.targets.jax.function(f)",
     "tensorflow": "x.numpy()", "pyarrow": "x.to_numpy()", "numba": "x.copy_to_host()", "sparse": "x.todense()",
     "scipy": "x.toarray()", "astropy": "x.value, in the unit that the function expects",
     "pint": "x.magnitude, in the unit that the function expects",
 }
+_NUMBERS = {"uncertainties": "x.nominal_value", "sympy": "float(x)", "mpmath": "float(x)"}
+"""Packages whose numbers are no lanes, and what lanes can hold of them."""
+_EXPRESSION = "pyflat.targets.polars.expression(f), which takes columns and expressions"
+_BY_NAME = {
+    ("polars", "Expr"): f"use {_EXPRESSION}", ("polars", "LazyFrame"): f"use {_EXPRESSION}",
+    ("polars", "DataFrame"): f"pass x['name'].to_numpy() for each parameter, or use {_EXPRESSION}",
+    ("polars", "Series"): f"pass x.to_numpy(), or use {_EXPRESSION}",
+    ("pandas", "DataFrame"): "pass x['name'].to_numpy() for each parameter",
+    ("pandas", "NAType"): "pass float('nan'), or a number", ("pandas", "NaTType"): "pass float('nan'), or a number",
+    ("pandas", "Timestamp"): "pass x.timestamp()", ("pandas", "Timedelta"): "pass x.total_seconds()",
+    ("pandas", "Categorical"): "pass np.asarray(x)",
+    ("jax", "DynamicJaxprTracer"): "use pyflat.targets.jax.function(f) inside jax.jit, grad and vmap",
+}
+"""What to do with one class of a package."""
 _MARKS = ("__array__", "__array_function__", "__array_interface__", "__array_ufunc__", "__array_namespace__",
           "__dlpack__", "__dataframe__")
 
@@ -79,9 +95,19 @@ def _narrowed(value: Any) -> Any:
 
 def classify(bound: Bound, parameters: Parameters, static: Sequence[str]) -> Call:
     """Shapes and lane values of a bound call. TypeError for what can be neither a lane nor static."""
+    reading = [""]
+    try:
+        return _classified(bound, parameters, static, reading)
+    except TypeError as error:
+        place = parameters.names.index(reading[0]) + 1
+        raise TypeError(f"{error} (it is parameter {place} of {parameters.name})") from None
+
+
+def _classified(bound: Bound, parameters: Parameters, static: Sequence[str], reading: list[str]) -> Call:
     reader = _Reader()
     arguments: dict[str, Shape] = {}
     for name, value in bound.arguments.items():
+        reading[0] = name
         if name in static or name in bound.fixed:
             arguments[name] = Fixed(value)
         elif name == parameters.keywords:
@@ -216,6 +242,15 @@ def _contains_array(value: Any) -> bool:
     return False
 
 
+def _remedy(value: Any, root: str) -> str:
+    """What to do with an object of another library."""
+    dtype = getattr(value, "dtype", None)
+    if root == "pandas" and hasattr(dtype, "na_value") and getattr(dtype, "kind", "O") in "biuf":
+        return "pass x.to_numpy(float, na_value=float('nan')), which is nan where x is missing"
+    how = _BY_NAME.get((root, type(value).__name__))
+    return how or f"pass {_NUMBERS.get(root) or _REWRITES.get(root, 'np.asarray(x)')}"
+
+
 def _static(value: Any, name: str) -> Any:
     """`value` when it may be static without being named in static=; TypeError when it looks like lanes."""
     if value is None or isinstance(value, str | bytes | enum.Enum | type):
@@ -223,10 +258,10 @@ def _static(value: Any, name: str) -> Any:
     cls = type(value)
     shown = f"{cls.__module__}.{cls.__qualname__}".removeprefix("builtins.")
     root = cls.__module__.partition(".")[0]
-    foreign = root in ("pandas", "polars", "dask", "xarray") or cls.__module__.startswith("scipy.sparse")
+    foreign = root in ("pandas", "polars", "dask", "xarray", *_NUMBERS) or cls.__module__.startswith("scipy.sparse")
     if foreign or any(hasattr(cls, mark) for mark in _MARKS):
-        how = _REWRITES.get(root, "np.asarray(x)")
-        raise TypeError(f"argument {name!r} is a {shown}: a twin takes NumPy arrays and scalars; pass {how}")
+        how = _remedy(value, root)
+        raise TypeError(f"argument {name!r} is a {shown}: a twin takes NumPy arrays and scalars; {how}")
     if isinstance(value, bytearray | memoryview) or (root, cls.__name__) == ("array", "array"):
         raise TypeError(f"argument {name!r} is a {shown}: a twin takes NumPy arrays and scalars; pass np.asarray(x)")
     if isinstance(value, numbers.Number) and not isinstance(value, int | float):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from pyflat.errors import InternalError, refuse
 from pyflat.ir.formats import F8, FloatFormat, dtypes
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, make_record
+from pyflat.ir.shape import DATES, Fixed, Leaf, Record, Shape, date_lanes, make_record
 from pyflat.ir.types import INT, INT_MAX, INT_MIN, Kind, kind_of
 from pyflat.runtime.arguments import SCALARS, Call
 
@@ -105,12 +105,23 @@ def _collected(shape: Shape, leaves: Iterator[Array], lanes: Lanes, failed: npt.
             return leaf.reshape(lanes.shape)
         case Record() if shape.cls is complex:
             return _complex([next(leaves) for _ in shape.items], lanes)
+        case Record() if shape.cls in DATES:
+            return _dates(shape, leaves, lanes, failed)
         case Record():
             items = [_collected(item, leaves, lanes, failed) for item in shape.items]
             return _record(shape, items, direct=bool(lanes.scalars != "python" or failed is not None))
         case Fixed():
             return _constant(shape.value, lanes, failed)
     raise InternalError(f"not a shape: {shape!r}")
+
+
+def _dates(shape: Record, leaves: Iterator[Array], lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
+    """Dates as objects; None in failing lanes."""
+    found = [next(leaves) if isinstance(item, Leaf) else item for item in shape.items]
+    made = date_lanes(shape.cls, [part.value if isinstance(part, Fixed) else part for part in found])
+    if failed is not None:
+        made[failed] = None
+    return made[0] if lanes.scalars else made.reshape(lanes.shape)
 
 
 def _complex(parts: Sequence[Array], lanes: Lanes) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pyflat.errors import refuse
 from pyflat.frontend.callables import Callee, Parameters
+from pyflat.frontend.notices import PerformanceWarning, warn
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, Written, item_at, put_at, record_of, written_record
 from pyflat.ir.types import FLOAT
 from pyflat.runtime.arguments import Call, classify
@@ -20,7 +21,7 @@ from pyflat.runtime.faults import Faults
 from pyflat.runtime.float32_reference import Narrow
 from pyflat.runtime.grouping import columns, run_grouped
 from pyflat.runtime.plans import Planned, Plans
-from pyflat.runtime.replay import Replay, warn_slow
+from pyflat.runtime.replay import Replay
 from pyflat.runtime.settings import Options
 
 LARGE_CALL = 100_000
@@ -145,7 +146,7 @@ class Caller:
         self._warned = True
         text = (f"{self.parameters.name}: {replayed:,} of {lanes:,} lanes were run one by one through the original, "
                 f"because an operation in them may overflow or fail")
-        warn_slow(text)
+        warn(text, PerformanceWarning)
 
 
 def _put_back(record: type[Written], value: Any, arguments: Mapping[str, Any]) -> Any:

@@ -11,6 +11,7 @@ run code of the user (static calls, `__getattr__`) that uses other twins.
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections import OrderedDict
@@ -26,6 +27,7 @@ import numpy.typing as npt
 from pyflat.errors import FlattenError, refuse
 from pyflat.ir.formats import F4
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.runtime.bad_arguments import as_argument_error
 from pyflat.runtime.float32_reference import NarrowLanes
 from pyflat.runtime.garbage import no_full_collections
 from pyflat.targets import threads
@@ -139,6 +141,8 @@ def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, 
     with _flattening, no_full_collections():
         spec = specialised(fn, arguments, options, engine=engine)
         exact = flatten_ir(spec.function)
+        if options.strict_fold and exact.form == "flat" and exact.floats is not F4:
+            exact = _strictly_folded(exact, spec)
         if options.functions == "libm":
             return Flattened(spec, exact)
         from pyflat.passes.accuracy import FAST_FUNCTIONS
@@ -151,6 +155,15 @@ def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, 
             return Flattened(replace(spec, function=chosen), flatten_ir(chosen), exact)
         flat = with_fast_functions(exact, math, decide=options.decisions)
         return Flattened(spec, flat, None if flat is exact else exact)
+
+
+def _strictly_folded(exact: Function, spec: Specialised) -> Function:
+    """The flat form without what is known. Raises the FlattenError `flatten/fold-residual` where something is left."""
+    from pyflat.backend import FlatFunction, flatten_fold
+
+    whole = FlatFunction(exact.name, None, exact, spec.result, dict(spec.arguments), spec.kept, spec.captured.source,
+                         steps=("flatten",), options={"faults": "keep"})
+    return flatten_fold(whole, strict=True).ir
 
 
 def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False
@@ -176,10 +189,7 @@ def keep_loops(fn: Callable[..., Any], arguments: Mapping[str, Shape]) -> Specia
     from pyflat.frontend.specialise import specialise
 
     with _flattening:
-        try:
-            return specialise(fn, arguments, loops="masked", max_unroll=0)
-        except FlattenError:
-            return specialise(fn, arguments, loops="masked")
+        return specialise(fn, arguments, loops="masked")
 
 
 def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
@@ -249,6 +259,17 @@ def _compiler(target: str) -> Callable[..., Compiled]:
     return numpy.compile
 
 
+def _build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
+    """Flatten and compile for a call. Raises FlattenError, TypeError where an argument is the reason."""
+    try:
+        return build(fn, arguments, options)
+    except FlattenError as refusal:
+        error = as_argument_error(refusal, fn, arguments, options.static)
+        if error is refusal:
+            raise
+        raise error from refusal
+
+
 Key = tuple[Hashable, ...]
 
 
@@ -276,7 +297,7 @@ class Compilations:
         """The entry for a call, built or built again where needed."""
         if not options.cache:
             with _flattening, no_full_collections():
-                return build(fn, arguments, options)
+                return _build(fn, arguments, options)
         key = (options, *_identity(fn), *map(shape_key, arguments.values()), *arguments)
         found = self._entries.get(key)
         if found is not None and found.guards.stale() is None:
@@ -285,7 +306,7 @@ class Compilations:
             again = self._entries.get(key)
             if again is not None and again is not found:
                 return again
-            made = build(fn, arguments, options)
+            made = _build(fn, arguments, options)
             self._entries[key] = made
             self._entries.move_to_end(key)
             while len(self._entries) > MAX_ENTRIES:
@@ -315,16 +336,47 @@ def _identity(fn: FunctionType) -> tuple[Hashable, ...]:
 
 
 _states: weakref.WeakKeyDictionary[Any, Compilations] = weakref.WeakKeyDictionary()
+_finding = threading.Lock()
+_ATTRIBUTE = "__pyflat__"
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What a function carries that does not live as long as its module. Its entries hold the globals and cells that
+    they have read, and so perhaps the function itself: as its attribute they are a cycle that is collected, in a
+    dictionary of ours they would stay for ever."""
+
+    owner: weakref.ref[FunctionType]
+    entries: Compilations
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return type(None), ()  # in a pickled copy of the function: nothing
 
 
 def compilations(fn: object) -> Compilations:
     """The entries of a callable, shared by all its twins and kept as long as it lives."""
     if isinstance(fn, MethodType):
         return Compilations()
+    if isinstance(fn, FunctionType) and not _is_global(fn):
+        return _carried(fn)
     try:
         return _states.setdefault(fn, Compilations())
     except TypeError:  # an instance with __call__ that is not hashable or has no weak references
         return Compilations()
+
+
+def _is_global(fn: FunctionType) -> bool:
+    """Whether it is a function of a module that is there, or a method of such a class."""
+    module = sys.modules.get(fn.__module__ or "")
+    return "<" not in fn.__qualname__ and getattr(module, "__dict__", None) is fn.__globals__
+
+
+def _carried(fn: FunctionType) -> Compilations:
+    with _finding:
+        kept = fn.__dict__.get(_ATTRIBUTE)
+        if not isinstance(kept, _Kept) or kept.owner() is not fn:  # functools.wraps has copied another one's
+            kept = fn.__dict__[_ATTRIBUTE] = _Kept(weakref.ref(fn), Compilations())
+        return kept.entries
 
 
 def shape_key(shape: Shape) -> Hashable:

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from pyflat.frontend.callables import Callee, Parameters
+from pyflat.frontend.notices import PerformanceWarning, warn
 from pyflat.ir.formats import dtypes
 from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape, leaves, record_of
 from pyflat.ir.types import FLOAT, join_kinds
 from pyflat.runtime.arguments import SCALARS, Call
 from pyflat.runtime.arrays import Array, Lanes, blank, collect, prepare
 from pyflat.runtime.faults import Faults, LaneError
-from pyflat.runtime.replay import Replay, fit, warn_slow
+from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
 
 _warned: set[str] = set()
@@ -66,7 +67,7 @@ def _warn() -> None:
         return
     _warned.add("PYFLAT_DISABLE")
     text = "PYFLAT_DISABLE=1: every twin runs its original lane by lane"
-    warn_slow(text)
+    warn(text, PerformanceWarning)
 
 
 def result_shape(values: Sequence[Any]) -> Shape:

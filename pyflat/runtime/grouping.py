@@ -144,7 +144,8 @@ def _all_single(listed: list[Any], name: str, shape: tuple[int, ...], static: bo
     if textual and not static:
         first = listed[others[0]]
         raise TypeError(f"argument {name!r} is an array of objects with {first!r} ({type(first).__name__}) in lane "
-                        f"{lane_index(others[0], shape)}: a column holds strings, None or enum members only")
+                        f"{lane_index(others[0], shape)}: a column holds strings, None or enum members only; "
+                        f"pass x.astype(float) if every item is a number")
     return False
 
 

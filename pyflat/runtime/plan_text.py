@@ -22,13 +22,13 @@ from weakref import ReferenceType
 import numpy as np
 
 from pyflat.frontend.callables import owner_of
+from pyflat.frontend.notices import PLAN_FILE
 from pyflat.frontend.state.guards import ABSENT, Guards, Reading
 from pyflat.ir.formats import F4, F8, dtypes
 from pyflat.ir.shape import Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.runtime import settings as settings_module
 from pyflat.runtime.arrays import DTYPES
-from pyflat.runtime.replay import PLAN_FILE
 from pyflat.runtime.settings import InForce, Options, Settings, in_force, resolve
 from pyflat.targets import threads
 from pyflat.targets.numpy import engine as numpy_target

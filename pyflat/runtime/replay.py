@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,21 +53,6 @@ MAX_COUNTED = 10_000
 """After the first failing lane so many more are run, to say how many fail."""
 MAX_SECONDS = 1.0
 _CHUNK = 4096
-_PACKAGE = os.path.dirname(os.path.abspath(__file__))
-PLAN_FILE = "<plan of a twin>"
-"""What tracebacks call the file of a plan (`pyflat.runtime.plans`)."""
-
-
-class PerformanceWarning(UserWarning):
-    """A twin runs much slower than it could."""
-
-
-def warn_slow(text: str) -> None:
-    """Warn with a PerformanceWarning at the caller's line."""
-    frame, level = inspect.currentframe(), 1
-    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, PLAN_FILE)):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(text, PerformanceWarning, stacklevel=level)
 
 
 class LimitedRow(tuple[Any, ...]):

@@ -38,7 +38,8 @@ class Options:
                 (`pyflat.backend.target`)
     static      names of parameters that specialise the twin instead of becoming lanes
     loops       "auto": constant loops become straight-line code, those whose trips differ by lane stay loops over live
-                masks; "unroll": every iteration is straight-line code or refused; "masked": loops stay loops
+                masks; "unroll": every iteration is straight-line code or refused; "masked": every loop over a range and
+                every `while` stays a loop, however short; one whose body needs a known index is as with "auto"
     max_unroll  the most iterations that a nest of loops may unroll to
     max_trips   a lane that is still in a loop that stayed one after so many trips is a `TripLimitError`
     errors      what a failing lane gives: "raise": the exception of the first one; "mask": (values, faults) with nan, 0
@@ -53,6 +54,9 @@ class Options:
     parallel    several threads (numpy and numba, same results); None: where a call takes more than a few milliseconds
                 and cores are free
     cache       keep compiled twins in memory; False flattens anew at each call
+    strict_fold a twin in which something is computed whose value is known, or is one of its operands, is refused
+                (`flatten/fold-residual`): for tests that a reduction happens. Float32 and loops that stay loops are
+                not looked into
     whitelist   functions whose calls are kept, by name or as `pyflat.backend.Call`: see `pyflat.backend`
     inject      the decorator also puts `<name>_flat` into the module
     """
@@ -69,6 +73,7 @@ class Options:
     fast_math: bool = False
     parallel: bool | None = None
     cache: bool = True
+    strict_fold: bool = False
     whitelist: frozenset[Call] | None = None
     inject: bool = True
 
@@ -125,6 +130,7 @@ class OptionArguments(TypedDict, total=False):
     fast_math: bool
     parallel: bool | None
     cache: bool
+    strict_fold: bool
     whitelist: Iterable[str | Call] | None
     inject: bool
 
@@ -140,7 +146,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "math": ("vector", "libm"),
     "dtype": ("float64", "float32", "input"),
 }
-_FLAGS = ("decisions", "fast_math", "parallel", "cache", "inject")
+_FLAGS = ("decisions", "fast_math", "parallel", "cache", "strict_fold", "inject")
 _PLANNED: dict[tuple[str, object], str] = {
     ("fast_math", True): "leave it out: the twin then computes exactly what Python computes",
 }

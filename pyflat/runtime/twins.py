@@ -133,9 +133,9 @@ class Twin(Generic[P, R_co]):
         return magnify(self._caller, args, kwargs, self.options, lane, pdb=pdb)
 
     def verify(self, /, *args: Any, **kwargs: Any) -> Verified:
-        """Run the original in every lane of this call and compare, bit for bit; under `math="vector"` within 4 ulp or
-        what so much in each elementary function moves the result of that lane. Raises DifferenceError, an
-        AssertionError, for the first lane that differs."""
+        """Run the original in every lane of this call and compare, bit for bit; results that the faster functions of
+        `math="vector"` go into within 4 ulp, or what so much in each of these functions moves the result of that lane.
+        Raises DifferenceError, an AssertionError, for the first lane that differs."""
         from pyflat.inspection.verify import verify
 
         self._check_receiver(args)
@@ -160,6 +160,8 @@ class Twin(Generic[P, R_co]):
         stage: listing.Stage | None = None,
         target: Literal["numpy", "numba", "dataflow", "wgsl", "glsl"] | None = None,
         kinds: str | Sequence[str] | None = None,
+        *,
+        faults: bool = False,
     ) -> listing.Listing:
         """The text of the twin, or of one of its stages.
 
@@ -168,6 +170,8 @@ class Twin(Generic[P, R_co]):
         target  None: neutral text with `select`; "numpy" or "numba": text that runs as it stands; "dataflow": the
                 graph; "wgsl", "glsl": a compute shader
         kinds   argument kinds, as "f8,i8,b,c16" or ("float", "int", ...); else from annotations, defaults, or float
+        faults  beside the twin `<name>_suspect`: true in the lanes in which the original may raise, for which the text
+                of the twin does not answer
         """
         from pyflat.inspection import listing
 
@@ -176,7 +180,8 @@ class Twin(Generic[P, R_co]):
         if target == "dataflow":
             return listing.graph(function, shapes, options)
         return listing.listing(
-            function, shapes, options, stage=stage, target=target or "neutral", name=self.__name__
+            function, shapes, options, stage=stage, target=target or "neutral", name=self.__name__,
+            faults=faults,
         )
 
     def _shapes(self, options: Options, kinds: str | Sequence[str] | None) -> dict[str, Shape]:

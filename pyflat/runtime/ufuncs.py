@@ -31,10 +31,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyflat.errors import refuse
+from pyflat.functions import ufunc_interface as interface
 from pyflat.ir.formats import F4, F8, FloatFormat, dtypes
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves, written_record
+from pyflat.ir.shape import DATES, Fixed, Leaf, Record, Shape, leaves, written_record
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, Kind, kind_of
-from pyflat.runtime import ufunc_interface as interface
 from pyflat.runtime.arguments import Call
 from pyflat.runtime.arrays import Array, Lanes
 from pyflat.runtime.calls import Caller, require_nan
@@ -105,7 +105,8 @@ class _Loops:
         self.disabled = _disabled()
         self.made: dict[_Key, _Loop] = {}
         self.added: set[_Key] = set()
-        self._signatures: set[tuple[np.dtype[Any], ...]] = set()
+        self._signatures: list[tuple[np.dtype[Any], ...]] = []
+        self._tables: list[object] = []
         self._lock = threading.RLock()
         self._promote = interface.guarded(self.promote)
         self._promoter: Glue | None = None
@@ -134,7 +135,8 @@ class _Loops:
         signature = (*loop.inputs, *loop.dtypes)
         if key not in self.added and signature not in self._signatures:  # without floats there is one loop for both
             interface.add_loop(ufunc, interface.Loop(loop.address, loop.inputs, loop.dtypes))
-            self._signatures.add(signature)
+            self._signatures.append(signature)
+            self._tables.append(interface.list_types(ufunc, self._signatures))
         self.added.add(key)
 
     def promote(self, ufunc_at: int, dtypes_at: int, signature_at: int, new_at: int) -> None:
@@ -199,7 +201,7 @@ def _outputs(shape: Shape, name: str) -> Iterator[_Output]:
             case Leaf(kind):
                 yield _Output(kind, place)
                 place += 1
-            case Record() as record if record.cls is not complex:
+            case Record() as record if record.cls is not complex and record.cls not in DATES:
                 stack[:0] = record.items
             case Fixed(value) if isinstance(value, tuple):
                 stack[:0] = map(Fixed, value)

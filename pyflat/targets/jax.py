@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from pyflat.backend import FlatFunction
+from pyflat.targets.extras import require
 from pyflat.targets.xp import Extra, Faults, Twin, compiled
 from pyflat.targets.xp import function as function_over
 
@@ -17,6 +18,7 @@ from pyflat.targets.xp import function as function_over
 def function(fn: Callable[..., Any], /, *, faults: Faults = "nan", kinds: str | None = None,
              dtype: Literal["float64", "float32"] = "float64", **static: Any) -> Twin:
     """`fn` over JAX arrays, for `jax.jit`, `jax.grad` and `jax.vmap`; the options are those of `xp.function`."""
+    require("jax", "pyflat.targets.jax.function")
     import jax.numpy as jnp
 
     return function_over(fn, jnp, faults=faults, kinds=kinds, dtype=dtype, extra=_extra(), **static)
@@ -24,6 +26,7 @@ def function(fn: Callable[..., Any], /, *, faults: Faults = "nan", kinds: str | 
 
 def compile(flat: FlatFunction) -> Callable[[Sequence[Any], int], Sequence[Any]]:
     """The engine of a twin, for `twin.to("jax")`: compiled by XLA. Needs `jax_enable_x64`."""
+    require("jax", 'the target "jax"')
     import jax
     import jax.numpy as jnp
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyflat.targets.columns import Column, Engine, Printer, Rules, Term, Terms, flattened, terms_of
 from pyflat.targets.columns import expand as x
+from pyflat.targets.extras import require
 
 if TYPE_CHECKING:
     import polars as pl
@@ -85,6 +86,7 @@ def expression(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | 
 
     Raises FlattenError where the function cannot be flattened or Polars cannot say it exactly.
     """
+    require("polars", "pyflat.targets.polars.expression")
     import polars as pl
 
     found = expressions(fn, faults=faults, kinds=kinds, **columns)
@@ -97,6 +99,7 @@ def expressions(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str |
                 ) -> dict[str, pl.Expr]:
     """As `expression`, one for each result: by its path in the record, "" for a single number. With faults="mask" one
     more, "suspect", which is true in rows in which Python raises."""
+    require("polars", "pyflat.targets.polars.expressions")
     import polars as pl
 
     names, results, leaves = _results(fn, faults, kinds, columns)
@@ -161,6 +164,14 @@ def _results(fn: Callable[..., Any], faults: str, kinds: str | None, columns: Ma
     return list(flat.result_names[:len(results)]), results, leaves
 
 
+def _column(name: str) -> pl.Expr:
+    """The column of this name, which for `pl.col` may be a pattern of names."""
+    import polars as pl
+
+    pattern = name == "*" or name.startswith("^") and name.endswith("$")
+    return pl.selectors.by_name(name).as_expr() if pattern else pl.col(name)
+
+
 def _param(column: Column) -> pl.Expr:
     """The column, of which Polars refuses another type: `| 0` is for ints only, `| False` for bools."""
     import polars as pl
@@ -169,7 +180,7 @@ def _param(column: Column) -> pl.Expr:
     if not isinstance(given, str | pl.Expr):
         raise TypeError(f"{column.argument} is the name of a column, an expression or a number, "
                         f"not {type(given).__name__}")
-    value = pl.col(given) if isinstance(given, str) else given
+    value = _column(given) if isinstance(given, str) else given
     for field in filter(None, column.path.split(".")):
         value = value.struct.field(field)
     if column.kind == "f8":

@@ -27,7 +27,7 @@ from typing import Any, Literal
 from pyflat.backend import FlatFunction
 from pyflat.errors import refuse
 from pyflat.frontend.callables import unwrap
-from pyflat.ir.shape import Fixed, Record, Shape, rebuild
+from pyflat.ir.shape import DATES, Fixed, Record, Shape, rebuild
 from pyflat.targets.columns import Engine, Rules, Term, flattened, terms_of
 from pyflat.targets.columns import expand as x
 from pyflat.targets.columns.printer import in_order
@@ -74,6 +74,8 @@ def function(fn: Callable[..., Any], xp: Any, /, *, faults: Faults = "nan", kind
     original = fn if isinstance(fn, FunctionType) else unwrap(fn).function
     if any(cls is complex for cls in _classes(flat.result)):
         raise refuse("flatten/result-kind", f"{flat.name} gives complex numbers", help="return the two parts")
+    if any(cls in DATES for cls in _classes(flat.result)):
+        raise refuse("flatten/result-kind", f"{flat.name} gives dates", help="return their parts, d.year and so on")
     return Twin(flat, compiled(flat, xp, faults, dtype, extra), inspect.signature(original), xp, faults == "mask")
 
 
@@ -126,7 +128,7 @@ def compiled(flat: FlatFunction, xp: Any, faults: str = "nan", dtype: str = "flo
              ) -> Callable[..., tuple[Any, ...]]:
     """The code of a flat function: arrays for its params, in order, to a tuple of arrays. Its docstring is the text."""
     extra = extra or {}
-    results, t = terms_of(flat, _rules(xp))
+    results, t = terms_of(flat, _rules(xp, extra))
     suspect = t.const(False)
     if faults != "unchecked":
         *results, suspect = results
@@ -142,8 +144,11 @@ def compiled(flat: FlatFunction, xp: Any, faults: str = "nan", dtype: str = "flo
     return _Writer(xp, dtype, extra).compiled(flat.name, [node.kind for node in flat.params], results)
 
 
-def _rules(xp: Any) -> Rules:
-    return RULES if hasattr(xp, "fmod") else {**RULES, "fmod": x.fmod}
+def _rules(xp: Any, extra: Extra) -> Rules:
+    """What the namespace has itself needs no rule."""
+    own = {name for name in ("erf", "erfc") if hasattr(xp, name) or name in extra}
+    rules = {name: rule for name, rule in RULES.items() if name not in own}
+    return rules if hasattr(xp, "fmod") else {**rules, "fmod": x.fmod}
 
 
 _MIXES = frozenset(_SIGNS)
@@ -157,7 +162,7 @@ class _Writer:
         self.xp = xp
         self.extra = extra
         self.dtypes = {"f8": getattr(xp, dtype), "i8": xp.int64, "b": getattr(xp, "bool", None) or xp.bool_}
-        self.names: dict[str, Any] = {"xp": xp, "F": self.dtypes["f8"], "I": self.dtypes["i8"], "cast": _cast}
+        self.names: dict[str, Any] = {"xp": xp, "F": self.dtypes["f8"], "I": self.dtypes["i8"], "cast": self._cast}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # JAX warns here; below it is an error
             one = xp.asarray(1.0, dtype=self.dtypes["f8"])
@@ -187,12 +192,28 @@ class _Writer:
         code, asarray, types = space[title], self.xp.asarray, [self.dtypes[kind] for kind in kinds]
 
         def run(*lanes: Any) -> tuple[Any, ...]:
-            arrays = [_array(lane, dtype, asarray) for lane, dtype in zip(lanes, types, strict=True)]
+            arrays = [self._array(lane, dtype, asarray) for lane, dtype in zip(lanes, types, strict=True)]
             made: tuple[Any, ...] = code(*arrays)
             return made
 
         run.__doc__ = text
         return run
+
+    def _cast(self, lanes: Any, dtype: Any) -> Any:
+        """As the standard has it, as NumPy 2.0 does, or as PyTorch."""
+        if hasattr(self.xp, "astype"):
+            return self.xp.astype(lanes, dtype)
+        return lanes.astype(dtype) if hasattr(lanes, "astype") else lanes.to(dtype)
+
+    def _array(self, lane: Any, dtype: Any, asarray: Callable[..., Any]) -> Any:
+        """A lane as an array of that type, with its gradient. TypeError for floats where an int is wanted."""
+        if not hasattr(lane, "dtype"):
+            lane = asarray(lane)
+        if lane.dtype == dtype:
+            return lane
+        if "float" in str(lane.dtype) and "float" not in str(dtype):
+            raise TypeError(f"an array of {lane.dtype} for a parameter of kind {dtype}")
+        return self._cast(lane, dtype)
 
     def _spelled(self, term: Term, texts: Mapping[Term, str]) -> str:
         numbers = term.opcode in _MIXES and any(arg.opcode != "const" for arg in term.args)
@@ -216,16 +237,3 @@ def _bracketed(term: Term) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def _cast(lanes: Any, dtype: Any) -> Any:
-    return lanes.astype(dtype) if hasattr(lanes, "astype") else lanes.to(dtype)
-
-
-def _array(lane: Any, dtype: Any, asarray: Callable[..., Any]) -> Any:
-    """A lane as an array of that type, with its gradient. TypeError for floats where an int is wanted."""
-    if not hasattr(lane, "dtype"):
-        lane = asarray(lane)
-    if lane.dtype == dtype:
-        return lane
-    if "float" in str(lane.dtype) and "float" not in str(dtype):
-        raise TypeError(f"an array of {lane.dtype} for a parameter of kind {dtype}")
-    return _cast(lane, dtype)

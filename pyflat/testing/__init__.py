@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pyflat.testing.verification import (
         EDGE_FLOATS,
         EDGE_INTS,
+        ROUND_FLOATS,
         DifferenceError,
         boundary_values,
         in_kind,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EDGE_FLOATS",
     "EDGE_INTS",
+    "ROUND_FLOATS",
     "DifferenceError",
     "boundary_values",
     "in_kind",

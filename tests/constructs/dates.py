@@ -89,3 +89,40 @@ def seconds_between(x):
     n = _count(x)
     d = datetime.datetime(2000, 1, 1 + n % 28, 12, 30)
     return (d - datetime.datetime(1999, 12, 31)).total_seconds()
+
+
+def the_date_itself(x):
+    return datetime.date(2000 + _count(x), 3, 1)
+
+
+def a_date_and_a_number(x):
+    n = _count(x)
+    return x, datetime.datetime(1970 + n, 3, 1, 12, 30) + timedelta(seconds=n)
+
+
+def a_difference_of_dates(x):
+    return date(2000, 1, _count(x, 28) + 1) - _J2000
+
+
+def a_date_that_may_not_exist(x):
+    return date(2001, 2, _count(x) % 31 + 1)
+
+
+def one_of_two_dates(x):
+    return _J2000 if x < 3 else date(1999, 12, _count(x, 31) + 1)
+
+
+def always_the_same_date(x):
+    return _J2000
+
+
+def dates_in_a_list(x):
+    return [date(1990, 1, _count(x, 31) + 1), timedelta(hours=_count(x))]
+
+
+def a_time_of_day(x):
+    return datetime.time(_count(x, 24), 30, fold=1)
+
+
+def a_time_with_a_zone(x):
+    return datetime.datetime(2000, 1, _count(x, 28) + 1, tzinfo=datetime.timezone.utc)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import linecache
+import re
 import signal
 import sys
 import tempfile
@@ -23,15 +24,19 @@ import numpy as np
 import pyflat
 from pyflat.errors import FlattenError
 from pyflat.ir.shape import Shape
-from pyflat.runtime.compiled import compilations
+from pyflat.passes.accuracy.fast_functions import inexact_results
+from pyflat.runtime.compiled import compilations, flatten
 from pyflat.testing import in_kind, lane_of, same_bits
 from tests.generator.lanes import Lane, lanes_for
 from tests.generator.outcomes import Expected, Failure, Outcome, Raised, Returned, observe, outside
 from tests.generator.program import Program
 from tests.generator.stages import arguments_of, check_stages
+from tests.patience import HANG
 
 DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
 Target = Literal["numpy", "numba"]
+Loops = Literal["auto", "masked"]
+Math = Literal["libm", "vector"]
 _numbers = itertools.count()
 
 
@@ -81,7 +86,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 def check_program(
     program: Program, *, numba: bool = False, lanes: Sequence[Lane] | None = None, count: int = 40, deep: int = 12,
-    limit: float = 60.0, stages: bool = True,
+    limit: float = HANG, stages: bool = True,
 ) -> Outcome:
     """Compare the original with every stage on `count` lanes (the stages between passes on `deep` of them); without
     `stages` with the twins only, which takes a third of the time."""
@@ -122,20 +127,33 @@ def _check(
             shape = check_stages(fn, program, rows, expected, outcome, deep)
         else:
             shape = shape_of(fn, program)
-        for target in targets:
+        maths: list[tuple[Target, Math]] = [(target, "libm") for target in targets]
+        if "numba" in targets and not _has_fast_functions(fn, program):
+            maths.append(("numba", "vector"))
+        for target, math in maths:
             if outcome.failures:
                 break
-            outcome.failures += check_twin(fn, program, rows, expected, shape, target)
+            outcome.failures += check_twin(fn, program, rows, expected, shape, target, math)
+        if not outcome.failures and re.search(r"\b(for|while)\b", program.source):
+            kept = shape_of(fn, program, "masked")
+            outcome.failures += check_twin(fn, program, rows, expected, kept, targets[-1], loops="masked")
 
 
-def shape_of(fn: Any, program: Program) -> Shape:
+def shape_of(fn: Any, program: Program, loops: Loops = "auto") -> Shape:
     """The shape of the result; what is built for it is what the twin will run. Raises FlattenError."""
-    twin = _twin(fn, "numpy")
+    twin = _twin(fn, "numpy", loops=loops)
     return compilations(fn).get(fn, arguments_of(fn, program), twin.options.as_built).result
 
 
-def _twin(fn: Callable[..., Any], target: Target) -> Any:
-    return pyflat.twin(fn).with_options(target=target, math="libm")
+def _has_fast_functions(fn: Any, program: Program) -> bool:
+    """Whether some result has other digits with `math="vector"`. NumPy's functions are the same in both."""
+    twin = _twin(fn, "numba", "vector")
+    exact = flatten(fn, arguments_of(fn, program), twin.options).exact
+    return exact is not None and any(inexact_results(exact))
+
+
+def _twin(fn: Callable[..., Any], target: Target, math: Math = "libm", loops: Loops = "auto") -> Any:
+    return pyflat.twin(fn).with_options(target=target, math=math, loops=loops)
 
 
 # --- the twins
@@ -146,9 +164,10 @@ def columns(rows: Sequence[Lane], kinds: Sequence[str]) -> list[np.ndarray[Any, 
 
 
 def check_twin(
-    fn: Callable[..., Any], program: Program, rows: list[Lane], expected: list[Expected], shape: Shape, target: Target
+    fn: Callable[..., Any], program: Program, rows: list[Lane], expected: list[Expected], shape: Shape, target: Target,
+    math: Math = "libm", loops: Loops = "auto",
 ) -> list[Failure]:
-    twin = _twin(fn, target)
+    twin = _twin(fn, target, math, loops)
     raising = [i for i, e in enumerate(expected) if isinstance(e, Raised)]
     unheld = [i for i, e in enumerate(expected) if isinstance(e, Returned) and outside(e.value, shape)]
     clean = [i for i in range(len(rows)) if i not in raising and i not in unheld]

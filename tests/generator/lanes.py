@@ -6,7 +6,7 @@ import ast
 import math
 from random import Random
 
-from pyflat.testing import EDGE_FLOATS, EDGE_INTS, literals, neighbours
+from pyflat.testing import EDGE_FLOATS, EDGE_INTS, ROUND_FLOATS, literals, neighbours
 from tests.generator.program import Program
 
 Lane = tuple[bool | int | float, ...]
@@ -16,7 +16,7 @@ def lanes_for(program: Program, count: int) -> list[Lane]:
     """`count` lanes; the same program gives the same lanes."""
     rng = Random(program.source)
     numbers = sorted(set(literals(ast.parse(program.source))))
-    floats = [*EDGE_FLOATS, *neighbours(numbers)]
+    floats = [*EDGE_FLOATS, *neighbours(numbers), *(ROUND_FLOATS if "np." in program.source else ())]
     ints = [*EDGE_INTS, *(int(n) for n in numbers if math.isfinite(n) and abs(n) < 2**63)]
     return [tuple(_value(rng, kind, floats, ints) for kind in program.kinds) for _ in range(count)]
 

@@ -36,6 +36,7 @@ from tests.generator.outcomes import Expected, Failure, Outcome, Raised, Returne
 from tests.generator.program import Program
 from tests.generator.shrink import minimise
 from tests.generator.stages import arguments_of
+from tests.patience import HANG
 
 EDGES = (1.401298464324817e-45, -1.401298464324817e-45, 1.1754943508222875e-38, F4.largest, -F4.largest, 2.0**24,
          2.0**24 + 2, 2.0**-126 * (1 - 2.0**-23), 88.72283935546875, 1e20, 1e-20)
@@ -43,7 +44,7 @@ EDGES = (1.401298464324817e-45, -1.401298464324817e-45, 1.1754943508222875e-38, 
 
 
 def check_narrow(
-    program: Program, *, numba: bool = False, count: int = 40, deep: int = 12, limit: float = 60.0, stages: bool = True,
+    program: Program, *, numba: bool = False, count: int = 40, deep: int = 12, limit: float = HANG, stages: bool = True,
     lanes: Sequence[Lane] | None = None, math: str = "libm",
 ) -> Outcome:
     """Compare both engines with the interpreter on `count` lanes, and the stages between passes on `deep` of them.
@@ -63,7 +64,7 @@ def check_narrow(
     return outcome
 
 
-def shrink_narrow(program: Program, failure: Failure, *, numba: bool = False, seconds: float = 60.0,
+def shrink_narrow(program: Program, failure: Failure, *, numba: bool = False, checks: int = 2000,
                   math: str = "libm") -> tuple[Program, Failure]:
     """A smaller program with a failure of the same stage, and that failure."""
 
@@ -71,7 +72,7 @@ def shrink_narrow(program: Program, failure: Failure, *, numba: bool = False, se
         outcome = check_narrow(candidate, numba=numba, count=20, limit=5.0, math=math)
         return next((found for found in outcome.failures if found.stage == failure.stage), None)
 
-    return minimise(program, failure, fails, seconds)
+    return minimise(program, failure, fails, checks)
 
 
 def narrow_lanes(program: Program, count: int) -> list[Lane]:

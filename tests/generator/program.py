@@ -44,7 +44,7 @@ def generate_with(rng: Random) -> Program:
     lines: Lines = []
     wide = rng.random() < 0.5
     manner = Manner(libm=rng.random() < 0.15, wild=rng.choice((0.0, 0.02, 0.1, 0.5)), wide=wide,
-                    ints=wide and rng.random() < 0.3, numpy=wide and rng.random() < 0.1)
+                    ints=wide and rng.random() < 0.3, numpy=wide and rng.random() < 0.2)
     for number in range(rng.choices((0, 1, 2, 3), (3, 4, 3, 2))[0]):
         helper, text = _helper(rng, number, helpers, manner)
         helpers.append(helper)

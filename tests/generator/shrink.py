@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -21,7 +20,7 @@ from tests.generator.program import Program
 Check = Callable[[Program], Failure | None]
 
 
-def shrink(program: Program, failure: Failure, *, numba: bool = False, seconds: float = 60.0) -> tuple[Program, Failure]:
+def shrink(program: Program, failure: Failure, *, numba: bool = False, checks: int = 2000) -> tuple[Program, Failure]:
     """A smaller program with a failure of the same stage, and that failure."""
     lanes = [failure.lane] if failure.lane is not None else lanes_for(program, 40)
 
@@ -31,20 +30,21 @@ def shrink(program: Program, failure: Failure, *, numba: bool = False, seconds: 
     if fails(program) is None:
         lanes = lanes_for(program, 40)
         best = _failure(program, lanes, failure, numba) or failure
-        return minimise(program, best, lambda p: _failure(p, lanes, failure, numba), seconds)
-    return minimise(program, failure, fails, seconds)
+        return minimise(program, best, lambda p: _failure(p, lanes, failure, numba), checks)
+    return minimise(program, failure, fails, checks)
 
 
-def minimise(program: Program, failure: Failure, fails: Check, seconds: float) -> tuple[Program, Failure]:
-    end = time.monotonic() + seconds
+def minimise(program: Program, failure: Failure, fails: Check, checks: int) -> tuple[Program, Failure]:
+    """At most so many candidates are looked at."""
     improved = True
     while improved:
         improved = False
         for candidate in candidates(program.source):
-            if time.monotonic() > end:
-                return program, failure
             if len(candidate) >= len(program.source):
                 continue
+            if not checks:
+                return program, failure
+            checks -= 1
             smaller = replace(program, source=candidate)
             found = fails(smaller)
             if found is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from tests.generator.expressions import Thunk
 from tests.generator.scope import BOOL, FLOAT, INT
 from tests.generator.statements import Lines, Statements, Writer, indent
@@ -70,6 +71,9 @@ WORDS = ("low", "mid", "high")
 KEYS = ("a", "b", "c")
 NUMPY = ("sqrt(abs({0}))", "abs({0})", "maximum({0}, {1})", "minimum({0}, {1})", "floor({0})", "ceil({0})", "fabs({0})", "sign({0})",
          "copysign({0}, {1})", "float64({0})", "clip({0}, -1.0, 1.0)")
+ELEMENTARY = (*(f"{name}({{0}})" for name in NUMPY_UNARY), *(f"{name}({{0}}, {{1}})" for name in NUMPY_BINARY),
+              *(f"power({{0}}, {exponent})" for exponent in ("2.0", "0.5", "-1.0", "1.7")))
+"""NumPy's functions whose bits no other library has."""
 HASHES = ("(({0} * 1103515245 + 12345) & 2147483647)", "(({0} ^ ({0} >> 7)) & 255)", "((({0} << 5) - {0}) & 65535)",
           "((({0} & 65535) * 40503) >> 8)", "(({0} * 2654435761 & 4294967295) >> 16)", "(({0} << 3 | {0} >> 5) & 255)", "(~{0} & 15)",
           "({0} & -{0})", "(({0} ^ {1}) % 17)", "(({0} & 255) << ({1} & 7))")
@@ -134,7 +138,7 @@ class Wide(Statements):
         found += self._some(self.vectors, 3, lambda n: pick((f"{n}.x", f"({n} + {pick(self.vectors)}).y", f"({n} * {sub(0)}).x",
                                                              f"max({n}, {pick(self.vectors)}).y")))
         if self.numpy:
-            found.append((4, lambda: self.numpy_call(depth)))
+            found += [(4, lambda: self.numpy_call(depth)), (25, lambda: self.elementary(depth))]
         return found
 
     def of_lists(self, depth: int) -> list[tuple[float, Thunk]]:
@@ -156,6 +160,11 @@ class Wide(Statements):
         text = "np." + self.rng.choice(NUMPY).format(self.real(depth), self.real(0))
         return f"float({text})" if self.chance(0.85) else text
 
+    def elementary(self, depth: int) -> str:
+        """Mostly of a name, so that ordinary numbers come to it."""
+        operand = (self.name(FLOAT) if self.chance(0.7) else None) or self.real(depth)
+        return f"float(np.{self.rng.choice(ELEMENTARY).format(operand, self.real(0))})"
+
     def more_integers(self, depth: int) -> list[tuple[float, Thunk]]:
         if not self.wide:
             return []
@@ -175,6 +184,8 @@ class Wide(Statements):
         found += self._some(self.words, 0.7, lambda n: f"len({n})")
         found += self._some(self.dicts, 0.7, lambda n: f"len({n})")
         found += self._some(self.accounts, 2, lambda n: f"{n}.count")
+        if self.numpy:
+            found.append((3, lambda: f"int(np.floor(max(-100.5, min(1e6, {self.elementary(depth)}))))"))
         return found
 
     def more_truths(self, depth: int) -> list[tuple[float, Thunk]]:
@@ -195,6 +206,9 @@ class Wide(Statements):
         found += self._some(self.dicts, 1, lambda n: f"({pick((*KEYS, 'd'))!r} in {n})")
         found += self._some(self.points, 1, lambda n: f"({n} {pick(('==', '<', '!='))} Point({sub(0)}, {sub(0)}))")
         found += self._some(self.vectors, 2, lambda n: f"({n} {pick(('==', '<', '!='))} {pick(self.vectors)})")
+        if self.numpy:
+            found += [(3, lambda: f"({self.elementary(depth)} {self.comparison()} {self.elementary(0)})"),
+                      (3, lambda: f"({self.elementary(depth)} % 1.0 == 0.0)")]
         return found
 
     def _some(self, names: Sequence[str], weight: float, text: object) -> list[tuple[float, Thunk]]:

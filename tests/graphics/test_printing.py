@@ -23,6 +23,7 @@ from pyflat.targets.shaders.shared import float_text
 from pyflat.vec import Vec2, vec2, vec3
 from tests.generator import generate
 from tests.generator.differential import loaded
+from tests.patience import HANG
 
 MISSING = {"gamma", "lgamma", "nextafter", "round_digits", "fault", "lane_any", "call", "part", "ufunc"}
 """Operations that neither language has; round() with a constant number of digits is there."""
@@ -333,7 +334,7 @@ validator = pytest.mark.skipif(shutil.which("glslangValidator") is None, reason=
 
 def validate(text: str, stage: str) -> None:
     done = subprocess.run(["glslangValidator", "--stdin", "-S", stage], input=text, capture_output=True, text=True,
-                          timeout=60, check=False)
+                          timeout=HANG, check=False)
     assert done.returncode == 0, f"{done.stdout}\n{text}"
 
 

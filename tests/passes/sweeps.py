@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
 
-from pyflat.ir.nodes import Block, Function, Label, Value, Yield
+from pyflat.ir.build import Builder, const
+from pyflat.ir.nodes import Block, Function, Label, Param, Value, Yield
 from pyflat.ir.print import format_function
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.ir.validate import validate
@@ -91,9 +93,33 @@ class TreePrograms(FlatPrograms):
         return self.random.choice([p for p in self.params if p.kind is kind])
 
 
+def chains(seed: int) -> Function:
+    """`if p: acc = f(acc)` several times, with few conditions, where f may be a choice of its own."""
+    r, build = random.Random(seed), Builder()
+    p, q, i, x, y = params = [Param(BOOL, "p"), Param(BOOL, "q"), Param(INT, "i"), Param(FLOAT, "x"), Param(FLOAT, "y")]
+    both, neither = build.op("and", p, q), build.op("not", p)
+    start: list[Value] = [x, i]
+    accs = list(start)
+    for _ in range(12):
+        k = r.randrange(len(accs))
+        acc, other = accs[k], (i if accs[k].kind is INT else r.choice((x, y, const(0.5))))
+        new: Value = build.op(r.choice(("add", "mul", "sub")), *r.sample((acc, other), 2))
+        cond = r.choice((p, p, p, q, both, neither))
+        if r.random() < 0.4:
+            test = build.op("lt", new, acc)
+            if r.random() < 0.5:
+                cond = build.op("and", *r.sample((cond, test), 2))
+            else:
+                new = build.op("select", test, new, acc)
+        old = r.choice((acc, start[k]))
+        accs[k] = build.op("select", cond, *(new, old) if r.random() < 0.7 else (old, new))
+    return Function("f", params, [Block(build.block.ops, Yield(accs))], Label("return"), [v.kind for v in accs], "flat")
+
+
 def exactly_right(change: Any, seeds: range = range(45)) -> None:
     for seed in seeds:
-        for fn in (FlatPrograms(seed).function(25), TreePrograms(seed).function(), TreePrograms(seed + 1000).function()):
+        for fn in (FlatPrograms(seed).function(25), TreePrograms(seed).function(), TreePrograms(seed + 1000).function(),
+                   chains(seed), chains(seed + 1000), chains(seed + 2000)):
             after = change(fn)
             validate(after)
             assert_equal(fn, after, samples(fn, 15, seed))

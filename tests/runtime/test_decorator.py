@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pyflat
+from pyflat.passes import pipelines as pipeline
 from tests.runtime import functions as f
 
 
@@ -155,3 +156,36 @@ def test_signature_and_documentation():
     assert (twin.__name__, twin.__qualname__, twin.__module__) == ("shade_flat", "shade_flat", f.__name__)
     assert twin.__wrapped__ is twin.original is f.shade
     assert inspect.signature(pyflat.Twin) is not None
+
+
+def test_strict_fold_takes_what_is_known():
+    @pyflat.flatten(strict_fold=True)
+    def known(x: float) -> float:
+        total = 0
+        for i in range(3):
+            total = total + i * 1
+        return min(x, x) * 1.0 + total if True or x > 0.0 else 0.0
+
+    assert known.flat(np.array([1.5, -0.0])).tolist() == [4.5, 3.0]
+    assert known.flat.show("flat").count(" = ") == 1
+    loop = pyflat.twin(known, loops="masked", strict_fold=True)
+    assert loop(2.0) == 5.0
+
+
+@pytest.mark.parametrize("use", [lambda twin: twin(np.ones(2)), lambda twin: twin.show(), lambda twin: twin.function])
+def test_strict_fold_refuses_what_folding_has_missed(use, monkeypatch):
+    def missed(x: float) -> float:
+        return x * 1.0
+
+    monkeypatch.setattr("pyflat.backend.steps.fold_identities", lambda fn: fn)
+    monkeypatch.setattr("pyflat.backend.steps.fold_constants", lambda fn: fn)
+    monkeypatch.setattr(pipeline, "FLATTEN", tuple(p for p in pipeline.FLATTEN if p.name != "fold_constants"))
+    assert pyflat.twin(missed)(2.0) == 2.0
+    with pytest.raises(pyflat.FlattenError) as caught:
+        use(pyflat.flatten(strict_fold=True)(missed).flat)
+    assert caught.value.code == "flatten/fold-residual"
+
+
+def test_strict_fold_is_a_flag():
+    with pytest.raises(TypeError, match="strict_fold=1: expected True or False"):
+        pyflat.flatten(strict_fold=1)

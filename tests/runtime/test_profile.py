@@ -21,6 +21,7 @@ from tests.generator import generate
 from tests.generator.differential import loaded
 from tests.generator.lanes import lanes_for
 from tests.generator.stages import _with_loops
+from tests.patience import HANG
 
 
 def fold(z):
@@ -272,7 +273,7 @@ def interpreted(function, rows):
 
 def counted(function, rows):
     lanes = [np.array([row[k] for row in rows], DTYPES[param.kind]) for k, param in enumerate(function.params)]
-    return count_lanes(function, lanes, len(rows), gang=8, calls=KeptCalls(), max_trips=10_000, seconds=60.0)
+    return count_lanes(function, lanes, len(rows), gang=8, calls=KeptCalls(), max_trips=10_000, seconds=HANG)
 
 
 @pytest.mark.parametrize("first", range(0, 40, 10))

@@ -243,5 +243,17 @@ def test_public_names():
     for name in pyflat.__all__:
         assert getattr(pyflat, name) is not None
         assert name in dir(pyflat)
+    own = {name for name in dir(pyflat) if not name.startswith("__")}
+    modules = own - set(pyflat.__all__)
+    assert modules == {"backend", "dataflow", "graphics", "ir", "prove", "survey", "targets", "testing", "vec"}
+    assert all(getattr(pyflat, name).__name__ == f"pyflat.{name}" for name in modules)
     with pytest.raises(AttributeError, match="no attribute 'flaten'"):
         _ = pyflat.flaten
+
+
+def test_targets_with_functions_are_attributes():
+    script = "import pyflat, sys; print(sorted(n for n in dir(pyflat.targets) if n[0] != '_'), pyflat.targets.xp.__name__)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['jax', 'polars', 'sql', 'xp'] pyflat.targets.xp"
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = pyflat.targets.nothing

@@ -345,3 +345,31 @@ def test_fast_functions_decide_as_the_originals(operands):
     x, _ = operands
     made = pyflat.twin(chosen, target="numba", math="vector").ufunc
     assert np.array_equal(made(x, x), x)
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_types_lists_the_loops(target):
+    def scaled(x: float, n: int):
+        return x * n, x > n
+
+    made = pyflat.twin(scaled, target=target).ufunc
+    assert made.types == ["d" + np.dtype(int).char + "->d?"]
+    assert (made.ntypes, made.nin, made.nout, made.nargs) == (1, 2, 2, 4)
+    assert (made.signature, made.identity) == (None, None)
+    made(np.ones(3), np.ones(3))
+    assert made.types[1:] == ["dd->d?"]
+    made(np.ones(3, bool), True)
+    assert made.types[2:] == ["??->" + made.types[2][4:]]
+    assert made.ntypes == 3
+    with pytest.raises(TypeError):
+        made(np.ones(3), "a")
+    assert made(np.float32(2.0), np.int8(3)) == (6.0, False)
+    assert np.array_equal(made.resolve_dtypes((np.dtype(float), np.dtype(float), None, None))[2:], [np.dtype(float), np.dtype(bool)])
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_a_ufunc_of_a_twin_is_no_loop_for_compiled_code(target):
+    inner = pyflat.twin(lambda x, y: x + y).ufunc
+
+    with pytest.raises(pyflat.FlattenError, match="no loop that compiled code can call"):
+        pyflat.twin(lambda x: inner(x, 2.0) + 1.0, target=target)(np.ones(3))

@@ -322,6 +322,90 @@ def test_masked_while_loops(target: str) -> None:
     assert "loop @" in pyflat.twin(doubles, loops="masked").show("flat")
 
 
+def five(x: float) -> float:
+    s = 0.0
+    for i in range(5):
+        s = s + x * i
+    return s
+
+
+def nested(x: float) -> float:
+    s = 0.0
+    for i in range(20):
+        for j in range(20):
+            for k in range(20):
+                s = s + x * i - j * k
+    return s
+
+
+def long_with_break(x: float) -> float:
+    s = 0.0
+    for i in range(999):
+        s = s + x
+        if s > 100.0:
+            break
+    else:
+        s = s - 1.0
+    return s
+
+
+def once(x: float) -> float:
+    for i in range(1):
+        x = x + i + 1
+    return x
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("fn", "loops"), [(five, 1), (nested, 3), (long_with_break, 1), (once, 1)])
+def test_masked_loops_stay_loops(fn: Callable[..., Any], loops: int, target: str) -> None:
+    check(fn, [np.array([-1.5, 0.0, 0.25, 40.0, math.nan])], target, 5, loops="masked")
+    assert pyflat.twin(fn, target=target, math="libm", loops="masked").show("flat").count("loop @") == loops
+
+
+def over_items(x: float) -> float:
+    for w in (1.0, 2.5):
+        x = x * w
+    return x
+
+
+def no_trips(x: float) -> float:
+    for i in range(0):
+        x = x + i
+    return x
+
+
+def known_index(x: float, y: float, z: float) -> float:
+    parts = (x, [y], {"z": z})
+    total = 0.0
+    for i in range(3):
+        part = parts[i]
+        total += part["z"] if isinstance(part, dict) else part[0] if isinstance(part, list) else part
+    return total
+
+
+def known_test(x: float) -> float:
+    text = ""
+    while len(text) < 3:
+        text = text + "a"
+        x = x * 2.0
+    return x
+
+
+def growing(x: float) -> float:
+    found = []
+    for i in range(3):
+        found.append(x * i)
+    return sum(found)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("fn", [over_items, no_trips, known_index, known_test, growing])
+def test_loops_that_cannot_stay_loops_are_as_with_auto(fn: Callable[..., Any], target: str) -> None:
+    cols = [np.array([-1.5, 0.0, 0.25])] * fn.__code__.co_argcount
+    check(fn, cols, target, 3, loops="masked")
+    assert "loop @" not in pyflat.twin(fn, target=target, math="libm", loops="masked").show("flat")
+
+
 def test_unroll_refuses() -> None:
     with pytest.raises(pyflat.FlattenError) as caught:
         pyflat.twin(collatz, loops="unroll")(np.arange(3))

@@ -29,7 +29,7 @@ def captured(source: str) -> Captured:
     module = cst.parse_module(textwrap.dedent(source).strip("\n") + "\n")
     tree = module.body[0]
     assert isinstance(tree, cst.FunctionDef)
-    return Captured(tree.name.value, "somewhere.py", 1, module.code, tree, module, None)
+    return Captured(tree.name.value, "somewhere.py", 1, module.code, tree, module, tree.name.value)
 
 
 def function(params: list[Param], build: Builder, results: list[Value], form: str = "flat") -> Function:

@@ -66,7 +66,10 @@ def test_few_lanes_are_computed_like_many():
 def test_special_operands(dtype):
     inf, nan = np.inf, np.nan
     rows = [(inf, 2, 1, inf), (inf, 0, 1, nan), (inf, 1, -inf, nan), (nan, 1, 1, nan), (0.0, -1, 0.0, 0.0), (-0.0, 1, -0.0, -0.0),
-            (1e30, 1e30, -inf, -inf), (1e200, 1e200, 1, inf), (1, 1, -1, 0.0)]
+            (1e30, 1e30, -inf, -inf), (1e200, 1e200, 1, inf), (1, 1, -1, 0.0),
+            (1e30, 1e30, inf, inf), (-3e38, 3e38, inf, inf)]
+    if dtype is np.float64:
+        rows += [(1e300, 1e300, -inf, -inf), (-1e300, 1e300, inf, inf)]
     with np.errstate(all="ignore"):
         columns = [np.array(column, dtype=dtype) for column in zip(*rows)]
         for repeated in (1, 10):

@@ -43,7 +43,6 @@ from pyflat.frontend.space.numbers import now
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.values import Abstract, Bound, Choice, Static, numeric_kind
 from pyflat.frontend.syntax import calls, contexts
-from pyflat.ir.nodes import Fault
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from pyflat.ir.types import BOOL
 
@@ -152,7 +151,7 @@ def _split_call(s: Specialiser, fn: Any, arguments: calls.Arguments, position: i
 
 def _warn(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     """A warning is an effect that the replay can have: the lane runs through the original, which warns."""
-    s.doubtful = s.doubtful or Fault("Warning", "the function warns in every lane", s.span(node))
+    s.doubt("the function warns in every lane", node)
     raise s.fault("Warning", "the original warns here", node)
 
 

@@ -40,7 +40,8 @@ def to_whole(opcode: str) -> Handler:
 
 def int_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
     if len(arguments.positional) != 1:
-        raise s.refuse("flatten/lane-to-object", "int() of a lane takes one argument", node)
+        raise s.refuse("flatten/lane-to-object", "int() of a lane takes one argument", node,
+                       why="a base is for strings", help="leave the second argument out")
     return to_whole("to_int")(s, arguments, node)
 
 

@@ -25,6 +25,10 @@ _FUNCTIONS: dict[str, Any] = {
 def method(s: Specialiser, owner: Abstract, name: str, arguments: calls.Arguments, node: cst.CSTNode
            ) -> Abstract | None:
     """A method of an array of lanes; None for one that pyflat does not know."""
+    if name == "copy" and isinstance(owner, Array) and not arguments.positional and not arguments.named:
+        made = arrays.new(s, arrays.grid(s, owner, node), node, owner.store.kind)
+        made.store.in_order = True  # the method has the order C, the function that of its operand
+        return made
     if name in _FUNCTIONS:
         return calls.call(s, Static(_FUNCTIONS[name]),
                           calls.Arguments([owner, *arguments.positional], arguments.named), node)

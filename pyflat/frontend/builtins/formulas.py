@@ -124,13 +124,6 @@ def reciprocal(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return arrays.apply(s, lambda v: s.build.op("truediv", const(1.0), num.as_float(s, v)), [x], node, FLOAT)
 
 
-def float_power(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
-    operands = [arrays.array(s, given.value(name), node) for name in ("x1", "x2")]
-    opcode = "np_powers" if any(map(arrays.is_array, operands)) else "np_power"
-    return arrays.apply(s, lambda a, b: s.build.op(opcode, num.as_float(s, a), num.as_float(s, b)), operands, node,
-                        FLOAT)
-
-
 def fix(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     x = arrays.array(s, given.value("x"), node)
     return arrays.apply(s, lambda v: s.build.op("trunc", num.as_float(s, v)), [x], node)

@@ -37,7 +37,9 @@ def _fresh(s: Specialiser, value: Abstract, node: cst.CSTNode, kind: Kind | None
     """A copy of an array; a number as it is."""
     found = arrays.as_grid(s, value, node)
     if found.shape:
-        return arrays.new(s, found, node, kind or (arrays.kind_of(value) if arrays.is_array(value) else None))
+        made = arrays.new(s, found, node, kind or (arrays.kind_of(value) if arrays.is_array(value) else None))
+        made.store.in_order |= not arrays.is_array(value)
+        return made
     number: Abstract = found[()]
     return number if kind is None else arrays.element(s, number, kind, node)
 

@@ -13,9 +13,11 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
+from pyflat.frontend import two_readings
 from pyflat.frontend.builtins import complex_functions, formulas, making, products, reductions, tables
 from pyflat.frontend.builtins.support import Given, bind_names
 from pyflat.frontend.library import numpy_library
+from pyflat.frontend.space import array_operators as vectors
 from pyflat.frontend.space import arrays, containers
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.complex_numbers import holds_complex
@@ -24,6 +26,7 @@ from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.values import Abstract, Choice, ListRef, Seq, Static, numeric_kind
 from pyflat.frontend.syntax import calls
 from pyflat.ir.nodes import Param, Value
+from pyflat.ir.ops import NUMPY_LOOPS
 
 NumpyHandler = Callable[[Specialiser, Given, cst.CSTNode], Abstract]
 _REDUCED = "a axis !dtype !out keepdims !initial !where"
@@ -41,7 +44,10 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
     if isinstance(getattr(fn, "__self__", None), np.ufunc) and fn.__name__ == "reduce":
         return _reduced(s, fn.__self__, arguments, node)
     if not is_numpy(fn):
-        return _now(s, fn, arguments, is_pure) if _is_written_in_python(fn) else None
+        if not _is_written_in_python(fn):
+            return None
+        _require_size(s, fn, arguments, node)
+        return _now(s, fn, arguments, is_pure)
     s.saw_numpy = True
     done = _now(s, fn, arguments, is_pure)
     if done is not None:
@@ -56,11 +62,13 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
     row = _TABLE.get(fn)
     if row is not None:
         handler, parameters = row
-        title = _title(fn)
-        result = handler(s, bind_names(s, title, parameters, arguments, node), node)
+        given = bind_names(s, _title(fn), parameters, arguments, node)
+        two_readings.note_reduction(s, fn, given.title, given.named, node)
+        result = handler(s, given, node)
         if isinstance(result, Value) and fn in _WITHOUT_AXES:
             s.zero_dimensional.add(result)
         return result
+    _require_size(s, fn, arguments, node)
     if not any(_has_elements(v) for v in arguments.positional):
         return None
     if not (isinstance(fn, np.ufunc) or fn in BY_ELEMENT):
@@ -71,16 +79,30 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
         raise s.refuse("flatten/unsupported-expression", f"the options of np.{fn.__name__}", node,
                        help="use np.where for where=, and assign the result instead of out=")
     operands = [arrays.array(s, v, node) if _has_elements(v) else v for v in arguments.positional]
+    if fn in _LOOPS:
+        arrays.require_forwards(s, operands, node)
+    if fn is np.power:
+        return vectors.powers(s, operands[0], operands[1], node)
     return arrays.apply(
         s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), arguments.named), node), operands, node)
 
 
+def _require_size(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode) -> None:
+    """np.arange(n), np.zeros(n) of a lane are refused."""
+    sizes = arguments.positional[:1]
+    if fn in _SIZED and sizes and not isinstance(sizes[0], Static) and numeric_kind(sizes[0]) is not None:
+        raise s.refuse("flatten/lane-to-object", f"the length of {_title(fn)}(...) differs from lane to lane", node,
+                       why="an array has one shape in all lanes")
+
+
+_LOOPS = {getattr(np, name) for name in NUMPY_LOOPS.values()}
 _WITHOUT_AXES: set[Any] = {np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.copy,
                            np.where, np.select, np.piecewise, np.squeeze, np.zeros_like, np.ones_like, np.full_like,
                            np.reshape, np.full, np.transpose, np.broadcast_to}
 """They give an array without axes for a number."""
 _FILLED: dict[Any, Any] = {np.empty: np.zeros, np.empty_like: np.zeros_like}
 """What is in an empty array is nobody's business; here it is zeros."""
+_SIZED = {np.arange, np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, np.full}
 _SHAPELESS = {"unique", "nonzero", "flatnonzero", "argwhere", "extract", "compress"}
 
 
@@ -254,10 +276,10 @@ _TABLE: dict[Any, tuple[NumpyHandler, str]] = {
     # reductions
     np.sum: (reductions.reduction(reductions.total, ordered=True), _REDUCED),
     np.prod: (reductions.reduction(reductions.product), _REDUCED),
-    np.mean: (reductions.reduction(reductions.mean, ordered=True), "a axis !dtype !out keepdims !where"),
+    np.mean: (reductions.reduction(reductions.mean, ordered=True, strict=True), "a axis !dtype !out keepdims !where"),
     np.var: (reductions.var(root=False), "a axis !dtype !out ddof keepdims !where !mean !correction"),
     np.std: (reductions.var(root=True), "a axis !dtype !out ddof keepdims !where !mean !correction"),
-    np.median: (reductions.reduction(reductions.median), "a axis !out !overwrite_input keepdims"),
+    np.median: (reductions.reduction(reductions.median, strict=True), "a axis !out !overwrite_input keepdims"),
     **{fn: (reductions.reduction(reductions.extreme("ge")), _EXTREME) for fn in (np.max, np.amax)},
     **{fn: (reductions.reduction(reductions.extreme("le")), _EXTREME) for fn in (np.min, np.amin)},
     np.nanmax: (reductions.reduction(reductions.extreme("ge", skip_nan=True)), _EXTREME),
@@ -293,14 +315,12 @@ _TABLE: dict[Any, tuple[NumpyHandler, str]] = {
     np.square: (by_element(numpy_library.square, "x"), "x !out"),
     np.reciprocal: (formulas.reciprocal, "x !out"),
     np.sinc: (by_element(numpy_library.sinc, "x"), "x"),
-    np.logaddexp: (by_element(numpy_library.logaddexp, "x1", "x2"), "x1 x2 !out"),
     np.isclose: (by_element(numpy_library.isclose, "a", "b"), "a b rtol atol equal_nan"),
     np.allclose: (formulas.allclose, "a b rtol atol equal_nan"),
     np.nan_to_num: (formulas.nan_to_num, "x copy nan posinf neginf"),
     **dict.fromkeys((np.round, np.around), (formulas.rounded, "a decimals !out")),
     np.clip: (formulas.clip, "a a_min a_max !out min max"),
     np.fmax: (formulas.skipping("ge"), "x1 x2 !out"), np.fmin: (formulas.skipping("le"), "x1 x2 !out"),
-    np.float_power: (formulas.float_power, "x1 x2 !out"),
     np.fix: (formulas.fix, "x !out"),
     np.shape: (about(lambda shape: shape), "a"), np.ndim: (about(len), "a"),
     np.size: (about(lambda shape: int(np.prod(shape))), "a !axis"), np.isscalar: (isscalar, "element"),

@@ -74,7 +74,8 @@ def norm(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     row = arrays.filled(found.shape, [num.as_float(s, v) for v in found.flat])
     if axis is None and order in (None, "fro", "f") or axis is None and order == 2 and found.ndim == 1:
         if found.ndim > 1 and not arrays.is_plain(value):
-            raise s.refuse("flatten/not-yet", "np.linalg.norm of a part of an array", node, help="take it of a copy")
+            raise s.refuse("flatten/not-yet", "np.linalg.norm of a part of an array", node,
+                           help="take it of the .copy()")
         return _root(s, dot(s, row.ravel(), row.ravel(), node))
     if found.ndim == 2 and axis in (0, 1, -1, -2) and order in (None, 2) and found.shape[axis] < 8:
         lines = row.T if axis in (0, -2) else row

@@ -27,8 +27,9 @@ Row = Sequence[Abstract]
 Reduce = Callable[[Specialiser, Row, cst.CSTNode], Abstract]
 
 
-def reduction(reduce: Reduce, *, ordered: bool = False, kind: Kind | None = None) -> Any:
-    """A handler for f(a, axis=None, keepdims=False); `ordered`: the order of the elements in memory matters."""
+def reduction(reduce: Reduce, *, ordered: bool = False, kind: Kind | None = None, strict: bool = False) -> Any:
+    """A handler for f(a, axis=None, keepdims=False); `ordered`: the order of the elements in memory matters; `strict`:
+    a number has no axis 0 (ufuncs take it for one)."""
 
     def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
         value = given.value("a")
@@ -36,7 +37,7 @@ def reduction(reduce: Reduce, *, ordered: bool = False, kind: Kind | None = None
         axis = given.static("axis", None)
         if axis is None or found.ndim < 2:
             if axis is not None:
-                _check_axis(s, axis, found.ndim, node)
+                _check_axis(s, axis, found.ndim or int(not strict), node)
             row = _flat(s, value, found, node) if ordered else list(found.flat)
             return _kept(s, reduce(s, row, node), found, given, node)
         _check_axis(s, axis, found.ndim, node)
@@ -138,7 +139,7 @@ def var(*, root: bool) -> Any:
             found = variance(s, items, node, ddof)
             return s.build.op("np_sqrt", num.as_float(s, found)) if root else found
 
-        found: Abstract = reduction(reduce, ordered=True)(s, given, node)
+        found: Abstract = reduction(reduce, ordered=True, strict=True)(s, given, node)
         return found
 
     return handler

@@ -10,6 +10,7 @@ from typing import Any
 
 import libcst as cst
 
+from pyflat.frontend import remedies
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
 from pyflat.frontend.space import containers, objects
@@ -184,7 +185,8 @@ def len_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstr
         return now(s, lambda: len(value.value))
     items = containers.sequence_items(s, value, node)
     if items is None:
-        raise s.refuse("flatten/unsupported-expression", f"len() of {describe(value)}", node)
+        raise s.refuse("flatten/unsupported-expression", f"len() of {describe(value)}", node,
+                       help=remedies.ONE_NUMBER if numeric_kind(value) is not None else "")
     return Static(len(items))
 
 

@@ -15,7 +15,6 @@ from pyflat.frontend.space.numbers import as_float, describe
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.values import Abstract, Static, numeric_kind
 from pyflat.frontend.syntax import calls
-from pyflat.ir.nodes import Fault
 from pyflat.ir.types import FLOAT
 
 Handler = Callable[[Specialiser, "calls.Arguments", cst.CSTNode], Abstract]
@@ -107,8 +106,7 @@ def inlined_for_ints(fn: Any) -> Handler:
 
     def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
         if any(numeric_kind(value) is FLOAT for value in arguments.positional):
-            said = Fault("TypeError", "'float' object cannot be interpreted as an integer", s.span(node))
-            s.doubtful = s.doubtful or said
+            s.doubt("'float' object cannot be interpreted as an integer", node)
             raise s.raised(TypeError, node)
         return calls.inline(s, fn, arguments, node)
 

@@ -12,6 +12,7 @@ from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import Abstract, Choice, Complex, Static, complex_parts, numeric_kind
 from pyflat.frontend.syntax import calls
 from pyflat.functions import external_ufuncs as foreign
+from pyflat.functions import ufunc_interface
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, INT
 
@@ -30,6 +31,9 @@ def call(s: Specialiser, ufunc: np.ufunc, arguments: calls.Arguments, node: cst.
     if arguments.named or len(values) != ufunc.nin or None in types:
         raise s.refuse("flatten/unknown-call", f"these arguments of {ufunc.__name__}", node,
                        help=f"call it with {ufunc.nin} numbers and no options")
+    if not ufunc_interface.has_plain_loops(ufunc):
+        raise s.refuse("flatten/unknown-call", f"{ufunc.__name__} has no loop that compiled code can call", node,
+                       help="call the function that it was made from")
     loop = foreign.loop_for(ufunc, [t for t in types if t is not None])
     if loop is None:
         raise s.refuse("flatten/unknown-call", f"{ufunc.__name__} has no loop over these kinds of numbers that gives "

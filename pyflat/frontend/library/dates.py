@@ -14,7 +14,12 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from pyflat.frontend.state.values import Abstract, ObjRef, State, Static
+from pyflat.ir.shape import DATES
+
 _CLASSES = (datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone, datetime.tzinfo)
+_IN_PYTHON = ("datetime_in_python", "_pydatetime")
+"""Modules of the classes in Python."""
 _BY_IDENTITY = {id(cls): cls.__name__ for cls in _CLASSES}
 
 
@@ -41,11 +46,40 @@ def in_python(value: Any) -> Any:
     return value
 
 
+def parts(value: Abstract, state: State) -> tuple[type, tuple[str, ...], tuple[Abstract, ...]] | None:
+    """Class, names and parts (see `pyflat.ir.shape.DATES`) of a date that a function returns, None for other values.
+    The class is the compiled one: dates in Python are for flattening only."""
+    if isinstance(value, Static):
+        cls = _compiled_class(type(value.value))
+        names = DATES.get(cls, ())
+        return (cls, names, tuple(_part(getattr(value.value, name)) for name in names)) if names else None
+    if not isinstance(value, ObjRef):
+        return None
+    cls = _compiled_class(value.cls)
+    if cls not in DATES:
+        return None
+    fields = dict(state.heap[value])
+    items = (fields["_" + name] for name in DATES[cls])
+    return cls, DATES[cls], tuple(_part(i.value) if isinstance(i, Static) else i for i in items)
+
+
+def _compiled_class(cls: type) -> type:
+    return getattr(datetime, cls.__name__, cls) if cls.__module__ in _IN_PYTHON else cls
+
+
+def _part(value: object) -> Static:
+    """A part that is known; a time zone written in Python is the compiled one."""
+    if type(value).__module__ in _IN_PYTHON and type(value).__name__ == "timezone":
+        offset, *name = value.__getinitargs__()  # type: ignore[attr-defined]
+        value = datetime.timezone(datetime.timedelta(offset.days, offset.seconds, offset.microseconds), *name)
+    return Static(value)
+
+
 def with_compiled(classes: Any) -> Any:
     """The classes for isinstance, with the compiled one beside each that is written in Python."""
     if isinstance(classes, tuple):
         return tuple(map(with_compiled, classes))
-    if getattr(classes, "__module__", "") in ("datetime_in_python", "_pydatetime"):
+    if getattr(classes, "__module__", "") in _IN_PYTHON:
         return classes, getattr(datetime, classes.__name__, classes)
     return classes
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-_LOG_2 = 0.693147180559945309417232121458176568
-
 
 def square(x: Any) -> Any:
     return x * x
@@ -21,17 +19,6 @@ def sinc(x: float) -> Any:
     y = math.pi * x
     y = y if y != 0.0 else 2.220446049250313e-16
     return np.sin(y) / y
-
-
-def logaddexp(x: float, y: float) -> float:
-    if x == y:
-        return x + _LOG_2
-    gap = x - y
-    if gap > 0:
-        return x + math.log1p(math.exp(-gap))
-    if gap <= 0:
-        return y + math.log1p(math.exp(gap))
-    return gap
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:

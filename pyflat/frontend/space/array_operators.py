@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import libcst as cst
+import numpy as np
 
 from pyflat.frontend.space import array_items, arrays, products
 from pyflat.frontend.space import numbers as num
@@ -16,6 +17,9 @@ from pyflat.ir.types import BOOL, FLOAT
 
 _PYTHON = {opcode: python for opcode, python, _ in BINARY.values()}
 _COMPARE = dict(COMPARE.values())
+
+SHORT_CUTS = (-1, 0, 0.5, 1, 2)
+"""Exponents of arrays for which `power` is another operation."""
 
 
 def operate(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
@@ -33,7 +37,9 @@ def operate(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CST
         if fixed is None and not arrays.is_array(b):
             raise s.refuse("flatten/unsupported-expression", "an array to a power that differs from lane to lane", node,
                            help="take the power of each element in a loop")
-        return arrays.apply(s, lambda x, y: power(s, x, y, fixed), [a, b], node)
+        if fixed not in SHORT_CUTS:
+            arrays.require_forwards(s, [a, b], node)
+        return powers(s, a, b, node) if fixed is None else arrays.apply(s, lambda x: power(s, x, b, fixed), [a], node)
     return arrays.apply(s, lambda x, y: _element(s, opcode, x, y), [a, b], node)
 
 
@@ -55,6 +61,24 @@ def unary(s: Specialiser, opcode: str, value: Abstract, node: cst.CSTNode) -> Ab
     return arrays.apply(s, lambda x: num.unary(s, opcode, x), [value], node)
 
 
+def powers(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """np.power of arrays. NumPy takes short cuts where its inner loop has one exponent for all elements; whether it has
+    for arrays of these shapes is tried out: sqrt(-0.0) is -0.0, and a power of -0.0 is 0.0."""
+    with np.errstate(all="ignore"):
+        short = np.signbit(np.power(np.full(arrays.shape_of(a), -0.0), np.full(arrays.shape_of(b), 0.5)))
+    if short.any() and not short.all():
+        raise s.refuse("flatten/not-yet", "powers of arrays of these shapes", node,
+                       help="broadcast the exponents first")
+    opcode = "np_power" if short.all() else "np_powers"
+    return arrays.apply(s, lambda x, y: _element_power(s, opcode, x, y), [a, b], node)
+
+
+def _element_power(s: Specialiser, opcode: str, x: Abstract, y: Abstract) -> Abstract:
+    if numeric_kind(x) is not FLOAT and numeric_kind(y) is not FLOAT:
+        return num.binary(s, "pow", x, y)
+    return s.build.op(opcode, num.as_float(s, x), num.as_float(s, y))
+
+
 def power(s: Specialiser, x: Abstract, y: Abstract, fixed: Any) -> Abstract:
     """NumPy takes shortcuts for one exponent for the whole array."""
     if numeric_kind(x) is not FLOAT and numeric_kind(y) is not FLOAT:
@@ -71,7 +95,7 @@ def power(s: Specialiser, x: Abstract, y: Abstract, fixed: Any) -> Abstract:
             return s.build.op("np_sqrt", base)
         case -1:
             return s.build.op("truediv", const(1.0), base)
-    return s.build.op("np_power" if fixed is not None else "np_powers", base, num.as_float(s, y))
+    return s.build.op("np_power", base, num.as_float(s, y))
 
 
 def in_place(s: Specialiser, opcode: str, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:

@@ -62,6 +62,18 @@ def shape_of(value: Abstract) -> tuple[int, ...]:
     return ()
 
 
+def require_forwards(s: Specialiser, operands: Sequence[Abstract], node: cst.CSTNode) -> None:
+    """NumPy's vector code leaves arrays that run backwards to other code, with other bits."""
+    for value in operands:
+        match value:
+            case Choice():
+                require_forwards(s, [value.then, value.orelse], node)
+            case Array() if kind_of(value) is FLOAT and value.places.size > 1 and min(value.places.strides) < 0:
+                raise s.refuse("flatten/not-yet", "a function of an array that runs backwards", node,
+                               why="NumPy computes it with other code than for other arrays",
+                               help="make a copy first: v[::-1].copy()")
+
+
 def kind_of(value: Abstract) -> Kind | None:
     """The kind of the elements, or of a number; None for a dtype that lanes do not have."""
     match value:
@@ -113,6 +125,7 @@ def grid(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Grid:
             return filled(value.places.shape, [items[p] for p in value.places.flat])
         case Static() if isinstance(value.value, np.ndarray):
             _check(s, value.value, node)
+            s.saw_turned |= value.value.ndim > 1 and not value.value.flags.c_contiguous
             return filled(value.value.shape, [Static(v) for v in value.value.flat])
         case Choice() if is_array(value):
             then, orelse = grid(s, value.then, node), grid(s, value.orelse, node)
@@ -123,7 +136,7 @@ def grid(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Grid:
 
 def _check(s: Specialiser, value: np.ndarray[Any, Any], node: cst.CSTNode | None) -> None:
     if value.dtype not in _KINDS:
-        raise s.refuse("flatten/unsupported-expression", f"an array of dtype {value.dtype}", node,
+        raise s.refuse("flatten/unsupported-expression", f"an array of dtype {value.dtype}", node, needs_number=True,
                        help="use an array of float64, int64 or bool")
     if value.size > MAX_LENGTH:
         raise s.refuse("flatten/too-large", f"an array of {value.size} elements is taken apart into lanes", node,
@@ -178,7 +191,7 @@ def new(s: Specialiser, elements: Grid, node: cst.CSTNode | None, kind: Kind | N
     """A fresh array of these elements, converted to one kind as NumPy promotes them."""
     s.saw_numpy = True
     kind = kind or joined_kind(s, [elements], node)
-    store = StoreRef(kind, frozen)
+    store = StoreRef(kind, frozen, in_order=elements.ndim < 2 or not _some_turned(s))
     s.state.heap[store] = tuple(element(s, v, kind, node) for v in elements.flat)
     return Array(store, np.arange(elements.size).reshape(elements.shape))
 
@@ -301,11 +314,17 @@ def laid_out(value: Array, like: np.ndarray[Any, Any]) -> Array:
     return Array(value.store, places)
 
 
+def _some_turned(s: Specialiser) -> bool:
+    """An array of another order than C's may be among the operands of what is made now."""
+    stores = [ref for ref in list(s.state.heap) if isinstance(ref, StoreRef)]
+    return s.saw_turned or any(store.has_views or not store.in_order for store in stores)
+
+
 def is_plain(value: Abstract) -> bool:
     """The elements lie one after the other, last axis first."""
     match value:
         case Array():
-            return bool(value.places.flags.c_contiguous)
+            return bool(value.places.flags.c_contiguous) and value.store.in_order
         case Static() if isinstance(value.value, np.ndarray):
             return bool(value.value.flags.c_contiguous)
         case Choice():

@@ -2,8 +2,9 @@
 
 NumPy hands products of floats to BLAS, whose kernels choose their own order and fuse multiplications with additions.
 For few terms a kernel is one chain of fused multiply-adds from 0.0, in some order that depends on the operation, the
-shape and the layout; where NumPy does not ask BLAS it is a plain sum. Which it is is found by trial: NumPy's result on
-random and on special values is compared, bit for bit, with the exact chain. Where none fits, the product is refused.
+shape, the layout, and on whether both operands are the same memory; or it is a plain sum, as where NumPy does not ask
+BLAS. Which it is is found by trial: NumPy's result on random and on special values is compared, bit for bit, with the
+exact chain. Where none fits, the product is refused.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ _TRIALS = 96
 _PERMUTED_UP_TO = 4
 _FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {"dot": np.dot, "matmul": operator.matmul}
 _SPECIAL = (0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 1e-200, -1e-200, 2.0**-537, 1e200, 3.0, 1 / 3, -1 / 3)
+_UNDERFLOWING = (5e-324, -5e-324, 1e-200, -1e-200, 2.0**-537)
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
     """The order of the terms of one cell; `plus_zero`: 0.0 is added at the end, so that no result is -0.0; `fused`:
-    multiplications and additions are one rounding, otherwise two (where NumPy does not ask BLAS).
+    multiplications and additions are one rounding, otherwise two.
 
-    A product that underflows is what tells the two apart: without `plus_zero` the sign of a zero is left to NumPy.
+    Of fused chains a product that underflows tells the two apart: without `plus_zero` the sign of a zero is left to
+    NumPy.
     """
 
     order: tuple[int, ...]
@@ -46,16 +49,15 @@ class Layout:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
-    def filled(self, rng: np.random.Generator, special: bool) -> np.ndarray[Any, Any]:
-        """An array of this layout with numbers in it."""
+    def extent(self) -> tuple[int, int]:
+        """The lowest and the highest element in memory, counted from the first one."""
         reach = [stride * (size - 1) for stride, size in zip(self.strides, self.shape, strict=True)]
-        low = sum(min(r, 0) for r in reach)
-        memory = np.zeros(sum(max(r, 0) for r in reach) - low + 1)
-        whole = np.lib.stride_tricks.as_strided(memory[-low:], self.shape, [s * memory.itemsize for s in self.strides])
-        numbers = rng.choice(_SPECIAL, self.shape) if special else \
-            rng.standard_normal(self.shape) * 10.0 ** rng.integers(-3, 4, self.shape)
-        whole[...] = numbers
-        return whole
+        return sum(min(r, 0) for r in reach), sum(max(r, 0) for r in reach)
+
+    def view(self, memory: np.ndarray[Any, Any], start: int) -> np.ndarray[Any, Any]:
+        """The array of this layout whose first element is `memory[start]`."""
+        strides = [s * memory.itemsize for s in self.strides]
+        return np.lib.stride_tricks.as_strided(memory[start:], self.shape, strides)
 
 
 def layout_of(whole: np.ndarray[Any, Any]) -> Layout:
@@ -67,13 +69,15 @@ def plain(shape: tuple[int, ...]) -> Layout:
 
 
 @functools.cache
-def orders(function: str, left: Layout, right: Layout) -> Any:
-    """The Chain of each cell of the product, as an object array; None where some cell has none."""
+def orders(function: str, left: Layout, right: Layout, apart: int | None = None) -> Any:
+    """The Chain of each cell of the product, as an object array; None where some cell has none. `apart`: the operands
+    lie in the same memory, their first elements so many elements apart (NumPy computes `a @ a.T` by another routine).
+    """
     terms = left.shape[-1]
     if not 0 < terms <= MAX_DOT:
         return None
     with np.errstate(all="ignore"):
-        trials = [_trial(function, left, right, seed) for seed in range(_TRIALS)]
+        trials = [_trial(function, left, right, seed, apart) for seed in range(_TRIALS)]
     found = np.empty(trials[0][2].shape, object)
     vectors = found.ndim == 0
     for cell in np.ndindex(found.shape):
@@ -91,27 +95,35 @@ def left_axes(left: Layout) -> int:
     return len(left.shape) - 1
 
 
-@functools.cache
-def _is_chain(terms: int) -> bool:
-    """The dot product of two plain vectors is the chain in its natural order, which is what `np_dot` means."""
-    vector, chain = plain((terms,)), Chain(tuple(range(terms)), plus_zero=True)
-    with np.errstate(all="ignore"):
-        trials = [_trial("dot", vector, vector, seed) for seed in range(_TRIALS)]
-    return all(_bits(float(result)) == _bits(_chained(chain, a, b)) for a, b, result in trials)
-
-
-def _trial(function: str, left: Layout, right: Layout, seed: int) -> tuple[Any, Any, Any]:
+def _trial(function: str, left: Layout, right: Layout, seed: int, apart: int | None = None) -> tuple[Any, Any, Any]:
     rng = np.random.default_rng(seed)
-    a, b = (layout.filled(rng, special=seed % 2 == 1) for layout in (left, right))
+    (low, high), (other_low, other_high) = left.extent(), right.extent()
+    if apart is None:
+        memories = [_numbers(rng, high - low + 1, seed), _numbers(rng, other_high - other_low + 1, seed)]
+        if seed % 8 == 7:  # all products underflow to -0.0
+            memories = [abs(memories[0]), -abs(memories[1])]
+        starts = -low, -other_low
+    else:
+        first = min(low, apart + other_low)
+        memories = [_numbers(rng, max(high, apart + other_high) - first + 1, seed)] * 2
+        starts = -first, apart - first
+    a, b = (layout.view(memory, start) for layout, memory, start in zip((left, right), memories, starts, strict=True))
     return a, b, np.asarray(_FUNCTIONS[function](a, b))
+
+
+def _numbers(rng: np.random.Generator, size: int, seed: int) -> np.ndarray[Any, Any]:
+    """Random numbers of several sizes; special ones for every second seed, for every fourth such that products
+    underflow."""
+    if seed % 2 == 1:
+        return rng.choice(_SPECIAL if seed % 4 == 1 else _UNDERFLOWING, size)
+    return rng.standard_normal(size) * 10.0 ** rng.integers(-3, 4, size)
 
 
 def _candidates(terms: int, vectors: bool) -> Iterator[Chain]:
     """NumPy adds 0.0 to the product of two vectors; where both chains of a matrix fit, the sign of a zero is open."""
     natural = tuple(range(terms))
     yield Chain(natural, plus_zero=True, fused=False)
-    if not _is_chain(terms):
-        return
+    yield Chain(natural, plus_zero=False, fused=False)
     few = (natural, (1, 0, *natural[2:]), natural[::-1])
     for order in itertools.permutations(natural) if terms <= _PERMUTED_UP_TO else few:
         yield Chain(order, plus_zero=vectors)
@@ -120,9 +132,11 @@ def _candidates(terms: int, vectors: bool) -> Iterator[Chain]:
 
 def _chained(chain: Chain, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> float:
     """fma(a[-1], b[-1], ... fma(a[0], b[0], 0.0)) in the order of the chain, or the sum of products, exactly."""
-    total = 0.0
-    for x, y in ((float(a[i]), float(b[i])) for i in chain.order):
-        total = FUSED["fma"].python(x, y, total) if chain.fused else total + x * y
+    terms = [(float(a[i]), float(b[i])) for i in chain.order]
+    if chain.fused:
+        total = functools.reduce(lambda total, term: FUSED["fma"].python(*term, total), terms, 0.0)
+    else:
+        total = functools.reduce(operator.add, [x * y for x, y in terms])
     return total + 0.0 if chain.plus_zero else total
 
 

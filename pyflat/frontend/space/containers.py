@@ -14,6 +14,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
+from pyflat.frontend import remedies
 from pyflat.frontend.space import array_items, arrays, objects
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.numbers import describe, now, static
@@ -100,6 +101,10 @@ def new_dict(s: Specialiser, entries: dict[Any, Abstract]) -> DictRef:
 def contents(s: Specialiser, ref: Ref, node: cst.CSTNode | None = None) -> tuple[Any, ...]:
     found = s.state.heap[ref]
     if found is CONFLICT:
+        if isinstance(ref, DictRef):
+            raise s.refuse("flatten/list-mutation", "the paths before this point leave the dict with different keys",
+                           node, why="a dict that is changed under a condition must have the same keys, in the same "
+                           "order, on both paths", help="give every key a value before the condition")
         raise s.refuse("flatten/list-mutation", "the paths before this point leave the list in different shapes", node)
     return found
 
@@ -182,7 +187,8 @@ def iterate(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) ->
             return _without_gaps(s, value.start(), node)
         case Static():
             return iter(_static_items(s, value.value, node))
-    raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(value)}", node)
+    raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(value)}", node,
+                   help=remedies.ONE_NUMBER if numeric_kind(value) is not None else "")
 
 
 def dict_view(s: Specialiser, ref: DictRef | None, known: dict[Any, Abstract], view: str, node: cst.CSTNode | None
@@ -263,7 +269,7 @@ def index(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, node: c
         if numeric_kind(owner) is not None:
             if s.saw_numpy:
                 raise s.fault("TypeError", "a number is not subscriptable", node)
-            raise s.raised(TypeError, node)
+            raise s.raised(TypeError, node, "a number is not subscriptable")
         raise s.refuse("flatten/unsupported-expression", f"{describe(owner)} cannot be indexed", node)
     if isinstance(key, Static):
         return _item(s, items, key.value, node)

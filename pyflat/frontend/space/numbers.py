@@ -16,6 +16,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.space import complex_numbers
+from pyflat.frontend.state import facts
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import (
@@ -42,7 +43,7 @@ from pyflat.frontend.state.values import (
     plain_number,
 )
 from pyflat.ir.build import const
-from pyflat.ir.nodes import Const, Value
+from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, Kind, join_kinds
 
 BINARY: dict[type, tuple[str, Callable[[Any, Any], Any], str]] = {
@@ -115,7 +116,8 @@ def type_fault(s: Specialiser, value: Abstract) -> Exception:
     genuine = isinstance(value, Static) and isinstance(value.value, str | tuple | list | dict | type(None))
     if genuine or isinstance(value, Seq) or value is UNBOUND:
         return s.fault("TypeError", f"{describe(value)} is not a number")
-    return s.refuse("flatten/unsupported-expression", f"a number is needed here, not {describe(value)}")
+    return s.refuse("flatten/unsupported-expression", f"a number is needed here, not {describe(value)}",
+                    needs_number=True)
 
 
 def describe(value: Abstract) -> str:
@@ -259,11 +261,28 @@ def _divisible(s: Specialiser, value: Abstract) -> Value:
 
 
 def _power(s: Specialiser, a: Abstract, b: Abstract, joined: Any) -> Abstract:
-    if joined is FLOAT or isinstance(b, Static) and b.value < 0:
+    """A power of ints is a float where the exponent is negative, in each lane."""
+    def of_floats() -> Value:
         return s.build.op("pow", as_float(s, a), as_float(s, b))
+
+    def of_ints() -> Value:
+        return s.build.op("ipow", to_kind(s, lane(a), INT), to_kind(s, lane(b), INT))
+
+    if joined is FLOAT:
+        return of_floats()
+    if isinstance(b, Static):
+        _check_size(s, a)
+        _check_size(s, b)
+        return of_floats() if b.value < 0 else of_ints()
     _check_size(s, a)
-    _check_size(s, b)
-    return s.build.op("ipow", to_kind(s, lane(a), INT), to_kind(s, lane(b), INT))
+    exponent = to_kind(s, lane(b), INT)
+    if isinstance(exponent, Op) and exponent.opcode == "abs":  # of the smallest int it is none that a lane holds
+        return of_ints()
+    negative = s.build.op("lt", exponent, const(0))
+    known = facts.decide(negative, s.facts, s.combined, s.floats)
+    if known is not None:
+        return of_floats() if known else of_ints()
+    return s.branch(negative, of_floats, of_ints)
 
 
 def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
@@ -297,7 +316,7 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
 def _compare_other(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     for value in (a, b):
         if isinstance(value, Text | Caught | Lazy | Ranges | ObjRef | Closure | Bound):
-            raise s.refuse("flatten/unsupported-expression", f"{describe(value)} cannot be compared")
+            raise s.refuse("flatten/unsupported-expression", f"{describe(value)} cannot be compared", needs_number=True)
     if opcode in ("eq", "ne"):
         return Static(opcode == "ne")
     raise s.fault("TypeError", f"cannot compare {describe(a)} with {describe(b)}")

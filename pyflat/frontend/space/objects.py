@@ -14,6 +14,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
+from pyflat.frontend import remedies
 from pyflat.frontend.library import dates
 from pyflat.frontend.space import array_operators as vectors
 from pyflat.frontend.space import arrays, complex_numbers, containers
@@ -149,7 +150,8 @@ def _number_attribute(s: Specialiser, owner: Value, name: str, node: cst.CSTNode
         return Static({"ndim": 0, "shape": (), "size": 1}[name])
     if name in ("is_integer", "conjugate", "item", "bit_length", "bit_count"):
         return Bound(owner, name)
-    raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a lane number", node)
+    raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a lane number", node,
+                   help=remedies.ONE_NUMBER)
 
 
 def _static_attribute(s: Specialiser, owner: Static, name: str, node: cst.CSTNode) -> Abstract:

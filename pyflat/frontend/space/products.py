@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import libcst as cst
 import numpy as np
@@ -18,7 +19,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.blas import Chain, Layout
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Array, Choice, Grid, Static
+from pyflat.frontend.state.values import Abstract, Array, Choice, Grid, Static, alternatives
 from pyflat.ir.build import const
 from pyflat.ir.formats import F8
 from pyflat.ir.nodes import Value
@@ -77,9 +78,11 @@ _Dot = Callable[[Specialiser, Grid, Grid], Abstract]
 
 def _floats(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, function: str) -> Grid:
     layouts = [_layout(s, v, node) for v in (a, b)]
-    if all(len(layout.shape) == 2 for layout in layouts) and _store(a) is not None and _store(a) is _store(b):
+    shared = all(len(layout.shape) == 2 for layout in layouts) and _may_share(a, b)
+    if shared and not (isinstance(a, Array) and isinstance(b, Array) and _memory(a) is _memory(b)):
         raise _unknown_order(s, node)
-    orders = blas.orders(function, *layouts)
+    apart = _apart(a, b) if shared else None
+    orders = _orders(function, layouts, apart, [_other_layouts(s, v) for v in (a, b)])
     if orders is None:
         raise _unknown_order(s, node)
     left, right = (arrays.grid(s, v, node) for v in (a, b))
@@ -91,14 +94,36 @@ def _floats(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, functio
     return made
 
 
+def _orders(function: str, layouts: list[Layout], apart: int | None, others: list[list[Layout] | None]) -> Any:
+    """The order of each cell; None where there is none, or where it depends on what is not known of the layouts."""
+    found = blas.orders(function, layouts[0], layouts[1], apart)
+    if found is None or others == [[], []]:
+        return found
+    if apart is not None or None in others:
+        return None
+    every = [[layout, *more] for layout, more in zip(layouts, others, strict=True) if more is not None]
+    more = [blas.orders(function, left, right) for left in every[0] for right in every[1]]
+    return found if all(each is not None and (each == found).all() for each in more) else None
+
+
+def _other_layouts(s: Specialiser, value: Abstract) -> list[Layout] | None:
+    """Other ways in which the array may lie in memory; None where they are not known."""
+    if not isinstance(value, Array):
+        return [] if all(not isinstance(v, Array) or v.store.in_order for v in alternatives(value)) else None
+    if value.store.in_order:
+        return []
+    places = value.places
+    whole = places.flags.c_contiguous and places.size == len(containers.contents(s, value.store))
+    return [Layout(places.shape, (1, len(places)))] if whole and places.ndim == 2 else None
+
+
 def _chain(s: Specialiser, chain: Chain, row: Grid, column: Grid, node: cst.CSTNode) -> Abstract:
     a, b = ([num.as_float(s, side[i]) for i in chain.order] for side in (row, column))
     build = s.build
     if not chain.fused:
-        total: Value = const(0.0)
-        for x, y in zip(a, b, strict=True):
-            total = build.op("add", total, build.op("mul", x, y))
-        return s.mark_numpy(total)
+        products = [build.op("mul", x, y) for x, y in zip(a, b, strict=True)]
+        total = functools.reduce(lambda p, q: build.op("add", p, q), products)
+        return s.mark_numpy(build.op("add", total, const(0.0)) if chain.plus_zero else total)
     result = build.op("np_dot", *a, *b)
     if not chain.plus_zero:  # a product that underflows may leave -0.0
         zero = const(0.0)
@@ -110,12 +135,31 @@ def _chain(s: Specialiser, chain: Chain, row: Grid, column: Grid, node: cst.CSTN
 
 def _unknown_order(s: Specialiser, node: cst.CSTNode) -> FlattenError:
     return s.refuse("flatten/unsupported-expression", "a product of arrays of floats that BLAS adds in its own order",
-                    node, why="on this machine it is no chain of up to 15 fused multiply-adds, so that its bits are "
-                    "only known to BLAS", help="write sum(x * y for x, y in zip(a, b)), or (a * b).sum()")
+                    node, why="on this machine none of the orders that pyflat tries has NumPy's bits, for up to 15 "
+                    "terms", help="write sum(x * y for x, y in zip(a, b)), or (a * b).sum(); of a transposed "
+                    "array, and of what is computed with one, multiply the .copy()")
 
 
-def _store(value: Abstract) -> object:
-    return value.store if isinstance(value, Array) else value.value if isinstance(value, Static) else None
+def _may_share(a: Abstract, b: Abstract) -> bool:
+    """The operands may lie in the same memory."""
+    stores = [{id(v.store) for v in alternatives(value) if isinstance(v, Array)} for value in (a, b)]
+    known = [[v.value for v in alternatives(value) if isinstance(v, Static)] for value in (a, b)]
+    return not stores[0].isdisjoint(stores[1]) or any(np.may_share_memory(x, y) for x in known[0] for y in known[1])
+
+
+def _memory(value: Array) -> object:
+    """What the places of an array are a view of."""
+    places: Any = value.places
+    while isinstance(places.base, np.ndarray):
+        places = places.base
+    return places
+
+
+def _apart(a: Abstract, b: Abstract) -> int:
+    """How many elements after the first one of `a` the first one of `b` lies, in the same memory."""
+    assert isinstance(a, Array)
+    assert isinstance(b, Array)
+    return (b.places.ctypes.data - a.places.ctypes.data) // b.places.itemsize
 
 
 def _layout(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Layout:

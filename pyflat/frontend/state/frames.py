@@ -10,14 +10,16 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 import libcst as cst
+import libcst.matchers as m
 import numpy as np
 
 from pyflat.errors import FlattenError, InternalError, Note, Span, refuse
+from pyflat.frontend import remedies
 from pyflat.frontend.capture import Captured
 from pyflat.frontend.state.facts import Fact
 from pyflat.frontend.state.guards import Guards
@@ -118,6 +120,10 @@ class Specialiser:
         self.numpy_values: set[Value] = set()
         self.python_values: set[Value] = set()
         self.arguments: set[Value] = set()
+        self.constants: dict[int, str] = {}
+        """Identities of the values of arguments that have no lanes and are no numbers -> their parameters."""
+        self.parameter = self.binding = ""
+        """The parameter that is bound, and the same while an argument without lanes is looked at."""
         self.frozen: WeakSet[Ref] = WeakSet()
         """Lists and objects that a rolled loop copies and that more than one name may mean: not to be written."""
         self.facts: list[Fact] = []
@@ -130,10 +136,15 @@ class Specialiser:
         """What NumPy gives as an array without axes, and not as a number: np.asarray(x)."""
         self.saw_numpy = False
         """A NumPy scalar may be among the values: its operators give inf where Python's raise."""
+        self.two_readings: dict[Span, str] = {}
+        """Reductions of one number: where, and by which function."""
+        self.saw_turned = False
+        """A known array of several axes, in another order than C's, was read."""
         self.replayed_handlers = False
         """A handler may run after a fault that is no edge to it."""
-        self.doubtful: Fault | None = None
-        """The first TypeError that a path ends in: genuine Python, or an operation that pyflat does not know."""
+        self.doubtful: FlattenError | None = None
+        """The refusal for the first TypeError that a path ends in, where no path returns: genuine Python, or an
+        operation that pyflat does not know."""
 
     def use_up(self, iterator: Lazy | Ranges, node: cst.CSTNode | None) -> None:
         """An iterator gives its items once: not to a second loop, nor in every iteration of a loop that stays one."""
@@ -203,12 +214,34 @@ class Specialiser:
         finally:
             self.build.origin = saved
 
+    @contextmanager
+    def at_place(self, span: Span | None) -> Iterator[None]:
+        """What is refused inside stands at `span`, where there is one."""
+        saved = self.build.origin
+        if span is not None and saved is not None:
+            self.build.origin = replace(saved, span=span)
+        try:
+            yield
+        finally:
+            self.build.origin = saved
+
     def refuse(self, code: str, message: str, node: cst.CSTNode | None = None, *, label: str = "", why: str = "",
-               help: str = "") -> FlattenError:
-        """A refusal at `node`, with the chain of inlined calls as notes."""
+               help: str = "", needs_number: bool = False) -> FlattenError:
+        """A refusal at `node`, with the chain of inlined calls as notes. `needs_number`: an operand is none."""
         notes = tuple(Note(f"inlined from the call of {f.captured.name}", f.call_span)
                       for f in reversed(self.frames[1:]))
-        return refuse(code, message, self.span(node), label=label, why=why, help=help, notes=notes)
+        if not help and code == "flatten/lane-to-object":
+            help = remedies.make_known(self, node)
+        help = remedies.in_library(self.frames) or help
+        return refuse(code, message, self.span(node), label=label, why=why, help=help, notes=notes,
+                      argument=self.binding or (self._constant_operand(node) if needs_number else ""))
+
+    def _constant_operand(self, node: cst.CSTNode | None) -> str:
+        """The parameter of an argument without lanes that is read in an expression, "" where there is none."""
+        node = node or (self.build.origin.node if self.build.origin else None)
+        names = m.findall(node, m.Name()) if isinstance(node, cst.CSTNode) else []
+        values = (self.state.locals.get(name.value) for name in names if isinstance(name, cst.Name))
+        return next((self.constants[id(value)] for value in values if id(value) in self.constants), "")
 
     def require_float64(self, what: str, node: cst.CSTNode | None = None, *, help: str = "") -> None:
         """Refuse what is an algorithm for float64, in a twin of float32 lanes."""
@@ -224,16 +257,24 @@ class Specialiser:
     def leave(self, scope: Scope, value: Abstract | None = None) -> ControlLeft:
         """Exit to a label: ends the list; the caller raises what this returns."""
         end = self.build.end(Exit(scope.label))
-        scope.ways.append(Way(self.build.block, end, self.state, value))
+        scope.ways.append(Way(self.build.block, end, self.state, value, span=self.span()))
         return ControlLeft()
 
     def fault(self, type_name: str, message: str = "", node: cst.CSTNode | None = None) -> ControlLeft:
         """Python raises here: the lane leaves the function as a fault."""
         fault = Fault(type_name, message, self.span(node))
-        if type_name in ("TypeError", "AttributeError") and self.doubtful is None:
-            self.doubtful = fault
+        if type_name in ("TypeError", "AttributeError"):
+            self.doubt(fault.message or f"Python raises a {type_name} here", node)
         self.build.end(Exit(FAULT, fault=fault))
         return ControlLeft()
+
+    def doubt(self, what: str, node: cst.CSTNode | None = None) -> None:
+        """What to refuse where no path returns: the first such place is the one that is told."""
+        if self.doubtful is None:
+            why = "every path ends in an exception that Python raises in every lane, or that pyflat takes for one"
+            self.doubtful = self.refuse("flatten/unsupported-expression", f"no path returns: {what}", node, why=why,
+                                        help="check the operands: a lane has Python's own numbers, one element of "
+                                             "each array argument", needs_number=True)
 
     def raised(self, cls: type[BaseException], node: cst.CSTNode | None = None, message: str = "") -> ControlLeft:
         """A certain exception: goes to the innermost `try` that catches it, otherwise the lane is a fault."""

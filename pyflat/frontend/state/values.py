@@ -25,6 +25,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from pyflat.errors import Span
 from pyflat.frontend.capture import Captured
 from pyflat.ir.nodes import Block, End, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -89,6 +90,11 @@ class StoreRef:
     kind: Kind
     frozen: str = ""
     """Why it may not be written any more: something holds a copy of what would have to be a view."""
+    in_order: bool = True
+    """NumPy has the elements in this order in memory. It keeps the order of its operands in a new array, so that it may
+    be another one where one of them is transposed."""
+    has_views: bool = False
+    """There are views of several axes whose elements do not lie one after the other."""
 
 
 @dataclass(eq=False, slots=True)
@@ -98,6 +104,10 @@ class Array:
 
     store: StoreRef
     places: np.ndarray[Any, Any]
+
+    def __post_init__(self) -> None:
+        if self.places.ndim > 1 and not self.places.flags.c_contiguous:
+            self.store.has_views = True
 
     def is_same(self, other: object) -> bool:
         """The same elements of the same memory, in the same shape."""
@@ -300,3 +310,5 @@ class Way:
     state: State
     value: Abstract | None
     dead: bool = False
+    span: Span | None = None
+    """Where a way out of a function leaves it."""

@@ -142,7 +142,17 @@ def _call_bound(s: Specialiser, method: Bound, arguments: Arguments, node: cst.C
             raise s.refuse("flatten/effect", f".{method.name} changes a captured object", node)
         args, named = arguments.values()
         return now(s, lambda: getattr(method.receiver.value, method.name)(*args, **named))  # type: ignore[union-attr]
+    if isinstance(method.receiver, Static) and isinstance(method.receiver.value, list | dict) \
+            and method.name in _CHANGING:
+        kind = type(method.receiver.value).__name__
+        raise s.refuse("flatten/effect", f"a {kind} from outside of the function is changed by .{method.name}()", node,
+                       why="it is one object for all lanes, of which each would change it in turn",
+                       help="return the value instead; the caller puts the array of all lanes where it belongs")
     raise s.refuse("flatten/unknown-call", f"the method .{method.name} of {describe(method.receiver)}", node)
+
+
+_CHANGING = {"append", "extend", "insert", "remove", "pop", "popitem", "clear", "sort", "reverse", "update",
+             "setdefault"}
 
 
 def see_through(function: Any) -> Any:
@@ -197,7 +207,14 @@ def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
     module = getattr(function, "__module__", None)
     title = f"{module}.{name}" if module else name
+    if any(function is each for each in _OUTPUT):
+        raise s.refuse("flatten/unknown-call", f"the call of {title} cannot be flattened", node,
+                       why="reading and writing cannot happen per lane", help="return the value, and write it out in "
+                       "the caller; read before, and pass what was read as an argument")
     raise s.refuse("flatten/unknown-call", f"the call of {title} cannot be flattened", node)
+
+
+_OUTPUT = (print, open, input)
 
 
 def _replaced(s: Specialiser, function: types.FunctionType, replacement: types.FunctionType, arguments: Arguments,
@@ -426,4 +443,4 @@ def close_over(s: Specialiser, tree: cst.FunctionDef | cst.Lambda) -> Closure:
     defaults = {p.name.value: expressions.evaluate(s, p.default)
                 for p in [*params.posonly_params, *params.params, *params.kwonly_params] if p.default is not None}
     s.frame.has_closures = True
-    return Closure(nested(s.frame.captured, tree, None), s.frame, defaults)
+    return Closure(nested(s.frame.captured, tree), s.frame, defaults)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -137,7 +138,9 @@ def _literal(s: Specialiser, node: Any) -> Abstract:
             return Static(int(node.value, 0))
         case cst.Float():
             return Static(float(node.value))
-    return Static(node.evaluated_value)
+    with warnings.catch_warnings():  # Python has warned of an unknown escape when it compiled the function
+        warnings.simplefilter("ignore")
+        return Static(node.evaluated_value)
 
 
 def _formatted(s: Specialiser, node: cst.FormattedString) -> Abstract:
@@ -223,7 +226,8 @@ def operate(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.C
     if isinstance(a, Static) and isinstance(b, Static):
         if objects.is_plain(a.value) and objects.is_plain(b.value) or _are_types(a.value, b.value):
             return now(s, lambda: python(a.value, b.value))
-        raise s.refuse("flatten/unsupported-expression", f"`{opcode}` of {describe(a)} and {describe(b)}", node)
+        raise s.refuse("flatten/unsupported-expression", f"`{opcode}` of {describe(a)} and {describe(b)}", node,
+                       needs_number=True)
     return num.binary(s, opcode, a, b)
 
 
@@ -407,7 +411,8 @@ def _one_index(s: Specialiser, part: cst.BaseSlice) -> Abstract | containers.Sli
         return containers.Slice(slice(None), bounds[0], width)
     for bound in bounds:
         if not isinstance(bound, Static):
-            raise s.refuse("flatten/lane-to-object", "a slice bound differs from lane to lane", part)
+            raise s.refuse("flatten/lane-to-object", "a slice bound differs from lane to lane", part,
+                           why="the number of items would differ, and lists and arrays have one length in all lanes")
     return containers.Slice(slice(*[b.value for b in bounds if isinstance(b, Static)]))
 
 

@@ -1,4 +1,4 @@
-"""Loops: unrolled while the trip count is static, otherwise rolled.
+"""Loops: unrolled while the trip count is static, otherwise rolled. With loops="masked" rolled where that is possible.
 
 Unrolled, every iteration sees its static loop variable. The label of `break` is a region around all copies, the label
 of `continue` a region around each copy, and both exist only when the body has the statement.
@@ -57,15 +57,20 @@ def _for_over(s: Specialiser, node: cst.For, source: Abstract) -> None:
         _roll_or_refuse(s, node, _too_long(s, node, length),
                         lambda: rolled.roll_range(s, node, Ranges(Static(known.start), Static(known.stop), known.step)))
         return
-    if length is not None and length > s.long and s.loops == "auto" and scopes.may_leave(node.body):
+    if length and _is_kept(s, node, length):
         assert isinstance(source, Static)
         if _rolled_if_possible(s, node, source.value):
             return
-    if length is not None and s.loops == "auto" and s.nest is None:
+    if length is not None and s.loops != "unroll" and s.nest is None:
         assert isinstance(source, Static)
         _unroll_or_roll(s, node, source.value)
         return
     _unroll(s, node, containers.gaps_of(s, source, node.iter), length)
+
+
+def _is_kept(s: Specialiser, node: cst.For, length: int) -> bool:
+    """Whether a range that could be unrolled is rolled where that is possible."""
+    return s.loops == "masked" or (s.loops == "auto" and length > s.long and scopes.may_leave(node.body))
 
 
 def _unroll_or_roll(s: Specialiser, node: cst.For, known: range) -> None:
@@ -91,16 +96,14 @@ def _unroll_or_roll(s: Specialiser, node: cst.For, known: range) -> None:
 
 
 def _rolled_if_possible(s: Specialiser, node: cst.For, known: range) -> bool:
-    """Keep a long loop that lanes may leave; False, and nothing has happened, where its body needs a known index."""
-    before, counter, nest, forget = s.state, s.counter, s.nest, rolled.remember_ways(s)
-    s.state = before.copy()
+    """Keep a loop; False, and nothing has happened, where its body needs a known index."""
+    undo = _checkpoint(s)
     why = s.refuse("flatten/while-unbounded", f"this loop of {len(known)} iterations is kept as a loop", node,
                    help="loops=\"unroll\" makes it straight-line code")
     try:
         rolled.roll_range(s, node, Ranges(Static(known.start), Static(known.stop), known.step))
     except FlattenError:
-        s.state, s.counter, s.nest = before, counter, nest
-        forget()
+        undo()
         return False
     if s.rolled is None:
         s.rolled = why
@@ -186,11 +189,14 @@ def _iteration(s: Specialiser, scope: LoopScope, body: cst.BaseSuite, has_contin
 def execute_while(s: Specialiser, node: cst.While) -> None:
     """Tries to unroll: static conditions decide. A lane condition, or too many copies, makes it a rolled loop; where
     that is refused, a loop that lanes leave early may still have somewhat more copies."""
-    if s.loops == "masked":
-        _roll_while(s, node)
-        return
-    first = s.long if s.loops == "auto" else TRY_UNROLL
     undo = _checkpoint(s)
+    if s.loops == "masked":
+        try:
+            _roll_while(s, node)
+            return
+        except FlattenError:
+            undo()
+    first = TRY_UNROLL if s.loops == "unroll" else s.long
     try:
         _unrolled_while(s, node, first)
         return
@@ -214,12 +220,14 @@ def execute_while(s: Specialiser, node: cst.While) -> None:
 def _checkpoint(s: Specialiser) -> Callable[[], None]:
     """A function that takes back what has been built since."""
     before, counter, forget, why = s.state, s.counter, rolled.remember_ways(s), s.rolled
-    nest = (s.nest.count, s.nest.fresh, list(s.nest.depth_lengths)) if s.nest is not None else None
+    nest = s.nest
+    counted = (nest.count, nest.fresh, list(nest.depth_lengths)) if nest is not None else None
     s.state = before.copy()
 
     def undo() -> None:
-        if s.nest is not None and nest is not None:
-            s.nest.count, s.nest.fresh, s.nest.depth_lengths = nest[0], nest[1], list(nest[2])
+        s.nest = nest
+        if nest is not None and counted is not None:
+            nest.count, nest.fresh, nest.depth_lengths = counted[0], counted[1], list(counted[2])
         s.state, s.counter, s.rolled = before.copy(), counter, why
         forget()
 

@@ -32,9 +32,9 @@ from pyflat.frontend.state.values import (
 )
 from pyflat.frontend.syntax import expressions, loop_objects, statements
 from pyflat.frontend.syntax.loop_parameters import BackEdge, Maker, Owned, Shapes
-from pyflat.ir.build import undefined
-from pyflat.ir.nodes import Exit, Loop, Param, Value, Yield
-from pyflat.ir.types import INT
+from pyflat.ir.build import const, undefined
+from pyflat.ir.nodes import Exit, Loop, Op, Param, Value, Yield
+from pyflat.ir.types import BOOL, INT
 
 MAX_ROUNDS = 64
 
@@ -92,6 +92,8 @@ def roll_counter(s: Specialiser, node: cst.CSTNode, bounds: Ranges, each: Callab
 
     def body(scope: LoopScope) -> None:
         counter = s.state.locals[hidden]
+        if isinstance(bounds.start, Static) and isinstance(counter, Param):
+            s.facts.append((Op("ge" if step > 0 else "le", (counter, const(bounds.start.value)), BOOL), True))
         go = num.truth(s, num.compare(s, "lt" if step > 0 else "gt", counter, stop))
         if isinstance(go, Static):
             if not go.value:

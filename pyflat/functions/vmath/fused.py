@@ -29,7 +29,7 @@ def fma(a: Array, b: Array, c: Array) -> Array:
         return _each(a, b, c)
     product = a * b
     size, addend = abs(product), abs(c)
-    negligible = (size < _TINY) & (addend > _SMALL)
+    negligible = ((size < _TINY) & (addend > _SMALL)) | (np.isinf(c) & np.isfinite(a) & np.isfinite(b))
     within = (size > _TINY) & (size < _LARGE) & (addend < _LARGE) & (abs(a) < _LARGE) & (abs(b) < _LARGE)
     result = np.where(negligible, c, product + c)
     zero_or_special = (a == 0) | (b == 0) | ~np.isfinite(a) | ~np.isfinite(b) | ~np.isfinite(c)
@@ -89,6 +89,8 @@ def _each(a: Array, b: Array, c: Array) -> Array:
 
 def exact(a: float, b: float, c: float) -> float:
     """a * b + c of Python floats, rounded once: through integers, whose division Python rounds correctly."""
+    if math.isinf(c) and math.isfinite(a) and math.isfinite(b):
+        return c  # a * b alone might be the other infinity
     if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)) or a == 0 or b == 0:
         return a * b + c
     (a_top, a_under), (b_top, b_under), (c_top, c_under) = [x.as_integer_ratio() for x in (a, b, c)]

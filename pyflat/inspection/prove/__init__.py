@@ -30,6 +30,7 @@ from pyflat.ir.ops import PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 from pyflat.runtime.compiled import specialised
 from pyflat.runtime.settings import OptionArguments, resolve, settings
+from pyflat.targets.extras import require
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -69,9 +70,11 @@ def prove(
     *,
     kinds: str | Sequence[str] | None = None,
     seconds: float = SECONDS,
+    work: int | None = None,
     **options: Unpack[OptionArguments],
 ) -> Answer:
-    """Prove that flattening `fn` changed nothing. `kinds` as in `Twin.show`; `seconds` bounds each of two attempts.
+    """Prove that flattening `fn` changed nothing. `kinds` as in `Twin.show`; `seconds` bounds each of two attempts, or
+    `work` does: steps as z3 counts them, the same number on every machine, however busy it is.
 
     Raises ImportError without z3; a function that is refused is outside.
     """
@@ -86,15 +89,16 @@ def prove(
         flat = flatten_ir(spec.function)
     except FlattenError as refusal:
         return Answer("outside", name, f"the function is refused: {str(refusal).splitlines()[0]}")
-    return compare(name, spec.function, flat, seconds=seconds)
+    return compare(name, spec.function, flat, seconds=seconds, work=work)
 
 
-def compare(name: str, structured: Function, flat: Function, *, seconds: float = SECONDS) -> Answer:
+def compare(
+    name: str, structured: Function, flat: Function, *, seconds: float = SECONDS, work: int | None = None
+) -> Answer:
     """Whether `flat` means what `structured` means."""
-    try:
-        import z3
-    except ImportError as error:
-        raise ImportError("pyflat.inspection.prove needs z3: pip install 'pyflat[prove]'") from error
+    require("z3", "pyflat.inspection.prove")
+    import z3
+
     from pyflat.inspection.prove.paths import meaning
     from pyflat.inspection.prove.terms import SORTS, OutsideError, Terms, number
 
@@ -108,7 +112,7 @@ def compare(name: str, structured: Function, flat: Function, *, seconds: float =
             return Answer("outside", name, str(error))
         differ = [a != b for a, b in zip(ours.results, theirs.results, strict=True)]
         solver = z3.Solver()
-        solver.set("timeout", int(seconds * 1000))
+        solver.set(*(("timeout", int(seconds * 1000)) if work is None else ("rlimit", work)))
         solver.set("random_seed", 0)
         solver.add(z3.Not(ours.fails), z3.Or(theirs.fails, *differ))
         found = solver.check()
@@ -125,7 +129,8 @@ def compare(name: str, structured: Function, flat: Function, *, seconds: float =
         shown = _counterexample(structured, flat, args)
         if shown:
             return Answer("counterexample", name, shown, _named(structured, args))
-    return Answer("outside", name, _undecided(found == z3.unknown, unknown, seconds))
+    limit = f"{seconds:g} s" if work is None else f"{work:,} steps"
+    return Answer("outside", name, _undecided(found == z3.unknown, unknown, limit))
 
 
 def edge_rows(kinds: Sequence[Kind]) -> list[tuple[Any, ...]]:
@@ -166,8 +171,8 @@ def _values(values: tuple[Any, ...]) -> str:
     return repr(values[0]) if len(values) == 1 else repr(values)
 
 
-def _undecided(gave_up: bool, unknown: set[str], seconds: float) -> str:
+def _undecided(gave_up: bool, unknown: set[str], limit: str) -> str:
     if gave_up:
-        return f"z3 did not decide it in {seconds:g} s"
+        return f"z3 did not decide it in {limit}"
     opened = sorted(op for op in unknown if PRIMITIVES[op].accuracy is not Accuracy.EXACT) or sorted(unknown)
     return f"it depends on what {', '.join(opened)} compute, of which z3 knows nothing"

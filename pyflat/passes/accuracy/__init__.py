@@ -5,6 +5,7 @@
     FAST_FUNCTIONS[target]            the `math` of a target
     Rerun(make)                       runs the lanes of those faults again, by a twin with the C library's functions
     allowed_differences(exact, row)   how far a lane may then be from its original, for `twin.verify`
+    inexact_results(exact)            which results have such digits, for `twin.verify`
 
 To take it out and leave every function the C library's: delete this package with tests/passes/accuracy and
 tests/test_*decisions.py, `with_fast_functions` and `CLEAN` in `pipelines`, `Flattened.exact` and `Built.rerun` in
@@ -20,10 +21,11 @@ from pyflat.ir.nodes import Function
 from pyflat.passes.accuracy import choose_float32_math, choose_math
 from pyflat.passes.accuracy.conditioning import allowed_differences
 from pyflat.passes.accuracy.exact_retry import Rerun
-from pyflat.passes.accuracy.fast_functions import FAST_FUNCTIONS, FastFunctions
+from pyflat.passes.accuracy.fast_functions import FAST_FUNCTIONS, FastFunctions, inexact_results
 from pyflat.passes.record import Pass
 
-__all__ = ["FAST_FUNCTIONS", "PASS", "FastFunctions", "Rerun", "allowed_differences", "choose_fast_functions"]
+__all__ = ["FAST_FUNCTIONS", "PASS", "FastFunctions", "Rerun", "allowed_differences", "choose_fast_functions",
+           "inexact_results"]
 
 
 def choose_fast_functions(fn: Function, math: FastFunctions, *, decide: bool = True) -> Function:

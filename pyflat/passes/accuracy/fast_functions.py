@@ -8,12 +8,14 @@ math, 4 for NumPy's) and of the C library's together. The C library's is what th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyflat.ir.build import const
-from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Value
+from pyflat.ir.loops import end_of, take_apart
+from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Value, walk
 from pyflat.ir.ops import OPERATIONS, PRIMITIVES, Accuracy
+from pyflat.ir.types import FLOAT
 
 VECTOR_ULPS = 2
 NUMPY_ULPS = 4
@@ -65,7 +67,7 @@ _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "
 
 _NUMPY_OPCODES = {"np_" + _NUMPY_NAMES.get(name, name): name for name in LIBRARY_ULPS}
 NUMPY_FUNCTIONS = {opcode: name for opcode, name in _NUMPY_OPCODES.items() if opcode in PRIMITIVES}
-NUMPY_FUNCTIONS["np_power"] = "pow"
+NUMPY_FUNCTIONS |= {"np_power": "pow", "np_float_power": "pow"}
 """Operation of NumPy's own -> the function that it computes."""
 
 
@@ -91,6 +93,30 @@ VECTOR_MATH: FastFunctions = _table("vec_", {}, VECTOR_ULPS, VECTOR_COSTS)
 
 FAST_FUNCTIONS: Mapping[str, FastFunctions] = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}
 """By target."""
+
+
+def inexact_results(fn: Function) -> list[bool]:
+    """Which results of a flat or masked function have digits of elementary functions that fast ones may stand for.
+    Decisions have not: they are CPython's."""
+    inexact, before = set[Value](), -1
+    while len(inexact) != before:
+        before = len(inexact)
+        for item in walk(fn.body):
+            inexact.update(value for value, sources in _sources(item) if value.kind is FLOAT and (
+                not inexact.isdisjoint(sources)
+                or isinstance(value, Op) and OPERATIONS[value.opcode].accuracy is Accuracy.LIBM))
+    return [value in inexact for value in end_of(fn.body).values]
+
+
+def _sources(item: Item) -> Iterator[tuple[Value, Sequence[Value]]]:
+    """What an item defines, each with what it is made of."""
+    match item:
+        case Block():
+            yield from ((op, op.args) for op in item.ops)
+        case Loop():
+            parts = take_apart(item)
+            yield from zip(item.params, zip(item.inits, parts.next, strict=True), strict=True)
+            yield from ((result, (value,)) for result, value in zip(item.results, parts.leave, strict=True))
 
 
 TRIPS = 8

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
+from pyflat.targets.columns.error_functions import erf, erfc
 from pyflat.targets.columns.terms import Rule, Rules, Term, Terms
 
 BEYOND_INT = 2.0**63
@@ -260,16 +261,25 @@ def _renamed(name: str) -> Rule:
 def named_otherwise() -> Rules:
     """NumPy's functions are those of `math` in engines that have one of them."""
     names = {**{"np_" + name: name.replace("arc", "a") for name in (*NUMPY_UNARY, *NUMPY_BINARY, "sqrt")},
-             "np_power": "pow", "np_powers": "pow", "exact_float": "to_float", "library_hypot": "hypot"}
+             "np_power": "pow", "np_powers": "pow", "np_float_power": "pow", "exact_float": "to_float",
+             "library_hypot": "hypot"}
     return {old: _renamed(new) for old, new in names.items()}
 
 
+def logaddexp(t: Terms, x: Term, y: Term) -> Term:
+    """log(exp(x) + exp(y)), as NumPy computes it."""
+    gap = t.op("sub", x, y)
+    tail = t.op("log1p", t.op("exp", t.op("neg", t.op("abs", gap))))
+    larger = t.op("select", t.op("gt", gap, 0.0), x, y)
+    return t.op("select", t.op("eq", x, y), t.op("add", x, math.log(2.0)), t.op("add", larger, tail))
+
+
 RULES: Rules = {
-    **named_otherwise(),
+    **named_otherwise(), "np_logaddexp": logaddexp,
     "to_int": whole("trunc"), "floor_int": whole("floor"), "ceil_int": whole("ceil"),
     "round_int": whole("rint"), "round_digits": round_digits, "mod:f8": mod_float,
     "floordiv:f8": floordiv_float, "ipow": ipow, "shl": shl, "shr": shr,
     **{f"{name}:b": ordered_bools(name) for name in ("lt", "le", "gt", "ge")},
     **{f"{name}:b": same_bools(name) for name in ("eq", "ne")},
-    "xor:b": same_bools("ne"),
+    "xor:b": same_bools("ne"), "erf": erf, "erfc": erfc,
 }

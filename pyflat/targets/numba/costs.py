@@ -25,7 +25,7 @@ from pyflat.targets.numba.library import library_function
 
 FILE = "costs.json"
 
-_CALLED = frozenset({Accuracy.LIBM, Accuracy.CALL, Accuracy.NUMPY})
+_CALLED = frozenset({Accuracy.LIBM, Accuracy.CALL})
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ that `load` accepts cannot be made. The folder and the secret must belong to the
 where that is not so, or something cannot be read or written, there is no cache and all works without. Entries are
 written to a temporary file and renamed, so that several processes may share a folder.
 
-PYFLAT_CACHE_DIR names the folder (default: the user's cache folder of the platform); PYFLAT_CACHE=0 does without.
+PYFLAT_CACHE_DIR names the folder, ~ is the user's home (default: the user's cache folder of the platform);
+PYFLAT_CACHE=0 does without.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ SECRET_BYTES = 32
 MOST_BYTES = 256 * 2**20
 """What the folder may hold; the entries that were not used for longest go first."""
 
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""A pipe in the place of a file is no reason to wait."""
 _MAC_BYTES = hashlib.sha256().digest_size
 
 
@@ -60,9 +63,8 @@ class Cache:
     def load(self, key: str) -> bytes | None:
         """The contents of an entry that was written with this user's secret, else None."""
         path = self.folder / (key + SUFFIX)
-        try:
-            data = path.read_bytes()
-        except OSError:
+        data = _read(path)
+        if data is None:
             return None
         head = len(MAGIC) + _MAC_BYTES
         contents = data[head:]
@@ -103,11 +105,25 @@ class Cache:
                 return
 
 
+def _read(path: Path) -> bytes | None:
+    """What a plain file holds; None for another, and for one that cannot be an entry: the folder has less room."""
+    try:
+        handle = os.open(path, _READ)
+        with os.fdopen(handle, "rb") as file:
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
+                return None
+            return file.read(found.st_size)
+    except (OSError, MemoryError):
+        return None
+
+
 def opened() -> Cache | None:
     """The cache that the environment asks for; None where there is none, or none that can be trusted."""
     if os.environ.get("PYFLAT_CACHE") == "0":
         return None
-    return _opened_at(os.environ.get("PYFLAT_CACHE_DIR") or _default_folder(), os.getpid())
+    named = os.environ.get("PYFLAT_CACHE_DIR")
+    return _opened_at(os.path.expanduser(named) if named else _default_folder(), os.getpid())
 
 
 @lru_cache(maxsize=1)
@@ -141,7 +157,7 @@ def _secret(path: Path) -> bytes | None:
     """The user's secret, made when there is none; None when it is not to be trusted."""
     if not os.path.lexists(path):
         _write(path, secrets.token_bytes(SECRET_BYTES), exclusive=True)
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    handle = os.open(path, _READ | getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode) or not _ours(found, private=True):

@@ -240,9 +240,10 @@ class Emitter:
         if self.width == 1 and where is None:  # the lane runs, or the branch would not be here
             return call(*args)
         mask = self.active if where is None else self.masked(where)
-        operands = [self._stored(role, arg) for role, arg in enumerate(args)]
-        results = self._stored("results", self.splat(ir.Constant(result, 0)) if rest is None else rest)
-        lanes = counted(builder, i64(self.width), rolled=True) if mask is None else set_lanes(builder, self._bits(mask))
+        operands = [self.stored(role, arg) for role, arg in enumerate(args)]
+        results = self.stored("results", self.splat(ir.Constant(result, 0)) if rest is None else rest)
+        lanes = (counted(builder, i64(self.width), rolled=True) if mask is None
+                 else set_lanes(builder, self.bits_of(mask)))
         with lanes as k:
             types = [_scalar(arg.type) for arg in args]
             scalars = [builder.load(element_at(builder, place, k, t), typ=t)
@@ -250,16 +251,32 @@ class Emitter:
             builder.store(call(*scalars), element_at(builder, results, k, result))
         return builder.load(results, typ=self.widened(result))
 
-    def _bits(self, mask: Any) -> Any:
+    def where_any(self, mask: Any, rest: Any, compute: Callable[[], Any]) -> Any:
+        """`compute()` behind a branch, taken where any lane of the mask is set; else `rest`."""
+        before = self.builder.block
+        with self.builder.if_then(self.any(mask), likely=False):
+            computed = compute()
+            inside = self.builder.block
+        joined = self.builder.phi(rest.type)
+        joined.add_incoming(rest, before)
+        joined.add_incoming(computed, inside)
+        return joined
+
+    def bits_of(self, mask: Any) -> Any:
         """A mask as the low bits of an int64."""
         return self.builder.zext(mask if self.width == 1 else self.builder.bitcast(mask, ir.IntType(self.width)), I64)
 
-    def _stored(self, role: int | str, value: Any) -> Any:
-        """`value` on the stack, in one place for all that are never there together."""
-        key = role, str(value.type)
+    def stored(self, role: int | str, value: Any) -> Any:
+        """`value` on the stack."""
+        place = self.place(role, value.type)
+        self.builder.store(value, place)
+        return place
+
+    def place(self, role: int | str, kind: ir.Type) -> Any:
+        """Room on the stack, the same for all that are never there together."""
+        key = role, str(kind)
         if key not in self._places:
-            self._places[key] = stack(self.builder, value.type)
-        self.builder.store(value, self._places[key])
+            self._places[key] = stack(self.builder, kind)
         return self._places[key]
 
     def called(self, name: str, *args: Lane) -> Lane:

@@ -27,7 +27,7 @@ from pyflat.functions.vmath import TABLE
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
-from pyflat.ir.ops import VECTOR
+from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
 from pyflat.ir.types import BOOL, FLOAT
 from pyflat.targets.numba.arms import Arm, plan_arms
 from pyflat.targets.numba.autotune import SHORT_TRIAL, TRIAL, write_choice
@@ -135,10 +135,11 @@ def _mostly_functions(kernel: Kernel) -> bool:
 
 
 def _gains_by_many(op: Op) -> bool:
-    """A function without a branch, or one whose branch lanes take so seldom that they had better take it together."""
+    """A function without a branch, one whose branch lanes take so seldom that they had better take it together, or one
+    that is called once for all lanes."""
     if op.opcode in VECTOR:
         return TABLE[op.opcode.removeprefix("vec_")].far is None
-    return library_function(op) is not None
+    return op.opcode in NUMPY_LOOPS or library_function(op) is not None
 
 
 def _is_light(kernel: Kernel) -> bool:

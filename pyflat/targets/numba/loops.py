@@ -31,7 +31,7 @@ from llvmlite import ir
 
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
-from pyflat.ir.ops import VECTOR
+from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.arms import Arm, plan_arms
 from pyflat.targets.numba.costs import is_called
@@ -296,7 +296,8 @@ class Gang:
     def _together(self, together: Emitter, op: Op) -> None:
         """An elementary function of all registers as one vector: LLVM takes that apart again, step by step, so that the
         steps of the registers alternate. One register's hundred steps wait for each other, and fill the processor's
-        queue before it sees the next one's. The C library's function is called in one loop over all lanes."""
+        queue before it sees the next one's. The C library's function is called in one loop over all lanes, NumPy's
+        once for all."""
         builder = together.builder
         together.active = None
         if any(mask is not None for mask in self.active):
@@ -437,5 +438,5 @@ class Gang:
 def _is_function(op: Op) -> bool:
     """A function of floats that takes long."""
     floats = op.kind is FLOAT and all(arg.kind is FLOAT for arg in op.args)
-    return op.opcode in VECTOR or library_function(op) is not None or (
+    return op.opcode in VECTOR or op.opcode in NUMPY_LOOPS or library_function(op) is not None or (
         floats and op.opcode != "call" and is_called(op))

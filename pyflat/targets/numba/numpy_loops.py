@@ -1,30 +1,36 @@
-"""Calls of a NumPy ufunc's own loop from compiled code, a lane at a time: the bits that the ufunc gives in NumPy.
+"""Calls of a NumPy ufunc's own loop from compiled code: the bits that the ufunc gives in NumPy.
 
 A loop is a C function `void loop(char **args, npy_intp const *dimensions, npy_intp const *steps, void *data)`, kept
 with its `data` in the ufunc object (`PyUFuncObject`, numpy/ufuncobject.h, whose layout is part of NumPy's ABI). NumPy
 itself runs loops over numbers without the GIL.
+
+Other packages' loops run a lane at a time. NumPy's own functions take a gang of lanes in one call, through buffers on
+the stack, which is an order of magnitude faster where NumPy has vector code. A lane has the bits of the scalar call
+`np.exp(x)` then too: that code computes each element by the same instructions, wherever it stands
+(tests/targets/test_numpy_loops.py). `np.power` alone looks at how it is called: with a stride of 0, as scalars have
+it, some exponents take short cuts.
 """
 
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from pyflat.errors import InternalError
 from pyflat.functions import external_ufuncs as foreign
+from pyflat.functions.lanes import LARGEST_SHORT_CUT
+from pyflat.ir.ops import NUMPY_LOOPS
+from pyflat.ir.types import FLOAT
+from pyflat.targets.numba.emitter import Emitter, Lane
+from pyflat.targets.numba.llvm import F32, F64, I8, I64, POINTER, element_at, i64, set_lanes
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from pyflat.targets.numba.emitter import Emitter
-
-_I8, _I64, _F64 = ir.IntType(8), ir.IntType(64), ir.DoubleType()
-_POINTER = _I8.as_pointer()
-_PLACES = {"d": ir.ArrayType(_F64, 1), "D": ir.ArrayType(_F64, 2), "l": ir.ArrayType(_I64, 1),
-           "q": ir.ArrayType(_I64, 1)}
-"""Where an operand or the result of each of NumPy's letters lies."""
+_TYPES = {"d": F64, "f": F32, "D": F64, "l": I64, "q": I64}
+"""What a number of each of NumPy's letters is made of: one, or two for a complex one."""
+_BYTES = {"f": 4, "D": 16}
 
 
 class _UFunc(ctypes.Structure):
@@ -45,37 +51,130 @@ def loop_of(ufunc: np.ufunc, loop: str) -> tuple[int, int]:
     return made.functions[at] or 0, (made.data[at] or 0) if made.data else 0
 
 
+class _Loop:
+    """Writes calls of one loop."""
+
+    def __init__(self, e: Emitter, stem: str, ufunc: np.ufunc, loop: str):
+        self.e, self.builder = e, e.builder
+        self.letters = loop.replace("->", "")
+        self.kind = _TYPES[self.letters[-1]]
+        self.sizes = [_BYTES.get(letter, 8) for letter in self.letters]
+        function, data = loop_of(ufunc, loop)
+        prototype = ir.FunctionType(ir.VoidType(), [POINTER] * 4)
+        self.callee = self._external(stem, function, lambda module: ir.Function(module, prototype, stem))
+        stem += "_data"
+        self.data = ir.Constant(POINTER, None)
+        if data:
+            self.data = self._external(stem, data, lambda module: ir.GlobalVariable(module, I8, stem))
+
+    def _external(self, name: str, address: int, declare: Any) -> Any:
+        """What lies at an address, by a name: so code may be kept for another process."""
+        self.e.symbols[name] = address
+        return self.builder.module.globals.get(name) or declare(self.builder.module)
+
+    def call(self, operands: Sequence[Any], strides: Sequence[int], result: ir.Type, count: Any) -> Any:
+        """Run the loop on operands in memory; gives where the result is."""
+        e, builder = self.e, self.builder
+        places = [*operands, e.place("result of a loop", result)]
+        arguments = e.place("arguments of a loop", ir.ArrayType(POINTER, len(places)))
+        numbers = e.place("numbers of a loop", ir.ArrayType(I64, len(places) + 1))
+        builder.store(count, numbers)
+        for k, (place, stride) in enumerate(zip(places, [*strides, self.sizes[-1]], strict=True)):
+            builder.store(place, element_at(builder, arguments, i64(k), POINTER))
+            builder.store(i64(stride), element_at(builder, numbers, i64(k + 1), I64))
+        steps = element_at(builder, numbers, i64(1), I64)
+        builder.call(self.callee, [arguments, numbers, steps, self.data], attrs=("nounwind",))
+        return places[-1]
+
+    def one(self, *numbers: Any, part: str = "", strides: bool = False) -> Any:
+        """For one lane, as a call with scalars has it: operands have no stride, unless `strides`."""
+        builder, given, places = self.builder, iter(numbers), []
+        for k, letter in enumerate(self.letters[:-1]):
+            place = self.e.place(f"operand {k} of a loop", ir.ArrayType(_TYPES[letter], 2))
+            for half in range(2 if letter == "D" else 1):
+                builder.store(next(given), element_at(builder, place, i64(half), _TYPES[letter]))
+            places.append(place)
+        steps = [size * strides for size in self.sizes[:-1]]
+        result = self.call(places, steps, ir.ArrayType(self.kind, 2), i64(1))
+        return builder.load(element_at(builder, result, i64(int(part == "imag")), self.kind), typ=self.kind)
+
+    def block(self, *operands: Any) -> Any:
+        """For all lanes at once. An operand that is a scalar is the same for all, and has no stride."""
+        result = self.call(self._stored(operands), self._strides(operands), self.e.types[FLOAT], i64(self.e.width))
+        return self.builder.load(result, typ=self.e.types[FLOAT])
+
+    def packed(self, mask: Any, *operands: Any) -> Any:
+        """For the lanes of a mask, next to each other."""
+        e, builder, bits = self.e, self.builder, self.e.bits_of(mask)
+        places, strides = self._stored(operands), self._strides(operands)
+        with set_lanes(builder, bits) as lane:
+            rank = self._rank(bits, lane)  # never beyond the lane, whose number has been read then
+            for place, stride in zip(places, strides, strict=True):
+                if stride:
+                    self._copy(place, lane, place, rank)
+        result = self.call(places, strides, e.types[FLOAT], e.llvm("llvm.ctpop.i64", I64, bits))
+        spread = e.place("lanes of a loop", e.types[FLOAT])
+        with set_lanes(builder, bits) as lane:
+            self._copy(result, self._rank(bits, lane), spread, lane)
+        return builder.load(spread, typ=e.types[FLOAT])
+
+    def _stored(self, operands: Sequence[Any]) -> list[Any]:
+        return [self.e.stored(f"operand {k} of a loop", operand) for k, operand in enumerate(operands)]
+
+    def _strides(self, operands: Sequence[Any]) -> list[int]:
+        return [size if isinstance(operand.type, ir.VectorType) else 0
+                for operand, size in zip(operands, self.sizes, strict=False)]
+
+    def _rank(self, bits: Any, lane: Any) -> Any:
+        """How many bits are set below a lane's."""
+        below = self.builder.sub(self.builder.shl(i64(1), lane), i64(1))
+        return self.e.llvm("llvm.ctpop.i64", I64, self.builder.and_(bits, below))
+
+    def _copy(self, source: Any, at: Any, target: Any, to: Any) -> None:
+        number = self.builder.load(element_at(self.builder, source, at, self.kind), typ=self.kind)
+        self.builder.store(number, element_at(self.builder, target, to, self.kind))
+
+
 def call_ufunc(e: Emitter, name: str, loop: str, part: str, *operands: Any) -> Any:
     """One float64 for each lane; `part` of it when the result is complex."""
-    function, data = loop_of(foreign.find(name), loop)
     stem = f"pyflat_ufunc_{name}_{loop.replace('->', '_')}"
-    e.symbols[stem] = function
-    module, builder = e.builder.module, e.builder
-    prototype = ir.FunctionType(ir.VoidType(), [_POINTER.as_pointer(), _I64.as_pointer(), _I64.as_pointer(), _POINTER])
-    callee = module.globals.get(stem) or ir.Function(module, prototype, stem)
-    letters = loop.replace("->", "")
-    count = len(letters)
+    made = _Loop(e, stem, foreign.find(name), loop)
+    return e.each(lambda *numbers: made.one(*numbers, part=part), F64, *operands)
 
-    def one(*numbers: Any) -> Any:
-        given = iter(numbers)
-        with builder.goto_entry_block():
-            places = [builder.alloca(_PLACES[letter]) for letter in letters]
-            arguments = builder.alloca(ir.ArrayType(_POINTER, count))
-            sizes = builder.alloca(ir.ArrayType(_I64, count + 1))
-        first = ir.Constant(_I64, 0)
-        for k, (letter, place) in enumerate(zip(letters, places, strict=True)):
-            for half in range(0 if k == count - 1 else 2 if letter == "D" else 1):
-                builder.store(next(given), builder.gep(place, [first, ir.Constant(_I64, half)]))
-            slot = builder.gep(arguments, [first, ir.Constant(_I64, k)])
-            builder.store(builder.bitcast(place, _POINTER), slot)
-            size = ir.Constant(_I64, 16 if letter == "D" else 8)
-            builder.store(size, builder.gep(sizes, [first, ir.Constant(_I64, k + 1)]))
-        builder.store(ir.Constant(_I64, 1), builder.gep(sizes, [first, first]))
-        dimensions = builder.gep(sizes, [first, first])
-        builder.call(callee, [builder.gep(arguments, [first, first]), dimensions,
-                              builder.gep(sizes, [first, ir.Constant(_I64, 1)]),
-                              builder.inttoptr(ir.Constant(_I64, data), _POINTER)])
-        return builder.load(builder.gep(places[-1], [first, ir.Constant(_I64, int(part == "imag"))]), typ=_F64)
 
-    return e.each(one, _F64, *operands)
+def call_numpy(e: Emitter, opcode: str, *operands: Lane) -> Lane:
+    """One of NumPy's functions of floats, with the bits of NumPy's call with scalars."""
+    letter, name = "f" if e.narrow else "d", NUMPY_LOOPS[opcode]
+    made = _Loop(e, f"pyflat_numpy_{name}_{letter}", getattr(np, name), letter * len(operands) + "->" + letter)
+    values = [x.value for x in operands]
+    if e.width == 1:
+        return Lane(e, FLOAT, made.one(*values, strides=opcode == "np_powers"))
+    return Lane(e, FLOAT, _power(e, made, *operands) if opcode == "np_power" else _lanes(e, made, values))
 
+
+def _power(e: Emitter, made: _Loop, x: Lane, y: Lane) -> Any:
+    """A literal exponent has no stride. Lanes with one that may have a short cut are called for by themselves."""
+    if y.known is not None:
+        return _lanes(e, made, [x.value], ir.Constant(e.scalars[FLOAT], float(y.known)))
+    whole = _lanes(e, made, [x.value, y.value])
+    double = y + y
+    short = double.compare("==", e.intrinsic("llvm.rint", double)) & abs(y).compare("<=", LARGEST_SHORT_CUT)
+    mask = e.masked(short.value)
+    return e.where_any(mask, whole, lambda: e.each(made.one, made.kind, x.value, y.value, where=mask, rest=whole))
+
+
+def _lanes(e: Emitter, made: _Loop, values: Sequence[Any], *same: Any) -> Any:
+    """One call, with operands that are the `same` for all lanes behind the others: of all lanes, or of those that run,
+    where these are fewer than half. Some of NumPy's loops take as long for eight lanes as for one, others eight times
+    as long. Lanes that do not run get a harmless operand."""
+    if e.active is None:
+        return made.block(*values, *same)
+    builder, result = e.builder, e.place("chosen lanes of a loop", e.types[FLOAT])
+    running = e.llvm("llvm.ctpop.i64", I64, e.bits_of(e.active))
+    with builder.if_else(builder.icmp_unsigned(">=", running, i64(e.width // 2))) as (many, few):
+        with many:
+            filler = e.const(FLOAT, 1.0).value
+            builder.store(made.block(*[builder.select(e.active, x, filler) for x in values], *same), result)
+        with few:
+            builder.store(made.packed(e.active, *values, *same), result)
+    return builder.load(result, typ=e.types[FLOAT])

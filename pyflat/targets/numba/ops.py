@@ -14,12 +14,12 @@ from typing import Any
 from pyflat.errors import InternalError
 from pyflat.functions import lanes, libm, vmath
 from pyflat.ir.nodes import Op
-from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY, PRIMITIVES, Accuracy
+from pyflat.ir.ops import NUMPY_LOOPS, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.library import library_function
 from pyflat.targets.numba.llvm import F32, F64, I32
-from pyflat.targets.numba.numpy_loops import call_ufunc
+from pyflat.targets.numba.numpy_loops import call_numpy, call_ufunc
 from pyflat.targets.numba.vector_math import emit_everywhere, emit_library
 
 _POWER_BITS = 6
@@ -89,14 +89,11 @@ def emit(e: Emitter, op: Op, args: list[Lane]) -> Lane:
 
 def _is_wide(opcode: str) -> bool:
     """What float32 lanes compute as the float64 function of the widened operands, rounded."""
-    if opcode in _STEPPED:
-        return False
     row = PRIMITIVES.get(opcode)
-    return opcode in _WIDE or (row is not None and row.accuracy in (Accuracy.LIBM, Accuracy.CALL, Accuracy.NUMPY))
+    return opcode in _WIDE or (row is not None and row.accuracy in (Accuracy.LIBM, Accuracy.CALL))
 
 
-_WIDE = frozenset({"remainder", "ldexp", "exponent", "ufunc"})
-_STEPPED = frozenset({"np_fmod"})
+_WIDE = frozenset({"remainder", "ldexp", "exponent", "ufunc", "np_float_power"})
 
 
 # --- conversions
@@ -293,17 +290,11 @@ def _round_digits(e: Emitter, x: Lane, digits: Lane) -> Lane:
     def call(number: Any, count: Any) -> Any:
         return e.call("round_digits", libm.round_digits_address(), number, count, pure=False)
 
-    before = e.builder.block
-    with e.builder.if_then(e.any(unsure.value), likely=False):
-        called = e.each(call, F64, x.value, digits.value, where=unsure.value, rest=quick.value)
-        inside = e.builder.block
-    joined = e.builder.phi(e.types[FLOAT])
-    joined.add_incoming(quick.value, before)
-    joined.add_incoming(called, inside)
-    return Lane(e, FLOAT, joined)
+    return Lane(e, FLOAT, e.where_any(unsure.value, quick.value, lambda: e.each(
+        call, F64, x.value, digits.value, where=unsure.value, rest=quick.value)))
 
 
-# --- the C library's functions, and NumPy's by the C library's (within 4 ulp)
+# --- the C library's functions, and NumPy's
 
 
 def _library_vectors(name: str) -> Emit:
@@ -314,8 +305,9 @@ def _library_call(name: str) -> Emit:
     return lambda e, *args: e.called(name, *args)
 
 
-_NUMPY_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
-                "arctanh": "atanh", "arctan2": "atan2", "power": "pow"}
+def _numpy_call(opcode: str) -> Emit:
+    return lambda e, *args: call_numpy(e, opcode, *args)
+
 
 @_emitter
 def _nextafter(e: Emitter, x: Lane, y: Lane) -> Lane:
@@ -331,9 +323,7 @@ def _nextafter(e: Emitter, x: Lane, y: Lane) -> Lane:
 
 for _name in libm.NAMES | libm.CALLED:
     EMITTERS.setdefault(_name, _library_call(_name))
-for _name in (*NUMPY_UNARY, *NUMPY_BINARY):
-    _own = _NUMPY_NAMES.get(_name, _name)
-    EMITTERS["np_" + _name] = EMITTERS[_own]
+EMITTERS.update({opcode: _numpy_call(opcode) for opcode in NUMPY_LOOPS})
 
 
 def _vector_call(name: str) -> Emit:
@@ -343,15 +333,6 @@ def _vector_call(name: str) -> Emit:
 for _name in vmath.TABLE:
     EMITTERS["vec_" + _name] = _vector_call(_name)
 EMITTERS["fmod"] = EMITTERS["np_fmod"] = EMITTERS["vec_fmod"]  # exact
-
-
-def _numpy_power(e: Emitter, x: Lane, y: Lane) -> Lane:
-    """As `lanes.power`."""
-    return e.select(y.compare("==", 0.5), e.sqrt(x), e.called("pow", x, y))
-
-
-EMITTERS["np_power"] = _numpy_power
-EMITTERS["np_powers"] = EMITTERS["pow"]
 
 
 def _numpy_dot(e: Emitter, *operands: Lane) -> Lane:

@@ -274,16 +274,9 @@ def _inlined(module: ir.Module, prototype: ir.FunctionType, symbol: str) -> ir.F
 def _unless_called(e: Emitter, name: str, args: Sequence[Any], where: Any, quick: Any, exponent: float | None = None
                    ) -> Any:
     """`quick`, but in the lanes of a mask what the C library says."""
-    builder = e.builder
     mask = e.masked(where)
-    before = builder.block
-    with builder.if_then(e.any(mask), likely=False):
-        called = builder.call(_far_function(e, name, args[0].type, len(args), exponent), [*args, mask, quick])
-        inside = builder.block
-    result = builder.phi(quick.type)
-    result.add_incoming(quick, before)
-    result.add_incoming(called, inside)
-    return result
+    return e.where_any(mask, quick, lambda: e.builder.call(
+        _far_function(e, name, args[0].type, len(args), exponent), [*args, mask, quick]))
 
 
 def _far_function(e: Emitter, name: str, real: ir.Type, operands: int, exponent: float | None) -> ir.Function:

@@ -29,18 +29,20 @@ import numpy as np
 from pyflat.functions import lanes as lane_functions
 from pyflat.functions.libm import saved_status
 from pyflat.ir.formats import dtypes
-from pyflat.ir.loops import has_loop
+from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import FALSE, Const, Function, Value
 from pyflat.ir.opaque_calls import KeptCalls
+from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.uses import results_of
 from pyflat.targets.numpy import loops as numpy_loops
 from pyflat.targets.numpy import memory as numpy_memory
 from pyflat.targets.numpy.blocks import Program
 from pyflat.targets.numpy.extremes import find_extremes
 from pyflat.targets.numpy.frames import UFUNCS, Style
-from pyflat.targets.numpy.spelling import is_rounded, literal, spelling
+from pyflat.targets.numpy.spelling import is_rounded, literal, spelled_functions, spelling
 
-__all__ = ["BLOCK", "FEW", "Engine", "EntryPoint", "compile", "is_rounded", "literal", "quietly", "spelling"]
+__all__ = ["BLOCK", "FEW", "Engine", "EntryPoint", "compile", "is_rounded", "literal", "quietly", "spelled_functions",
+           "spelling"]
 
 BLOCK = 16_384
 """Lanes computed at a time, at most."""
@@ -302,6 +304,7 @@ class _Arrays:
             f"def block({', '.join(names)}):",
             f"    n = {first}.size",
             f"    if {first}.ndim != 1: return flat(({', '.join(names)},), {first}.shape)",
+            *self._forwards(arrays),
             *[f"    {out} = empty(n, dtype{k})" for k, out in enumerate(outs)],
             f"    if n > {LEAST}: return {results}fill(({', '.join(names)},), n, ({results}))",
             "    A = take()",
@@ -317,6 +320,13 @@ class _Arrays:
         made = _function("\n".join(lines), self.patterns.fused.name, objects)
         self._call_names = made.__globals__
         return made
+
+    def _forwards(self, arrays: Sequence[str]) -> list[str]:
+        """NumPy takes an operand that runs backwards to overlap with the result, and computes its functions one by one
+        then, with other bits."""
+        if not any(op.opcode in NUMPY_LOOPS for op in all_ops(self.patterns.fused.body)):
+            return []
+        return [f"    if {name}.strides[0] < 0: {name} = {name}.copy()" for name in arrays]
 
     def _later(self, style: Style) -> Callable[..., Any]:
         """The function of a style, made when it is called first."""

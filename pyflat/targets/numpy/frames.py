@@ -208,9 +208,8 @@ class Frame(Values):
             return True
         if not isinstance(exponent, Const):
             return False
-        name = "sqrt" if exponent.value == 0.5 else "power"
-        operands = [self.array(arg) for arg in op.args][: 1 if name == "sqrt" else 2]
-        self.lines.append(f"{name}({', '.join([*operands, self.define(op, dying).text])})")
+        operands = [self.array(arg) for arg in op.args]
+        self.lines.append(f"power({', '.join([*operands, self.define(op, dying).text])})")
         return True
 
     def _cast(self, op: Op, _: Sequence[Value]) -> bool:

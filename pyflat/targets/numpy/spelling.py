@@ -6,6 +6,8 @@ engine writes the other operations).
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from pyflat.errors import InternalError
@@ -46,6 +48,11 @@ _NARROW: dict[str, str] = {
 """How operations of float32 lanes are written that the same text as for float64 would not compute."""
 
 
+def spelled_functions() -> frozenset[str]:
+    """The functions of `pyflat.functions.lanes` that spellings name."""
+    return frozenset(name for text in _SPELLINGS.values() for name in re.findall(r"lanes\.(\w+)", text)) | {"np_dot"}
+
+
 def _narrow_spelling(op: Op) -> str:
     """What is defined as the float64 function, rounded, is written like that; NumPy's own functions and operators take
     float32 as they are."""
@@ -70,8 +77,8 @@ def spelling(op: Op, floats: FloatFormat = F8) -> str:
 def _wide_spelling(op: Op) -> str:
     """How `op` is written with NumPy: a format string with {0}, {1}, ... for the operands and the names of attributes.
 
-    The text needs `import numpy as np` and `from pyflat import lanes`, and has Python's precedences: operands that
-    are operators themselves need parentheses.
+    The text needs `import numpy as np` and `from pyflat.functions import lanes`, and has the precedences of Python:
+    operands that are operators themselves need parentheses.
     """
     if op.opcode == "ufunc":
         operands = ", ".join(f"{{{k}}}" for k in range(len(op.args)))

@@ -34,7 +34,8 @@ MAX_POWER = 32
 _RENAMED = {
     **{"np_" + name: name.replace("arc", "a") for name in (*NUMPY_UNARY, *NUMPY_BINARY, "sqrt")},
     **{name: name.removeprefix("vec_") for name in VECTOR},
-    "np_power": "pow", "np_powers": "pow", "exact_float": "to_float", "library_hypot": "hypot",
+    "np_power": "pow", "np_powers": "pow", "np_float_power": "pow", "exact_float": "to_float",
+    "library_hypot": "hypot",
 }
 _WHOLE = {"floor_int": "floor", "ceil_int": "ceil", "round_int": "rint", "to_int": "trunc"}
 Emit = Callable[..., Op]
@@ -180,6 +181,13 @@ def _np_dot(emit: Emit, *args: Value) -> Value | None:
     return functools.reduce(lambda total, product: emit("add", total, product), products)
 
 
+def _logaddexp(emit: Emit, x: Value, y: Value) -> Value | None:
+    gap = emit("sub", x, y)
+    tail = emit("log1p", emit("exp", emit("neg", emit("abs", gap))))
+    larger = emit("select", emit("gt", gap, const(0.0), kind=BOOL), x, y)
+    return emit("select", emit("eq", x, y, kind=BOOL), emit("add", x, const(math.log(2.0))), emit("add", larger, tail))
+
+
 def _hadd(emit: Emit, x: Value) -> Value | None:
     assert isinstance(x, Op)
     return emit("dot", x, emit("pack", *[const(1.0)] * len(x.args), kind=PACK))
@@ -187,6 +195,7 @@ def _hadd(emit: Emit, x: Value) -> Value | None:
 
 _RULES: dict[str, Callable[..., Value | None]] = {
     "to_float": _to_float, "floordiv": _floordiv, "mod": _mod, "ne": _ne, "eq": _eq, "pow": _pow, "ipow": _ipow,
-    "round_digits": _round_digits, "hadd": _hadd, "np_dot": _np_dot, "lt": _ordered(True, True),
-    "le": _ordered(True, False), "gt": _ordered(False, True), "ge": _ordered(False, False),
+    "round_digits": _round_digits, "hadd": _hadd, "np_dot": _np_dot, "logaddexp": _logaddexp,
+    "lt": _ordered(True, True), "le": _ordered(True, False), "gt": _ordered(False, True),
+    "ge": _ordered(False, False),
 }

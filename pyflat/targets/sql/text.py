@@ -8,6 +8,7 @@ A row with a null among its columns is null, and so is a row in which Python rai
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -39,7 +40,7 @@ def expression(fn: Callable[..., Any], /, *, dialect: Dialect = "duckdb", faults
     if dialect == "sqlite":
         raise refuse("flatten/result-kind", f"SQLite has no expression with {len(found)} values",
                      help="expressions(...) gives one for each")
-    return "{" + ", ".join(f"'{name.strip('[]')}': {text}" for name, text in found.items()) + "}"
+    return "{" + ", ".join(f"{_quoted(name.strip('[]'))}: {text}" for name, text in found.items()) + "}"
 
 
 def expressions(fn: Callable[..., Any], /, *, dialect: Dialect = "duckdb", faults: str = "null",
@@ -171,8 +172,13 @@ def _reference(column: Column, function: str, dialect: str) -> str:
         raise refuse("flatten/argument-kind",
                      f"SQLite has no records: {function} reads {column.argument}.{column.path}",
                      help=f"say which column each number is: {column.argument}={{{column.path!r}: 'column', ...}}")
-    path = f".{column.path}" if column.path else ""
-    return ".".join(_quoted(part) for part in f"{given}{path}".split("."))
+    return ".".join(map(_quoted, [*_parts(given), *filter(None, column.path.split("."))]))
+
+
+def _parts(name: str) -> list[str]:
+    """`t.x` is x of t; a part in double quotes may have dots in it."""
+    found = re.findall(r'"(?:[^"]|"")*"(?=\.|$)|[^.]+', name)
+    return [part[1:-1].replace('""', '"') if part[0] == part[-1] == '"' and len(part) > 2 else part for part in found]
 
 
 def _unlike(texts: Iterable[str], start: str) -> str:

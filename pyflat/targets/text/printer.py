@@ -32,9 +32,10 @@ from pyflat.targets.text.whole import free_names, is_straight
 if TYPE_CHECKING:
     from pyflat.frontend.result import Specialised
 
+SUSPECT = "Whether the original may raise, or compute an int beyond 64 bits, in a lane."
 DECORATORS = {"neutral": "", "numpy": '@np.errstate(all="ignore")', "numba": '@numba.njit(error_model="numpy")'}
 IMPORTS = {"math": "import math", "numba": "import numba", "np": "import numpy as np",
-           "lanes": "from pyflat import lanes"}
+           "lanes": "from pyflat.functions import lanes"}
 
 
 def render(spec: Specialised, flat_form: Function, *, target: Target = "neutral", name: str) -> str:
@@ -61,7 +62,8 @@ def _own_twin(spec: Specialised, target: Target, name: str) -> str | None:
     free = free_names(spec, target, {n: constant.value for n, constant in outside.items()}, seen)
     if free is None:
         return None
-    lines = source.renamed(spec.captured.source, name).rstrip("\n").split("\n")
+    own = spec.captured.module.code_for_node(spec.captured.tree)
+    lines = source.renamed(own, name).rstrip("\n").split("\n")
     return _module(spec, target, {n: outside[n] for n in free}, lines, {})
 
 
@@ -70,7 +72,7 @@ def render_suspect(spec: Specialised, fused: Function, *, target: Target = "neut
     _require_text(fused, target)
     end = fused.flat_block.end
     assert end is not None
-    return _Printer(spec, fused, target).text(name, end.values[-1:], Leaf(BOOL))
+    return _Printer(spec, fused, target).text(name, end.values[-1:], Leaf(BOOL), SUSPECT)
 
 
 def globals_needed(spec: Specialised) -> dict[str, Any]:
@@ -107,9 +109,7 @@ def _as_captured(spec: Specialised, name: str, used: Const) -> Const | None:
 
 def _assigned(spec: Specialised) -> frozenset[str]:
     """The local names of the captured function: parameters and whatever its code stores."""
-    code = spec.captured.code
-    names = source.parameter_names(spec.captured.tree)
-    return frozenset(names if code is None else {*names, *code.co_varnames, *code.co_cellvars})
+    return spec.captured.stored.union(source.parameter_names(spec.captured.tree))
 
 
 def _module(spec: Specialised, target: Target, constants: dict[str, Const], definition: Sequence[str],
@@ -162,7 +162,8 @@ class _Printer:
         self.codes: dict[cst.CSTNode, list[str]] = {}
         self.constants: dict[str, Const] = {}
 
-    def text(self, name: str, values: Sequence[Value], result: Shape) -> str:
+    def text(self, name: str, values: Sequence[Value], result: Shape, says: str = "") -> str:
+        """`says`: the docstring of a test, instead of the user's."""
         own = self.floats is F8  # the user's text is one of float64
         node = source.only_return(self.spec.captured.tree) if own and result is self.spec.result else None
         results = Results(self.matcher if own else None)
@@ -174,10 +175,11 @@ class _Printer:
         self.names = assign_names(self.plan, self.params, Names(words | set(self.aliases.values()), self.known))
         body = [line for op in self.plan.statements for line in self.statement(op)]
         body += self.final_lines(node if results.exact else None)
-        documented = source.docstring(self.spec.captured)
+        documented = [f'{source.STEP}"""{says}"""'] if says else source.docstring(self.spec.captured)
         while not documented and not body[0]:
             del body[0]  # a blank line that stood between two statements
-        lines = [*source.definition(self.spec, name, self.target), *documented, *self.narrowed(), *body]
+        head = source.definition(self.spec, name, self.target, "bool" if says else "")
+        lines = [*head, *documented, *self.narrowed(), *body]
         return _module(self.spec, self.target, self.constants, lines, self.aliases)
 
     def expression(self, op: Op) -> Expr:

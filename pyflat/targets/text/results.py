@@ -11,7 +11,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.ir.nodes import Value
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.ir.shape import DATES, Fixed, Leaf, Record, Shape
 from pyflat.targets.text.expr import Call, Expr, Hole, Prefix, Word, flat
 from pyflat.targets.text.match import SourceMatcher
 
@@ -72,6 +72,8 @@ class Results:
             return Call("dict", [Call("", pairs)])
         if shape.cls is dict:
             return Call("dict", items, shape.names)
+        if shape.cls in DATES and self.matcher is not None and self.matcher.target == "numpy":
+            return Call("lanes.date_lanes", [Word(self._named(shape.cls.__name__, shape.cls)), Call("", items)])
         return Call(self._named(shape.cls.__name__, shape.cls), items, shape.names)
 
     def _array(self, items: Sequence[Expr], extent: Sequence[str]) -> Expr:

@@ -17,7 +17,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.ir.formats import F8, FloatFormat
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.ir.shape import DATES, Fixed, Leaf, Record, Shape
 from pyflat.ir.types import FLOAT
 from pyflat.targets.text.spelling import KIND_NAMES, Target
 
@@ -39,7 +39,7 @@ def header(spec: Specialised, target: Target, aliases: Mapping[str, str]) -> lis
     floats = spec.function.floats
     kinds = ", ".join(f"{name}: {kind_text(shape, floats)}".replace(": =", " =")
                       for name, shape in spec.arguments.items())
-    title = f"# pyflat twin of {module_name(captured)}:{qualified_name(captured)}, kinds ({kinds})"
+    title = f"# pyflat twin of {module_name(captured)}:{captured.qualname}, kinds ({kinds})"
     meaning = MEANING[target].replace("select(", aliases.get("select", "select") + "(")
     hidden = [f"{alias} is {word}" for word, alias in aliases.items() if word != "select" and target == "neutral"]
     return [title, "# " + "; ".join([meaning, *hidden])]
@@ -52,10 +52,6 @@ def module_name(captured: Captured) -> str:
     return inspect.getmodulename(captured.file) or captured.file
 
 
-def qualified_name(captured: Captured) -> str:
-    return captured.code.co_qualname if captured.code is not None else captured.name
-
-
 def kind_text(shape: Shape, floats: FloatFormat = F8) -> str:
     match shape:
         case Leaf():
@@ -66,6 +62,8 @@ def kind_text(shape: Shape, floats: FloatFormat = F8) -> str:
         case Record():
             if shape.cls is complex:
                 return "complex"
+            if shape.cls in DATES:
+                return shape.cls.__name__
             if shape.cls is np.ndarray:
                 inner = kind_text(shape.items[0], floats) if shape.items else "float"
                 return f"array of {inner}, shape ({', '.join(shape.names)})"
@@ -128,8 +126,9 @@ def only_return(tree: cst.FunctionDef | cst.Lambda) -> cst.BaseExpression | None
     return returns[0].value if ends and len(returns) == 1 and isinstance(returns[0], cst.Return) else None
 
 
-def definition(spec: Specialised, name: str, target: Target) -> list[str]:
-    """The `def` line (or lines), with the user's parameters, annotations and comment."""
+def definition(spec: Specialised, name: str, target: Target, returns: str = "") -> list[str]:
+    """The `def` line (or lines), with the user's parameters, annotations and comment; `returns` instead of what the
+    user's function is annotated to return."""
     tree = spec.captured.tree
     module = spec.captured.module
     params = _parameters(tree.params, spec, target)
@@ -138,6 +137,8 @@ def definition(spec: Specialised, name: str, target: Target) -> list[str]:
     empty = cst.SimpleStatementSuite(body=[cst.Pass()], leading_whitespace=cst.SimpleWhitespace(""))
     bare = tree.with_changes(name=cst.Name(name), decorators=(), leading_lines=(), lines_after_decorators=(),
                              body=empty, params=params)
+    if returns and tree.returns is not None:
+        bare = bare.with_changes(returns=tree.returns.with_changes(annotation=cst.Name(returns)))
     comment = module.code_for_node(tree.body.header).rstrip() if isinstance(tree.body, cst.IndentedBlock) else ""
     return (module.code_for_node(bare).rstrip().removesuffix("pass").rstrip() + comment).split("\n")
 
@@ -198,7 +199,7 @@ def renamed(source: str, name: str) -> str:
     for token in tokens:
         if token.type == tokenize.NAME and token.string == "def":
             old = next(tokens)
-            lines = source.splitlines(keepends=True)[token.start[0] - 1:]
+            lines = list(io.StringIO(source))[token.start[0] - 1:]  # splitlines would split at form feeds too
             row, column = old.start[0] - token.start[0], old.start[1]
             lines[row] = lines[row][:column] + name + lines[row][column + len(old.string):]
             return "".join(lines)

@@ -26,6 +26,9 @@ from pyflat.targets.text.literals import MIRRORED
 
 Target = Literal["neutral", "numpy", "numba"]
 
+LANE_FUNCTIONS = numpy_target.spelled_functions() | {"complex_lanes", "array_lanes"}
+"""The functions of `pyflat.functions.lanes` that NumPy texts call."""
+
 INVERTED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 """`not` of a comparison: always exact for eq and ne, for the others where no operand can be nan."""
 

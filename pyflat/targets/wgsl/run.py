@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.targets.extras import require
 from pyflat.targets.shaders import Printed
 from pyflat.targets.wgsl.shaders import WORKGROUP, compute, fragment
 
@@ -31,6 +32,7 @@ class NoAdapter(RuntimeError):
 @functools.cache
 def device() -> Any:
     """The device that shaders run on. Raises ImportError without wgpu, NoAdapter where it finds no adapter."""
+    require("wgpu", "running shaders")
     import wgpu
 
     try:

@@ -13,7 +13,8 @@ from pyflat.ir.types import FLOAT
 from pyflat.passes.accuracy import allowed_differences
 from pyflat.runtime import compiled
 from pyflat.runtime.settings import resolve, settings
-from pyflat.testing import DifferenceError
+from pyflat.targets.numba import ops as numba_ops
+from pyflat.testing import DifferenceError, verify
 
 
 def cancels(x: float, y: float):
@@ -56,3 +57,31 @@ def test_verify_sees_what_the_digits_do_not_explain(leaf, monkeypatch):
     with pytest.raises(DifferenceError) as error:
         twin.verify(x, x + 1e-12)
     assert error.value.lane == 7
+
+
+def cube_root(x: float) -> int:
+    return int(np.floor(np.cbrt(x))) if abs(x) < 1e50 else 0
+
+
+def tangent(x: float) -> float:
+    return float(np.tanh(x))
+
+
+def beside(x: float) -> float:
+    return math.exp(x) + float(np.tanh(x))
+
+
+@pytest.mark.parametrize("math_", ["libm", "vector"])
+@pytest.mark.parametrize(("fn", "function"), [(cube_root, "cbrt"), (tangent, "tanh"), (beside, "tanh")])
+def test_numpys_functions_are_judged_by_equality(fn, function, math_, monkeypatch):
+    """What a fast function may be off by explains no other digit of NumPy's, such as the C library's."""
+    cubes = np.arange(1, 200) ** 3.0
+    x = cubes if fn is cube_root else np.linspace(-3.0, 3.0, 400)
+    assert pyflat.twin(fn, target="numba", math=math_).verify(x).lanes == len(x)
+    verify(fn, target="numba", examples=20)
+    monkeypatch.setitem(numba_ops.EMITTERS, "np_" + function, numba_ops.EMITTERS[function])
+    with pytest.raises(DifferenceError):
+        pyflat.twin(fn, target="numba", math=math_, max_unroll=63).verify(x)
+    if fn is not beside:
+        with pytest.raises(DifferenceError):
+            verify(fn, target="numba", examples=20, max_unroll=62)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,11 @@ import numpy as np
 import pytest
 
 from pyflat.functions import lanes, vmath
-from pyflat.passes.accuracy.fast_functions import NUMPY_MATH, UNDERFLOWS, VECTOR_MATH
+from pyflat.ir.shape import Leaf
+from pyflat.ir.types import FLOAT
+from pyflat.passes.accuracy.fast_functions import NUMPY_MATH, UNDERFLOWS, VECTOR_MATH, inexact_results
+from pyflat.runtime import compiled
+from pyflat.runtime.settings import resolve, settings
 
 COUNT = 20_000
 REACH = {"exp": 745.0, "exp2": 1074.0, "expm1": 709.0, "sinh": 710.0, "cosh": 710.0, "erf": 6.0, "erfc": 27.0, "tanh": 20.0}
@@ -72,3 +77,19 @@ def test_tiny_operands_give_the_librarys_bits(target, name):
 @pytest.mark.parametrize(("target", "name"), [case for case in CASES if case[1] in ("log", "log2", "log10")])
 def test_the_logarithm_of_one_is_zero(target, name):
     assert function(target, name)(np.ones(8)).tolist() == [0.0] * 8
+
+
+def test_results_are_inexact_where_a_fast_function_goes_into_them():
+    """Not NumPy's functions, not decisions; also by way of a loop."""
+
+    def many(x: float):
+        turns, grown, counted = 0, np.tanh(x), 0.0
+        while grown < 3.0 and turns < 5:
+            grown, counted, turns = grown + math.exp(x), counted + 1.0, turns + 1
+        large = math.exp(x) > 1.0
+        return np.tanh(x), math.exp(x), grown, counted, turns, large, 2.0 if large else 3.0, math.sqrt(math.log(x))
+
+    options = resolve(settings({"target": "numba", "math": "libm", "max_unroll": 2}))
+    flat = compiled.flatten(many, {"x": Leaf(FLOAT)}, options).flat
+    assert flat.form == "masked"
+    assert inexact_results(flat) == [False, True, True, False, False, False, False, True]

@@ -91,6 +91,34 @@ def case_0pow(m: int):
     return 0**m
 
 
+def case_pow_signs(n: int, m: int):
+    y = (n % 7 - 3) ** (m % 9 - 4)
+    return y, -y, y > 2, y == 1
+
+
+def case_pow_chain(n: int, m: int):
+    y = 2 ** (n % 9 - 4) + 3 ** (m % 7 - 3)
+    return y // 2 if m % 2 else y * 2 % 5
+
+
+def case_pow_caught(n: int, m: int):
+    try:
+        return 0 ** (n % 3 - 1) + 1
+    except ZeroDivisionError:
+        return m % 4
+
+
+def case_pow_index(n: int):
+    return (3, 5, 7, 9)[2 ** (n % 3 - 1)]
+
+
+def case_pow_sum(n: int):
+    total = 0
+    for i in range(n % 6):
+        total += 2 ** (i - 2)
+    return total
+
+
 def case_bpow(b: bool, c: bool):
     return b**c
 

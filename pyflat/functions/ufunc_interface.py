@@ -110,6 +110,23 @@ def add_loop(ufunc: np.ufunc, loop: Loop) -> None:
     add(ufunc, ctypes.byref(spec))
 
 
+def list_types(ufunc: np.ufunc, rows: Sequence[Sequence[np.dtype[Any]]]) -> object:
+    """What `ufunc.types` says: the dtypes of each loop. Gives what has to live as long as the ufunc does.
+
+    It is for readers only: NumPy finds loops of the newer interface by dtype classes, and looks at this table where
+    there is none, to try a safe cast to one of its rows.
+    """
+    table = ctypes.create_string_buffer(bytes(dtype.num for row in rows for dtype in row))
+    fields = _UFunc.from_address(id(ufunc))
+    fields.types, fields.ntypes = ctypes.addressof(table), len(rows)
+    return table
+
+
+def has_plain_loops(ufunc: np.ufunc) -> bool:
+    """Whether there are loops of the older interface, which others may call by their addresses."""
+    return bool(_UFunc.from_address(id(ufunc)).functions)
+
+
 def add_promoter(ufunc: np.ufunc, address: int) -> None:
     """The promoter is asked for all dtypes for which there is no loop."""
     capsule = ctypes.pythonapi.PyCapsule_New

@@ -1,0 +1,232 @@
+"""Whether a text is the one that a function was compiled from: it is compiled again, and the code objects are compared.
+
+The text of one function is compiled within what surrounds it: the classes and functions of its qualified name, with its
+free variables as their parameters. A name gets the scope that it had, and a private one its class. Methods of what the
+same text imports are called by other instructions: what a global name holds tells whether it was imported. Where none
+of this gives the function's code (it is declared `global` where it is defined) the whole file is compiled.
+
+An import hook may have rewritten the module (pytest its asserts, type checkers their checks): then what it makes of the
+same text is compared.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import inspect
+import re
+import types
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+from typing import Any
+
+from pyflat.frontend.blocks import is_indented
+
+_FUTURE = reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
+_FUTURE &= ~inspect.CO_NESTED
+_LOCALS = "<locals>"
+_PRIVATE = re.compile(r"\b__\w*(?<!__)\b")
+Compiler = Callable[[str], types.CodeType | None]
+
+
+def classes_around(code: types.CodeType) -> list[str]:
+    """The classes that the function stands in, the innermost last."""
+    parts = code.co_qualname.split(".")
+    return [part for part, below in pairwise(parts) if _LOCALS not in (part, below)]
+
+
+def is_own(fn: types.FunctionType, text: str, file_text: str, *, alone: bool = True) -> bool:
+    """Whether `text`, a def with its indentation or a lambda between parentheses at its column, is what the function
+    was compiled from. `alone`: no other one starts in the same line of the file. What only the whole file shows has no
+    class for its private names."""
+    code = fn.__code__
+    for compiled in _compilers(fn):
+        if any(_has(compiled(place), code, line, exactly=True) for place, line in _places(fn, text, file_text)):
+            return True
+        if alone and not _PRIVATE.search(text) and _has(compiled(file_text), code, code.co_firstlineno, exactly=True):
+            return True
+    return False
+
+
+def means_the_same(code: types.CodeType, text: str, renamed: str) -> bool:
+    """Whether `renamed`, in classes that change no private name, is `text` in its own but for the positions."""
+    place, line = _within(code, text, private=True)
+    own, other = _plain(code)(place), _plain(code)(_within(code, renamed, private=False)[0])
+    return own is not None and any(
+        each.co_name == code.co_name and _has(other, each, line, exactly=False)
+        for each in _codes(own) if each.co_firstlineno == line)
+
+
+def _places(fn: types.FunctionType, text: str, file_text: str) -> Iterator[tuple[str, int]]:
+    """The text with what may have stood around it, and the line of the function there."""
+    within, line = _within(fn.__code__, text, private=True)
+    names = _all_names(fn.__code__)
+    likely = [name for name in names if _is_imported(fn.__globals__, name)]
+    if likely:
+        yield f"import {', '.join(likely)}\n{within}", line + 1
+    yield within, line
+    imported = names & _imports(file_text)
+    if imported:
+        yield f"import {', '.join(imported)}\n{within}", line + 1
+
+
+def _all_names(code: types.CodeType) -> set[str]:
+    """Also of locals: the compiler takes a local for imported if the module imports something of that name."""
+    return {name for each in _codes(code) for name in (*each.co_names, *each.co_varnames, *each.co_freevars)}
+
+
+def _is_imported(scope: Mapping[str, Any], name: str) -> bool:
+    value = scope.get(name)
+    if isinstance(value, type | types.FunctionType):
+        return value.__module__ != scope.get("__name__")
+    return isinstance(value, types.ModuleType)
+
+
+def _within(code: types.CodeType, text: str, *, private: bool) -> tuple[str, int]:
+    """The text in its surroundings, and the line of the function there. Not `private`: in classes of underscores only,
+    which have no private names."""
+    free = ", ".join(name for name in code.co_freevars if name.isidentifier() and name != "__class__")
+    lines: list[str] = []
+    for part, below in pairwise(code.co_qualname.split(".")):
+        if part == _LOCALS:
+            continue
+        name = part if part.isidentifier() and private else "_"
+        lines.append(" " * len(lines) + (f"def {name}({free}):" if below == _LOCALS else f"class {name}:"))
+    is_lambda = text.startswith("(\n")
+    if is_lambda:
+        lines.append(" " * len(lines) + text)
+    else:
+        if not lines and is_indented(text):
+            lines.append("if True:")
+        lines.append(text)
+    return "\n".join(lines), len(lines) + is_lambda
+
+
+def _imports(text: str) -> set[str]:
+    """What the module imports at its top level, as the compiler sees it."""
+    import symtable
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = symtable.symtable(text, "<file>", "exec").get_symbols()
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return set()
+    return {symbol.get_name() for symbol in found if symbol.is_imported()}
+
+
+# --- compilers
+def _compilers(fn: types.FunctionType) -> Iterator[Compiler]:
+    yield _plain(fn.__code__)
+    rewrite = _rewriter(fn.__globals__.get("__loader__"))
+    if rewrite is not None:
+        yield _quietly(rewrite, fn.__code__.co_filename)
+
+
+def _plain(code: types.CodeType) -> Compiler:
+    """Python's own compiler, with the future statements that were in force; without a second warning."""
+    def compiled(text: str) -> types.CodeType | None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                made = compile(text, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return None
+        return made if isinstance(made, types.CodeType) else None
+
+    return compiled
+
+
+def _quietly(rewrite: Callable[[str, str], Any], file: str) -> Compiler:
+    """The compiler of the import hook that has loaded the function's module."""
+    def compiled(text: str) -> types.CodeType | None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                made = rewrite(text, file)
+            except Exception:  # noqa: BLE001 - the hook is not ours: one that cannot compile this cannot tell
+                return None
+        return made if isinstance(made, types.CodeType) else None
+
+    return compiled
+
+
+def _rewriter(loader: Any) -> Callable[[str, str], Any] | None:
+    """How an import hook compiles a text; None for Python's own loaders and for hooks that cannot be asked."""
+    if type(loader).__module__.split(".")[0] in ("importlib", "_frozen_importlib_external", "zipimport"):
+        return None
+    if hasattr(loader, "source_to_code"):
+        return lambda text, file: loader.source_to_code(text.encode(), file)
+    if type(loader).__module__ == "_pytest.assertion.rewrite":
+        return lambda text, file: _with_pytest_asserts(text, file, loader.config)
+    return None
+
+
+def _with_pytest_asserts(text: str, file: str, config: Any) -> types.CodeType:
+    from _pytest.assertion.rewrite import rewrite_asserts
+
+    tree = ast.parse(text, filename=file)
+    rewrite_asserts(tree, text.encode(), file, config)
+    code: types.CodeType = compile(tree, file, "exec", dont_inherit=True)
+    return code
+
+
+# --- comparing
+def _has(compiled: types.CodeType | None, code: types.CodeType, line: int, exactly: bool) -> bool:
+    return compiled is not None and any(
+        each.co_firstlineno == line and _same(each, code, exactly=exactly) for each in _codes(compiled))
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from _codes(const)
+
+
+def _same(a: types.CodeType, b: types.CodeType, *, exactly: bool) -> bool:
+    """The same instructions, names, constants and nested functions; `exactly`: also the same names of functions, and
+    places relative to the first line."""
+    return (
+        _shape(a) == _shape(b)
+        and a.co_code == b.co_code
+        and a.co_exceptiontable == b.co_exceptiontable
+        and len(a.co_consts) == len(b.co_consts)
+        and all(_same_constant(x, y, a, b, exactly) for x, y in zip(a.co_consts, b.co_consts, strict=True))
+        and (not exactly or a.co_name == b.co_name and _same_places(a, b))
+    )
+
+
+def _shape(code: types.CodeType) -> tuple[object, ...]:
+    return (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & ~inspect.CO_NESTED,
+            code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+
+
+def _same_constant(x: Any, y: Any, a: types.CodeType, b: types.CodeType, exactly: bool) -> bool:
+    """Of one type and value (0.0 is not -0.0), all the way down."""
+    if type(x) is not type(y):
+        return False
+    if isinstance(x, types.CodeType):
+        below = x.co_firstlineno - a.co_firstlineno == y.co_firstlineno - b.co_firstlineno
+        return (below or not exactly) and _same(x, y, exactly=exactly)
+    if isinstance(x, tuple):
+        return len(x) == len(y) and all(_same_constant(v, w, a, b, exactly) for v, w in zip(x, y, strict=True))
+    if isinstance(x, frozenset):
+        return sorted(map(repr, x)) == sorted(map(repr, y))
+    return repr(x) == repr(y)
+
+
+def _same_places(a: types.CodeType, b: types.CodeType) -> bool:
+    """The same lines and columns; the same lines where one of them was compiled without columns."""
+    if a.co_linetable == b.co_linetable:
+        return True
+    if all(any(place[2] is not None for place in code.co_positions()) for code in (a, b)):
+        return False
+    return _lines(a) == _lines(b)
+
+
+def _lines(code: types.CodeType) -> list[int | None]:
+    return [None if place[0] is None else place[0] - code.co_firstlineno for place in code.co_positions()]

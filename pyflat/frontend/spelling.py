@@ -1,0 +1,114 @@
+"""The spelling of a captured text: what the parser needs, and what Python makes of identifiers.
+
+Python's own parser takes `x if(a)else y`, LibCST does not take all of that: such texts get their spaces. Python takes
+identifiers in their normal form (NFKC), and private names `__x` in a class C as `_C__x`; the tree gets these names, so
+that whoever reads it meets the names that the function has.
+"""
+
+from __future__ import annotations
+
+import io
+import keyword
+import re
+import tokenize
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Mapping
+
+import libcst as cst
+from libcst.metadata import CodePosition, CodeRange
+
+Inserted = Mapping[int, list[int]]
+"""Line -> the columns of the original text before which a space was put."""
+_PRIVATE = re.compile(r"\b__\w")
+
+
+# --- spaces
+def spaced(text: str) -> tuple[str, Inserted]:
+    """The text with a space on both sides of each keyword, and without form feeds before statements. Raises
+    tokenize.TokenError or SyntaxError where it has no tokens."""
+    lines = list(io.StringIO(text))  # splitlines would split at form feeds too
+    inserted: dict[int, set[int]] = {}
+    starts: set[int] = set()
+    before = None
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        row, column = token.start
+        if before is not None and before.end == token.start and before.string.strip() and token.string.strip() and (
+                keyword.iskeyword(before.string) or keyword.iskeyword(token.string)):
+            inserted.setdefault(row, set()).add(column)
+        if before is None or before.end[0] < row:
+            starts.add(row)
+        before = token
+    return "".join(_with_spaces(line, sorted(inserted.get(row, ())), row in starts)
+                   for row, line in enumerate(lines, 1)), {row: sorted(found) for row, found in inserted.items()}
+
+
+def _with_spaces(line: str, columns: list[int], is_start: bool) -> str:
+    parts = [line[a:b] for a, b in zip([0, *columns], [*columns, len(line)], strict=True)]
+    text = " ".join(parts)
+    margin = len(text) - len(text.lstrip(" \t\f"))
+    return text[:margin].rpartition("\f")[2] + text[margin:] if is_start else text
+
+
+def without_spaces(place: CodeRange, inserted: Inserted) -> CodeRange:
+    """The place in the original text."""
+    return CodeRange(_moved(place.start, inserted), _moved(place.end, inserted))
+
+
+def _moved(position: CodePosition, inserted: Inserted) -> CodePosition:
+    columns = inserted.get(position.line, [])
+    shifted = [column + k for k, column in enumerate(columns)]
+    return CodePosition(position.line, position.column - bisect_right(shifted, position.column - 1))
+
+
+# --- identifiers
+def name_as_python(module: cst.Module, text: str, private: str | None) -> bool:
+    """Gives the identifiers of a tree the names that Python has for them, in place: the nodes stay the keys of their
+    positions. `private` is the class in which the text stands. Whether there was any."""
+    owner = private.lstrip("_") if private is not None else ""
+    if text.isascii() and not (owner and _PRIVATE.search(text)):
+        return False
+    visitor = _Names(owner)
+    module.visit(visitor)
+    for node, name in visitor.renamed:
+        object.__setattr__(node, "value", name)
+    return bool(visitor.renamed)
+
+
+class _Names(cst.CSTVisitor):
+    """Collects the names to change. Keywords of calls and of class patterns are not private, nor is what is imported by
+    a path with dots."""
+
+    def __init__(self, owner: str):
+        self.owner = owner
+        self.renamed: list[tuple[cst.Name, str]] = []
+        self.public: set[cst.CSTNode] = set()
+
+    def visit_Arg(self, node: cst.Arg) -> None:
+        self._is_public(node.keyword)
+
+    def visit_MatchKeywordElement(self, node: cst.MatchKeywordElement) -> None:
+        self._is_public(node.key)
+
+    def visit_ImportAlias(self, node: cst.ImportAlias) -> None:
+        self._is_path(node.name)
+
+    def visit_ImportFrom(self, node: cst.ImportFrom) -> None:
+        self._is_path(node.module)
+
+    def _is_path(self, node: cst.CSTNode | None) -> None:
+        while isinstance(node, cst.Attribute):
+            self._is_public(node.attr)
+            node = node.value
+            self._is_public(node)
+
+    def _is_public(self, node: cst.CSTNode | None) -> None:
+        if node is not None:
+            self.public.add(node)
+
+    def visit_Name(self, node: cst.Name) -> None:
+        name = unicodedata.normalize("NFKC", node.value)
+        if self.owner and name.startswith("__") and not name.endswith("__") and node not in self.public:
+            name = f"_{self.owner}{name}"
+        if name != node.value:
+            self.renamed.append((node, name))

@@ -1,0 +1,69 @@
+"""Reductions of what is one number in each lane: `np.sum(v * v)` of a parameter `v`.
+
+They have two readings. A lane is one element, so that the sum is that of one number, which is what the twin computes.
+Called with arrays, the original gives one sum of all elements. A `LaneWarning` says so, once for each place of a
+function. Sums of arrays that are made inside have one reading.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Mapping
+from types import FunctionType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import libcst as cst
+import numpy as np
+
+from pyflat.errors import Span
+from pyflat.frontend.notices import LaneWarning, warn
+from pyflat.frontend.space.numbers import is_number_choice
+from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.values import Abstract, Static
+
+OPERANDS: dict[Any, tuple[str, ...]] = {
+    **dict.fromkeys((np.sum, np.prod, np.mean, np.var, np.std, np.median, np.max, np.amax, np.min, np.amin, np.nanmax,
+                     np.nanmin, np.nansum, np.ptp, np.any, np.all, np.argmax, np.argmin, np.count_nonzero, np.average,
+                     np.size), ("a",)),
+    **dict.fromkeys((np.dot, np.vdot, np.inner), ("a", "b")), np.linalg.norm: ("x",),
+    np.allclose: ("a", "b"),
+}
+"""Functions that give less than an element for each element, and their operands."""
+_PRODUCTS = (np.dot, np.vdot, np.inner)
+"""With a constant number they give an element for each element."""
+_NUMPY = os.path.dirname(np.__file__) + os.sep
+_PYFLAT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+_told: WeakKeyDictionary[FunctionType, set[Span]] = WeakKeyDictionary()
+
+
+def note_reduction(s: Specialiser, fn: Any, title: str, named: Mapping[str, Abstract], node: cst.CSTNode) -> None:
+    """Remember the place, where every operand is a number that differs from lane to lane."""
+    names, span = OPERANDS.get(fn, ()), s.span(node)
+    operands = [named[name] for name in names if name in named]
+    if not operands or span is None or span.file.startswith((_NUMPY, _PYFLAT)):
+        return
+    known = [isinstance(operand, Static) for operand in operands]
+    if all(map(is_number_choice, operands)) and not (any(known) if fn in _PRODUCTS else all(known)):
+        s.two_readings.setdefault(span, title)
+
+
+def tell(function: FunctionType, places: Mapping[Span, str]) -> None:
+    """Warn of the places in `function` that were not told before."""
+    told = _told.setdefault(function, set())
+    for span, title in places.items():
+        if span not in told:
+            warn(_text(span, title), LaneWarning)
+            told.add(span)
+
+
+def _text(span: Span, title: str) -> str:
+    line = linecache.getline(span.file, span.line)
+    end = span.end_column if span.end_line == span.line else len(line)
+    shown = line[span.column:end].strip() or title
+    return (f"{span}: {shown} reduces what is one number in each lane. Lane by lane (the twin) {title} gets that one "
+            f"number; called with whole arrays the original gives one result for all elements. If the first is meant, "
+            f"leave {title} out; if the second is, call the original; or pass a tuple of arrays, whose items are "
+            f"the elements in a lane.")

@@ -1,0 +1,19 @@
+"""Optional libraries: an ImportError that says what needs the library, and which extra of pyflat installs it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+EXTRAS = {"jax": "jax", "matplotlib": "plot", "polars": "polars", "wgpu": "wgsl", "z3": "prove"}
+"""The library, by the name that is imported -> the extra (pyproject.toml)."""
+
+
+def require(library: str, what: str) -> None:
+    """Import a library of EXTRAS. Raises ImportError where it is not installed."""
+    try:
+        import_module(library)
+    except ModuleNotFoundError as error:
+        if error.name != library:  # it is there, and lacks something itself
+            raise
+        message = f"{what} needs {library}, which is not installed: pip install 'pyflat[{EXTRAS[library]}]'"
+        raise ImportError(message, name=library) from error

@@ -1,0 +1,149 @@
+"""Printed NumPy text that runs without pyflat: the functions of `pyflat.functions.lanes` that it calls, as a class in
+the text.
+
+They have the same bits in every lane in which the original returns; elementary functions are CPython's, called lane by
+lane, where `pyflat.functions.lanes` has ufuncs. The class `lanes` below is what is printed, as far as a text needs it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from pyflat.targets.text.spelling import LANE_FUNCTIONS
+
+IMPORT = "from pyflat.functions import lanes"
+_ELEMENTARY = {"pow": "math.pow", "library_hypot": "lambda x, y: abs(complex(x, y))", "round_digits": "round"}
+
+
+class lanes:  # noqa: N801 - the name that texts have for it
+    """Python's functions on arrays, where NumPy has none with the same bits."""
+
+    @staticmethod
+    def each(function: Any) -> Any:
+        """The function in every lane; infinite or nan where it raises."""
+        def value(*numbers: Any) -> Any:
+            try:
+                return function(*numbers)
+            except OverflowError:
+                return math.inf
+            except ValueError:
+                return math.nan
+        return np.vectorize(value, otypes=[float])
+
+    @staticmethod
+    def gather(table: Any, index: Any) -> Any:
+        """`table[index]`; beyond the table one of its ends."""
+        table = np.asarray(table)
+        return table[np.clip(np.where(np.less(index, 0), np.add(index, len(table)), index), 0, len(table) - 1)]
+
+    @staticmethod
+    def to_float(a: Any) -> Any:
+        return np.asarray(a).astype(np.float64)[()]
+
+    @staticmethod
+    def to_int(a: Any) -> Any:
+        return np.asarray(a).astype(np.int64)[()]
+
+    @staticmethod
+    def floor_int(a: Any) -> Any:
+        return np.asarray(np.floor(a)).astype(np.int64)[()]
+
+    @staticmethod
+    def ceil_int(a: Any) -> Any:
+        return np.asarray(np.ceil(a)).astype(np.int64)[()]
+
+    @staticmethod
+    def round_int(a: Any) -> Any:
+        return np.asarray(np.rint(a)).astype(np.int64)[()]
+
+    @staticmethod
+    def exponent(a: Any) -> Any:
+        return np.asarray(np.frexp(a)[1]).astype(np.int64)[()]
+
+    @staticmethod
+    def ldexp(a: Any, exponent: Any) -> Any:
+        return np.ldexp(a, np.clip(exponent, -(2**31) + 1, 2**31 - 1).astype(np.int32))
+
+    @staticmethod
+    def ipow(base: Any, exponent: Any) -> Any:
+        return np.power(np.asarray(base, np.int64), np.maximum(exponent, np.int64(0)))
+
+    @staticmethod
+    def power(x: Any, y: Any) -> Any:
+        """`np.power` as for scalars: its exponent 0.5 is a root."""
+        return np.where(np.equal(y, 0.5), np.sqrt(x), np.power(x, y))[()]
+
+    @staticmethod
+    def powers(x: Any, y: Any) -> Any:
+        """`np.power` as for an array of exponents."""
+        exponents = np.broadcast_to(np.asarray(y, np.float64), np.broadcast_shapes(np.shape(x), np.shape(y), (1,)))
+        result = np.power(x, np.ascontiguousarray(exponents))
+        return result if np.ndim(x) or np.ndim(y) else result[0]
+
+    @staticmethod
+    def np_dot(*operands: Any) -> Any:
+        columns, terms = np.broadcast_arrays(*operands), len(operands) // 2
+        parts = columns[:terms], columns[terms:]
+        return np.vecdot(*(np.ascontiguousarray(np.stack(part, axis=-1)) for part in parts))
+
+    @staticmethod
+    def complex_lanes(real: Any, imag: Any) -> Any:
+        made = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), np.complex128)
+        made.real, made.imag = real, imag
+        return made[()]
+
+    @staticmethod
+    def array_lanes(extent: Any, *elements: Any) -> Any:
+        """An array in each lane: its axes come last."""
+        columns = np.broadcast_arrays(*elements) if elements else [np.empty(0)]
+        return np.stack(columns, axis=-1).reshape((columns[0].shape if elements else ()) + tuple(extent))
+
+
+def standing_alone(text: str, objects: Mapping[str, object]) -> str:
+    """The text with what it needs of `pyflat.functions.lanes` in the place of the import, and with imports of the
+    `objects` that its results are made of. A function of another package that only pyflat finds stays an import."""
+    numpy = "import numpy as np\n"
+    text = text.replace(numpy, numpy + "".join(_imports(objects)), 1)
+    if IMPORT not in text.split("\n"):
+        return text
+    needed = sorted(set(re.findall(r"\blanes(?:_\d+)?\.(\w+)", text)) & LANE_FUNCTIONS)
+    if "lanes.ufunc(" in text:
+        return text
+    before, _, after = text.partition(IMPORT + "\n")
+    math_is_there = re.search(r"^import math$", before, re.MULTILINE)
+    if not math_is_there:
+        before = before.replace("import numpy as np\n", "import math\n\nimport numpy as np\n")
+    return f"{before}\n{_class(needed)}{after}"
+
+
+def _imports(objects: Mapping[str, object]) -> Iterator[str]:
+    for name, value in objects.items():
+        found = getattr(value, "__name__", "")
+        module = "numpy" if value is np.array else getattr(value, "__module__", None) or ""
+        if found.isidentifier() and getattr(sys.modules.get(module), found, None) is value:
+            yield f"from {module} import {found}" + (f" as {name}\n" if name != found else "\n")
+
+
+@functools.cache
+def _method(name: str) -> str:
+    text = re.sub(r": Any|\s*-> Any", "", inspect.getsource(vars(lanes)[name].__func__))
+    return text.rstrip("\n")
+
+
+def _class(names: list[str]) -> str:
+    own = [name for name in names if name in vars(lanes)]
+    called = [name for name in names if name not in vars(lanes)]
+    lines = ["class lanes:", f'    """{lanes.__doc__}"""']
+    for name in (["each"] if called else []) + own:
+        lines += ["", _method(name)]
+    lines += [""] * bool(called)
+    lines += [f"    {name} = each({_ELEMENTARY.get(name, f'math.{name}')})" for name in called]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,125 @@
+"""What flattening a function has made goes with the function."""
+
+from __future__ import annotations
+
+import gc
+import linecache
+import weakref
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyflat
+from pyflat.frontend import capture
+from pyflat.runtime.compiled import compilations
+
+XS = np.linspace(0.0, 1.0, 8)
+
+
+def made(number: int, text: str) -> Callable[..., Any]:
+    """A function of its own code and its own globals, from a text that looks like a notebook's cell."""
+    name = f"<made {number}>"
+    text = text.format(n=number)
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    scope: dict[str, Any] = {}
+    exec(compile(text, name, "exec"), scope)
+    return scope["f"]
+
+
+def used(number: int, text: str, target: str, *, decorated: bool) -> weakref.ref[Any]:
+    fn = made(number, text)
+    twin = pyflat.flatten(target=target)(fn).flat if decorated else pyflat.twin(fn, target=target)
+    assert twin(XS).tolist() == [fn(x) for x in XS.tolist()]
+    twin(1)
+    del linecache.cache[f"<made {number}>"]
+    return weakref.ref(fn)
+
+
+TEXTS = {
+    "alone": "def f(x):\n    if x > {n}.5:\n        return x * {n}.0\n    return x + 1.0\n",
+    "reads its globals": "K = {n}.0\ndef g(x):\n    return x * K\ndef f(x):\n    return g(x) + K if x > 0.5 else x + 1.0\n",
+    "a lambda": "f = lambda x: x + {n}.0 if x > 0.5 else x\n",
+}
+
+
+@pytest.mark.parametrize(("target", "count"), [("numpy", 100), ("numba", 8)])
+@pytest.mark.parametrize("decorated", [False, True])
+@pytest.mark.parametrize("text", [TEXTS["alone"], TEXTS["reads its globals"], TEXTS["a lambda"]])
+def test_functions_that_are_made_and_dropped_leave_nothing(text, target, count, decorated):
+    for number in range(5):
+        used(number, text, target, decorated=decorated)
+    gc.collect()
+    before, captured = len(gc.get_objects()), len(capture._cache)
+    refs = [used(10 + number, text, target, decorated=decorated) for number in range(count)]
+    gc.collect()
+    assert not [ref for ref in refs if ref() is not None]
+    assert len(capture._cache) == captured
+    assert len(gc.get_objects()) - before < 10 * count, "one that is kept has hundreds of objects"
+
+
+@pytest.mark.slow
+def test_two_thousand_functions_leave_nothing():
+    counts = []
+    for first in range(0, 2000, 500):
+        for number in range(first, first + 500):
+            used(number, TEXTS["reads its globals"], "numpy", decorated=True)
+        gc.collect()
+        counts.append(len(gc.get_objects()))
+    assert max(counts[1:]) - counts[0] < 1000, counts
+
+
+def test_machine_code_goes_with_its_function():
+    def loaded() -> int:
+        gc.collect()
+        return Counter(type(each).__name__ for each in gc.get_objects())["ResourceTracker"]
+
+    fn = made(1, TEXTS["alone"])
+    before = loaded()
+    pyflat.twin(fn, target="numba")(XS)
+    assert loaded() > before
+    del fn
+    assert loaded() == before
+
+
+def test_a_second_twin_of_a_function_finds_what_the_first_has_made():
+    fn = made(2, TEXTS["alone"])
+    pyflat.twin(fn)(XS)
+    gc.collect()
+    assert len(compilations(fn)) == 1
+    pyflat.twin(fn)(XS)
+    assert len(compilations(fn)) == 1
+
+
+def test_what_wraps_a_function_has_entries_of_its_own():
+    """functools.wraps copies the attributes of a function."""
+    import functools
+
+    fn = made(3, TEXTS["alone"])
+    pyflat.twin(fn)(XS)
+
+    @functools.wraps(fn)
+    def wrapper(x):
+        return fn(x) * 10.0
+
+    assert compilations(wrapper) is not compilations(fn)
+    assert pyflat.twin(wrapper)(XS).tolist() == [wrapper(x) for x in XS.tolist()]
+    assert pyflat.twin(fn)(XS).tolist() == [fn(x) for x in XS.tolist()]
+
+
+def test_a_function_that_was_flattened_pickles_by_value():
+    """What cloudpickle and dill write of a function has its attributes."""
+    import pickle
+
+    fn = made(4, TEXTS["alone"])
+    pyflat.twin(fn)(XS)
+    assert set(pickle.loads(pickle.dumps(vars(fn))).values()) == {None}
+
+
+def test_equal_code_in_two_files_is_captured_twice():
+    first, second = (made(number, "def f(x):\n    return x + 1.0\n") for number in (50, 51))
+    assert first.__code__ == second.__code__
+    assert capture.capture(first).file == "<made 50>"
+    assert capture.capture(second).file == "<made 51>"
