@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pyflat.cli.output import print_text
+from pyflat.cli.specs import BadSpec, find_function
+
 if TYPE_CHECKING:
     from pyflat.inspection.dataflow import Program
     from pyflat.targets.dataflow import Report
@@ -49,7 +52,6 @@ def dataflow(
     SPEC is module:function, module:Class.method or path/to/file.py:function.
     The module is imported.
     """
-    from pyflat.cli.main import BadSpec, find_function
     from pyflat.inspection.dataflow import lower
 
     fn = find_function(spec)
@@ -58,7 +60,7 @@ def dataflow(
     except (TypeError, ValueError) as error:
         raise BadSpec(" ".join(str(error).split())) from error
     if export is not None and export != "html":
-        _print(_exporter(export)(program.graph))
+        print_text(_exporter(export)(program.graph))
         return
     traced = trace or export == "html"
     simulation = program.simulation(seed=order, capacity=capacity, trace=traced, max_firings=max_firings)
@@ -66,21 +68,15 @@ def dataflow(
     if export == "html":
         from pyflat.targets.dataflow.animate import to_html
 
-        _print(to_html(simulation))
+        print_text(to_html(simulation))
         return
     steps = [str(event) for event in simulation.events] if trace else []
     if as_json:
-        _print(json.dumps(as_data(program, report, steps if trace else None, figures), indent=2))
+        print_text(json.dumps(as_data(program, report, steps if trace else None, figures), indent=2))
     else:
-        _print("\n".join([*steps, *_lines(program, report, trace, figures)]))
+        print_text("\n".join([*steps, *_lines(program, report, trace, figures)]))
     if not report.clean:
         raise SystemExit(1)
-
-
-def _print(text: str) -> None:
-    from pyflat.cli.main import _print as print_text
-
-    print_text(text)
 
 
 def _arguments(text: str) -> list[Any]:

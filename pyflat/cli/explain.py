@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pyflat.cli.specs import BadSpec, bound, find_function, literal
+
 if TYPE_CHECKING:
     from pyflat.inspection.profile import LoopRow, Profile
     from pyflat.runtime.twins import Twin
@@ -19,12 +21,10 @@ _STATIC_HELP = "An argument that specialises; may be repeated."
 
 def _twin(spec: str, static: tuple[str, ...], options: dict[str, Any]) -> Twin[..., Any]:
     import pyflat
-    from pyflat.cli.main import _bound, find_function
-
     given = {name: value for name, value in options.items() if value is not None}
     if static:
         given["static"] = static
-    return pyflat.twin(_bound(find_function(spec), given), **given)
+    return pyflat.twin(bound(find_function(spec), given), **given)
 
 
 @click.command()
@@ -42,8 +42,6 @@ def explain(spec: str, kinds: str | None, static: tuple[str, ...], as_json: bool
     SPEC is module:function, module:Class.method or path/to/file.py:function. The module is imported;
     the function is not run.
     """
-    from pyflat.cli.main import BadSpec
-
     try:
         found = _twin(spec, static, options).explain(kinds)
     except (TypeError, ValueError) as error:
@@ -63,8 +61,6 @@ def profile(spec: str, data: tuple[str, ...], static: tuple[str, ...], as_json: 
     DATA are its arguments: file.npy, file.npz:name, or a Python literal; NAME=DATA passes one by name.
     The module of SPEC is imported; the function is not run.
     """
-    from pyflat.cli.main import BadSpec
-
     positional = [_argument(item) for item in data if not _named(item)]
     named = {name: _argument(item) for name, _, item in (text.partition("=") for text in data if _named(text))}
     try:
@@ -88,8 +84,6 @@ def _named(text: str) -> bool:
 def _argument(text: str) -> Any:
     """The array or number that DATA names. Arrays of objects are not loaded: that would run code of the file."""
     import numpy as np
-
-    from pyflat.cli.main import BadSpec, literal
 
     path, colon, name = text.rpartition(":")
     if not colon or not path.endswith(".npz"):

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pyflat.cli.output import print_text
+from pyflat.cli.specs import BadSpec, find_function
+
 if TYPE_CHECKING:
     from pyflat.backend import FlatFunction
 
@@ -31,8 +34,6 @@ def graph(
     the function is not run.
     """
     from pyflat import backend
-    from pyflat.cli.main import BadSpec, _print, find_function
-
     fn = find_function(spec)
     try:
         flat = backend.flatten_function(fn, whitelist, kinds=kinds, strict_fold=strict_fold)
@@ -49,18 +50,18 @@ def graph(
     match shape:
         case "counts":
             lines = [f"{count:6} {opcode}" for opcode, count in found.counts.items()]
-            _print("\n".join([*lines, f"{flat.size:6} in all"]))
+            print_text("\n".join([*lines, f"{flat.size:6} in all"]))
         case "json":
-            _print(found.to_json())
+            print_text(found.to_json())
         case "dot":
-            _print(found.to_dot())
+            print_text(found.to_dot())
         case "svg":
             try:
-                _print(found.to_svg())
+                print_text(found.to_svg())
             except RuntimeError as error:
                 raise BadSpec(str(error)) from error
         case _:
-            _print("\n".join([*(repr(node)[1:-1] for node in flat.nodes), *_results(flat)]))
+            print_text("\n".join([*(repr(node)[1:-1] for node in flat.nodes), *_results(flat)]))
 
 
 def _results(flat: FlatFunction) -> Iterator[str]:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pyflat.cli.specs import BadSpec
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -38,8 +40,6 @@ def survey(place: str, as_json: bool, limit: int | None, timeout: float) -> None
     try:
         found = look(place, limit=limit, timeout=timeout, on_row=None if as_json else _progress())
     except NoPlaceError as error:
-        from pyflat.cli.main import BadSpec
-
         raise BadSpec(str(error)) from None
     if as_json:
         click.echo(json.dumps(found.as_dict(), indent=1))

@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from pyflat.cli.specs import BadSpec, find_function, find_module, literal
+
 OUTSIDE = 4
 
 
@@ -64,7 +66,6 @@ def prove(spec: str, kinds: str | None, seconds: float, static: tuple[str, ...])
     """
     import functools
 
-    from pyflat.cli.main import BadSpec, find_function
     from pyflat.inspection.prove import prove as proof
 
     fn = find_function(spec)
@@ -80,7 +81,6 @@ def prove(spec: str, kinds: str | None, seconds: float, static: tuple[str, ...])
 
 def _functions(spec: str) -> list[tuple[str, Any]]:
     """The function of SPEC, or all flattened functions where SPEC is a module."""
-    from pyflat.cli.main import BadSpec, find_function, find_module
     from pyflat.testing.flattened import flattened_functions
 
     module = find_module(spec)
@@ -94,8 +94,6 @@ def _functions(spec: str) -> list[tuple[str, Any]]:
 
 
 def _static(pairs: tuple[str, ...]) -> dict[str, Any]:
-    from pyflat.cli.main import BadSpec, literal
-
     found = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")

@@ -9,7 +9,8 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from pyflat.cli.main import BadSpec, commands, find_function
+from pyflat.cli.main import commands
+from pyflat.cli.specs import BadSpec, find_function
 from pyflat.errors import CODES
 
 
