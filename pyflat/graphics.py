@@ -31,6 +31,7 @@ from pyflat.frontend.callables import unwrap
 from pyflat.ir.loops import has_loop
 from pyflat.ir.nodes import Function
 from pyflat.ir.opaque_calls import Call
+from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, item_at, leaves, make_record, record_of, written_record
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.compiled import flatten
@@ -90,6 +91,7 @@ class Shader:
         return replace(printed, text=f"{prelude.strip()}\n\n{printed.text}") if prelude else printed
 
 
+@with_room
 def shader(fn: Callable[..., Any], /, **uniforms: Any) -> Shader:
     """Flatten a function, or a twin with options of its own, for a picture. `uniforms` gives a value to each parameter
     that is the same for all pixels: a number, a vector, or an object that specialises the shader, as do those that the
@@ -112,6 +114,7 @@ def shader(fn: Callable[..., Any], /, **uniforms: Any) -> Shader:
     return Shader(done.flat, done.spec.result, tuple(flags), tuple(values), done.spec.kept.entries)
 
 
+@with_room
 def fragment(fn: Callable[..., Any], /, *, uniforms: Collection[str] | Mapping[str, Any] = (),
              language: Language = "wgsl", prelude: str = "", fast_math: bool = False) -> str:
     """A complete fragment shader of `fn`. `uniforms`: the parameters that are the same for all pixels, by name, or with

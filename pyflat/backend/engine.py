@@ -14,6 +14,7 @@ from pyflat.backend.flat import FlatFunction
 from pyflat.backend.steps import flatten_fold
 from pyflat.errors import refuse
 from pyflat.ir.nodes import Function
+from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import Shape
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.passes import pipelines
@@ -52,6 +53,7 @@ def _filled(value: Any, dtype: Any, n: int) -> npt.NDArray[Any]:
     return np.array(np.broadcast_to(np.asarray(value, dtype), n))
 
 
+@with_room
 def registered_engine(name: str, spec: Specialised, flat: Function, arguments: Mapping[str, Shape]) -> RegisteredEngine:
     """The engine that the registered target makes of a flat function with faults. Raises FlattenError for a function
     whose loops stay loops, and whatever the target raises."""

@@ -13,12 +13,14 @@ from pyflat.frontend.callables import unwrap
 from pyflat.frontend.specialise import specialise
 from pyflat.ir.nodes import Const, Loop, Op, walk
 from pyflat.ir.opaque_calls import Call
+from pyflat.ir.recursion import with_room
 from pyflat.passes import pipelines
 
 Faults = Literal["drop", "mask", "keep"]
 _one_at_a_time = threading.RLock()
 
 
+@with_room
 def flatten_function(
     fn: Callable[..., Any],
     whitelist: Iterable[str | Call] | Mapping[str, Call] | str | Call | None = None,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyflat.backend.flat import FlatFunction, Node
+from pyflat.ir.recursion import with_room
 
 _COLOURS = {
     "param": "#dbeafe", "const": "#f3f4f6", "select": "#fde68a", "call": "#fecaca", "part": "#f3f4f6",
@@ -83,6 +84,7 @@ class FlatGraph:
         return done.stdout
 
 
+@with_room
 def graph(flat: FlatFunction) -> FlatGraph:
     """The graph of a flat function."""
     edges = [Edge(source, node, k, source.kind) for node in flat.nodes for k, source in enumerate(node.inputs)]

@@ -21,6 +21,7 @@ from pyflat.backend.flat import FlatFunction, Node
 from pyflat.ir.interp import instead
 from pyflat.ir.opaque_calls import flat_values
 from pyflat.ir.ops import COMMUTATIVE, OPERATIONS
+from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import rebuild
 from pyflat.ir.types import Kind
 
@@ -86,6 +87,7 @@ class PackedFunction:
         return tuple(_apply(node, list(lane)) for lane in columns)
 
 
+@with_room
 def flatten_pack(flat: FlatFunction) -> PackedFunction:
     """Pack what makes the graph smaller.
 

@@ -9,6 +9,7 @@ from typing import Any
 from pyflat.backend.flat import FlatFunction
 from pyflat.errors import refuse
 from pyflat.ir.opaque_calls import flat_values
+from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import Leaf, Record, leaves, rebuild
 from pyflat.passes.split_uniform import split_uniform
 
@@ -35,6 +36,7 @@ class Preshader:
         return [name for name in self.body.arguments if name not in self.links]
 
 
+@with_room
 def preshader(flat: FlatFunction, uniform: Iterable[str]) -> Preshader:
     """Split a function by the names of the arguments that are the same in every lane.
 

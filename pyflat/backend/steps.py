@@ -14,9 +14,11 @@ from pyflat.backend.fast_math import FastMath, fast_math_of
 from pyflat.backend.flat import FlatFunction
 from pyflat.ir.nodes import Const, Op
 from pyflat.ir.opaque_calls import KeptCalls, flat_values
+from pyflat.ir.recursion import with_room
 from pyflat.passes import pipelines
 
 
+@with_room
 def flatten_fold(flat: FlatFunction, *, strict: bool = False) -> FlatFunction:
     """What is known is not computed: operations on constants, exact identities, selects whose arm is known, operations
     that were made already, operations that nothing uses, kept calls on constants (where their entry allows it).
@@ -32,6 +34,7 @@ def flatten_fold(flat: FlatFunction, *, strict: bool = False) -> FlatFunction:
     return folded
 
 
+@with_room
 def flatten_optimize(flat: FlatFunction, *, fast_math: FastMath | bool = False) -> FlatFunction:
     """Fewer or cheaper operations of the same kinds: chains of selects, fused and factored selects, collected sums and
     products of ints, De Morgan, merged comparisons, deeper algebra. With parts of `fast_math` also the algebra of real
@@ -44,6 +47,7 @@ def flatten_optimize(flat: FlatFunction, *, fast_math: FastMath | bool = False) 
     return _through(flat, pipelines.optimize(_evaluation(flat.calls), fast.parts), "optimize")
 
 
+@with_room
 def flatten_fuse(flat: FlatFunction, *, fast_math: FastMath | bool = False) -> FlatFunction:
     """Several operations as one that backends have: min, max and clamp, exactly. With `contract`: mad or fma; with
     `reassoc` besides: lerp, dot products and horizontal sums over vectors ("pack" where one has to be made).

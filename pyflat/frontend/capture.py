@@ -20,8 +20,9 @@ import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from pyflat.errors import FlattenError, Span, refuse
-from pyflat.frontend import blocks, recompiled, spelling
+from pyflat.frontend import blocks, nesting, recompiled, spelling
 from pyflat.frontend.blocks import Found
+from pyflat.ir.recursion import too_deep
 
 Tree = cst.FunctionDef | cst.Lambda
 
@@ -136,6 +137,7 @@ def _parse(code: types.CodeType, found: Found) -> Captured:
     else:
         above, own = int(blocks.is_indented(found.text)), found.text
         text = "if True:\n" * above + own  # in a block, and not moved to the left: its strings stay
+    _check_nesting(code, text, found.first_line - 1 - above)
     module, positions = _parsed(code, text)
     tree = _find(module, is_lambda)
     if tree is None:
@@ -158,12 +160,12 @@ _NOT_PARSED = (cst.ParserSyntaxError, cst.CSTValidationError, TypeError)
 def _parsed(code: types.CodeType, text: str) -> tuple[cst.Module, Mapping[cst.CSTNode, CodeRange]]:
     """The tree, and the places of its nodes in the text. LibCST is stricter about spaces than Python is."""
     try:
-        return (module := cst.parse_module(text)), _positions(module)
+        return (module := nesting.parse_module(text)), _positions(module)
     except _NOT_PARSED:
         pass
     try:
         text, inserted = spelling.spaced(text)
-        module = cst.parse_module(text)
+        module = nesting.parse_module(text)
     except (SyntaxError, tokenize.TokenError, *_NOT_PARSED):
         raise _unparsed(code) from None
     return module, {node: spelling.without_spaces(place, inserted) for node, place in _positions(module).items()}
@@ -171,7 +173,20 @@ def _parsed(code: types.CodeType, text: str) -> tuple[cst.Module, Mapping[cst.CS
 
 def _positions(module: cst.Module) -> Mapping[cst.CSTNode, CodeRange]:
     # `resolve` of the wrapper would walk the tree once more, for batched providers that there are none of.
-    return dict(cast(Mapping[cst.CSTNode, CodeRange], PositionProvider()._gen(MetadataWrapper(module, True))))
+    try:
+        return dict(cast(Mapping[cst.CSTNode, CodeRange], PositionProvider()._gen(MetadataWrapper(module, True))))
+    except KeyError as error:  # what a RecursionError becomes inside of LibCST, once for each level
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, RecursionError):
+            cause = cause.__context__
+        raise cause or error from None
+
+
+def _check_nesting(code: types.CodeType, text: str, shift: int) -> None:
+    place = nesting.too_deep(text)
+    if place is not None:
+        raise too_deep(f"{code.co_name} nests more than {nesting.MAX_NESTING:,} levels deep here", Span(
+            code.co_filename, place.line + shift, place.column, place.end_line + shift, place.end_column))
 
 
 def _unparsed(code: types.CodeType) -> FlattenError:

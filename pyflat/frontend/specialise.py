@@ -7,11 +7,8 @@ evaluated in place.
 from __future__ import annotations
 
 import inspect
-import sys
-import threading
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -29,6 +26,7 @@ from pyflat.ir.build import Builder
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Function, Param, Yield
 from pyflat.ir.opaque_calls import Call, KeptCalls, whitelist_of
+from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import Kind
 
@@ -36,9 +34,6 @@ MAX_OPS = 400_000
 LONG = 64
 """With loops="auto", a constant range longer than this that lanes may leave stays one loop: unrolled, every lane would
 pay for all iterations, and LLVM takes more than linear time for the chain of exits."""
-_DEEP = 20_000
-_recursion = threading.Lock()
-_depth = {"users": 0, "limit": 0}
 
 
 def specialise(
@@ -81,11 +76,11 @@ def _specialise(
     floats: FloatFormat,
 ) -> Specialised:
     function, given = _plain(fn, dict(arguments))
-    captured = capture(function)
-    s = Specialiser(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats)
-    s.kept = KeptCalls(whitelist_of(whitelist))
-    params: list[Param] = []
-    with _deep_recursion():
+    with room_to_recurse(function):
+        captured = capture(function)
+        s = Specialiser(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats)
+        s.kept = KeptCalls(whitelist_of(whitelist))
+        params: list[Param] = []
         bound = _bind(s, function, given, params)
         s.arguments.update(params)
         frame = calls.make_frame(s, function, captured, bound, None)
@@ -198,23 +193,6 @@ def _argument(s: Specialiser, shape: Shape, name: str, params: list[Param], keyw
 
 def _part_name(name: str, shape: Record, position: int) -> str:
     return f"{name}_{shape.names[position] if shape.names else position}"
-
-
-@contextmanager
-def _deep_recursion() -> Iterator[None]:
-    """Inlining recurses with the depth of the calls; the limit is raised while anybody is specialising."""
-    with _recursion:
-        if _depth["users"] == 0:
-            _depth["limit"] = sys.getrecursionlimit()
-            sys.setrecursionlimit(max(_DEEP, _depth["limit"]))
-        _depth["users"] += 1
-    try:
-        yield
-    finally:
-        with _recursion:
-            _depth["users"] -= 1
-            if _depth["users"] == 0:
-                sys.setrecursionlimit(_depth["limit"])
 
 
 __all__ = ["Builder", "ControlLeft", "Specialised", "specialise"]

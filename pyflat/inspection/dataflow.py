@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyflat.ir.nodes import Function
+from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape, rebuild, record_of
 from pyflat.ir.types import kind_of
 from pyflat.runtime.compiled import keep_loops
@@ -49,6 +50,7 @@ class Program:
         return measure(self.graph, self.leaves)
 
 
+@with_room
 def lower(
     fn: Callable[..., Any],
     arguments: Sequence[Any],

@@ -20,6 +20,7 @@ from pyflat.inspection.source_map import Place, Places, test_of
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import INEXACT, Block, Function, Item, Op, walk
 from pyflat.ir.ops import OPERATIONS, VECTOR, Accuracy
+from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import Shape
 from pyflat.ir.types import FLOAT, INT, Kind
 from pyflat.passes import pipelines
@@ -133,6 +134,7 @@ class Explanation:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
+@with_room
 def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: str, stats: Stats) -> Explanation:
     """What the twin of `fn` costs for arguments of these shapes. Raises FlattenError."""
     done = flatten(fn, shapes, options, engine=True)

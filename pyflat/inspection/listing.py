@@ -20,6 +20,7 @@ from pyflat.frontend.callables import Parameters, owner_of
 from pyflat.inspection.fault_notes import beside, with_fault_notes
 from pyflat.ir.formats import F8
 from pyflat.ir.opaque_calls import notes_of, result_shape
+from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, kind_of
 from pyflat.runtime.compiled import Flattened, Guarded, flatten, specialised
@@ -162,6 +163,7 @@ def parse_kinds(kinds: str | Sequence[str], lanes: Sequence[str]) -> list[Shape]
     return [_KINDS[word] for word in words]
 
 
+@with_room
 def graph(fn: Any, shapes: dict[str, Shape], options: Options) -> Listing:
     """The dataflow graph as text."""
     _require_float64(fn, "dataflow", options)
@@ -171,6 +173,7 @@ def graph(fn: Any, shapes: dict[str, Shape], options: Options) -> Listing:
     return Listing(DataflowEngine(keep_loops(fn, shapes).function).source)
 
 
+@with_room
 def listing(
     fn: FunctionType, shapes: dict[str, Shape], options: Options, *, stage: Stage | None, target: Target, name: str,
     faults: bool = False,
@@ -253,6 +256,7 @@ class Made:
         return options == self.options and self.guards.stale() is None
 
 
+@with_room
 def make_function(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: str) -> Made:
     """A function that is the NumPy text of the twin; inspect.getsource, tracebacks and pdb find it in linecache."""
     from pyflat.targets.text import globals_needed

@@ -15,6 +15,7 @@ import numpy as np
 from pyflat.inspection.counting import BranchCount, Counts, LoopCount, count_lanes
 from pyflat.inspection.source_map import Place, Places, test_of
 from pyflat.ir.loops import all_ops
+from pyflat.ir.recursion import with_room
 from pyflat.runtime.arrays import Lanes, prepare
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import specialised
@@ -120,6 +121,7 @@ class Profile:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
+@with_room
 def profile(caller: Caller, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Profile:
     """The profile of a call. Raises FlattenError where the function cannot be flattened."""
     call = caller.classified(args, kwargs, options)

@@ -35,6 +35,7 @@ from pyflat.ir.nodes import (
 )
 from pyflat.ir.opaque_calls import KeptCalls
 from pyflat.ir.ops import OPERATIONS, OutOfLane
+from pyflat.ir.recursion import with_room
 from pyflat.ir.semantics import meaning
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, PACK, VOID, Kind
 
@@ -76,6 +77,7 @@ def _wrap(value: int) -> int:
     return (value - INT_MIN) % 2**64 + INT_MIN
 
 
+@with_room
 def run(
     fn: Function,
     args: Sequence[Any],

@@ -295,11 +295,15 @@ def child_lists(node: Node) -> tuple[list[Item], ...]:
 
 def walk(items: list[Item]) -> Iterator[Item]:
     """Every block and node of a list, depth first, a node before what it contains."""
-    for item in items:
+    open_lists = [iter(items)]
+    while open_lists:
+        item = next(open_lists[-1], None)
+        if item is None:
+            open_lists.pop()
+            continue
         yield item
         if not isinstance(item, Block):
-            for inner in child_lists(item):
-                yield from walk(inner)
+            open_lists += map(iter, reversed(child_lists(item)))
 
 
 def count_ops(fn: Function) -> int:

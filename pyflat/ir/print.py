@@ -237,9 +237,11 @@ class _Printer:
     def operands(self, values: Iterable[Value]) -> str:
         return ", ".join(map(self.value, values))
 
-    def value(self, value: Value) -> str:
+    def value(self, value: object) -> str:
         if isinstance(value, Const):
             return format_const(value) if value.value is not None else f"undefined:{self.kinds[value.kind]}"
+        if not isinstance(value, Value):  # only in a function that `validate` refuses
+            return f"?{value!r:.60}"
         return "%" + self.values.text.get(value, f"?{value.name}")
 
     def label(self, label: Label) -> str:

@@ -48,6 +48,7 @@ from pyflat.ir.nodes import (
 )
 from pyflat.ir.ops import CONVERGENT, OPERATIONS
 from pyflat.ir.print import format_function
+from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, VOID, Kind, kind_of
 
 FORMS = ("structured", "flat", "masked")
@@ -55,6 +56,7 @@ _ATTRS = {"gather": ("table",), "fault": ("fault",), "part": ("index",), "ufunc"
           "call": ("args", "barrier", "effect", "guarded", "name")}
 
 
+@with_room
 def validate(fn: Function, *, canonical: bool = False, uniform: Collection[Param] = ()) -> None:
     """Raise InternalError, with the IR and the offending line, unless `fn` keeps every invariant; with `canonical`
     also unless it is as `lower_exits` leaves it. `uniform` are the parameters that are the same in every lane."""
@@ -182,6 +184,8 @@ class _Checker:
             raise self.error(where, 3, f"it carries ({_names(kinds)}) where ({_names(takes)}) is taken")
 
     def check_use(self, value: Value, where: object) -> None:
+        if not isinstance(value, Value):  # a pass or a user has put something else there
+            raise self.error(where, 4, f"the operand {value!r:.60} is no value of the IR")
         if not isinstance(value, Const):
             if value not in self.visible:
                 raise self.error(where, 4, f"the operand {value!r} is not defined here")

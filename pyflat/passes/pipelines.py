@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyflat.errors import InternalError, refuse
+from pyflat.errors import InternalError
 from pyflat.ir.nodes import Function, Value
+from pyflat.ir.recursion import with_room
 from pyflat.ir.types import FLOAT, INT
 from pyflat.ir.validate import validate
 from pyflat.passes import (
@@ -176,31 +177,24 @@ def with_fast_functions(fn: Function, math: FastFunctions, *, decide: bool = Tru
     return chosen if chosen is fn or not fn.total else run(chosen, CLEAN)
 
 
+@with_room
 def run(fn: Function, pipeline: Pipeline, on_pass: OnPass | None = None) -> Function:
     """`fn` after all passes of a pipeline; `on_pass(name, function)` is called after each.
 
     With PYFLAT_VALIDATE=1 in the environment the function is validated before the first pass and after each that
-    changes it, and each pass is held to its record. Raises FlattenError where `fn` nests deeper than Python's recursion
-    limit allows, and InternalError where the IR breaks or a pipeline does not settle.
+    changes it, and each pass is held to its record. Raises FlattenError where `fn` nests too deeply
+    (`pyflat.ir.recursion`), and InternalError where the IR breaks or a pipeline does not settle.
     """
     once = _validated if os.environ.get("PYFLAT_VALIDATE") == "1" else _unchecked
-    try:
-        if once is _validated:
-            validate(fn)
-        for step in pipeline:
-            if isinstance(step, Settled):
-                fn = _settle(fn, step, once, on_pass)
-            else:
-                fn = once(step, fn)
-                if on_pass is not None:
-                    on_pass(step.name, fn)
-    except RecursionError:
-        raise refuse(
-            "flatten/too-large",
-            f"the branches of {fn.name} nest too deeply",
-            why="flattening recurses over the nesting of branches and calls, and Python's recursion limit was reached",
-            help="split the function, or turn a long elif chain into a table or a loop",
-        ) from None
+    if once is _validated:
+        validate(fn)
+    for step in pipeline:
+        if isinstance(step, Settled):
+            fn = _settle(fn, step, once, on_pass)
+        else:
+            fn = once(step, fn)
+            if on_pass is not None:
+                on_pass(step.name, fn)
     return fn
 
 

@@ -139,6 +139,8 @@ class _Reader:
                 self.shape(part, name)
             return COMPLEX
         kind = SCALARS.get(type(value)) or _array_kind(value, name)
+        if isinstance(value, int | float | np.generic) and type(value).__module__ not in ("builtins", "numpy"):
+            _require_own_operators(value, name)
         if kind is not None:
             self.values.append(value)
             self.kinds.append(kind)
@@ -156,6 +158,22 @@ class _Reader:
         labels = labels or [f"{name}[{i}]" for i in range(len(items))]
         shapes = tuple(self.shape(item, label) for item, label in zip(items, labels, strict=True))
         return Record(cls, names, shapes)
+
+
+def _require_own_operators(value: Any, name: str) -> None:
+    """TypeError for a number whose class has changed an operator: lanes compute as Python's and NumPy's numbers do."""
+    from pyflat.frontend.state.values import changed_operator
+
+    cls = type(value)
+    base = next(each for each in cls.__mro__ if each.__module__ in ("builtins", "numpy"))
+    changed = None if isinstance(value, enum.Enum) else changed_operator(cls, base)
+    if changed is not None:
+        raise TypeError(f"argument {name!r} is a {cls.__module__}.{cls.__qualname__}, whose {changed} is not "
+                        f"{base.__name__}'s: pass {_plain_name(base)}({name}), or static={name!r} for a constant")
+
+
+def _plain_name(base: type) -> str:
+    return f"np.{base.__name__}" if base.__module__ == "numpy" else base.__name__
 
 
 def _is_complex(value: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,9 @@ from pyflat.ir.formats import F8, FloatFormat, dtypes
 from pyflat.ir.shape import DATES, Fixed, Leaf, Record, Shape, date_lanes, make_record
 from pyflat.ir.types import INT, INT_MAX, INT_MIN, Kind, kind_of
 from pyflat.runtime.arguments import SCALARS, Call
+
+MAX_AXES = 32
+"""What `np.broadcast_shapes` takes; arrays may have 64."""
 
 Array = npt.NDArray[Any]
 Lane = Array | np.generic
@@ -55,13 +58,24 @@ def prepare(call: Call) -> Lanes:
     return Lanes(inputs, count, shape, scalars, suspect, call.floats)
 
 
-def _broadcast(call: Call) -> tuple[int, ...]:
-    arrays = {n: v.shape for n, v in zip(call.names, call.values, strict=True) if isinstance(v, np.ndarray)}
+def broadcast(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The common shape. ValueError where there is none, or where NumPy does not tell: it computes with arrays of up to
+    64 axes, and `broadcast_shapes` takes 32."""
+    distinct = set(shapes.values())
+    if len(distinct) == 1:
+        return distinct.pop()
+    for name, shape in shapes.items():
+        if len(shape) > MAX_AXES:
+            raise ValueError(f"argument {name!r} has {len(shape)} axes: up to {MAX_AXES} are broadcast")
     try:
-        return np.broadcast_shapes(*arrays.values())
+        return np.broadcast_shapes(*distinct)
     except ValueError:
-        shown = ", ".join(f"{name} has {shape}" for name, shape in arrays.items())
+        shown = ", ".join(f"{name} has {shape}" for name, shape in shapes.items())
         raise ValueError(f"the arguments cannot be broadcast together: {shown}") from None
+
+
+def _broadcast(call: Call) -> tuple[int, ...]:
+    return broadcast({n: v.shape for n, v in zip(call.names, call.values, strict=True) if isinstance(v, np.ndarray)})
 
 
 def _lane(value: Any, dtype: np.dtype[Any], kind: Kind, shape: tuple[int, ...], count: int) -> tuple[Lane, Any]:

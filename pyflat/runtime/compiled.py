@@ -15,7 +15,8 @@ import sys
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from types import FunctionType, MethodType
@@ -26,6 +27,7 @@ import numpy.typing as npt
 
 from pyflat.errors import FlattenError, refuse
 from pyflat.ir.formats import F4
+from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.runtime.bad_arguments import as_argument_error
 from pyflat.runtime.float32_reference import NarrowLanes
@@ -47,6 +49,12 @@ SHORT = 8
 """Beyond so many iterations engines keep loops that lanes may leave: they run them until their lanes are done."""
 
 _flattening = threading.RLock()
+
+
+@contextmanager
+def _one_at_a_time(fn: Callable[..., Any]) -> Iterator[None]:
+    with _flattening, no_full_collections(), room_to_recurse(fn):
+        yield
 
 
 class Engine(Protocol):
@@ -138,7 +146,7 @@ def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, 
     engine has it. Raises FlattenError."""
     from pyflat.passes.pipelines import flatten_ir, with_fast_functions
 
-    with _flattening, no_full_collections():
+    with _one_at_a_time(fn):
         spec = specialised(fn, arguments, options, engine=engine)
         exact = flatten_ir(spec.function)
         if options.strict_fold and exact.form == "flat" and exact.floats is not F4:
@@ -175,7 +183,7 @@ def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Optio
 
     if options.floats is F4 and options.target not in ("numpy", "numba"):
         raise refuse("flatten/target-dtype", f"{fn.__name__} in float32 on the target {options.target}")
-    with _flattening:
+    with _one_at_a_time(fn):
         spec = specialise(
             fn, arguments, loops=options.loops, max_unroll=options.max_unroll, whitelist=options.whitelist,
             long=SHORT if options.target == "numba" or (engine and options.target == "numpy") else LONG,
@@ -188,7 +196,7 @@ def keep_loops(fn: Callable[..., Any], arguments: Mapping[str, Shape]) -> Specia
     """For dataflow: every loop over a range stays a loop; where the body needs a known index, known bounds unroll."""
     from pyflat.frontend.specialise import specialise
 
-    with _flattening:
+    with _one_at_a_time(fn):
         return specialise(fn, arguments, loops="masked")
 
 
@@ -219,8 +227,9 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
     limited = options.max_trips is not None and done.flat.form == "masked"
 
     def engine_of(flat: Function) -> Compiled:
-        fused = pipelines.run(flat, pipelines.engine(options.max_trips if limited else None))
-        return _compiler(options.target)(fused, unchecked=options.errors == "unchecked", **calls)
+        with room_to_recurse(fn):
+            fused = pipelines.run(flat, pipelines.engine(options.max_trips if limited else None))
+            return _compiler(options.target)(fused, unchecked=options.errors == "unchecked", **calls)
 
     narrow = NarrowLanes(done.spec.function) if options.floats is F4 else None
     exact = done.exact if options.decisions and narrow is None else None
@@ -296,13 +305,13 @@ class Compilations:
     def get(self, fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
         """The entry for a call, built or built again where needed."""
         if not options.cache:
-            with _flattening, no_full_collections():
+            with _one_at_a_time(fn):
                 return _build(fn, arguments, options)
         key = (options, *_identity(fn), *map(shape_key, arguments.values()), *arguments)
         found = self._entries.get(key)
         if found is not None and found.guards.stale() is None:
             return found
-        with _flattening, no_full_collections():
+        with _one_at_a_time(fn):
             again = self._entries.get(key)
             if again is not None and again is not found:
                 return again

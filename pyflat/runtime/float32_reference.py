@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyflat.analysis.demanded_bits import wrapping
 from pyflat.ir.interp import LaneFault, TripLimit, run
+from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.types import INT, INT_MAX, INT_MIN
 from pyflat.runtime.faults import LaneError
 
@@ -48,8 +49,9 @@ class NarrowLanes:
         from pyflat.passes.pipelines import FLOAT32_REFERENCE
         from pyflat.passes.pipelines import run as run_passes
 
-        lowered = run_passes(self._structured, FLOAT32_REFERENCE)
-        return lowered, wrapping(lowered)
+        with room_to_recurse(self._structured):
+            lowered = run_passes(self._structured, FLOAT32_REFERENCE)
+            return lowered, wrapping(lowered)
 
     def values(self, row: Sequence[Any]) -> tuple[Any, ...]:
         """The result leaves of one lane. LaneError where it has none."""

@@ -40,7 +40,7 @@ from pyflat.ir.shape import (
 )
 from pyflat.ir.types import BOOL, Kind, join_kinds, kind_of
 from pyflat.runtime.arguments import Call
-from pyflat.runtime.arrays import Array, Lanes, prepare
+from pyflat.runtime.arrays import Array, Lanes, broadcast, prepare
 from pyflat.runtime.compiled import Built, Ran, static_key
 from pyflat.runtime.disabled import run_originals
 from pyflat.runtime.faults import lane_index
@@ -191,11 +191,7 @@ def run_grouped(
 def _broadcast(call: Call, found: Any) -> tuple[int, ...]:
     arrays = {name: v.shape for name, v in zip(call.names, call.values, strict=True) if isinstance(v, np.ndarray)}
     arrays.update({column.name: column.items.shape for column in found})
-    try:
-        return np.broadcast_shapes(*arrays.values())
-    except ValueError:
-        shown = ", ".join(f"{name} has {shape}" for name, shape in arrays.items())
-        raise ValueError(f"the arguments cannot be broadcast together: {shown}") from None
+    return broadcast(arrays)
 
 
 def _whole_call(call: Call) -> Call:

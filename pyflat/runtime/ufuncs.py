@@ -33,6 +33,7 @@ import numpy as np
 from pyflat.errors import refuse
 from pyflat.functions import ufunc_interface as interface
 from pyflat.ir.formats import F4, F8, FloatFormat, dtypes
+from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import DATES, Fixed, Leaf, Record, Shape, leaves, written_record
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, Kind, kind_of
 from pyflat.runtime.arguments import Call
@@ -56,6 +57,7 @@ _PYTHON_KINDS = {"_PyLongDType": INT, "_PyFloatDType": FLOAT}
 """NumPy's classes for operands that are Python's int and float."""
 
 
+@with_room
 def make_ufunc(caller: Caller, name: str, text: str, shapes: dict[str, Shape], options: Options) -> Made:
     """The ufunc of a function for these parameters, of which the leaves are its operands.
 

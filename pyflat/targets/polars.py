@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from pyflat.ir.recursion import with_room
 from pyflat.targets.columns import Column, Engine, Printer, Rules, Term, Terms, flattened, terms_of
 from pyflat.targets.columns import expand as x
 from pyflat.targets.extras import require
@@ -76,6 +77,7 @@ def _literal(value: Any) -> str:
 ENGINE = Engine("Polars", _SPELLINGS, _literal, _RULES, ("pl.when({0}).then({1})", len("pl")), 100, divisors=True)
 
 
+@with_room
 def expression(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | None = None, **columns: Any) -> pl.Expr:
     """`fn` as an expression over columns; a function with several results gives a struct of them.
 
@@ -95,6 +97,7 @@ def expression(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | 
     return pl.struct([value.alias(name.strip("[]")) for name, value in found.items()])
 
 
+@with_room
 def expressions(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | None = None, **columns: Any
                 ) -> dict[str, pl.Expr]:
     """As `expression`, one for each result: by its path in the record, "" for a single number. With faults="mask" one
@@ -121,6 +124,7 @@ def expressions(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str |
     return made
 
 
+@with_room
 def source(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | None = None, **columns: Any) -> str:
     """What `expression` is made of, to be read: the names of its stages, then each result."""
     names, results, leaves = _results(fn, faults, kinds, columns)

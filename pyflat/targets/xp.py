@@ -27,6 +27,7 @@ from typing import Any, Literal
 from pyflat.backend import FlatFunction
 from pyflat.errors import refuse
 from pyflat.frontend.callables import unwrap
+from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import DATES, Fixed, Record, Shape, rebuild
 from pyflat.targets.columns import Engine, Rules, Term, flattened, terms_of
 from pyflat.targets.columns import expand as x
@@ -55,6 +56,7 @@ RULES: Rules = {
 RULES = {**RULES, "mod:i8": x.mod_whole, "floordiv:i8": x.floordiv_whole}
 ENGINE = Engine("the namespace", _SPELLINGS, repr, RULES, ("", 0), 0)
 
+@with_room
 def function(fn: Callable[..., Any], xp: Any, /, *, faults: Faults = "nan", kinds: str | None = None,
              dtype: Literal["float64", "float32"] = "float64", extra: Extra | None = None, **static: Any
              ) -> Twin:
@@ -124,6 +126,7 @@ def _numbers(shape: Shape, value: Any) -> list[Any]:
     return [number for part, item in zip(shape.items, items, strict=True) for number in _numbers(part, item)]
 
 
+@with_room
 def compiled(flat: FlatFunction, xp: Any, faults: str = "nan", dtype: str = "float64", extra: Extra | None = None
              ) -> Callable[..., tuple[Any, ...]]:
     """The code of a flat function: arrays for its params, in order, to a tuple of arrays. Its docstring is the text."""

@@ -355,3 +355,23 @@ def test_an_unknown_form():
     fn = flat()
     fn.form = "round"
     rejected(fn, 7, "there is no form 'round'", "func @f")
+
+
+@pytest.mark.parametrize("operand", [None, 2.0, "x", Label("x")])
+@pytest.mark.parametrize("place", ["operation", "yield", "exit", "condition", "init"])
+def test_an_operand_that_is_no_value(operand, place):
+    fn = sample()
+    block, branch, _, loop, last = fn.body
+    match place:
+        case "operation":
+            block.ops[0].args = (operand, block.ops[0].args[1])
+        case "yield":
+            loop.body[0].end.values[0] = operand
+        case "exit":
+            last.end.values[0] = operand
+        case "condition":
+            branch.cond = operand
+        case "init":
+            loop.inits[0] = operand
+    with pytest.raises(InternalError, match="is no value of the IR"):
+        validate(fn)

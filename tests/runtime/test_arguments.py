@@ -1,6 +1,7 @@
 """How call arguments become lanes, and what is refused."""
 
 import decimal
+import enum
 from types import SimpleNamespace
 
 import numpy as np
@@ -233,3 +234,49 @@ def test_a_dataclass_with_post_init_is_no_record_of_arrays():
 
 def test_plain_objects_are_static():
     assert pyflat.twin(lambda o, x: o.k * x)(SimpleNamespace(k=2.0), np.ones(2)).tolist() == [2.0, 2.0]
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+class Rate(float, enum.Enum):
+    FULL = 1.5
+
+
+class Plain(float):
+    """Has float's operators."""
+
+
+class PlainNumPy(np.float64):
+    """Has those of float64."""
+
+
+class Odd(float):
+    def __mul__(self, other):
+        return 99.0
+
+
+class OddNumPy(np.float64):
+    def __mul__(self, other):
+        return 99.0
+
+
+def blend(x, y):
+    return 3.0 * x if y > 0.5 else x - y * 2
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("number", [Level.HIGH, Rate.FULL, Plain(2.0), PlainNumPy(2.0)], ids=repr)
+def test_a_number_of_a_class_with_its_base_s_operators(number, target):
+    twin = pyflat.twin(blend, target=target)
+    for args in ((number, 3.0), (3.0, number), (number, number), (number, -1), (-1, number)):
+        assert twin(*args) == blend(*args)
+    assert twin(np.array([1.0, 2.0]), number).tolist() == [blend(1.0, number), blend(2.0, number)]
+
+
+@pytest.mark.parametrize("number", [Odd(2.0), OddNumPy(2.0)], ids=repr)
+def test_a_number_of_a_class_with_another_operator(number):
+    with pytest.raises(TypeError, match=r"argument 'y' is a .*Odd.*, whose __mul__ is not float"):
+        pyflat.twin(blend)(1.0, number)

@@ -316,6 +316,8 @@ def getattr_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> A
     owner, name, *default = arguments.positional
     if not isinstance(name, Static):
         raise s.refuse("flatten/lane-to-object", "getattr needs a static name", node)
+    if not isinstance(name.value, str):
+        raise s.raised(TypeError, node)
     if default and isinstance(owner, Static) and not hasattr(owner.value, name.value):
         s.guards.member(owner.value, name.value)
         return default[0]
@@ -327,6 +329,8 @@ def hasattr_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> A
     cls = objects.class_of(owner)
     if not isinstance(name, Static) or cls is None:
         raise s.refuse("flatten/lane-to-object", "hasattr needs a known object and name", node)
+    if not isinstance(name.value, str):
+        raise s.raised(TypeError, node)
     if isinstance(owner, Static):
         s.guards.member(owner.value, name.value)
         return Static(hasattr(owner.value, name.value))

@@ -25,10 +25,14 @@ from pyflat.frontend.state.facts import Fact
 from pyflat.frontend.state.guards import Guards
 from pyflat.frontend.state.merge import Joiner
 from pyflat.frontend.state.values import NONE, Abstract, Choice, Complex, Lazy, Ranges, Ref, State, Static, Way
+from pyflat.ir import recursion
 from pyflat.ir.build import Builder
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, If, Item, Label, Op, Origin, Param, Region, Value, Yield
 from pyflat.ir.opaque_calls import KeptCalls
+
+MAX_NOTES = 8
+"""Calls that a refusal names."""
 
 
 class ControlLeft(Exception):
@@ -211,6 +215,9 @@ class Specialiser:
         self.build.origin = Origin(self.span(node), node, self.frame.ident)
         try:
             yield
+        except RecursionError:  # where there is no room for this message either, it is the surrounding node's
+            raise self.refuse("flatten/too-large", "this nests too deeply", node, why=recursion.WHY,
+                              help=recursion.HELP) from None
         finally:
             self.build.origin = saved
 
@@ -228,8 +235,11 @@ class Specialiser:
     def refuse(self, code: str, message: str, node: cst.CSTNode | None = None, *, label: str = "", why: str = "",
                help: str = "", needs_number: bool = False) -> FlattenError:
         """A refusal at `node`, with the chain of inlined calls as notes. `needs_number`: an operand is none."""
-        notes = tuple(Note(f"inlined from the call of {f.captured.name}", f.call_span)
-                      for f in reversed(self.frames[1:]))
+        calls = [Note(f"inlined from the call of {f.captured.name}", f.call_span) for f in reversed(self.frames[1:])]
+        if len(calls) > MAX_NOTES:
+            half = MAX_NOTES // 2
+            calls[half:-half] = [Note(f"and from {len(calls) - 2 * half:,} calls between these")]
+        notes = tuple(calls)
         if not help and code == "flatten/lane-to-object":
             help = remedies.make_known(self, node)
         help = remedies.in_library(self.frames) or help

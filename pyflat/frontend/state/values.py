@@ -253,6 +253,16 @@ def complex_parts(value: Abstract | None) -> Complex | None:
     return None
 
 
+def changed_operator(cls: type, base: type) -> str | None:
+    """An operator of which `cls` has another one than `base`, which it is made from."""
+    return next((name for name in _OPERATORS if _found(cls, name) is not _found(base, name)), None)
+
+
+def _found(cls: type, name: str) -> object:
+    """What the classes say; `getattr` would also find the operators of types, as in `int | float`."""
+    return next((each.__dict__[name] for each in cls.__mro__ if name in each.__dict__), None)
+
+
 def plain_number(value: Abstract, *, numpy: bool = True) -> Abstract:
     """A NumPy scalar as Python's number (unless `numpy` is false); a member of an IntEnum too, when it keeps int's
     operators."""
@@ -262,7 +272,7 @@ def plain_number(value: Abstract, *, numpy: bool = True) -> Abstract:
         return Static(value.value.item()) if numpy and isinstance(value.value, np.generic) else value
     base = int if isinstance(value.value, int) else float
     cls = type(value.value)
-    if any(getattr(cls, name, None) is not getattr(base, name, None) for name in _OPERATORS):
+    if changed_operator(cls, base) is not None:
         return value
     return Static(base(value.value))
 

@@ -39,6 +39,8 @@ from pyflat.ir.opaque_calls import Call
 
 MAX_DEPTH = 150
 LANE_DEPTH = 3
+MAX_FRAMES = 400
+"""Functions that are being called at one time: flattening recurses over them."""
 """How often a function may call itself with other lanes before a condition has to be decided."""
 
 
@@ -407,9 +409,12 @@ def _check_recursion(s: Specialiser, frame: Frame, node: cst.CSTNode) -> None:
         raise s.refuse("flatten/recursion", f"{frame.captured.name} calls itself and nothing static changes", node,
                        label="the recursion depends on lanes", help="write it as a loop, or give the recursion an end "
                        "that the conditions around the call imply, as in `if x < 0: return -f(-x)`")
-    if len(active) >= MAX_DEPTH or len(s.frames) >= 2 * MAX_DEPTH:
+    if len(active) >= MAX_DEPTH:
         raise s.refuse("flatten/recursion", f"{frame.captured.name} is still calling itself after {len(active)} "
                        "nested calls", node)
+    if len(s.frames) >= MAX_FRAMES:
+        raise s.refuse("flatten/too-large", f"{len(s.frames)} calls are inside each other here", node,
+                       help="call fewer functions from each other, or flatten the inner ones on their own")
 
 
 def _identity(frame: Frame) -> Any:

@@ -212,8 +212,7 @@ def operate(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.C
     opcode, python, dunder = BINARY[type(operator)]
     if arrays.is_array(a) or arrays.is_array(b):
         return vectors.operate(s, opcode, a, b, node)
-    if not (isinstance(a, Static) and isinstance(b, Static)):
-        a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
+    a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
     if complex_numbers.meet(a, b):
         return complex_numbers.binary(s, opcode, a, b)
     if numeric_kind(a) is not None and numeric_kind(b) is not None or isinstance(a, Choice) or isinstance(b, Choice):

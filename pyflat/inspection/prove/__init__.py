@@ -27,6 +27,7 @@ from pyflat.inspection.listing import argument_shapes
 from pyflat.ir.interp import LaneFault, run
 from pyflat.ir.nodes import Function
 from pyflat.ir.ops import PRIMITIVES, Accuracy
+from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 from pyflat.runtime.compiled import specialised
 from pyflat.runtime.settings import OptionArguments, resolve, settings
@@ -65,6 +66,7 @@ class Answer:
         return f"{self.name}: outside the provable part, because {self.reason}"
 
 
+@with_room
 def prove(
     fn: Callable[..., Any],
     *,
@@ -92,6 +94,7 @@ def prove(
     return compare(name, spec.function, flat, seconds=seconds, work=work)
 
 
+@with_room
 def compare(
     name: str, structured: Function, flat: Function, *, seconds: float = SECONDS, work: int | None = None
 ) -> Answer:

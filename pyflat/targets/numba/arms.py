@@ -265,14 +265,18 @@ def _gates(op: Op, ranks: dict[Value, tuple[float, int]]) -> list[list[Literal]]
 
 def _literals(condition: Value, wanted: bool, here: Collection[Value]) -> list[Literal]:
     """A condition taken apart, as far as it is made in this block: `not`, `and` that holds, `or` that does not."""
-    if isinstance(condition, Const):
-        return []
-    if isinstance(condition, Op) and condition in here and condition.kind is BOOL:
-        if condition.opcode == "not":
-            return _literals(condition.args[0], not wanted, here)
-        if condition.opcode == ("and" if wanted else "or"):
-            return [literal for arg in condition.args for literal in _literals(arg, wanted, here)][:MOST_NEEDS]
-    return [(condition, wanted)]
+    found: list[Literal] = []
+    waiting = [(condition, wanted)]
+    while waiting and len(found) < MOST_NEEDS:
+        value, holds = waiting.pop()
+        made = value if isinstance(value, Op) and value in here and value.kind is BOOL else None
+        if made is not None and made.opcode == "not":
+            waiting.append((made.args[0], not holds))
+        elif made is not None and made.opcode == ("and" if holds else "or"):
+            waiting += [(arg, holds) for arg in reversed(made.args)]
+        elif not isinstance(value, Const):
+            found.append((value, holds))
+    return found
 
 
 def _worthwhile(paths: dict[Op, tuple[Literal, ...]], costs: dict[Op, float], worth: float) -> dict[Op, Path]:

@@ -29,6 +29,7 @@ from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Function, Op, Value, walk
 from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.print import format_function
+from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.types import BOOL
 from pyflat.ir.uses import results_of
 from pyflat.targets import threads
@@ -209,7 +210,7 @@ class Engine:
 
     def _compile(self, kernel: Kernel, pattern: Pattern) -> Compiled:
         key = id(kernel), pattern
-        with self._lock:
+        with self._lock, room_to_recurse(self.fused):
             if key not in self._compiled:
                 self._compiled[key] = Compiled(kernel, pattern)
             return self._compiled[key]
@@ -233,7 +234,8 @@ class Engine:
             return None
         if kernel is self.mask:
             kernel = Kernel(kernel.params, kernel.items, kernel.roots[:-1], kernel.suspect, kernel.floats)
-        compiled = Compiled(kernel, (False,) * len(kernel.params))
+        with room_to_recurse(self.fused):
+            compiled = Compiled(kernel, (False,) * len(kernel.params))
         return InnerLoop(compiled.code.address, compiled.state, compiled)
 
     def inspect_llvm(self) -> str:

@@ -33,6 +33,7 @@ from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import FALSE, Const, Function, Value
 from pyflat.ir.opaque_calls import KeptCalls
 from pyflat.ir.ops import NUMPY_LOOPS
+from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.uses import results_of
 from pyflat.targets.numpy import loops as numpy_loops
 from pyflat.targets.numpy import memory as numpy_memory
@@ -161,7 +162,8 @@ class _Patterns:
         found = self._made.get(pattern)
         if found is None:
             scalars = all(pattern) and not self.loops
-            found = self._made[pattern] = _Scalars(self) if scalars else _Arrays(self, pattern)
+            with room_to_recurse(self.fused):
+                found = self._made[pattern] = _Scalars(self) if scalars else _Arrays(self, pattern)
         return found
 
 
@@ -240,16 +242,20 @@ class _Arrays:
         """The function, its text, and for how many lanes at a time it is."""
         found = self._functions.get(style)
         if found is None:
-            patterns = self.patterns
-            fused = find_extremes(patterns.fused)
-            wanted = results_of(fused)[: len(patterns.wanted)]
-            program = Program(fused, patterns.calls, style, numpy_loops.loop_function)
-            source = program.source(wanted, patterns.results, self.pattern)
-            made = _function(source, patterns.fused.name, program.objects)
-            lanes = numpy_memory.SIZE // max(program.bytes, 1)
-            block = max(LEAST, min(BLOCK, 1 << max(lanes.bit_length() - 1, 0)))
-            found = self._functions[style] = made, source, block
+            with room_to_recurse(self.patterns.fused):
+                found = self._functions[style] = self._make(style)
         return found
+
+    def _make(self, style: Style) -> tuple[Callable[..., Any], str, int]:
+        patterns = self.patterns
+        fused = find_extremes(patterns.fused)
+        wanted = results_of(fused)[: len(patterns.wanted)]
+        program = Program(fused, patterns.calls, style, numpy_loops.loop_function)
+        source = program.source(wanted, patterns.results, self.pattern)
+        made = _function(source, patterns.fused.name, program.objects)
+        lanes = numpy_memory.SIZE // max(program.bytes, 1)
+        block = max(LEAST, min(BLOCK, 1 << max(lanes.bit_length() - 1, 0)))
+        return made, source, block
 
     def fill(self, lanes: Sequence[Lane], n: int, results: list[Array]) -> Array | None:
         if not self.single:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from pyflat.analysis.demanded_bits import wrapping
 from pyflat.errors import refuse
+from pyflat.ir.recursion import with_room
 from pyflat.targets.columns import Column, Printer, Stage, Term, Terms, flattened, terms_of
 from pyflat.targets.sql.dialects import ENGINES
 
@@ -23,6 +24,7 @@ Dialect = Literal["duckdb", "sqlite"]
 ALLOWED = {"duckdb": ("null", "error", "mask", "unchecked"), "sqlite": ("null", "mask", "unchecked")}
 
 
+@with_room
 def expression(fn: Callable[..., Any], /, *, dialect: Dialect = "duckdb", faults: str = "null",
                kinds: str | None = None, **columns: Any) -> str:
     """`fn` as one SQL expression; a function with several results is a struct of them (DuckDB only).
@@ -43,6 +45,7 @@ def expression(fn: Callable[..., Any], /, *, dialect: Dialect = "duckdb", faults
     return "{" + ", ".join(f"{_quoted(name.strip('[]'))}: {text}" for name, text in found.items()) + "}"
 
 
+@with_room
 def expressions(fn: Callable[..., Any], /, *, dialect: Dialect = "duckdb", faults: str = "null",
                 kinds: str | None = None, **columns: Any) -> dict[str, str]:
     """As `expression`, one for each result: by its path in the record, "" for a single number. With faults="mask" one
@@ -77,6 +80,7 @@ def _named(stage: Stage, separator: str) -> str:
     return separator.join(f"{text} AS {name}" for name, text in stage.items())
 
 
+@with_room
 def query(fn: Callable[..., Any], table: str, /, *, keep: Sequence[str] = (), into: str = "result",
           dialect: Dialect = "duckdb", faults: str = "null", kinds: str | None = None, **columns: Any) -> str:
     """As a query over `table`: columns `keep`, then the result as `into` (several: `into_` and their paths).
