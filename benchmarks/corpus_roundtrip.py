@@ -27,14 +27,7 @@ from pyflat.ir.nodes import Function
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
 from pyflat.ir.validate import validate
-from pyflat.passes import gather_suspects
-from pyflat.passes import pipelines as pipeline
-from pyflat.passes.hoist_invariants import hoist_invariants
-from pyflat.passes.simplify_control import simplify_control
-from pyflat.passes.unroll_loops import unroll_loops
-
-STRUCTURED = (simplify_control, unroll_loops, hoist_invariants)
-"""Passes over the structured form that the flat way does not need."""
+from pyflat.passes import pipelines
 
 
 class Stages:
@@ -56,21 +49,16 @@ class Stages:
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
         """Every function that is flattened inside is checked at each stage."""
-        flatten, gather = pipeline.flatten_ir, gather_suspects.gather_suspects
+        run = pipelines.run
 
-        def flatten_ir(fn: Function, *args: Any, **options: Any) -> Function:
-            self.check("specialise", fn)
-            for each in STRUCTURED:
-                self.check(each.__name__, each(fn))
-            return flatten(fn, *args, **{**options, "on_pass": self.check})
+        def watched(fn: Function, passes: pipelines.Pipeline, on_pass: pipelines.OnPass | None = None) -> Function:
+            if passes is pipelines.FLATTEN:
+                self.check("specialise", fn)
+                for each in pipelines.structured():
+                    run(fn, (each,), self.check)
+            return run(fn, passes, self.check)
 
-        def gathered(fn: Function, *args: Any, **options: Any) -> Function:
-            fused = gather(fn, *args, **options)
-            self.check("gather_suspects", fused)
-            return fused
-
-        with mock.patch.object(pipeline, "flatten_ir", flatten_ir), \
-                mock.patch.object(gather_suspects, "gather_suspects", gathered):
+        with mock.patch.object(pipelines, "run", watched):
             yield
 
 

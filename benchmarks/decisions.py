@@ -27,11 +27,12 @@ import numpy as np
 import numpy.typing as npt
 
 import pyflat
+from pyflat.passes.accuracy import Rerun
 from pyflat.passes.gather_suspects import gather_suspects
-from pyflat.passes.pipelines import with_fast_math
+from pyflat.passes.pipelines import with_fast_functions
 from pyflat.runtime.arguments import classify
 from pyflat.runtime.arrays import prepare
-from pyflat.runtime.compiled import Engine, Rerun, _compiler, flatten
+from pyflat.runtime.compiled import Engine, _compiler, flatten
 from pyflat.targets.numba.costs import VECTOR_MATH
 from pyflat.targets.numpy.costs import NUMPY_MATH
 
@@ -240,8 +241,8 @@ class _Twin:
         self.inputs = prepare(call).inputs
         self.engines: dict[str, Engine] = {
             name: _compiler(target)(gather_suspects(form), unchecked=False)
-            for name, form in (("libm", exact), ("decisions", with_fast_math(exact, TABLES[target])),
-                               ("vector", with_fast_math(exact, TABLES[target], decide=False)))}
+            for name, form in (("libm", exact), ("decisions", with_fast_functions(exact, TABLES[target])),
+                               ("vector", with_fast_functions(exact, TABLES[target], decide=False)))}
 
     def calls(self, lanes: Lanes) -> dict[str, Call]:
         count = len(lanes[0])

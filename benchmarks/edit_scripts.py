@@ -11,7 +11,7 @@ import multiprocessing
 import time
 from collections import Counter
 
-from tests.ir.edit_scripts import run_scripts
+from tests.ir.edit.edit_scripts import run_scripts
 
 CHUNK = 100
 

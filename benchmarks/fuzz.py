@@ -7,7 +7,7 @@ interpreter in float32. Failing programs are made small and printed. The exit st
 or when more than a tenth of the programs was refused.
 
 `--loops` hunts error bounds instead: random loops that decide by inexact values, with functions that err as much as
-they may, in the interpreter (`tests.ir.carried_checks`).
+they may, in the interpreter (`tests.passes.accuracy.carried_checks`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pyflat.targets.numpy import loops as numpy_loops
 from tests.generator import Failure, Outcome, Program, check_program, generate
 from tests.generator.narrow import check_narrow, shrink_narrow
 from tests.generator.shrink import shrink
-from tests.ir.carried_checks import hunt
+from tests.passes.accuracy.carried_checks import hunt
 
 REFUSED_SHARE = 0.10
 

@@ -10,6 +10,7 @@ originals; with `--both` each hunts on its own. A table says which test failed f
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 import resource
 import shutil
@@ -31,7 +32,7 @@ FAILED = re.compile(r"^(?:FAILED|ERROR) tests/([^\s\[]+)", re.MULTILINE)
 TEST_SECONDS = 240
 FUZZ_SECONDS = 600
 MEMORY = 6 << 30
-INNER = ("tests/passes/test_rules.py", "tests/passes/test_backend_passes.py")
+INNER = ("tests/passes", "tests/backend/test_pack.py")
 NOBODY = "-"
 ALIVE = f"| {NOBODY} | {NOBODY} |"
 HEAD = """# Mutants
@@ -138,10 +139,23 @@ def _inner_mutants(folder: Path) -> str:
 
 def inner_count() -> int:
     """How many mutants those tests make."""
-    from tests.passes import rule_checks, test_backend_passes, test_rules
+    from tests.passes import rule_checks
+    from tests.passes.rules.test_rules import RULES
 
-    rules = sum(len(list(rule_checks.mutants(rule))) for rule in test_rules.RULES)
-    return rules + sum(map(len, test_backend_passes.MUTANTS.values()))
+    rules = sum(len(list(rule_checks.mutants(rule))) for rule in RULES)
+    return rules + sum(map(len, edits_in_tests().values()))
+
+
+def edits_in_tests() -> dict[str, tuple[tuple[str, str, str], ...]]:
+    """The mutants that a test makes for itself, by the part that it tests."""
+    paths = [ROOT / path for path in INNER]
+    files = [file for path in paths for file in ([path] if path.is_file() else path.rglob("test_*.py"))]
+    found: dict[str, tuple[tuple[str, str, str], ...]] = {}
+    for file in sorted(files):
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MUTANTS":
+                found[file.stem.removeprefix("test_")] = ast.literal_eval(node.value)
+    return found
 
 
 def write_page(verdicts: dict[str, str]) -> None:

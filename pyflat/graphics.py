@@ -69,11 +69,11 @@ class Shader:
         """The shader after the backend's steps with all of fast math: fewer operations, other last digits, and nothing
         to rely on for nan and infinities. A shader with a loop stays as it is."""
         from pyflat.backend import FlatFunction, flatten_fold, flatten_fuse, flatten_optimize
-        from pyflat.passes.gather_suspects import drop_faults
+        from pyflat.passes.pipelines import VALUES, run
 
         if has_loop(self.ir.body):
             return self
-        flat = FlatFunction(self.ir.name, None, drop_faults(self.ir), self.result)
+        flat = FlatFunction(self.ir.name, None, run(self.ir, VALUES), self.result)
         fast = flatten_optimize(flatten_fold(flat), fast_math=True)
         return replace(self, ir=flatten_fuse(fast, fast_math=True).ir)
 

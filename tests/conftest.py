@@ -2,6 +2,7 @@
 library's where a test says nothing else."""
 
 import functools
+import os
 import signal
 
 import pytest
@@ -11,6 +12,8 @@ from pyflat.frontend.space import blas
 from pyflat.inspection import profile
 from pyflat.runtime import replay, settings
 from tests.patience import HANG
+
+os.environ.setdefault("PYFLAT_VALIDATE", "1")  # the IR is validated between any two passes, here and in processes that tests start
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell without job control starts what is in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -22,10 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+from pyflat.ir.lists import uses
 from pyflat.ir.loops import LoopParts, all_ops, end_of, take_apart
 from pyflat.ir.nodes import FALSE, TRUE, Block, Const, Function, Item, Loop, Op, Param, Value
 from pyflat.ir.types import BOOL
-from pyflat.ir.values import uses
 
 Condition = tuple[Value, bool]
 Conjunction = frozenset[Condition]

@@ -17,7 +17,7 @@ from pyflat.ir.nodes import Function
 from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import Shape
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.passes.gather_suspects import gather_suspects
+from pyflat.passes import pipelines
 
 if TYPE_CHECKING:
     from pyflat.frontend.result import Specialised
@@ -62,7 +62,8 @@ def registered_engine(name: str, spec: Specialised, flat: Function, arguments: M
     title = spec.captured.name.strip("<>")
     if flat.form != "flat":
         raise refuse("flatten/while-unbounded", f"a loop of {title} stays a loop")
-    made = FlatFunction(title, None, gather_suspects(flat), spec.result, arguments, spec.kept, spec.captured.source,
-                        None, ("flatten",), {"faults": "mask"})
+    fused = pipelines.run(flat, pipelines.engine())
+    made = FlatFunction(title, None, fused, spec.result, arguments, spec.kept, spec.captured.source, None, ("flatten",),
+                        {"faults": "mask"})
     folded = flatten_fold(made)
     return RegisteredEngine(folded, registered.load(name)(folded))

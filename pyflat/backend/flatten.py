@@ -11,13 +11,10 @@ from pyflat.backend.flat import FlatFunction
 from pyflat.errors import FlattenError, refuse
 from pyflat.frontend.callables import unwrap
 from pyflat.frontend.specialise import specialise
-from pyflat.ir.nodes import Const, Function, Loop, Op, walk
+from pyflat.ir.nodes import Const, Loop, Op, walk
 from pyflat.ir.opaque_calls import Call
-from pyflat.ir.recursion import room_to_recurse, with_room
-from pyflat.passes.convert_ifs import convert_ifs
-from pyflat.passes.gather_suspects import drop_faults, gather_suspects
-from pyflat.passes.lower_exits import lower_exits
-from pyflat.passes.prune_dead import prune_dead
+from pyflat.ir.recursion import with_room
+from pyflat.passes import pipelines
 
 Faults = Literal["drop", "mask", "keep"]
 _one_at_a_time = threading.RLock()
@@ -78,12 +75,12 @@ def _flattened(fn: Callable[..., Any], whitelist: Any, shapes: dict[str, Any], f
         spec = specialise(fn, shapes, loops="unroll", max_unroll=max_unroll, whitelist=whitelist)
     if spec.rolled is not None:
         raise spec.rolled
-    flat = _straight(spec.function)
+    flat = pipelines.run(spec.function, pipelines.STRAIGHTEN)
     if any(isinstance(item, Loop) for item in walk(flat.body)):
         raise refuse("flatten/while-unbounded", f"a loop of {spec.captured.name} stays a loop")
     if faults == "drop" and any(map(_always_raises, flat.flat_block.ops)):
         raise refuse("flatten/result-kind", f"no path through {spec.captured.name} returns: each raises")
-    flat = {"drop": drop_faults, "mask": gather_suspects, "keep": _kept}[faults](flat)
+    flat = pipelines.run(flat, {"drop": pipelines.VALUES, "mask": pipelines.engine(), "keep": ()}[faults])
     name, source = spec.captured.name.strip("<>"), spec.captured.source
     return FlatFunction(name, None, flat, spec.result, shapes, spec.kept, source, unwrap(fn).function, ("flatten",),
                         {"faults": faults})
@@ -91,13 +88,3 @@ def _flattened(fn: Callable[..., Any], whitelist: Any, shapes: dict[str, Any], f
 
 def _always_raises(op: Op) -> bool:
     return op.opcode == "fault" and isinstance(op.args[0], Const) and bool(op.args[0].value)
-
-
-def _straight(fn: Function) -> Function:
-    """If-converted, and without what the unreached code was for."""
-    with room_to_recurse(fn):
-        return prune_dead(convert_ifs(lower_exits(fn)))
-
-
-def _kept(fn: Function) -> Function:
-    return fn

@@ -221,7 +221,8 @@ def _powers(x: float, y: float) -> float:
 
 # --- the functions that the C library computes
 
-_BELOW_ZERO, _NOT_POSITIVE = (Outside("lt", 0.0),), (Outside("le", 0.0),)
+_BELOW_ZERO = (Outside("lt", 0.0),)
+_NOT_POSITIVE = (Outside("le", 0.0),)
 _BEYOND_ONE, _INFINITE = (Outside("gt", 1.0, of_size=True),), (Outside("isinf"),)
 _QUARTER = math.pi / 2
 _AT_POLE: Callable[..., float] = lambda x: math.inf if x > 0.0 else math.nan  # noqa: E731

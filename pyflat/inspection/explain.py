@@ -23,7 +23,7 @@ from pyflat.ir.ops import OPERATIONS, VECTOR, Accuracy
 from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import Shape
 from pyflat.ir.types import FLOAT, INT, Kind
-from pyflat.passes.gather_suspects import drop_faults, gather_suspects
+from pyflat.passes import pipelines
 from pyflat.runtime.compiled import Flattened, flatten
 from pyflat.runtime.settings import Options
 
@@ -138,11 +138,11 @@ class Explanation:
 def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: str, stats: Stats) -> Explanation:
     """What the twin of `fn` costs for arguments of these shapes. Raises FlattenError."""
     done = flatten(fn, shapes, options, engine=True)
-    fused = gather_suspects(done.flat)
+    fused = pipelines.run(done.flat, pipelines.engine())
     ops = list(all_ops(fused.body))
     engine = _engine(fused, options)
     price = _prices(options, engine.width)
-    values, total = sum(map(price, all_ops(drop_faults(done.flat).body))), sum(map(price, ops))
+    values, total = sum(map(price, all_ops(pipelines.run(done.flat, pipelines.VALUES).body))), sum(map(price, ops))
     functions = tuple(_functions(done, options))
     explained = Explanation(
         name=name, target=str(options.target), kinds=_kinds(fused), form=done.flat.form,

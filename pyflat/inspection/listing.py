@@ -230,18 +230,18 @@ def _text_target(target: Target) -> TextTarget:
 
 
 def _suspect(done: Flattened, target: TextTarget, name: str) -> str:
-    from pyflat.passes.gather_suspects import gather_suspects
+    from pyflat.passes.pipelines import engine, run
     from pyflat.targets.text import render_suspect
 
     name = name.removesuffix("_flat") + "_suspect"
-    return render_suspect(done.spec, gather_suspects(done.spelled), target=target, name=name)
+    return render_suspect(done.spec, run(done.spelled, engine()), target=target, name=name)
 
 
 def _text(done: Flattened, target: TextTarget, name: str) -> str:
-    from pyflat.passes.gather_suspects import drop_faults
+    from pyflat.passes.pipelines import VALUES, run
     from pyflat.targets.text import render
 
-    return render(done.spec, drop_faults(done.spelled), target=target, name=name)
+    return render(done.spec, run(done.spelled, VALUES), target=target, name=name)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -18,8 +18,7 @@ from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.shape import leaves
-from pyflat.passes.accuracy.conditioning import allowed
-from pyflat.passes.accuracy.fast_functions import inexact_results
+from pyflat.passes.accuracy import allowed_differences, inexact_results
 from pyflat.runtime.arrays import Array, Lanes, prepare
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import Flattened, flatten
@@ -120,7 +119,7 @@ def _forgive(wrong: npt.NDArray[np.bool_], lanes: Lanes, arrays: Sequence[Array]
              exact: Function) -> None:
     """Take lanes out of `wrong` that differ no more than the digits of the faster functions explain."""
     for lane in np.flatnonzero(wrong):
-        limits = allowed(exact, _row(lanes, lane))
+        limits = allowed_differences(exact, _row(lanes, lane))
         pairs = zip([a[lane] for a in arrays], [b[lane] for b in wanted], limits, strict=True)
         wrong[lane] = not all(close(a, b, 0) or (limit > 0.0 and abs(a - b) <= limit) for a, b, limit in pairs)
         if wrong[lane]:

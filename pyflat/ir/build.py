@@ -14,7 +14,7 @@ from pyflat.errors import InternalError, refuse
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Block, Const, End, If, Item, Loop, Op, Origin, Param, Region, Scalar, Value
 from pyflat.ir.ops import OPERATIONS
-from pyflat.ir.types import BOOL, VOID, Kind, kind_of
+from pyflat.ir.types import VOID, Kind, kind_of
 
 MAX_OPS = 2_000_000
 
@@ -127,9 +127,3 @@ class Builder:
 def results_like(values: Sequence[Value]) -> list[Param]:
     """Fresh node results with the kinds and names of `values`."""
     return [Param(v.kind, v.name) for v in values]
-
-
-def as_bool(value: Value) -> Value:
-    if value.kind is not BOOL:
-        raise InternalError("a condition must be a bool")
-    return value

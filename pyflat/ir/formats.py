@@ -34,11 +34,6 @@ class FloatFormat:
     def __repr__(self) -> str:
         return self.name.upper()
 
-    @property
-    def exact_int(self) -> int:
-        """Every int up to this magnitude is such a float exactly."""
-        return 1 << self.digits
-
     def rounded(self, number: float) -> float:
         """The nearest float of this format, ties to even; beyond the largest one infinity."""
         if self.name == "f8":

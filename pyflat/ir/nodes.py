@@ -25,7 +25,7 @@ Invariants (all checked by `ir.validate`):
   7. in the flat form there is one block, no node, and no primitive that faults: faults are `fault` operations;
      in the masked form there are loops besides, all canonical (`ir.loops`), and no node but them and their tests;
   8. what lanes do together (`lane_any`) stands under no varying predicate (`ir.divergence`);
-  9. a Loop that claims to count does, on that parameter (`ir.counted`);
+  9. a Loop that claims to count does, on that parameter (`ir.loops`);
  10. every float literal is a number of the function's format (`ir.formats`).
 
 Strict and total. In the structured form an operation that cannot give Python's value raises (it is *strict*).
@@ -217,7 +217,7 @@ class Region:
 
 
 class Loop:
-    """`counted` claims that the loop counts on one of its parameters, `for counted in range(...)`: see `ir.counted`."""
+    """`counted` claims that the loop counts on one of its parameters, `for counted in range(...)`: see `ir.loops`."""
 
     __slots__ = ("label", "again", "params", "inits", "body", "results", "counted")
 

@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from pyflat.ir.counted import recognise_counted
 from pyflat.ir.formats import F4, F8, FORMATS
 from pyflat.ir.lists import same_value
+from pyflat.ir.loops import recognise_counted
 from pyflat.ir.nodes import (
     FAULT,
     Block,

@@ -23,8 +23,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pyflat.ir.counted import recognise_counted
 from pyflat.ir.formats import F8
+from pyflat.ir.loops import recognise_counted
 from pyflat.ir.nodes import (
     FAULT,
     Block,

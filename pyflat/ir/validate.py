@@ -14,7 +14,7 @@ besides the letter of the list:
   7. the flat form is one block that ends in a Yield; the masked form has canonical loops besides, and no If but
      their tests; `canonical=True` asks for canonical loops and no other exit in the structured form;
   8. `lane_any` stands where all lanes are (`ir.divergence`);
-  9. a loop counts on the parameter that it claims to count on (`ir.counted`);
+  9. a loop counts on the parameter that it claims to count on (`ir.loops`);
  10. float literals are numbers of the format of the function (`ir.formats`).
 """
 
@@ -24,9 +24,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from pyflat.errors import InternalError
-from pyflat.ir.counted import recognise_counted
 from pyflat.ir.divergence import uniformity
-from pyflat.ir.loops import canonical_parts
+from pyflat.ir.loops import canonical_parts, recognise_counted
 from pyflat.ir.nodes import (
     FAULT,
     Block,

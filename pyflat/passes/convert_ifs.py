@@ -49,7 +49,7 @@ from pyflat.ir.nodes import (
 )
 from pyflat.ir.opaque_calls import is_guarded
 from pyflat.ir.ops import OPERATIONS
-from pyflat.passes.record import Pass
+from pyflat.passes.record import Construct, Pass
 
 FAULT_TYPES = {
     "zero_divisor": "ZeroDivisionError",
@@ -75,7 +75,7 @@ def convert_ifs(fn: Function) -> Function:
     return Function(fn.name, fn.params, build.items, fn.label, fn.result_kinds, form, fn.floats)
 
 
-PASS = Pass(convert_ifs, needs_gone=frozenset({Region}))
+PASS = Pass(convert_ifs, needs_gone=frozenset({Construct.EARLY_EXIT}), removes=frozenset({Construct.BRANCH}))
 
 
 class _Predicate:

@@ -22,7 +22,7 @@ from collections import defaultdict
 from pyflat.analysis.execution_masks import Demand
 from pyflat.ir.nodes import Function, Op, Value
 from pyflat.ir.opaque_calls import has_effect, is_barrier, is_guarded
-from pyflat.passes.record import Pass
+from pyflat.passes.record import STRAIGHT, Pass
 from pyflat.passes.rules.rewrite import Sweep
 
 
@@ -101,4 +101,4 @@ def _below(value: Value, cond: Value) -> Value:
     return value
 
 
-PASS = Pass(decide_selects)
+PASS = Pass(decide_selects, needs_gone=STRAIGHT)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from pyflat.ir.nodes import Function, Op, Value
 from pyflat.ir.opaque_calls import is_barrier, is_guarded
 from pyflat.ir.ops import COMMUTATIVE
-from pyflat.passes.record import Pass
+from pyflat.passes.record import STRAIGHT, Pass
 from pyflat.passes.rules.logic import same
 from pyflat.passes.rules.rewrite import Sweep
 
@@ -73,4 +73,4 @@ def _aligned(a: Op, b: Op) -> tuple[int, tuple[Value, ...], tuple[Value, ...]] |
     return None
 
 
-PASS = Pass(factor_selects)
+PASS = Pass(factor_selects, needs_gone=STRAIGHT)

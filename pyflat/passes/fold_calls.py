@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 
 from pyflat.ir.nodes import Const, Function, Op, Value
 from pyflat.ir.types import PACK, kind_of
-from pyflat.passes.record import Pass
+from pyflat.passes.record import STRAIGHT, Pass
 from pyflat.passes.rules.rewrite import Sweep, is_literal
 
 Evaluate = Callable[[Op], Sequence[bool | int | float] | None]
@@ -74,4 +74,4 @@ def _width(vector: Value) -> int | None:
     return len(vector.args) if isinstance(vector, Op) and vector.opcode == "pack" else None
 
 
-PASS = Pass(fold_calls)
+PASS = Pass(fold_calls, needs_gone=STRAIGHT)

@@ -26,13 +26,13 @@ from pyflat.analysis.intervals import Intervals
 from pyflat.ir.build import undefined
 from pyflat.ir.formats import FloatFormat
 from pyflat.ir.loops import LoopParts, join_parts, take_apart
-from pyflat.ir.nodes import FALSE, TRUE, Block, Const, Function, Item, Loop, Op, Region, Value, Yield
+from pyflat.ir.nodes import FALSE, TRUE, Block, Const, Function, Item, Loop, Op, Value, Yield
 from pyflat.ir.opaque_calls import is_barrier, is_guarded
 from pyflat.ir.ops import OPERATIONS, PRIMITIVES, Accuracy
 from pyflat.ir.semantics import meaning
 from pyflat.ir.types import BOOL, VOID, Kind, kind_of
 from pyflat.ir.uses import Key, Keys, same_ops, with_args, with_body
-from pyflat.passes.record import Pass
+from pyflat.passes.record import TOTAL, Pass
 from pyflat.passes.rules.identities import simplify
 from pyflat.passes.rules.logic import is_undefined
 
@@ -182,4 +182,4 @@ def _literal(value: object, kind: Kind) -> Const | None:
     return Const(kind, value)
 
 
-PASS = Pass(fold_constants, needs_gone=frozenset({Region}))
+PASS = Pass(fold_constants, needs_gone=TOTAL)

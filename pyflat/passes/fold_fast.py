@@ -26,7 +26,7 @@ from typing import Any
 
 from pyflat.ir.nodes import Function
 from pyflat.ir.types import FLOAT, Kind
-from pyflat.passes.record import Pass
+from pyflat.passes.record import STRAIGHT, Pass
 from pyflat.passes.rules.patterns import Rule, Where
 from pyflat.passes.rules.rewrite import Rules, rewrite
 
@@ -154,4 +154,4 @@ def fold_fast(fn: Function, parts: Collection[str] = ()) -> Function:
     return rewrite(fn, _allowed(frozenset(parts)))
 
 
-PASS = Pass(fold_fast)
+PASS = Pass(fold_fast, needs_gone=STRAIGHT)

@@ -22,7 +22,7 @@ from typing import Any
 
 from pyflat.ir.nodes import Function
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MIN, Kind
-from pyflat.passes.record import Pass
+from pyflat.passes.record import STRAIGHT, Pass
 from pyflat.passes.rules.patterns import Rule, Where
 from pyflat.passes.rules.rewrite import Rules, rewrite
 
@@ -211,4 +211,4 @@ def fold_identities(fn: Function) -> Function:
     return rewrite(fn, _RULES)
 
 
-PASS = Pass(fold_identities)
+PASS = Pass(fold_identities, needs_gone=STRAIGHT)

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from pyflat.ir.nodes import Function
 from pyflat.ir.types import FLOAT
-from pyflat.passes.record import Pass
+from pyflat.passes.record import STRAIGHT, Pass
 from pyflat.passes.rules.patterns import Rule
 from pyflat.passes.rules.rewrite import Rules, rewrite
 
@@ -45,4 +45,4 @@ def fuse_multiply_add(fn: Function, opcode: str = "mad") -> Function:
     return rewrite(fn, _fusing(opcode))
 
 
-PASS = Pass(fuse_multiply_add)
+PASS = Pass(fuse_multiply_add, needs_gone=STRAIGHT)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from pyflat.ir.nodes import Function
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.passes.record import Pass
+from pyflat.passes.record import STRAIGHT, Pass
 from pyflat.passes.rules.patterns import Rule
 from pyflat.passes.rules.rewrite import Rules, rewrite
 
@@ -41,4 +41,4 @@ def fuse_selects(fn: Function) -> Function:
     return rewrite(fn, _RULES)
 
 
-PASS = Pass(fuse_selects)
+PASS = Pass(fuse_selects, needs_gone=STRAIGHT)

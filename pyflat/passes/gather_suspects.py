@@ -21,10 +21,10 @@ from collections.abc import Sequence
 
 from pyflat.analysis.liveness import sliced
 from pyflat.ir.loops import LoopParts, all_ops, join_parts, take_apart
-from pyflat.ir.nodes import FALSE, TRIP_LIMIT, Block, Const, Function, Item, Loop, Op, Param, Region, Value, Yield
+from pyflat.ir.nodes import FALSE, TRIP_LIMIT, Block, Const, Function, Item, Loop, Op, Param, Value, Yield
 from pyflat.ir.types import BOOL
 from pyflat.ir.uses import rebuilt, results_of, with_body
-from pyflat.passes.record import Pass
+from pyflat.passes.record import TOTAL, Construct, Pass
 
 
 def gather_suspects(fn: Function, *, limited: bool = False) -> Function:
@@ -183,4 +183,5 @@ def _either(block: Block, a: Value, b: Value) -> Op:
     return block.ops[-1]
 
 
-PASS = Pass(gather_suspects, needs_gone=frozenset({Region}))
+PASS = Pass(gather_suspects, needs_gone=TOTAL, removes=frozenset({Construct.FAULT}))
+VALUES = Pass(drop_faults, needs_gone=TOTAL, removes=frozenset({Construct.FAULT}))

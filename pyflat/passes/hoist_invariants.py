@@ -20,12 +20,12 @@ from __future__ import annotations
 from pyflat.ir.edit.copying import copy_function
 from pyflat.ir.edit.cursor import before_node
 from pyflat.ir.edit.editor import Editing, editing
+from pyflat.ir.edit.tree import blocks_in
 from pyflat.ir.faults import can_fault
+from pyflat.ir.lists import definitions
 from pyflat.ir.nodes import Function, Loop, Op, walk
 from pyflat.ir.opaque_calls import is_barrier, is_guarded
 from pyflat.ir.ops import CONVERGENT
-from pyflat.ir.tree import blocks_in
-from pyflat.ir.values import definitions
 from pyflat.passes.record import Pass
 
 

@@ -23,6 +23,7 @@ from pyflat.ir.loops import LoopParts, has_loop, join_parts, take_apart
 from pyflat.ir.nodes import TRIP_LIMIT, Block, End, Function, Item, Loop, Op, Param, Yield
 from pyflat.ir.types import BOOL, INT, VOID
 from pyflat.ir.uses import with_body
+from pyflat.passes.record import TOTAL, Pass
 
 
 def limit_trips(fn: Function, limit: int) -> Function:
@@ -54,3 +55,6 @@ def _extended(item: Item, ops: Sequence[Op], end: End | None = None) -> Block:
     """A copy of a block with more operations at its end."""
     assert isinstance(item, Block)
     return Block([*item.ops, *ops], end)
+
+
+PASS = Pass(limit_trips, needs_gone=TOTAL)

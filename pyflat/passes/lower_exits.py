@@ -62,7 +62,7 @@ from pyflat.ir.nodes import (
     Yield,
 )
 from pyflat.ir.types import BOOL, VOID, Kind
-from pyflat.passes.record import Pass
+from pyflat.passes.record import Construct, Pass
 
 MAX_RUNGS = 8
 """A list with more early exits than this is lowered to chunks: a ladder keeps every exit's values alive."""
@@ -85,7 +85,7 @@ def lower_exits(fn: Function) -> Function:
     return Function(fn.name, fn.params, base.items, fn.label, fn.result_kinds, fn.form, fn.floats)
 
 
-PASS = Pass(lower_exits, removes=frozenset({Region}))
+PASS = Pass(lower_exits, removes=frozenset({Construct.EARLY_EXIT}))
 
 
 @dataclass(slots=True)

@@ -1,23 +1,54 @@
-"""The order of the passes, for each way out, as data.
+"""The order of the passes, for each way out, as data: no other module knows one.
 
-Ways A and M (flat twins, masked loops): structured IR -> one block of total operations and `fault` operations, or
-where loops were kept the masked form: such blocks, and canonical loops of such blocks.
+    structured IR --FLATTEN--> flat or masked IR --engine--> one more result, the suspect bit, and no faults
+                  --STRAIGHTEN--> flat IR of a backend --fold, optimize, fuse--> fewer operations
+
+The flat form is one block of total operations and `fault` operations; where loops were kept, the masked form has such
+blocks and canonical loops of such blocks. Backends' passes are imported where they are used: a twin needs none of them.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pyflat.ir.nodes import Function
-from pyflat.ir.recursion import room_to_recurse
+from pyflat.errors import InternalError
+from pyflat.ir.nodes import Function, Value
+from pyflat.ir.recursion import with_room
+from pyflat.ir.types import FLOAT, INT
 from pyflat.ir.validate import validate
-from pyflat.passes import convert_ifs, fold_constants, lower_exits, prune_dead, share_subexpressions
-from pyflat.passes.accuracy import choose_math
-from pyflat.passes.accuracy.fast_functions import FastMath
-from pyflat.passes.record import Pass
+from pyflat.passes import (
+    convert_ifs,
+    demote_floats,
+    fold_constants,
+    gather_suspects,
+    limit_trips,
+    lower_exits,
+    prune_dead,
+    share_subexpressions,
+)
+from pyflat.passes.record import Construct, Pass, constructs_in
 
-FLATTEN: tuple[Pass, ...] = (
+if TYPE_CHECKING:
+    from pyflat.passes.accuracy import FastFunctions
+    from pyflat.passes.fold_calls import Evaluate
+
+LEAST_ROUNDS = 64
+"""So many sweeps are always allowed, and one more for each operation: some rewrites go one level at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Passes in turn, again and again, until none changes anything."""
+
+    passes: tuple[Pass, ...]
+
+
+Pipeline = tuple[Pass | Settled, ...]
+
+FLATTEN: Pipeline = (
     lower_exits.PASS,
     convert_ifs.PASS,
     prune_dead.PASS,  # what the unreached code and the unused flags were for: halves the work of the others
@@ -26,42 +57,177 @@ FLATTEN: tuple[Pass, ...] = (
     fold_constants.PASS,  # equal conditions are one value now: 2 % fewer operations in random programs
     prune_dead.PASS,
 )
+"""Flat twins, and masked ones where a loop was kept."""
+
+STRAIGHTEN: Pipeline = (lower_exits.PASS, convert_ifs.PASS, prune_dead.PASS)
+"""For backends, which fold for themselves."""
+
+FLOAT32: Pipeline = (demote_floats.PASS,)
+"""A structured function whose float lanes become float32."""
+
+FLOAT32_REFERENCE: Pipeline = (lower_exits.PASS,)
+"""What lanes of float32 are by definition: interpreted one by one, with the loops that engines have."""
+
+VALUES: Pipeline = (gather_suspects.VALUES,)
+"""What a text shows: a flat or masked function without faults."""
+
+CLEAN: Pipeline = (fold_constants.PASS, share_subexpressions.PASS, prune_dead.PASS)
+"""After fast functions were chosen for a flat or masked function (`with_fast_functions`)."""
 
 
-def flatten_ir(fn: Function, on_pass: Callable[[str, Function], None] | None = None) -> Function:
-    """The flat or masked form of a structured function; the results in its Yield, faults as operations.
+def engine(max_trips: int | None = None) -> Pipeline:
+    """What an engine runs: a flat or masked function with a suspect bit; before it, where trips are limited, a bit
+    for the lanes that ran into the limit."""
+    if max_trips is None:
+        return (gather_suspects.PASS,)
+    return limit_trips.PASS.bind(limit=max_trips), gather_suspects.PASS.bind(limited=True)
 
-    `on_pass(name, function)` is called after each pass. With PYFLAT_VALIDATE=1 in the environment the function
-    is validated before the first pass and after each. Raises FlattenError where `fn` nests too
-    deeply (`pyflat.ir.recursion`).
+
+def dataflow(hoist_leaving: Pass) -> Pipeline:
+    """Of a structured function, for graphs whose loops are cycles."""
+    return hoist_leaving, lower_exits.PASS
+
+
+def shader(max_trips: int, *, loops: bool) -> Pipeline:
+    """A flat or masked function for a language of 32-bit lanes, which spells the operations itself: without `x + 0.0`,
+    and with min, max and clamp where they are written as selects. Where it has loops, operations stay as they are."""
+    start = limit_trips.PASS.bind(limit=max_trips), gather_suspects.VALUES
+    if loops:
+        return start
+    from pyflat.passes import fold_fast, recognise_extrema
+
+    return (*start, fold_fast.PASS.bind(parts=frozenset({"no_signed_zeros"})), prune_dead.PASS, recognise_extrema.PASS,
+            prune_dead.PASS, recognise_extrema.PASS, prune_dead.PASS)
+
+
+def structured() -> Pipeline:
+    """Of a structured function: what no way out needs, because the frontend unrolls and decides for itself. For IR from
+    elsewhere."""
+    from pyflat.passes import hoist_invariants, simplify_control, unroll_loops
+
+    return simplify_control.PASS, unroll_loops.PASS, hoist_invariants.PASS
+
+
+def fold(evaluate: Evaluate) -> Pipeline:
+    """For backends: what is known is not computed. `evaluate` gives the values of calls on literals."""
+    return (_settled(*_folding(evaluate)),)
+
+
+def optimize(evaluate: Evaluate, parts: frozenset[str]) -> Pipeline:
+    """For backends: fewer or cheaper operations, with the `parts` of fast math."""
+    from pyflat.passes import (
+        decide_selects,
+        factor_selects,
+        fold_fast,
+        fuse_selects,
+        push_negations,
+        reassociate,
+        share_reciprocals,
+    )
+
+    finite, folding = "finite" in parts, _folding(evaluate)
+    exact = (decide_selects.PASS, fuse_selects.PASS, factor_selects.PASS, push_negations.PASS.bind(finite=finite),
+             reassociate.PASS)
+    fast = (fold_fast.PASS.bind(parts=parts),) if parts else ()
+    signless = "no_signed_zeros" in parts
+    sums = (reassociate.PASS.bind(kinds=(INT, FLOAT), finite=finite, no_signed_zeros=signless),)
+    first = _settled(*folding, *exact, *fast, *(sums if "reassoc" in parts else ()))
+    return (first, _settled(share_reciprocals.PASS, *folding)) if "reciprocal" in parts else (first,)
+
+
+def fuse(evaluate: Evaluate, parts: frozenset[str], contract: str | bool, vectors: Sequence[Sequence[Value]]
+         ) -> Pipeline:
+    """For backends: several operations as one. `contract` is "mad", "fma" or False; `vectors` are what belongs
+    together."""
+    from pyflat.passes import fuse_multiply_add, recognise_dots, recognise_extrema, recognise_lerp
+
+    folding, sums = _folding(evaluate), parts.issuperset({"reassoc", "contract"})
+    found = (recognise_extrema.PASS, recognise_lerp.PASS) if sums else (recognise_extrema.PASS,)
+    dots = (_settled(recognise_dots.PASS.bind(vectors=vectors), *folding),) if sums else ()
+    products = (_settled(fuse_multiply_add.PASS.bind(opcode=contract), *found, *folding),) if contract else ()
+    return _settled(*found, *folding), *dots, *products
+
+
+def _folding(evaluate: Evaluate) -> tuple[Pass, ...]:
+    from pyflat.passes import fold_calls, fold_identities, simplify_bools
+
+    return (fold_constants.PASS, fold_calls.PASS.bind(evaluate=evaluate), share_subexpressions.PASS,
+            fold_identities.PASS, simplify_bools.PASS)
+
+
+def _settled(*passes: Pass) -> Settled:
+    """Each followed by `prune_dead`: rules ask how often a value is used."""
+    return Settled(tuple(each for one in passes for each in (one, prune_dead.PASS)))
+
+
+OnPass = Callable[[str, Function], None]
+
+
+def flatten_ir(fn: Function, on_pass: OnPass | None = None) -> Function:
+    """The flat or masked form of a structured function; the results in its Yield, faults as operations."""
+    return run(fn, FLATTEN, on_pass)
+
+
+def with_fast_functions(fn: Function, math: FastFunctions, *, decide: bool = True) -> Function:
+    """`fn` with the fast functions of `math`, and `fn` itself where there is nothing to gain. Flat or masked, of
+    float64: with CPython's decisions, `decide` as in `accuracy.choose_fast_functions`. Of float32, in any form."""
+    from pyflat.passes import accuracy
+
+    chosen = run(fn, (accuracy.PASS.bind(math=math, decide=decide),))
+    return chosen if chosen is fn or not fn.total else run(chosen, CLEAN)
+
+
+@with_room
+def run(fn: Function, pipeline: Pipeline, on_pass: OnPass | None = None) -> Function:
+    """`fn` after all passes of a pipeline; `on_pass(name, function)` is called after each.
+
+    With PYFLAT_VALIDATE=1 in the environment the function is validated before the first pass and after each that
+    changes it, and each pass is held to its record. Raises FlattenError where `fn` nests too deeply
+    (`pyflat.ir.recursion`), and InternalError where the IR breaks or a pipeline does not settle.
     """
-    with room_to_recurse(fn):
-        return _flatten(fn, on_pass)
-
-
-def _flatten(fn: Function, on_pass: Callable[[str, Function], None] | None) -> Function:
-    checked = os.environ.get("PYFLAT_VALIDATE") == "1"
-    if checked:
+    once = _validated if os.environ.get("PYFLAT_VALIDATE") == "1" else _unchecked
+    if once is _validated:
         validate(fn)
-    for each in FLATTEN:
-        fn = each.run(fn)
-        if checked:
-            validate(fn)
-        if on_pass is not None:
-            on_pass(each.name, fn)
+    for step in pipeline:
+        if isinstance(step, Settled):
+            fn = _settle(fn, step, once, on_pass)
+        else:
+            fn = once(step, fn)
+            if on_pass is not None:
+                on_pass(step.name, fn)
     return fn
 
 
-def with_fast_math(fn: Function, math: FastMath, *, decide: bool = True) -> Function:
-    """A flat or masked function with the fast functions of `math` and CPython's decisions; `fn` itself where there
-    are none. `decide` as in `choose_math`."""
-    chosen = choose_math.choose_math(fn, math, decide=decide)
-    if chosen is fn:
-        return fn
-    chosen = share_subexpressions.share_subexpressions(fold_constants.fold_constants(chosen))
-    chosen = prune_dead.prune_dead(chosen)
-    if os.environ.get("PYFLAT_VALIDATE") == "1":
-        validate(chosen)
-    return chosen
+def _unchecked(each: Pass, fn: Function) -> Function:
+    return each(fn)
 
 
+def _validated(each: Pass, fn: Function) -> Function:
+    """The function after a pass. InternalError where it, or what it was given, is not as its record says."""
+    there = each.needs_gone & constructs_in(fn)
+    if there:
+        raise InternalError(f"{each.name} was given a function with {_named(there)}")
+    after = each(fn)
+    if after is not fn:
+        validate(after)
+    left = each.removes & constructs_in(after)
+    if left:
+        raise InternalError(f"{each.name} left {_named(left)}")
+    return after
+
+
+def _named(constructs: Iterable[Construct]) -> str:
+    return ", ".join(sorted(each.value for each in constructs))
+
+
+def _settle(fn: Function, step: Settled, once: Callable[[Pass, Function], Function], on_pass: OnPass | None
+            ) -> Function:
+    for _ in range(LEAST_ROUNDS + len(fn.flat_block.ops)):
+        before = fn
+        for each in step.passes:
+            fn = once(each, fn)
+            if on_pass is not None:
+                on_pass(each.name, fn)
+        if fn is before:
+            return fn
+    raise InternalError(f"{', '.join(each.name for each in step.passes)} over {fn.name} do not settle")

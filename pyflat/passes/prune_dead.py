@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from pyflat.analysis.liveness import sliced
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import Function, Item, Loop, Region, walk
+from pyflat.ir.nodes import Function, Item, Loop, walk
 from pyflat.ir.uses import results_of, with_body
-from pyflat.passes.record import Pass
+from pyflat.passes.record import TOTAL, Pass
 
 
 def prune_dead(fn: Function) -> Function:
@@ -31,4 +31,4 @@ def _size(items: list[Item]) -> int:
     return sum(1 for _ in all_ops(items)) + sum(1 + len(loop.params) + len(loop.results) for loop in loops)
 
 
-PASS = Pass(prune_dead, needs_gone=frozenset({Region}))
+PASS = Pass(prune_dead, needs_gone=TOTAL)

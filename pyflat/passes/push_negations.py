@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from pyflat.ir.nodes import Function, Op, Value
 from pyflat.ir.types import BOOL, FLOAT
-from pyflat.passes.record import Pass
+from pyflat.passes.record import STRAIGHT, Pass
 from pyflat.passes.rules.rewrite import Sweep, is_literal
 
 _OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
@@ -69,4 +69,4 @@ class _Pushing:
         return sweep.emit("not", sweep.read(value), origin=root.origin)
 
 
-PASS = Pass(push_negations)
+PASS = Pass(push_negations, needs_gone=STRAIGHT)

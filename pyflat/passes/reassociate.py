@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Const, Function, Op, Value
 from pyflat.ir.types import FLOAT, INT, INT_MIN, Kind
-from pyflat.passes.record import Pass
+from pyflat.passes.record import STRAIGHT, Pass
 from pyflat.passes.rules.rewrite import Sweep, is_literal
 
 _SUMS = frozenset({"add", "sub", "neg"})
@@ -214,4 +214,4 @@ def _power(sweep: Sweep, base: Value, exponent: int, root: Op) -> Value:
         square = sweep.emit("mul", square, square, origin=root.origin)
 
 
-PASS = Pass(reassociate)
+PASS = Pass(reassociate, needs_gone=STRAIGHT)

@@ -21,7 +21,7 @@ from itertools import product
 
 from pyflat.ir.nodes import Function, Op, Value
 from pyflat.ir.types import FLOAT
-from pyflat.passes.record import Pass
+from pyflat.passes.record import STRAIGHT, Pass
 from pyflat.passes.rules.rewrite import Sweep, is_literal
 
 WIDEST = 4
@@ -113,4 +113,4 @@ def _is_free(lanes: Lanes, known: set[Lanes]) -> bool:
     return lanes in known or all(map(is_literal, lanes))
 
 
-PASS = Pass(recognise_dots)
+PASS = Pass(recognise_dots, needs_gone=STRAIGHT)

@@ -20,7 +20,7 @@ import math
 
 from pyflat.ir.nodes import Function
 from pyflat.ir.types import FLOAT, INT, INT_MAX, INT_MIN, Kind
-from pyflat.passes.record import Pass
+from pyflat.passes.record import STRAIGHT, Pass
 from pyflat.passes.rules.patterns import Rule
 from pyflat.passes.rules.rewrite import Rules, rewrite
 
@@ -90,4 +90,4 @@ def recognise_extrema(fn: Function) -> Function:
     return rewrite(fn, _RULES)
 
 
-PASS = Pass(recognise_extrema)
+PASS = Pass(recognise_extrema, needs_gone=STRAIGHT)

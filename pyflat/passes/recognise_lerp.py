@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from pyflat.ir.nodes import Function
 from pyflat.ir.types import FLOAT
-from pyflat.passes.record import Pass
+from pyflat.passes.record import STRAIGHT, Pass
 from pyflat.passes.rules.patterns import Rule
 from pyflat.passes.rules.rewrite import Rules, rewrite
 
@@ -40,4 +40,4 @@ def recognise_lerp(fn: Function) -> Function:
     return rewrite(fn, _RULES)
 
 
-PASS = Pass(recognise_lerp)
+PASS = Pass(recognise_lerp, needs_gone=STRAIGHT)

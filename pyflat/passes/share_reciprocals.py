@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 
 from pyflat.ir.nodes import Const, Function, Op, Value
-from pyflat.passes.record import Pass
+from pyflat.passes.record import STRAIGHT, Pass
 from pyflat.passes.rules.rewrite import Sweep, is_literal
 
 LEAST = 2
@@ -45,4 +45,4 @@ def _is_quotient(op: Op) -> bool:
     return op.opcode == "truediv" and not is_literal(op.args[1])
 
 
-PASS = Pass(share_reciprocals)
+PASS = Pass(share_reciprocals, needs_gone=STRAIGHT)

@@ -16,10 +16,10 @@ and never merged, nor is a kept call that is a barrier.
 from __future__ import annotations
 
 from pyflat.ir.loops import take_apart
-from pyflat.ir.nodes import Block, Function, Item, Loop, Op, Region, Value
+from pyflat.ir.nodes import Block, Function, Item, Loop, Op, Value
 from pyflat.ir.opaque_calls import is_barrier
 from pyflat.ir.uses import Key, Keys, rebuilt, with_args, with_body
-from pyflat.passes.record import Pass
+from pyflat.passes.record import TOTAL, Pass
 
 
 def share_subexpressions(fn: Function) -> Function:
@@ -80,4 +80,4 @@ def _renamed(op: Op, donor: Op) -> Op:
     return copy
 
 
-PASS = Pass(share_subexpressions, needs_gone=frozenset({Region}))
+PASS = Pass(share_subexpressions, needs_gone=TOTAL)

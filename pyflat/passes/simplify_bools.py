@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 from pyflat.ir.nodes import FALSE, TRUE, Const, Function, Op, Value
 from pyflat.ir.types import BOOL
-from pyflat.passes.record import Pass
+from pyflat.passes.record import STRAIGHT, Pass
 from pyflat.passes.rules.rewrite import Sweep
 
 DEEPEST = 4
@@ -93,4 +93,4 @@ def _table(value: Value, tables: dict[Value, int]) -> int:
     return tables[value]
 
 
-PASS = Pass(simplify_bools)
+PASS = Pass(simplify_bools, needs_gone=STRAIGHT)

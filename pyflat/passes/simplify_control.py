@@ -30,11 +30,10 @@ from collections.abc import Sequence
 
 from pyflat.errors import InternalError
 from pyflat.ir.edit.copying import Copier
-from pyflat.ir.lists import exits, last_block, never_ends, same_lists, same_value, splice
+from pyflat.ir.lists import definitions, exits, last_block, never_ends, replace_uses, same_lists, same_value, splice
 from pyflat.ir.loops import canonical_parts
 from pyflat.ir.nodes import Block, Const, End, Exit, Function, If, Item, Label, Loop, Param, Region, Value, Yield
 from pyflat.ir.types import Kind
-from pyflat.ir.values import definitions, replace_uses
 from pyflat.passes.record import Pass
 
 

@@ -9,7 +9,7 @@ Before:                              After:
 
 The body is copied once for each trip, with what is literal at its start put in: `i + 1` and `i < 2` become literals,
 arms not taken are not copied, and nested loops get bounds of their own. That ends when no way leads to a next trip: it
-covers counted loops (`ir.counted`), `while` loops that can be simulated, and both with a `break` in lanes. Only exact
+covers counted loops (`ir.loops`), `while` loops that can be simulated, and both with a `break` in lanes. Only exact
 operations are computed here, by the operation table, and none that raises: it stays where it is.
 
 A loop stays as it is when a trip was not decided by a literal condition, when it takes more than `limit` trips, or when
@@ -22,10 +22,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyflat.errors import InternalError
-from pyflat.ir.counted import recognise_counted
 from pyflat.ir.edit.copying import Copier
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.lists import exits, last_block, same_value, splice
+from pyflat.ir.loops import recognise_counted
 from pyflat.ir.nodes import (
     Block,
     Const,

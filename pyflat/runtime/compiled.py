@@ -1,7 +1,7 @@
 """The compiled twins of one function: specialised at the first call with each combination of options, argument
 kinds and static arguments, and again when something that was captured has changed.
 
-    arguments --specialise--> structured IR --flatten_ir--> flat IR --gather_suspects--> fused --compile--> engine
+    arguments --specialise--> structured IR --FLATTEN--> flat IR --engine--> fused --compile--> engine
 
 Where a loop was kept, the masked form stands for the flat one.
 
@@ -29,7 +29,6 @@ from pyflat.errors import FlattenError, refuse
 from pyflat.ir.formats import F4
 from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
-from pyflat.passes.accuracy.exact_retry import Rerun
 from pyflat.runtime.bad_arguments import as_argument_error
 from pyflat.runtime.float32_reference import NarrowLanes
 from pyflat.runtime.garbage import no_full_collections
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from pyflat.frontend.result import Specialised
     from pyflat.ir.nodes import Function
     from pyflat.ir.opaque_calls import KeptCalls
-    from pyflat.passes.accuracy.fast_functions import FastMath
+    from pyflat.passes.accuracy import FastFunctions, Rerun
     from pyflat.runtime.settings import Options
 
 MAX_ENTRIES = 256
@@ -142,9 +141,9 @@ class Flattened:
         return self.flat
 
 
-def _fast_math(options: Options) -> FastMath:
+def _fast_functions(options: Options) -> FastFunctions:
     """What may stand for the C library's functions."""
-    if options.functions == "libm" or options.target not in ("numpy", "numba"):
+    if options.target not in ("numpy", "numba"):
         return {}
     if options.target == "numba":
         from pyflat.targets.numba.costs import VECTOR_MATH
@@ -158,10 +157,8 @@ def _fast_math(options: Options) -> FastMath:
 def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False) -> Flattened:
     """The flat form of `fn` for these arguments, the masked form where a loop was kept: as it is printed, or as the
     engine has it. Raises FlattenError."""
-    from pyflat.passes.accuracy.choose_float32_math import choose_float32_math
-    from pyflat.passes.pipelines import flatten_ir, with_fast_math
+    from pyflat.passes.pipelines import flatten_ir, with_fast_functions
 
-    math = _fast_math(options)
     with _one_at_a_time(fn):
         spec = specialised(fn, arguments, options, engine=engine)
         exact = flatten_ir(spec.function)
@@ -169,12 +166,13 @@ def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, 
             exact = _strictly_folded(exact, spec)
         if options.functions == "libm":
             return Flattened(spec, exact)
+        math = _fast_functions(options)
         if options.floats is F4:
-            chosen = choose_float32_math(spec.function, math)
+            chosen = with_fast_functions(spec.function, math)
             if chosen is spec.function:
                 return Flattened(spec, exact)
             return Flattened(replace(spec, function=chosen), flatten_ir(chosen), exact)
-        flat = with_fast_math(exact, math, decide=options.decisions)
+        flat = with_fast_functions(exact, math, decide=options.decisions)
         return Flattened(spec, flat, None if flat is exact else exact)
 
 
@@ -192,7 +190,7 @@ def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Optio
     """The structured form of `fn` for these arguments, with the float format of the options. The text of an np.where
     twin has no loop: loops that the NumPy `engine` keeps are unrolled there. Raises FlattenError."""
     from pyflat.frontend.specialise import LONG, specialise
-    from pyflat.passes.demote_floats import demote_floats
+    from pyflat.passes.pipelines import FLOAT32, run
 
     if options.floats is F4 and options.target not in ("numpy", "numba"):
         raise refuse("flatten/target-dtype", f"{fn.__name__} in float32 on the target {options.target}")
@@ -202,7 +200,7 @@ def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Optio
             long=SHORT if options.target == "numba" or (engine and options.target == "numpy") else LONG,
             floats=options.floats,
         )
-        return replace(spec, function=demote_floats(spec.function)) if options.floats is F4 else spec
+        return replace(spec, function=run(spec.function, FLOAT32)) if options.floats is F4 else spec
 
 
 def keep_loops(fn: Callable[..., Any], arguments: Mapping[str, Shape]) -> Specialised:
@@ -215,8 +213,7 @@ def keep_loops(fn: Callable[..., Any], arguments: Mapping[str, Shape]) -> Specia
 
 def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
     """Flatten and compile. Raises FlattenError."""
-    from pyflat.passes.gather_suspects import gather_suspects
-    from pyflat.passes.limit_trips import limit_trips
+    from pyflat.passes import pipelines
 
     if options.target == "dataflow":
         if options.floats is F4:
@@ -242,17 +239,21 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
 
     def engine_of(flat: Function) -> Compiled:
         with room_to_recurse(fn):
-            if limited and options.max_trips is not None:
-                flat = limit_trips(flat, options.max_trips)
-            fused = gather_suspects(flat, limited=limited)
+            fused = pipelines.run(flat, pipelines.engine(options.max_trips if limited else None))
             return _compiler(options.target)(fused, unchecked=options.errors == "unchecked", **calls)
 
     narrow = NarrowLanes(done.spec.function) if options.floats is F4 else None
     exact = done.exact if options.decisions and narrow is None else None
-    rerun = None if exact is None else Rerun(partial(engine_of, exact))
+    rerun = None if exact is None else _exact_retry(partial(engine_of, exact))
     engine = engine_of(done.flat)
     split = None if calls else engine  # what a kept call does on several threads, nobody knows
     return Built(engine, done.spec.result, done.spec.guards, arguments, limited, rerun, narrow, split)
+
+
+def _exact_retry(make: Callable[[], Compiled]) -> Rerun:
+    from pyflat.passes.accuracy import Rerun
+
+    return Rerun(make)
 
 
 def _kept_calls(done: Flattened, target: str) -> dict[str, KeptCalls]:

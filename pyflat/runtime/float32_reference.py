@@ -46,10 +46,11 @@ class NarrowLanes:
 
     @cached_property
     def _exact(self) -> tuple[Function, set[Op]]:
-        from pyflat.passes.lower_exits import lower_exits
+        from pyflat.passes.pipelines import FLOAT32_REFERENCE
+        from pyflat.passes.pipelines import run as run_passes
 
         with room_to_recurse(self._structured):
-            lowered = lower_exits(self._structured)
+            lowered = run_passes(self._structured, FLOAT32_REFERENCE)
             return lowered, wrapping(lowered)
 
     def values(self, row: Sequence[Any]) -> tuple[Any, ...]:

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pyflat.backend import Call, FlattenError, flatten_fold, flatten_function, fold_residuals, steps
+from pyflat.backend import Call, FlattenError, flatten_fold, flatten_function, fold_residuals
+from pyflat.passes.record import Pass
 from tests.backend.test_steps import as_flat
 from tests.passes.flat_programs import flat
 
@@ -115,7 +116,7 @@ def test_a_pass_that_is_lost_shows(name, monkeypatch):
     """Whatever folding forgets, strict_fold refuses: the oracles do not rest on the passes."""
     function = as_flat(flat(LOST[name]))
     assert fold_residuals(flatten_fold(function, strict=True)) == []
-    monkeypatch.setattr(steps, name, lambda fn, *_: fn)
+    monkeypatch.setattr(f"pyflat.passes.{name}.PASS", Pass(lambda fn, **_: fn))
     with pytest.raises(FlattenError) as error:
         flatten_fold(function, strict=True)
     assert error.value.code == "flatten/fold-residual"
@@ -126,7 +127,7 @@ def test_strict_fold_is_an_error_with_a_code(monkeypatch):
         return x * 1.0
 
     assert flatten_function(f, strict_fold=True).size == 0
-    monkeypatch.setattr(steps, "fold_constants", lambda fn: fn)
+    monkeypatch.setattr("pyflat.passes.fold_constants.PASS", Pass(lambda fn: fn))
     with pytest.raises(FlattenError, match=r"identity: mul\(x, 1.0\) is its operand") as error:
         flatten_function(f, strict_fold=True)
     assert error.value.code == "flatten/fold-residual"

@@ -23,7 +23,7 @@ from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
 from pyflat.ir.shape import Shape, rebuild
 from pyflat.ir.validate import validate
-from pyflat.passes.accuracy.choose_float32_math import choose_float32_math
+from pyflat.passes.accuracy import choose_fast_functions
 from pyflat.passes.demote_floats import demote_floats
 from pyflat.passes.gather_suspects import gather_suspects
 from pyflat.passes.pipelines import flatten_ir
@@ -93,7 +93,6 @@ def _narrow(value: Any, kind: str, edge: float | None) -> Any:
     return F4.rounded(float(value if edge is None else edge))
 
 
-TABLES = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}
 
 
 def _check(fn: Callable[..., Any], program: Program, rows: list[Lane], outcome: Outcome, targets: Sequence[str],
@@ -105,7 +104,7 @@ def _check(fn: Callable[..., Any], program: Program, rows: list[Lane], outcome: 
         originals = [observe(fn, row) for row in rows]
     outcome.lanes = len(rows)
     for target in targets:
-        structured = choose_float32_math(exact, TABLES[target]) if math == "vector" else exact
+        structured = choose_fast_functions(exact, {"numba": VECTOR_MATH, "numpy": NUMPY_MATH}[target]) if math == "vector" else exact
         validate(structured)
         forms: list[tuple[str, Function]] = []
         fused = gather_suspects(flatten_ir(structured, on_pass=lambda name, form: forms.append((name, form))))

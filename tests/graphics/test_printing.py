@@ -304,7 +304,8 @@ def operation(name: str, operands, result) -> Function:
 
 
 @pytest.mark.parametrize("language", [wgsl, glsl])
-def test_every_operation_is_spelled_or_listed_as_missing(language) -> None:
+def test_every_operation_is_spelled_or_listed_as_missing(language, monkeypatch) -> None:
+    monkeypatch.delenv("PYFLAT_VALIDATE")  # operations without their attributes
     missing = set()
     for name, row in OPERATIONS.items():
         for operands, result in row.signatures:

@@ -341,3 +341,24 @@ def _other_literals(rule: Rule) -> Iterator[tuple[str, Rule]]:
         yield "R negated", replace(rule, where=changed(lambda v: total("neg", total("add", v, type(v)(0)))))
     else:
         yield "without its condition", replace(rule, where=lambda **_: {})
+
+
+# --- in tests
+
+
+def identity(rule: Rule) -> str:
+    return f"{rule.name}-{rule.kind}-{rule.after}".replace(" ", "_")
+
+
+def survivors(rule: Rule) -> list[str]:
+    """The mutants of a rule that hold, and how many there are where there are fewer than three."""
+    made = list(mutants(rule))
+    few = [f"only {len(made)} mutants"] if len(made) < 3 else []
+    return few + [f"{what}: {mutant.before} -> {mutant.after}" for what, mutant in made if holds(mutant)]
+
+
+def holds(mutant: Rule) -> bool:
+    try:
+        return counterexample(mutant) is None
+    except KeyError:  # a word that the left side does not bind
+        return False

@@ -10,12 +10,7 @@ from pyflat.ir.interp import run
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
 from pyflat.ir.validate import validate
-from pyflat.passes.accuracy.choose_float32_math import choose_float32_math
 from pyflat.passes.demote_floats import demote_floats
-from pyflat.targets.numba.costs import VECTOR_MATH
-from pyflat.targets.numpy.costs import NUMPY_MATH
-from pyflat.testing import same_bits
-from tests.ir.test_formats import NARROW
 
 
 def function(body: str, floats: str = "f8", form: str = "flat") -> str:
@@ -75,36 +70,3 @@ func @g(%x: f8) -> (f8) structured @return {
 def test_what_float64_itself_decides_is_refused():
     with pytest.raises(FlattenError, match="in float32"):
         demote_floats(parse_function(function("%a = np_dot %x, %y, %y, %x : f8\nyield %a")))
-
-
-# --- the functions of vector math
-
-
-@pytest.mark.parametrize("body", ["%a = add %x, %y : f4\nyield %a", "%a = exp 2.0 : f4\nyield %a", "%a = pow 2.0, 3.0 : f4\nyield %a"])
-def test_what_calls_no_function_of_lanes_is_left_alone(body):
-    fn = parse_function(function(body, "f4"))
-    assert choose_float32_math(fn) is fn
-    assert format_function(choose_float32_math(fn, VECTOR_MATH)) == format_function(fn)
-
-
-def test_functions_are_those_of_the_target():
-    fn = parse_function(function("%a = exp %x : f4\n%b = pow %a, %y : f4\nyield %b", "f4"))
-    assert format_function(choose_float32_math(fn, VECTOR_MATH)) == function("%a = vec_exp %x : f4\n%b = vec_pow %a, %y : f4\nyield %b", "f4")
-    assert format_function(choose_float32_math(fn, NUMPY_MATH)) == function("%a = np_exp %x : f4\n%b = np_powers %a, %y : f4\nyield %b", "f4")
-
-
-@pytest.mark.parametrize("exponent", [2.0, 3.0, 4.0, -1.0, 0.5])
-def test_small_powers_are_right_within_the_error_of_the_function(exponent):
-    exact = parse_function(function(f"%a = pow %x, {exponent} : f4\nyield %a", "f4"))
-    quick = choose_float32_math(exact, VECTOR_MATH)
-    validate(quick)
-    assert "pow" not in format_function(quick)
-    for x in NARROW:
-        (a,), (b,) = run(exact, (x, 0.0, 0)).values, run(quick, (x, 0.0, 0)).values
-        assert same_bits(a, b) or abs(a - b) <= 2 * F4.rounded(abs(a)) * 2.0**-23 or max(abs(a), abs(b)) < 1e-44, (x, a, b)
-
-
-def test_other_powers_are_the_fast_function():
-    for exponent in ("-2.0", "2.5", "%y"):
-        fn = parse_function(function(f"%a = pow %x, {exponent} : f4\nyield %a", "f4"))
-        assert "vec_pow" in format_function(choose_float32_math(fn, VECTOR_MATH))

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from pyflat.frontend.specialise import specialise
-from pyflat.ir.counted import Counted, recognise_counted
 from pyflat.ir.interp import run
+from pyflat.ir.loops import Counted, recognise_counted
 from pyflat.ir.nodes import Block, Const, Function, Loop, Region, walk
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function

@@ -83,7 +83,7 @@ def changed(fn: Function, edit) -> Function:
         new = edit(op, args)
         if new is None:
             new = Op(op.opcode, args, op.kind, name=op.name, attrs=op.attrs, origin=op.origin)
-        if isinstance(new, Op):
+        if isinstance(new, Op) and new not in args:
             ops.append(new)
         made[op] = new
     return Function(fn.name, fn.params, [Block(ops, Yield([made.get(v, v) for v in fn.flat_block.end.values]))], fn.label,

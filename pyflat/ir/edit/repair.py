@@ -24,8 +24,8 @@ from dataclasses import dataclass
 
 from pyflat.errors import InternalError
 from pyflat.ir.build import undefined
+from pyflat.ir.lists import definitions
 from pyflat.ir.nodes import FAULT, Block, Const, End, Exit, Function, If, Item, Label, Loop, Node, Param, Region, Value
-from pyflat.ir.values import definitions
 
 State = dict[Value, Value]
 """What stands for each broken value at a point; a value that has no definition yet is missing."""

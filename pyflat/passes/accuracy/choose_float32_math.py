@@ -14,16 +14,15 @@ from pyflat.ir.edit.copying import Copier
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Block, Const, Function, Op, Value
 from pyflat.ir.types import BOOL, FLOAT
-from pyflat.passes.accuracy.fast_functions import FastMath
-from pyflat.passes.record import Pass
+from pyflat.passes.accuracy.fast_functions import FastFunctions
 
 _ONE, _ZERO = Const(FLOAT, 1.0), Const(FLOAT, 0.0)
 _INFINITY, _LOWEST = Const(FLOAT, float("inf")), Const(FLOAT, float("-inf"))
 
 
-def choose_float32_math(fn: Function, math: FastMath | None = None) -> Function:
+def choose_float32_math(fn: Function, math: FastFunctions) -> Function:
     """`fn` with the functions of `math`; `fn` itself where it calls none of them."""
-    if not math or not any(op.opcode in math for op in all_ops(fn.body)):
+    if not any(op.opcode in math for op in all_ops(fn.body)):
         return fn
     copier = _Choosing(math)
     params = copier.params(fn.params)
@@ -34,7 +33,7 @@ def choose_float32_math(fn: Function, math: FastMath | None = None) -> Function:
 class _Choosing(Copier):
     """Copies with the functions exchanged."""
 
-    def __init__(self, math: FastMath):
+    def __init__(self, math: FastFunctions):
         super().__init__()
         self.math = math
 
@@ -76,6 +75,3 @@ def _power(base: Value, exponent: Value) -> list[Op]:
             positive = Op("add", (root, _ZERO), FLOAT)
             return [root, positive, lowest, Op("select", (lowest, _INFINITY, positive), FLOAT)]
     return []
-
-
-PASS = Pass(choose_float32_math)

@@ -52,7 +52,6 @@ from pyflat.ir.nodes import (
     Op,
     Origin,
     Param,
-    Region,
     Value,
     Yield,
 )
@@ -61,7 +60,6 @@ from pyflat.ir.types import FLOAT, VOID
 from pyflat.ir.uses import Key, results_of, with_args, with_body
 from pyflat.passes.accuracy.carried_bounds import Carried, closing_in, is_fine, written_out
 from pyflat.passes.accuracy.condition_roles import Roles
-from pyflat.passes.accuracy.conservative_faults import widened_condition
 from pyflat.passes.accuracy.correlated_bounds import Correlated, flat
 from pyflat.passes.accuracy.decisions import (
     CONTINUED,
@@ -74,10 +72,23 @@ from pyflat.passes.accuracy.decisions import (
 )
 from pyflat.passes.accuracy.error_bounds import ARITHMETIC, EXACT, FINITE_RANGES, Bound, Case, Terms, largest
 from pyflat.passes.accuracy.error_functions import elementary_bound
-from pyflat.passes.accuracy.fast_functions import LIBRARY_ULPS, NUMPY_ULPS, FastMath, cost, elementary_function
-from pyflat.passes.accuracy.inexact_faults import UNFELT, has_sure_sign, looks_at_operands, looks_at_sign, may_overflow
-from pyflat.passes.accuracy.small_powers import as_product, small_power
-from pyflat.passes.record import Pass
+from pyflat.passes.accuracy.fast_functions import (
+    LIBRARY_ULPS,
+    NUMPY_ULPS,
+    FastFunctions,
+    as_product,
+    cost,
+    elementary_function,
+    small_power,
+)
+from pyflat.passes.accuracy.inexact_faults import (
+    UNFELT,
+    has_sure_sign,
+    looks_at_operands,
+    looks_at_sign,
+    may_overflow,
+    widened_condition,
+)
 
 MAX_DEPTH = 4
 """A decision may depend on so many others with inexact operands, one after the other."""
@@ -87,10 +98,10 @@ WORTH_CARRYING = 1.5
 """So many times cheaper the function must be by what its loops carry: if most lanes run again, little is lost."""
 
 
-def choose_math(fn: Function, math: FastMath | None = None, *, decide: bool = True) -> Function:
+def choose_math(fn: Function, math: FastFunctions, *, decide: bool = True) -> Function:
     """`fn` in flat or masked form with the functions of `math`, and faults where their digits may decide; `fn` itself
     where there is nothing to gain. `decide=False` takes every function and marks nothing: for measurements."""
-    if not math or not any(op.opcode in math for op in all_ops(fn.body)):
+    if not any(op.opcode in math for op in all_ops(fn.body)):
         return fn
     if any(op.opcode == "call" for op in all_ops(fn.body)):
         return fn  # what a kept call does with its arguments is not known
@@ -109,7 +120,8 @@ def choose_math(fn: Function, math: FastMath | None = None, *, decide: bool = Tr
     return carried if cost(carried, math) * WORTH_CARRYING <= cost(exact, math) else exact
 
 
-def _settled(fn: Function, math: FastMath, roles: Roles, *, carry: bool, correlated: bool = False) -> _Draft | None:
+def _settled(fn: Function, math: FastFunctions, roles: Roles, *, carry: bool, correlated: bool = False
+             ) -> _Draft | None:
     """The draft in which no decision depends on what has no bound; None where too much has to be kept for that."""
     pinned, asked = set[Op](), set[Param]()
     for _ in range(ROUNDS):
@@ -120,9 +132,6 @@ def _settled(fn: Function, math: FastMath, roles: Roles, *, carry: bool, correla
         pinned |= draft.pins
         asked |= draft.loops.wanted
     return None
-
-
-PASS = Pass(choose_math, needs_gone=frozenset({Region}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +158,7 @@ class _Draft:
     """One attempt: the output without its alarms, which functions have to be kept beyond those given (`pins`), and
     which operations have to be guarded against overflow (`wanted`)."""
 
-    def __init__(self, fn: Function, math: FastMath, roles: Roles, pinned: frozenset[Op], loops: Carried, *,
+    def __init__(self, fn: Function, math: FastFunctions, roles: Roles, pinned: frozenset[Op], loops: Carried, *,
                  decide: bool = True):
         self.fn = fn
         self.decisions = decide

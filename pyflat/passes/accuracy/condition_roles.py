@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pyflat.ir.lists import uses
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Const, Function, Op, Value
 from pyflat.ir.types import BOOL, FLOAT
-from pyflat.ir.values import uses
 from pyflat.passes.rules.logic import same
 
 _ORDERINGS = ("lt", "le", "gt", "ge")

@@ -25,7 +25,7 @@ FACTOR = 4.0
 """The largest difference of so few samples is short of what is possible."""
 
 
-def allowed(exact: Function, row: Sequence[Any]) -> list[float]:
+def allowed_differences(exact: Function, row: Sequence[Any]) -> list[float]:
     """For each result of a lane: how far one with faster functions may be from the exact one; 0.0 for ints and bools,
     and where no function is involved. `exact` is the flat function with the C library's functions."""
     wanted = run(exact, row).values

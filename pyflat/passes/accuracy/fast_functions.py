@@ -8,15 +8,15 @@ value: the largest error of the fast function (2 ulp for the vector math, 4 for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyflat.functions.records import RECORDS, Accuracy, Adds, of_accuracy
+from pyflat.ir.build import const
 from pyflat.ir.loops import end_of, take_apart
-from pyflat.ir.nodes import Block, Function, If, Item, Loop, Op, Value, walk
+from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Value, walk
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.types import FLOAT
-from pyflat.passes.accuracy.small_powers import small_power
 
 VECTOR_ULPS = 2
 NUMPY_ULPS = 4
@@ -44,7 +44,7 @@ class Fast:
     small_power: Adds | None = None
 
 
-FastMath = Mapping[str, Fast]
+FastFunctions = Mapping[str, Fast]
 """Opcode of accuracy LIBM -> what may stand for it."""
 
 _NUMPY_FUNCTIONS = {record.name: record.like for record in of_accuracy(Accuracy.NUMPY) if record.like in LIBRARY_ULPS}
@@ -86,7 +86,7 @@ TRIPS = 8
 """So many trips a loop is taken to make."""
 
 
-def cost(fn: Function, math: FastMath) -> float:
+def cost(fn: Function, math: FastFunctions) -> float:
     """What a flat or masked function costs, in additions: an estimate that knows nothing of arms that lanes skip."""
     fast = {row.opcode: row.cost for row in math.values()}
     library = {name: row.library_cost for name, row in math.items()}
@@ -113,3 +113,29 @@ def _cost(items: Sequence[Item], known: Mapping[str, Adds]) -> float:
             case If():
                 total += _cost(item.then, known) + _cost(item.orelse, known)
     return total
+
+
+# --- powers with a small literal exponent: x ** 2, x ** 3, x ** 4, x ** 0.5, x ** -1 and x ** -2 as products
+
+
+def small_power(base: Value, exponent: Value) -> float | None:
+    """The exponent of such a power, None for any other."""
+    known = exponent.value if isinstance(exponent, Const) and not isinstance(base, Const) else None
+    return float(known) if known in (2.0, 3.0, 4.0, 0.5, -1.0, -2.0) else None
+
+
+def as_product(emit: Callable[..., Value], base: Value, exponent: float) -> tuple[Op, int]:
+    """Such a power, and its distance from CPython's in ulp."""
+    value, ulps = base, 3
+    if abs(exponent) in (2.0, 4.0):
+        value = emit("mul", base, base)
+    if abs(exponent) == 4.0:
+        value, ulps = emit("mul", value, value), 4
+    elif exponent == 3.0:
+        value = emit("mul", emit("mul", base, base), base)
+    elif exponent == 0.5:
+        value = emit("add", emit("sqrt", base), const(0.0))
+    if exponent < 0:
+        value = emit("truediv", const(1.0), value)
+    assert isinstance(value, Op)
+    return value, ulps

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from pyflat.ir.nodes import Function
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN
-from pyflat.passes.lower_exits import lower_exits
+from pyflat.passes import pipelines
 from pyflat.targets.dataflow.graph import Graph
 from pyflat.targets.dataflow.lower import lower
-from pyflat.targets.dataflow.prepare import hoist_leaving
+from pyflat.targets.dataflow.prepare import HOIST_LEAVING
 from pyflat.targets.dataflow.simulate import Simulation
 from pyflat.targets.dataflow.states import CORRECTED, Rules
 
@@ -26,7 +26,7 @@ _DTYPES = {BOOL: np.bool_, INT: np.int64, FLOAT: np.float64}
 
 def graph_of(structured: Function, rules: Rules = CORRECTED) -> tuple[Graph, Function]:
     """The graph of a structured function, and the canonical form that it was made from."""
-    function = lower_exits(hoist_leaving(structured))
+    function = pipelines.run(structured, pipelines.dataflow(HOIST_LEAVING))
     return lower(function, rules), function
 
 

@@ -19,20 +19,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from pyflat.errors import InternalError
+from pyflat.ir.loops import Counted, LoopParts, is_exit_free
 from pyflat.ir.nodes import FALSE, TRUE, Block, Const, Function, If, Item, Loop, Op, Param, Value
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.types import VOID
-from pyflat.targets.dataflow.canonical import (
-    Canonical,
-    Counted,
-    check_lists,
-    header_reads,
-    list_end,
-    read_counted,
-    runs_at_least_once,
-)
 from pyflat.targets.dataflow.graph import Graph, LoopPorts, Port
-from pyflat.targets.dataflow.needed import Needed
+from pyflat.targets.dataflow.needed import Needed, header_reads, list_end
 from pyflat.targets.dataflow.states import (
     CORRECTED,
     Arm,
@@ -48,8 +41,9 @@ from pyflat.targets.dataflow.states import (
 
 
 def lower(fn: Function, rules: Rules = CORRECTED) -> Graph:
-    """The graph of a structured function whose loops are canonical. Raises FlattenError for other forms."""
-    check_lists(fn.body)
+    """The graph of a structured function as `lower_exits` leaves it."""
+    if not is_exit_free(fn.body):
+        raise InternalError(f"{fn.name} has exits that are not those of canonical loops")
     graph = Graph(fn.name)
     start = graph.add("source", hint="start", type="none").out()
     state = Outermost(graph, start, "")
@@ -132,68 +126,68 @@ class _Lowering:
     # --- loops
 
     def lower_loop(self, state: State, loop: Loop) -> None:
-        parts = self.needed.loops[loop]
-        counted = read_counted(parts)
+        counted = self.needed.streams[loop]
         if counted is None:
-            self.lower_while(state, parts)
-        elif not self.rules.guard_trips or runs_at_least_once(counted):
-            self.lower_stream(state, parts, counted)
+            self.lower_while(state, loop)
+        elif not self.rules.guard_trips or counted.trips:
+            self.lower_stream(state, loop, counted)
         else:
-            self.lower_guarded(state, parts, counted)
+            self.lower_guarded(state, loop, counted)
 
-    def lower_guarded(self, state: State, parts: Canonical, counted: Counted) -> None:
-        """A stream loop that may make no trip: `if start < stop: loop, else: what leaves at once`."""
-        compare = counted.compare
-        bounds = state.read_all((counted.start, counted.stop))
+    def lower_guarded(self, state: State, loop: Loop, counted: Counted) -> None:
+        """A stream loop that may make no trip: `if lower < upper: loop, else: what leaves at once`."""
+        parts = self.needed.loops[loop]
+        compare = parts.go
+        assert isinstance(compare, Op)
+        bounds = state.read_all((counted.lower, counted.upper))
         cond = state.graph.add(compare.opcode, *bounds, hint="any_trip", meaning=_meaning(compare), type="b",
                                loop=state.loop).out()
         split = Split(state, cond)
         then, orelse = (Arm(state, split, taken, self.rules) for taken in (True, False))
-        self.lower_stream(then, parts, counted)
-        for param, init in zip(parts.loop.params, parts.loop.inits, strict=True):
+        self.lower_stream(then, loop, counted)
+        for param, init in zip(loop.params, loop.inits, strict=True):
             orelse.alias[param] = init
         orelse.alias[parts.go] = FALSE
-        self.lower_header(orelse, parts, counted, [parts.leave], parts.exit.values)
-        self.lower_exit(orelse, orelse, parts)
-        for result in parts.loop.results:
+        self.lower_header(orelse, parts, [], parts.leave)
+        self.lower_exit(orelse, orelse, loop)
+        for result in loop.results:
             if result in self.needed:
                 self.merge(state, cond, result, then.own[result], orelse.own[result])
         self.merge_done(state, cond, then, orelse)
 
-    def lower_stream(self, state: State, parts: Canonical, counted: Counted) -> None:
-        hint = _counter_name(parts, counted)
+    def lower_stream(self, state: State, loop: Loop, counted: Counted) -> None:
+        parts = self.needed.loops[loop]
+        hint = _counter_name(loop, parts, counted)
         name = self.graph.fresh(f"for_{hint}" if hint else "for")
         place = len(self.graph.loops)
-        step = state.constant(Const(counted.counter.kind, counted.step))
-        stream = self.graph.add("stream", state.read(counted.start), step, state.read(counted.stop), hint=hint,
+        step = state.constant(Const(counted.iv.kind, counted.step))
+        stream = self.graph.add("stream", state.read(counted.lower), step, state.read(counted.upper), hint=hint,
                                 type="i8", loop=name)
         raw_index, raw = stream.out(0), stream.out(1)
         gate = self.graph.add("gate", raw_index, raw, hint=hint, type="i8", loop=name)
         after_cond = gate.out("after_cond")
         body = Repeated(state, after_cond if self.rules.body_memory else raw, name)
-        body.define(counted.counter, gate.out(0))
+        body.define(counted.iv, gate.out(0))
         boundary = self.boundary(state, raw, name)
-        boundary.parent.define(counted.counter, raw_index)
-        carried = [p for p in parts.loop.params if p in self.needed and p is not counted.counter]
-        patches = [self.carry_token(state, body, p, parts, boundary, raw) if p.kind is VOID else
-                   self.carry(state, body, p, parts, boundary, raw) for p in carried]
+        boundary.parent.define(counted.iv, raw_index)
+        carried = [p for p in loop.params if p in self.needed and p is not counted.iv]
+        patches = [self.carry_token(state, body, p, loop, boundary, raw) if p.kind is VOID else
+                   self.carry(state, body, p, loop, boundary, raw) for p in carried]
         body.alias[parts.go] = TRUE
-        self.lower_header(body, parts, counted, [parts.enter, parts.body], parts.feedback)
-        self.lower_body(body, parts)
+        self.lower_header(body, parts, parts.rest, parts.next)
+        self.lower_list(body, parts.rest)
         for patch in patches:
             patch(body)
         done = self.graph.add("cond_br", after_cond, body.finish(), hint="done", type="none", loop=name).out("false")
         leaving = Leaving(state, done, boundary)
         leaving.alias[parts.go] = FALSE
-        self.lower_header(leaving, parts, counted, [parts.leave], parts.exit.values)
+        self.lower_header(leaving, parts, [], parts.leave)
         self.graph.loops.insert(place, LoopPorts(name, "for", raw, body.control, done))
-        self.lower_exit(leaving, state, parts)
+        self.lower_exit(leaving, state, loop)
 
-    def lower_header(
-        self, state: State, parts: Canonical, counted: Counted, lists: list[list[Item]], values: list[Value]
-    ) -> None:
-        """What `lists` and `values` read of the header of a counted loop."""
-        for op in header_reads(parts, counted.compare, lists, values):
+    def lower_header(self, state: State, parts: LoopParts, items: list[Item], values: list[Value]) -> None:
+        """What `items` and `values` read of the header of a stream loop."""
+        for op in header_reads(parts, items, values):
             if op in self.needed:
                 self.lower_op(state, op)
 
@@ -202,28 +196,28 @@ class _Lowering:
         return Split(Outermost(self.graph, state.control, name), raw)
 
     def carry(
-        self, state: State, body: State, param: Param, parts: Canonical, boundary: Split, raw: Port
+        self, state: State, body: State, param: Param, loop: Loop, boundary: Split, raw: Port
     ) -> Callable[[State], None]:
         """A carried value of a stream loop: N + 1 tokens, split by the raw control. Gives what closes the loop."""
-        place = parts.loop.params.index(param)
-        node = boundary.parent.add("carry", raw, state.read(parts.loop.inits[place]), None, hint=hint_of(param),
+        place = loop.params.index(param)
+        node = boundary.parent.add("carry", raw, state.read(loop.inits[place]), None, hint=hint_of(param),
                                    type=str(param.kind))
         boundary.parent.define(param, node.out())
         body.define(param, boundary.side(param, True))
-        return lambda after: node.connect("b", after.read(parts.feedback[place]))
+        return lambda after: node.connect("b", after.read(self.needed.loops[loop].next[place]))
 
     def carry_token(
-        self, state: State, body: State, param: Param, parts: Canonical, boundary: Split, raw: Port
+        self, state: State, body: State, param: Param, loop: Loop, boundary: Split, raw: Port
     ) -> Callable[[State], None]:
         """A memory token: N tokens under the body's control; what the last iteration leaves goes out."""
-        place = parts.loop.params.index(param)
+        place = loop.params.index(param)
         control = body.again if isinstance(body, Repeated) else raw
-        init = state.read(parts.loop.inits[place])
+        init = state.read(loop.inits[place])
         node = boundary.parent.add("carry", control, init, None, hint=hint_of(param), type="none")
         body.define(param, node.out())
 
         def close(after: State) -> None:
-            last = after.read(parts.feedback[place])
+            last = after.read(self.needed.loops[loop].next[place])
             split = boundary.parent.add("cond_br", control, last, hint=f"{param.name}_token", type="none")
             node.connect("b", split.out("true"))
             boundary.nodes[param] = split
@@ -231,37 +225,27 @@ class _Lowering:
 
         return close
 
-    def lower_body(self, body: State, parts: Canonical) -> None:
-        """What follows the exit, `enter` first; the end of the body is read by the caller."""
-        self.lower_list(body, parts.enter)
-        for result, value in zip(parts.enter_results, list_end(parts.enter).values, strict=True):
-            if result in self.needed:
-                body.define(result, body.read(value))
-        self.lower_list(body, parts.body)
-
-    def lower_exit(self, leaving: State, state: State, parts: Canonical) -> None:
-        """What runs once when the loop is left, and the results, which belong to `state`."""
-        self.lower_list(leaving, parts.leave)
-        for result, value in zip(parts.loop.results, parts.exit.values, strict=True):
+    def lower_exit(self, leaving: State, state: State, loop: Loop) -> None:
+        """The results of a loop, which belong to `state`."""
+        for result, value in zip(loop.results, self.needed.loops[loop].leave, strict=True):
             if result in self.needed:
                 state.define(result, leaving.read(value))
         if leaving is not state:
             state.dones.append(leaving.finish())
 
-    def lower_while(self, state: State, parts: Canonical) -> None:
+    def lower_while(self, state: State, loop: Loop) -> None:
+        parts = self.needed.loops[loop]
         name = self.graph.fresh("while")
         place = len(self.graph.loops)
         before = Repeated(state, None, name)
         carries = {}
-        for param, init in zip(parts.loop.params, parts.loop.inits, strict=True):
+        for param, init in zip(loop.params, loop.inits, strict=True):
             if param in self.needed:
                 first, kind = state.read(init), str(param.kind)
                 carries[param] = before.add("carry", None, first, None, hint=hint_of(param), type=kind)
                 before.define(param, carries[param].out())
         self.lower_list(before, parts.header)
         raw = before.read(parts.go)
-        if not parts.goes_on:
-            raw = self.graph.add("not", raw, meaning=OPERATIONS["not"].python, type="b", loop=name).out()
         gate = before.add("gate", before.control, raw, type="none")
         after_cond = gate.out("after_cond")
         control = gate.out(0)
@@ -269,8 +253,8 @@ class _Lowering:
             control = before.add("invariant", after_cond, before.control, hint="control", type="none").out()
         boundary = Split(before, raw)
         body = WhileBody(before, boundary, control, after_cond, self.rules)
-        self.lower_body(body, parts)
-        for param, next in zip(parts.loop.params, parts.feedback, strict=True):
+        self.lower_list(body, parts.rest)
+        for param, next in zip(loop.params, parts.next, strict=True):
             if param in carries:
                 carries[param].connect("b", body.read(next))
         done = self.while_done(state, before, raw, after_cond, body)
@@ -278,7 +262,7 @@ class _Lowering:
             node.connect("d", raw)
         leaving = Leaving(state, done, boundary)
         self.graph.loops.insert(place, LoopPorts(name, "while", raw, control, done))
-        self.lower_exit(leaving, state, parts)
+        self.lower_exit(leaving, state, loop)
         before.settle(raw)
 
     def while_done(self, state: State, before: Repeated, raw: Port, after_cond: Port, body: State) -> Port:
@@ -291,11 +275,11 @@ class _Lowering:
         return before.add("cond_br", raw, chain, hint="done", type="none").out("false")
 
 
-def _counter_name(parts: Canonical, counted: Counted) -> str:
+def _counter_name(loop: Loop, parts: LoopParts, counted: Counted) -> str:
     """The user's name of the counter: of the variable that holds its last value, where it is a `for`."""
-    pairs = zip(parts.loop.params, parts.feedback, strict=True)
-    names = (param.name for param, after in pairs if after is counted.counter)
-    return hint_of(counted.counter) or next(names, "")
+    pairs = zip(loop.params, parts.next, strict=True)
+    names = (param.name for param, after in pairs if after is counted.iv)
+    return hint_of(counted.iv) or next(names, "")
 
 
 def _when_done(port: Port) -> Port:

@@ -5,15 +5,23 @@ A dead operation that may raise stays, because Python raises there too. A loop a
 
 from __future__ import annotations
 
-from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Loop, Param, Value, walk
-from pyflat.targets.dataflow.canonical import Canonical, list_end, must_happen, read_counted, read_loop
+from pyflat.ir.lists import uses
+from pyflat.ir.loops import Counted, LoopParts, recognise_counted, take_apart
+from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Loop, Op, Param, Value, Yield, walk
+from pyflat.ir.ops import OPERATIONS
+from pyflat.ir.types import VOID
+
+WIDTH_RULES = frozenset({"", "add", "sub", "mul", "int_min"})
+"""Fault rules that are about 64 bits only: there Python computes on, and so does the simulator."""
 
 
 class Needed:
     """`node in needed`, `value in needed`: for the nodes and values that must be lowered."""
 
     def __init__(self, fn: Function):
-        self.loops: dict[Loop, Canonical] = {item: read_loop(item) for item in walk(fn.body) if isinstance(item, Loop)}
+        loops = [item for item in walk(fn.body) if isinstance(item, Loop)]
+        self.loops: dict[Loop, LoopParts] = {loop: take_apart(loop) for loop in loops}
+        self.streams: dict[Loop, Counted | None] = {loop: _stream(loop, parts) for loop, parts in self.loops.items()}
         self.values: set[Value] = set()
         self.nodes: set[If | Loop] = set()
         self._reads: dict[Value, list[Value]] = {}
@@ -39,15 +47,15 @@ class Needed:
                         self._reads[result] = [end.values[index] for end in ends if not isinstance(end, Exit)]
                         self._owner[result] = item
                 case Loop():
-                    self._link_loop(self.loops[item])
+                    self._link_loop(item)
 
-    def _link_loop(self, parts: Canonical) -> None:
-        counted = read_counted(parts)
-        for param, init, next in zip(parts.loop.params, parts.loop.inits, parts.feedback, strict=True):
+    def _link_loop(self, loop: Loop) -> None:
+        parts, counted = self.loops[loop], self.streams[loop]
+        for param, init, next in zip(loop.params, loop.inits, parts.next, strict=True):
             self._reads[param] = [init, next]
         if counted is not None:
-            self._reads[counted.counter] = [counted.start, counted.stop]
-        for result, value in zip(parts.loop.results, parts.exit.values, strict=True):
+            self._reads[counted.iv] = [counted.lower, counted.upper]
+        for result, value in zip(loop.results, parts.leave, strict=True):
             self._reads[result] = [value]
 
     def _find_roots(self, items: list[Item]) -> bool:
@@ -73,9 +81,8 @@ class Needed:
         return acts
 
     def _need_loop(self, loop: Loop) -> None:
-        parts = self.loops[loop]
-        counted = read_counted(parts)
-        self._todo += [parts.go] if counted is None else [counted.start, counted.stop]
+        counted = self.streams[loop]
+        self._todo += [self.loops[loop].go] if counted is None else [counted.lower, counted.upper]
 
     def _need_if(self, node: If) -> None:
         if node not in self.nodes:
@@ -91,3 +98,38 @@ class Needed:
             self._todo += self._reads.get(value, [])
             if isinstance(value, Param) and value in self._owner:
                 self._need_if(self._owner[value])
+
+
+def _stream(loop: Loop, parts: LoopParts) -> Counted | None:
+    """How a loop counts whose indices come from a stream and not from the arithmetic of its body: nothing in its header
+    may raise. What else the header computes is computed where it is read: in the body, and once after the loop."""
+    counted, ops = recognise_counted(loop), parts.last_header_block.ops
+    if counted is None or not isinstance(parts.go, Op) or parts.go not in ops or parts.go.args[0] is not counted.iv:
+        return None
+    return None if any(map(must_happen, ops)) else counted
+
+
+def header_reads(parts: LoopParts, items: list[Item], values: list[Value]) -> list[Op]:
+    """The operations of a stream loop's header, without its condition, that `items` and `values` read."""
+    read = {*values, *uses(items)}
+    found: list[Op] = []
+    for op in reversed(parts.last_header_block.ops):
+        if op in read and op is not parts.go:
+            found.insert(0, op)
+            read.update(op.args)
+    return found
+
+
+def list_end(items: list[Item]) -> Yield | Exit:
+    """How a list is left."""
+    last = items[-1]
+    assert isinstance(last, Block) and isinstance(last.end, Yield | Exit)
+    return last.end
+
+
+def must_happen(op: Op) -> bool:
+    """Python may raise here, or memory is read or changed."""
+    if op.kind is VOID:
+        return True
+    row = OPERATIONS.get(op.opcode)
+    return row is None or row.faults not in WIDTH_RULES

@@ -16,7 +16,8 @@ Then the test is the loop's own condition, and no live mask is carried for a loo
 from __future__ import annotations
 
 from pyflat.ir.nodes import Block, Exit, Function, If, Item, Label, Loop, Region
-from pyflat.targets.dataflow.canonical import must_happen
+from pyflat.passes.record import Pass
+from pyflat.targets.dataflow.needed import must_happen
 
 
 def hoist_leaving(fn: Function) -> Function:
@@ -58,3 +59,6 @@ def _hoist(items: list[Item], loop: Label) -> None:
 
 def _leaves(block: Block, loop: Label) -> bool:
     return isinstance(block.end, Exit) and block.end.label is loop
+
+
+HOIST_LEAVING = Pass(hoist_leaving)

@@ -22,7 +22,7 @@ from pyflat.functions.records import Adds, of_accuracy
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.types import INT
-from pyflat.passes.accuracy.fast_functions import LIBRARY_ULPS, VECTOR_ULPS, Fast, FastMath
+from pyflat.passes.accuracy import LIBRARY_ULPS, VECTOR_ULPS, Fast, FastFunctions
 from pyflat.targets.numba.library import library_function
 
 FILE = "costs.json"
@@ -118,7 +118,7 @@ def cost_of(op: Op, width: int) -> Adds:
     return costs().of(op, width)
 
 
-def _vector_math(table: Costs, width: int = 8) -> FastMath:
+def _vector_math(table: Costs, width: int = 8) -> FastFunctions:
     """The vector math with the C library's functions that it may stand for, and the costs of both for a register."""
     found = {}
     for record in of_accuracy(Accuracy.LIBM):
@@ -133,5 +133,5 @@ def _vector_math(table: Costs, width: int = 8) -> FastMath:
     return found
 
 
-VECTOR_MATH: FastMath = _vector_math(measured())
+VECTOR_MATH: FastFunctions = _vector_math(measured())
 """The vector math of this target."""

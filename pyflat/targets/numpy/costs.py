@@ -11,7 +11,7 @@ from pyflat.functions.records import RECORDS, Nanoseconds, of_accuracy
 from pyflat.ir.nodes import Const, Op
 from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.types import BOOL
-from pyflat.passes.accuracy.fast_functions import LIBRARY_ULPS, NUMPY_ULPS, Fast, FastMath
+from pyflat.passes.accuracy import LIBRARY_ULPS, NUMPY_ULPS, Fast, FastFunctions
 from pyflat.targets.numpy.library import has_vectors, literal_exponent
 
 GATHER, SCATTER, FIND = 0.3, 0.35, 0.45
@@ -61,7 +61,7 @@ def cost_of(op: Op) -> Nanoseconds:
     return Nanoseconds(_UNIT / 5 if boolean else _UNIT * row.cost)
 
 
-NUMPY_MATH: FastMath = {
+NUMPY_MATH: FastFunctions = {
     record.name: Fast(f"np_{record.numpy}", NUMPY_ULPS + LIBRARY_ULPS[record.name])
     for record in of_accuracy(Accuracy.LIBM) if record.numpy and record.ulp
 }

@@ -25,11 +25,7 @@ from pyflat.ir.nodes import Block, Const, End, Function, Item, Loop, Op, Value, 
 from pyflat.ir.ops import VECTOR
 from pyflat.ir.types import BOOL, FLOAT, PACK, Kind
 from pyflat.ir.uses import results_of, with_args, with_body
-from pyflat.passes.fold_fast import fold_fast
-from pyflat.passes.gather_suspects import drop_faults
-from pyflat.passes.limit_trips import limit_trips
-from pyflat.passes.prune_dead import prune_dead
-from pyflat.passes.recognise_extrema import recognise_extrema
+from pyflat.passes.pipelines import run, shader
 
 MAX_TRIPS = 65_535
 """What Mesa's software driver runs before it leaves a loop on its own, without a word."""
@@ -45,18 +41,9 @@ Emit = Callable[..., Op]
 
 def prepare(fn: Function) -> Function:
     """A flat or masked function for a language of 32-bit lanes."""
-    pure = _simplified(drop_faults(limit_trips(fn, MAX_TRIPS)))
+    pure = run(fn, shader(MAX_TRIPS, loops=has_loop(fn.body)))
     items = _Rewriting().items(pure.body)
     return with_body(pure, sliced(items, results_of(with_body(pure, items))))
-
-
-def _simplified(fn: Function) -> Function:
-    """Without `x + 0.0`, and with min, max and clamp where they are written as selects; loops are left as they are."""
-    if has_loop(fn.body):
-        return fn
-    for change in (lambda f: fold_fast(f, {"no_signed_zeros"}), recognise_extrema, recognise_extrema):
-        fn = prune_dead(change(fn))
-    return fn
 
 
 class _Rewriting:

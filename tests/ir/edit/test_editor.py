@@ -21,10 +21,10 @@ from pyflat.ir.edit.cursor import (
 )
 from pyflat.ir.edit.editor import editing
 from pyflat.ir.edit.repair import repair_ssa
+from pyflat.ir.edit.tree import Tree
 from pyflat.ir.nodes import TRUE, Block, Exit, Function, If, Label, Loop, Op, Param, Region, Yield, walk
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
-from pyflat.ir.tree import Tree
 from pyflat.ir.types import FLOAT, INT
 from pyflat.ir.validate import validate
 from tests.ir.structured_samples import StructuredPrograms as Samples

@@ -1,4 +1,4 @@
-"""Loops carry the errors of what they change (`tests.ir.carried_checks`), and the checks notice where they do not."""
+"""Loops carry the errors of what they change (`tests.passes.accuracy.carried_checks`), and the checks notice where they do not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from pyflat.ir.build import const
 from pyflat.passes.accuracy import carried_bounds, choose_math, error_bounds, inexact_faults
-from tests.ir.carried_checks import hunt
+from tests.passes.accuracy.carried_checks import hunt
 
 BATCH = 50
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from pyflat.errors import InternalError
-from pyflat.ir.counted import mark_counted
 from pyflat.ir.edit.copying import copy_function
 from pyflat.ir.edit.cursor import before_node
 from pyflat.ir.edit.editor import editing
+from pyflat.ir.lists import replace_uses
+from pyflat.ir.loops import mark_counted
 from pyflat.ir.nodes import Function, Loop, Op
 from pyflat.ir.parse import ParseError, parse_function
 from pyflat.ir.print import format_function
 from pyflat.ir.types import INT
 from pyflat.ir.validate import validate
-from pyflat.ir.values import replace_uses
 
 TEXT = """\
 func @f(%n: i8, %x: i8) -> (i8) structured @return {

@@ -11,7 +11,7 @@ from pyflat.ir.interp import run
 from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Label, Loop, Op, Param, Value, Yield
 from pyflat.ir.ops import COMPARISONS
 from pyflat.ir.types import FLOAT
-from tests.ir.inexact_programs import TOTAL, InexactPrograms
+from tests.passes.accuracy.inexact_programs import TOTAL, InexactPrograms
 
 MAX_TRIPS = 12
 

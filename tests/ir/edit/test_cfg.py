@@ -5,17 +5,16 @@ from __future__ import annotations
 import pytest
 
 from pyflat.frontend.specialise import specialise
-from pyflat.ir.edit.cfg import Cfg
+from pyflat.ir.edit.cfg import Cfg, Dominators
 from pyflat.ir.edit.cursor import after_block
-from pyflat.ir.edit.dominance import Dominators
 from pyflat.ir.edit.editor import editing
+from pyflat.ir.edit.tree import Tree, blocks_in
 from pyflat.ir.nodes import TRUE, Block, Exit, Function, If, Item, Label, Loop, Region, Yield
 from pyflat.ir.parse import parse_function
 from pyflat.ir.shape import Leaf
-from pyflat.ir.tree import Tree, blocks_in
 from pyflat.ir.types import BOOL, INT
 from pyflat.ir.validate import validate
-from tests.ir.edit_scripts import run_scripts
+from tests.ir.edit.edit_scripts import run_scripts
 from tests.ir.structured_samples import StructuredPrograms
 
 NIR_EXAMPLE = """

@@ -14,7 +14,7 @@ from pyflat.ir.faults import fault_condition
 from pyflat.ir.nodes import Block, Const, Fault, Function, Label, Op, Param, Value, Yield
 from pyflat.ir.ops import COMPARISONS, OPERATIONS, Accuracy, Primitive
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.passes.accuracy.fast_functions import LIBRARY_ULPS, UNDERFLOWS, Fast, FastMath
+from pyflat.passes.accuracy.fast_functions import LIBRARY_ULPS, UNDERFLOWS, Fast, FastFunctions
 
 Lane = tuple[Any, ...]
 UNARY = [name for name in LIBRARY_ULPS if name not in ("pow", "atan2")]
@@ -25,7 +25,7 @@ EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, math.pi, math.inf, -math.inf, math.nan, 1e30
 
 
 @contextlib.contextmanager
-def wrong_functions(ulps: int) -> Iterator[tuple[FastMath, dict[str, Callable[..., float]]]]:
+def wrong_functions(ulps: int) -> Iterator[tuple[FastFunctions, dict[str, Callable[..., float]]]]:
     """Stand-ins for all fast functions, and what they compute: the C library's value and up to `ulps` beside it. The
     library errs itself, here twice: for the operand of the twin, and for CPython's."""
     names = {name: "wrong_" + name for name in LIBRARY_ULPS}

@@ -21,9 +21,9 @@ from pyflat.ir.validate import validate
 from pyflat.passes.accuracy import choose_math, error_bounds, inexact_faults
 from pyflat.passes.accuracy.condition_roles import Roles
 from pyflat.passes.accuracy.decisions import LARGEST
-from pyflat.passes.accuracy.fast_functions import FastMath
-from tests.ir.inexact_programs import UNARY as UNARY_FUNCTIONS
-from tests.ir.inexact_programs import InexactPrograms, wrong_functions
+from pyflat.passes.accuracy.fast_functions import FastFunctions
+from tests.passes.accuracy.inexact_programs import UNARY as UNARY_FUNCTIONS
+from tests.passes.accuracy.inexact_programs import InexactPrograms, wrong_functions
 
 BATCH = 25
 SIZES = (6, 12, 25, 40)
@@ -39,7 +39,7 @@ def loose(monkeypatch):
 class Checked:
     """One program, and what of it was compared."""
 
-    def __init__(self, fn: Function, table: FastMath, functions: dict[str, Any]):
+    def __init__(self, fn: Function, table: FastFunctions, functions: dict[str, Any]):
         draft = choose_math._settled(fn, table, Roles(fn), carry=False)
         assert draft is not None
         self.fn, self.draft, self.functions = fn, draft, functions

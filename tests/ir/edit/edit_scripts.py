@@ -10,6 +10,7 @@ from pyflat.ir.edit.cfg import Cfg
 from pyflat.ir.edit.cursor import Cursor, after_block, after_node, after_op, before_block, before_node, before_op
 from pyflat.ir.edit.editor import Editing, editing
 from pyflat.ir.edit.repair import repair_ssa
+from pyflat.ir.edit.tree import Tree, yielded_to
 from pyflat.ir.nodes import (
     FALSE,
     Block,
@@ -25,7 +26,6 @@ from pyflat.ir.nodes import (
     child_lists,
     walk,
 )
-from pyflat.ir.tree import Tree, yielded_to
 from pyflat.ir.validate import validate
 from tests.ir.structured_samples import StructuredPrograms
 

@@ -14,8 +14,8 @@ from pyflat.ir.uses import with_body
 from pyflat.ir.validate import validate
 from pyflat.passes.accuracy import choose_math
 from pyflat.passes.accuracy.condition_roles import Roles
-from tests.ir.inexact_loops import InexactLoops, Recorder
-from tests.ir.inexact_programs import wrong_functions
+from tests.passes.accuracy.inexact_loops import InexactLoops, Recorder
+from tests.passes.accuracy.inexact_programs import wrong_functions
 
 
 class Checked:
