@@ -14,7 +14,6 @@ import numpy as np
 
 from pyflat.errors import refuse
 from pyflat.frontend.library import dates
-from pyflat.frontend.space.numbers import describe
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.merge import lane, same_static
 from pyflat.frontend.state.values import (
@@ -32,6 +31,7 @@ from pyflat.frontend.state.values import (
     Way,
     alternatives,
     complex_parts,
+    describe,
     numeric_kind,
 )
 from pyflat.ir.build import const, undefined

@@ -20,10 +20,10 @@ from pyflat.frontend import results, two_readings
 from pyflat.frontend.capture import capture
 from pyflat.frontend.result import Specialised
 from pyflat.frontend.side_effects import return_what_is_written
-from pyflat.frontend.space import containers, instances, objects
-from pyflat.frontend.space.numbers import static
+from pyflat.frontend.space import instances
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import ControlLeft, Specialiser
-from pyflat.frontend.state.values import Abstract, Complex, ObjRef, Seq, State, Way, numeric_kind
+from pyflat.frontend.state.values import Abstract, Complex, ObjRef, Seq, State, Static, Way, numeric_kind
 from pyflat.frontend.syntax import calls
 from pyflat.ir.build import Builder
 from pyflat.ir.formats import F8, FloatFormat
@@ -150,14 +150,14 @@ def _bind(s: Specialiser, fn: types.FunctionType, given: dict[str, Shape], param
             if not isinstance(bound[name], Complex) and numeric_kind(bound[name]) is None:
                 s.constants[id(bound[name])] = name
         elif parameter.kind is parameter.VAR_POSITIONAL:
-            bound[name] = static(())
+            bound[name] = Static(())
         elif parameter.kind is parameter.VAR_KEYWORD:
-            bound[name] = containers.new_dict(s, {})
+            bound[name] = heap.new_dict(s, {})
         elif parameter.default is parameter.empty:
             raise refuse("flatten/argument-kind", f"the parameter {name!r} of {fn.__qualname__} has no value")
         else:
             s.guards.contents(parameter.default)
-            bound[name] = static(parameter.default)
+            bound[name] = Static(parameter.default)
     unknown = set(given) - set(bound)
     if unknown:
         raise refuse("flatten/static-name", f"{fn.__qualname__} has no parameter {min(unknown)!r}")
@@ -172,22 +172,22 @@ def _argument(s: Specialiser, shape: Shape, name: str, params: list[Param], keyw
             return param
         case Fixed():
             if keywords and isinstance(shape.value, dict):
-                return containers.new_dict(s, {k: static(v) for k, v in shape.value.items()})
+                return heap.new_dict(s, {k: Static(v) for k, v in shape.value.items()})
             s.binding = s.parameter
-            wrapped = objects.wrap(s, shape.value)
+            wrapped = s.space.wrap(shape.value)
             s.binding = ""
             return wrapped
         case Record():
             items = tuple(_argument(s, item, _part_name(name, shape, i), params) for i, item in enumerate(shape.items))
             if keywords or shape.cls is dict:
-                return containers.new_dict(s, dict(zip(shape.names, items, strict=True)))
+                return heap.new_dict(s, dict(zip(shape.names, items, strict=True)))
             if shape.cls is complex:
                 return Complex(*items)
             if shape.cls is list:
-                return containers.new_list(s, items)
+                return heap.new_list(s, items)
             s.guards.class_of_instances(shape.cls)
             if shape.cls is tuple:
-                return containers.make_tuple(items)
+                return heap.make_tuple(items)
             if issubclass(shape.cls, tuple):
                 instances.require_plain_tuple(s, shape.cls)
                 return Seq(shape.cls, items)

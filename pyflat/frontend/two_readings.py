@@ -19,7 +19,7 @@ import numpy as np
 
 from pyflat.errors import Span
 from pyflat.frontend.notices import LaneWarning, warn
-from pyflat.frontend.space.numbers import is_number_choice
+from pyflat.frontend.space.scalars import is_number_choice
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.values import Abstract, Static
 

@@ -23,6 +23,7 @@ from pyflat.frontend.builtins import (
     numpy_functions,
     records,
     sequences,
+    support,
     ufuncs,
 )
 from pyflat.frontend.builtins.methods import method
@@ -38,11 +39,11 @@ from pyflat.frontend.builtins.support import (
 )
 from pyflat.frontend.library import splines, stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import complex_numbers, containers, instances, objects
-from pyflat.frontend.space.numbers import now
+from pyflat.frontend.space import complex_numbers, instances
+from pyflat.frontend.space.scalars import now
+from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import Abstract, Bound, Choice, Static, numeric_kind
-from pyflat.frontend.syntax import calls, contexts
+from pyflat.frontend.state.values import Abstract, Arguments, Bound, Choice, Static, numeric_kind
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from pyflat.ir.types import BOOL
 
@@ -74,7 +75,7 @@ def is_pure(function: Any) -> bool:
     if getattr(function, "__name__", "") in _CHANGING:
         return False
     if isinstance(function, types.BuiltinFunctionType) and function.__self__ is not None and module is None:
-        return not isinstance(function.__self__, types.ModuleType) and objects.is_plain(function.__self__)
+        return not isinstance(function.__self__, types.ModuleType) and lookup.is_plain(function.__self__)
     if isinstance(function, type):
         return issubclass(function, bool | int | float | complex | str | bytes | tuple | frozenset | range | slice
                           | np.generic | numbers.Number) or function.__module__ in ("fractions", "decimal") \
@@ -85,7 +86,7 @@ def is_pure(function: Any) -> bool:
         and "random" not in module
 
 
-def are_values(s: Specialiser, arguments: calls.Arguments) -> bool:
+def are_values(s: Specialiser, arguments: Arguments) -> bool:
     """Nothing among static arguments that a call would use up, write to, or ask for more than its value."""
     args, named = arguments.values()
     if "out" in named:
@@ -103,7 +104,7 @@ def mutates(method: Bound) -> bool:
     return method.name in _MUTATORS
 
 
-def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
+def function(s: Specialiser, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a call of a known callable, None when it is not in the tables."""
     done = numpy_functions.call(s, fn, arguments, node, is_pure)
     if done is not None:
@@ -137,22 +138,16 @@ def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTN
     return s.mark_numpy(result) if str(getattr(fn, "__module__", "numpy")).startswith("numpy") else result
 
 
-def _split_call(s: Specialiser, fn: Any, arguments: calls.Arguments, position: int, value: Choice, node: cst.CSTNode
+def _split_call(s: Specialiser, fn: Any, arguments: Arguments, position: int, value: Choice, node: cst.CSTNode
                 ) -> Abstract:
     """A call with a Choice as an argument: one call for each alternative."""
     rest = arguments.positional
 
     def one(part: Abstract) -> Abstract:
         replaced = [*rest[:position], part, *rest[position + 1:]]
-        return calls.call(s, Static(fn), calls.Arguments(replaced, arguments.named), node)
+        return s.space.call(Static(fn), Arguments(replaced, arguments.named), node)
 
     return s.split(value, one)
-
-
-def _warn(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    """A warning is an effect that the replay can have: the lane runs through the original, which warns."""
-    s.doubt("the function warns in every lane", node)
-    raise s.fault("Warning", "the original warns here", node)
 
 
 _HANDLERS: dict[Any, Handler] = {
@@ -161,8 +156,8 @@ _HANDLERS: dict[Any, Handler] = {
     round: arithmetic.round_, pow: arithmetic.pow_, divmod: arithmetic.divmod_,
     min: sequences.least("lt"), max: sequences.least("gt"), sum: sequences.sum_, any: sequences.some("or"),
     all: sequences.some("and"), len: sequences.len_, range: sequences.range_, dict: sequences.dict_,
-    tuple: sequences.sequence(lambda s, items: containers.make_tuple(items)),
-    list: sequences.sequence(containers.new_list),
+    tuple: sequences.sequence(lambda s, items: heap.make_tuple(items)),
+    list: sequences.sequence(heap.new_list),
     set: sequences.set_, frozenset: sequences.set_,
     **iterators.HANDLERS, **records.HANDLERS, functools.reduce: sequences.reduce_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
@@ -170,8 +165,8 @@ _HANDLERS: dict[Any, Handler] = {
     str: sequences.text, repr: sequences.text,
     format: sequences.text, operator.add: sequences.operator_add,
     object.__new__: instances.bare, operator.index: arithmetic.index_,
-    warnings.warn: _warn, warnings.simplefilter: contexts.change_filters,
-    warnings.filterwarnings: contexts.change_filters,
+    warnings.warn: support.warn, warnings.simplefilter: support.change_filters,
+    warnings.filterwarnings: support.change_filters,
     # math
     math.floor: arithmetic.to_whole("floor_int"), math.ceil: arithmetic.to_whole("ceil_int"),
     math.trunc: arithmetic.to_whole("to_int"), math.log: arithmetic.log, math.fabs: float_operation("abs"),

@@ -9,10 +9,10 @@ import numpy as np
 
 from pyflat.frontend.builtins import making
 from pyflat.frontend.builtins.support import bind_names, only
-from pyflat.frontend.space import array_items, arrays, containers
+from pyflat.frontend.space import array_items, arrays
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import Abstract, Array, Grid, Static
-from pyflat.frontend.syntax import calls
+from pyflat.frontend.state.values import Abstract, Arguments, Array, Grid, Static
 
 _FUNCTIONS: dict[str, Any] = {
     "sum": np.sum, "prod": np.prod, "mean": np.mean, "var": np.var, "std": np.std, "max": np.max, "min": np.min,
@@ -22,7 +22,7 @@ _FUNCTIONS: dict[str, Any] = {
 }
 
 
-def method(s: Specialiser, owner: Abstract, name: str, arguments: calls.Arguments, node: cst.CSTNode
+def method(s: Specialiser, owner: Abstract, name: str, arguments: Arguments, node: cst.CSTNode
            ) -> Abstract | None:
     """A method of an array of lanes; None for one that pyflat does not know."""
     if name == "copy" and isinstance(owner, Array) and not arguments.positional and not arguments.named:
@@ -30,16 +30,16 @@ def method(s: Specialiser, owner: Abstract, name: str, arguments: calls.Argument
         made.store.in_order = True  # the method has the order C, the function that of its operand
         return made
     if name in _FUNCTIONS:
-        return calls.call(s, Static(_FUNCTIONS[name]),
-                          calls.Arguments([owner, *arguments.positional], arguments.named), node)
+        return s.space.call(Static(_FUNCTIONS[name]),
+                            Arguments([owner, *arguments.positional], arguments.named), node)
     match name:
         case "conj" | "conjugate" if not arguments.positional and not arguments.named:
             return owner  # NumPy gives the array itself, where it is not complex
         case "reshape" | "transpose":
             return _shaped(s, owner, name, arguments, node)
         case "flatten":
-            copied = calls.call(s, Static(np.copy), calls.Arguments([owner], {}), node)
-            return calls.call(s, Static(np.ravel), calls.Arguments([copied], {}), node)
+            copied = s.space.call(Static(np.copy), Arguments([owner], {}), node)
+            return s.space.call(Static(np.ravel), Arguments([copied], {}), node)
         case "tolist":
             return _listed(s, owner, node)
         case "item":
@@ -55,19 +55,19 @@ def method(s: Specialiser, owner: Abstract, name: str, arguments: calls.Argument
             array_items.write(s, owner, owner.places, value, node)
             return Static(None)
         case "sort" if isinstance(owner, Array) and not arguments.positional and not arguments.named:
-            ordered = calls.call(s, Static(np.sort), calls.Arguments([owner], {}), node)
+            ordered = s.space.call(Static(np.sort), Arguments([owner], {}), node)
             array_items.update(s, owner, ordered, node)
             return Static(None)
     return None
 
 
-def _shaped(s: Specialiser, owner: Abstract, name: str, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def _shaped(s: Specialiser, owner: Abstract, name: str, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """reshape(2, 3) and reshape((2, 3))."""
     fn = np.reshape if name == "reshape" else np.transpose
     values = arguments.positional
     if len(values) > 1 or values and isinstance(values[0], Static) and isinstance(values[0].value, int):
-        values = [containers.make_tuple(values)]
-    return calls.call(s, Static(fn), calls.Arguments([owner, *values], arguments.named), node)
+        values = [heap.make_tuple(values)]
+    return s.space.call(Static(fn), Arguments([owner, *values], arguments.named), node)
 
 
 def _listed(s: Specialiser, owner: Abstract, node: cst.CSTNode) -> Abstract:
@@ -75,12 +75,12 @@ def _listed(s: Specialiser, owner: Abstract, node: cst.CSTNode) -> Abstract:
         if not part.shape:
             found: Abstract = part[()]
             return Static(found.value.item()) if isinstance(found, Static) else s.mark_python(found, [found])
-        return containers.new_list(s, [nested(part[i, ...]) for i in range(len(part))])
+        return heap.new_list(s, [nested(part[i, ...]) for i in range(len(part))])
 
     return nested(arrays.grid(s, owner, node))
 
 
-def _item(s: Specialiser, owner: Abstract, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def _item(s: Specialiser, owner: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     found = arrays.grid(s, owner, node)
     if not arguments.positional:
         if found.size != 1:
@@ -88,6 +88,6 @@ def _item(s: Specialiser, owner: Abstract, arguments: calls.Arguments, node: cst
         one: Abstract = found.flat[0]
         return s.mark_python(one, [one])
     if len(arguments.positional) > 1:
-        return array_items.index(s, owner, containers.make_tuple(arguments.positional), node)
+        return array_items.index(s, owner, heap.make_tuple(arguments.positional), node)
     flat = arrays.new(s, found.ravel(), node)
     return array_items.index(s, flat, arguments.positional[0], node)

@@ -8,8 +8,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.builtins.support import Given
-from pyflat.frontend.space import arrays
-from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.values import DTYPES, Abstract, Array, Choice, Grid, Static
 from pyflat.ir.build import const
@@ -24,7 +23,7 @@ def dtype_of(s: Specialiser, given: Given, node: cst.CSTNode) -> Kind | None:
     wanted = given.static("dtype", None)
     if wanted is None:
         return None
-    found = num.now(s, lambda: np.dtype(wanted))
+    found = scalars.now(s, lambda: np.dtype(wanted))
     assert isinstance(found, Static)
     kind = next((k for k, dtype in DTYPES.items() if np.dtype(dtype) == found.value), None)
     if kind is None:
@@ -47,7 +46,7 @@ def _fresh(s: Specialiser, value: Abstract, node: cst.CSTNode, kind: Kind | None
 def array(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     """np.array copies an array, np.asarray does not."""
     value, kind = given.value("a"), dtype_of(s, given, node)
-    if isinstance(value, Choice) and not arrays.is_array(value) and not num.is_number_choice(value):
+    if isinstance(value, Choice) and not arrays.is_array(value) and not scalars.is_number_choice(value):
         return s.split(value, lambda v: array(s, Given(s, given.title, {**given.named, "a": v}, node), node))
     copies = given.static("copy", True if given.title == "np.array" else None)
     if copies or isinstance(value, Static) and arrays.is_array(value):
@@ -101,7 +100,7 @@ def _like(s: Specialiser, given: Given, fill: Abstract, node: cst.CSTNode) -> Ab
 
 def linspace(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     """NumPy's formula for lane ends; the step is taken before it is multiplied, unless it is zero."""
-    start, stop = (num.as_float(s, given.value(name)) for name in ("start", "stop"))
+    start, stop = (scalars.as_float(s, given.value(name)) for name in ("start", "stop"))
     count, endpoint = given.static("num", 50), bool(given.static("endpoint", True))
     steps = count - 1 if endpoint else count
     gap = s.build.op("sub", stop, start)
@@ -136,9 +135,8 @@ def joined(fn: Any) -> Any:
     """np.concatenate and its kin: all elements get one kind."""
 
     def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
-        from pyflat.frontend.space import containers
 
-        parts = [arrays.array(s, v, node) for v in containers.items_now(s, given.value("arrays"), node)]
+        parts = [arrays.array(s, v, node) for v in s.space.items(given.value("arrays"), node)]
         grids = [arrays.grid(s, v, node) for v in parts]
         named = {k: given.static(k, None) for k in ("axis",) if k in given.named}
         made = _moved(s, lambda: fn(grids, **named), node)

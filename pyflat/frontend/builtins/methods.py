@@ -12,12 +12,14 @@ from pyflat.frontend.builtins.sequences import sort_lanes
 from pyflat.frontend.builtins.support import only
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import arrays, complex_numbers, containers, objects
+from pyflat.frontend.space import arrays, comparisons, complex_numbers, containers, scalars
 from pyflat.frontend.space import numbers as num
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import (
     Abstract,
+    Arguments,
     Array,
     Bound,
     Choice,
@@ -29,25 +31,24 @@ from pyflat.frontend.state.values import (
     Static,
     Text,
 )
-from pyflat.frontend.syntax import calls
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
 
 
-def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
+def method(s: Specialiser, bound: Bound, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """A method of a local list or dict, of a lane number, or of a string."""
     receiver, name = bound.receiver, bound.name
     match receiver:
         case ListRef():
             return _list_method(s, receiver, name, arguments, node)
         case DictRef():
-            return _dict_method(s, containers.dict_entries(s, receiver), receiver, name, arguments, node)
+            return _dict_method(s, s.space.dict_entries(receiver), receiver, name, arguments, node)
         case Static() if isinstance(receiver.value, dict) and name in ("get", "items", "keys", "values"):
-            return _dict_method(s, containers.dict_entries(s, receiver), None, name, arguments, node)
+            return _dict_method(s, s.space.dict_entries(receiver), None, name, arguments, node)
         case Static() if isinstance(receiver.value, str) and not arguments.all_static():
             return Text()
         case Static() if name in ("index", "count") and not arguments.all_static():
-            return _find(s, containers.items_now(s, receiver, node), name, arguments, node)
+            return _find(s, s.space.items(receiver, node), name, arguments, node)
         case Text():
             return Text()
         case Seq() if name in ("index", "count"):
@@ -56,11 +57,11 @@ def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.C
                 isinstance(receiver, Static) and arguments.all_static() and name not in ("copy", "flatten")):
             return array_methods.method(s, receiver, name, arguments, node)
         case Value() if name == "is_integer" and receiver.kind is FLOAT:
-            return calls.call(s, Static(library.is_integer), calls.Arguments([receiver], {}), node)
+            return s.space.call(Static(library.is_integer), Arguments([receiver], {}), node)
         case Value() if name == "bit_length" and receiver.kind is not FLOAT:
-            return calls.call(s, Static(library.bit_length), calls.Arguments([receiver], {}), node)
+            return s.space.call(Static(library.bit_length), Arguments([receiver], {}), node)
         case Value() if name == "bit_count" and receiver.kind is not FLOAT:
-            return calls.call(s, Static(stdlib.bit_count), calls.Arguments([receiver], {}), node)
+            return s.space.call(Static(stdlib.bit_count), Arguments([receiver], {}), node)
         case Value() if name == "item":
             return s.mark_python(receiver, [receiver])
         case Value() if name == "conjugate":
@@ -70,21 +71,21 @@ def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.C
         case _ if isinstance(getattr(getattr(receiver, "cls", None), "_fields", None), tuple) and name == "_replace":
             cls = receiver.cls  # type: ignore[union-attr]
             items = dict(zip(cls._fields, receiver.items, strict=True))  # type: ignore[union-attr]
-            return calls.call(s, Static(cls), calls.Arguments([], {**items, **arguments.named}), node)
+            return s.space.call(Static(cls), Arguments([], {**items, **arguments.named}), node)
         case Seq() if name == "_asdict" and hasattr(receiver.cls, "_fields"):
-            return containers.new_dict(s, dict(zip(receiver.cls._fields, receiver.items, strict=True)))
+            return heap.new_dict(s, dict(zip(receiver.cls._fields, receiver.items, strict=True)))
     return None
 
 
-def _list_method(s: Specialiser, ref: ListRef, name: str, arguments: calls.Arguments, node: cst.CSTNode
+def _list_method(s: Specialiser, ref: ListRef, name: str, arguments: Arguments, node: cst.CSTNode
                  ) -> Abstract | None:
-    items = list(containers.contents(s, ref, node))
+    items = list(heap.contents(s, ref, node))
     values = arguments.positional
     match name:
         case "append":
             items.append(*values)
         case "extend":
-            items += containers.items_now(s, values[0], node)
+            items += s.space.items(values[0], node)
         case "insert" if isinstance(values[0], Static):
             items.insert(values[0].value, values[1])
         case "pop" if not values or isinstance(values[0], Static):
@@ -92,55 +93,55 @@ def _list_method(s: Specialiser, ref: ListRef, name: str, arguments: calls.Argum
             if not -len(items) <= position < len(items):
                 raise s.fault("IndexError", "pop from empty list or index out of range", node)
             taken: Abstract = items.pop(position)
-            containers.rewrite(s, ref, tuple(items), node)
+            heap.rewrite(s, ref, tuple(items), node)
             return taken
         case "clear":
             items = []
         case "reverse":
             items.reverse()
         case "copy":
-            return containers.new_list(s, items)
+            return heap.new_list(s, items)
         case "sort":
-            sorted_ref = sort_lanes(s, calls.Arguments([ref], arguments.named), node)
-            items = containers.items_now(s, sorted_ref, node)
+            sorted_ref = sort_lanes(s, Arguments([ref], arguments.named), node)
+            items = s.space.items(sorted_ref, node)
         case "index" | "count":
             return _find(s, items, name, arguments, node)
         case _:
             return None
-    containers.rewrite(s, ref, tuple(items), node)
+    heap.rewrite(s, ref, tuple(items), node)
     return Static(None)
 
 
-def _find(s: Specialiser, items: list[Abstract], name: str, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def _find(s: Specialiser, items: list[Abstract], name: str, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (wanted,) = only(s, arguments, node, 1, 1)
     if name == "count":
         total: Abstract = Static(0)
         for item in items:
-            held = num.truth(s, objects.same_element(s, item, wanted, node))
+            held = s.space.truth(comparisons.same_element(s, item, wanted, node))
             total = num.binary(s, "add", total, held)
         return total
     found: Abstract = Static(None)
     missing: Abstract = Static(True)
     for position in range(len(items) - 1, -1, -1):
-        held = num.truth(s, objects.same_element(s, items[position], wanted, node))
+        held = s.space.truth(comparisons.same_element(s, items[position], wanted, node))
         if isinstance(held, Static):
             if held.value:
                 found, missing = Static(position), Static(False)
             continue
         here: Abstract = Static(position)
-        found = num.choose(s, held, here, here if isinstance(missing, Static) and missing.value else found)
-        missing = num.negate(s, held) if isinstance(missing, Static) and missing.value else \
-            num.binary(s, "and", missing, num.negate(s, held))
+        found = scalars.choose(s, held, here, here if isinstance(missing, Static) and missing.value else found)
+        missing = scalars.negate(s, held) if isinstance(missing, Static) and missing.value else \
+            num.binary(s, "and", missing, scalars.negate(s, held))
     if isinstance(missing, Static):
         if missing.value:
             raise s.fault("ValueError", "not in list", node)
     else:
-        containers.fault_if(s, lane(missing), "ValueError", "not in list", node)
+        heap.fault_if(s, lane(missing), "ValueError", "not in list", node)
     return found
 
 
 def _dict_method(s: Specialiser, entries: dict[Any, Abstract], ref: DictRef | None, name: str,
-                 arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
+                 arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     values = arguments.positional
     match name:
         case "get":
@@ -148,31 +149,29 @@ def _dict_method(s: Specialiser, entries: dict[Any, Abstract], ref: DictRef | No
             if isinstance(values[0], Static):
                 return entries.get(values[0].value, default)
             found = containers.dict_lookup(s, entries, values[0], node)
-            return default if found is None else num.choose(s, found[0], found[1], default)
+            return default if found is None else scalars.choose(s, found[0], found[1], default)
         case "keys" | "values" | "items":
             return Lazy(functools.partial(containers.dict_view, s, ref, entries, name, node))
         case "update" if ref is not None:
             for value in values:
-                entries.update(containers.dict_entries(s, value))
-            containers.rewrite(s, ref, tuple({**entries, **arguments.named}.items()), node)
+                entries.update(s.space.dict_entries(value))
+            heap.rewrite(s, ref, tuple({**entries, **arguments.named}.items()), node)
             return Static(None)
         case "copy" if ref is not None:
-            return containers.new_dict(s, entries)
+            return heap.new_dict(s, entries)
         case "pop" if ref is not None and values and isinstance(values[0], Static):
             if values[0].value not in entries:
                 if len(values) == 1:
                     raise s.raised(KeyError, node)
                 return values[1]
             taken = entries.pop(values[0].value)
-            containers.rewrite(s, ref, tuple(entries.items()), node)
+            heap.rewrite(s, ref, tuple(entries.items()), node)
             return taken
         case "setdefault" if ref is not None and values and isinstance(values[0], Static):
             kept = entries.setdefault(values[0].value, values[1] if len(values) > 1 else Static(None))
-            containers.rewrite(s, ref, tuple(entries.items()), node)
+            heap.rewrite(s, ref, tuple(entries.items()), node)
             return kept
         case "clear" if ref is not None:
-            containers.rewrite(s, ref, (), node)
+            heap.rewrite(s, ref, (), node)
             return Static(None)
     return None
-
-

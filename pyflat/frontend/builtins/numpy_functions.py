@@ -18,13 +18,12 @@ from pyflat.frontend.builtins import complex_functions, formulas, making, produc
 from pyflat.frontend.builtins.support import Given, bind_names
 from pyflat.frontend.library import numpy_library
 from pyflat.frontend.space import array_operators as vectors
-from pyflat.frontend.space import arrays, containers
-from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.space.complex_numbers import holds_complex
-from pyflat.frontend.space.numbers import describe, is_number_choice, now
+from pyflat.frontend.space.scalars import is_number_choice, now
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import Abstract, Choice, ListRef, Seq, Static, numeric_kind
-from pyflat.frontend.syntax import calls
+from pyflat.frontend.state.values import Abstract, Arguments, Choice, ListRef, Seq, Static, describe, numeric_kind
 from pyflat.ir.nodes import Param, Value
 from pyflat.ir.ops import NUMPY_LOOPS
 
@@ -34,7 +33,7 @@ _EXTREME = "a axis !out keepdims !initial !where"
 _BOOLS = "a axis !out keepdims !where"
 
 
-def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode, is_pure: Callable[[Any], bool]
+def call(s: Specialiser, fn: Any, arguments: Arguments, node: cst.CSTNode, is_pure: Callable[[Any], bool]
          ) -> Abstract | None:
     """The value of a call of a NumPy function; None when it is for the other tables."""
     if isinstance(fn, np.poly1d):
@@ -84,10 +83,10 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
     if fn is np.power:
         return vectors.powers(s, operands[0], operands[1], node)
     return arrays.apply(
-        s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), arguments.named), node), operands, node)
+        s, lambda *row: s.space.call(Static(fn), Arguments(list(row), arguments.named), node), operands, node)
 
 
-def _require_size(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode) -> None:
+def _require_size(s: Specialiser, fn: Any, arguments: Arguments, node: cst.CSTNode) -> None:
     """np.arange(n), np.zeros(n) of a lane are refused."""
     sizes = arguments.positional[:1]
     if fn in _SIZED and sizes and not isinstance(sizes[0], Static) and numeric_kind(sizes[0]) is not None:
@@ -114,13 +113,13 @@ _INSTEAD = {**dict.fromkeys(("det", "inv", "solve", "eig", "eigh", "eigvals", "s
             "argsort": "compare the elements"}
 
 
-def _reduced(s: Specialiser, ufunc: np.ufunc, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
+def _reduced(s: Specialiser, ufunc: np.ufunc, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """np.add.reduce(v) of one axis is np.sum(v)."""
     same = _REDUCE.get(ufunc)
     if same is None or arguments.named or len(arguments.positional) != 1 \
             or arrays.as_grid(s, arguments.positional[0], node).ndim != 1:
         return None
-    return calls.call(s, Static(same), arguments, node)
+    return s.space.call(Static(same), arguments, node)
 
 
 def _title(fn: Any) -> str:
@@ -151,7 +150,7 @@ def _has_elements(value: Abstract) -> bool:
         or isinstance(value, Static) and isinstance(value.value, list | tuple)
 
 
-def _now(s: Specialiser, fn: Any, arguments: calls.Arguments, is_pure: Callable[[Any], bool]) -> Abstract | None:
+def _now(s: Specialiser, fn: Any, arguments: Arguments, is_pure: Callable[[Any], bool]) -> Abstract | None:
     """The call on known values."""
     every = [*arguments.positional, *arguments.named.values()]
     if not all(isinstance(v, Static) or _has_elements(v) for v in every) or not is_pure(fn) or "out" in arguments.named:
@@ -190,11 +189,11 @@ def where(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     kind = arrays.joined_kind(s, [arrays.grid(s, v, node) for v in values], node)
 
     def one(test: Abstract, a: Abstract, b: Abstract) -> Abstract:
-        cond = num.truth(s, test)
+        cond = s.space.truth(test)
         a, b = arrays.cast(s, a, kind, node), arrays.cast(s, b, kind, node)
         if isinstance(cond, Static):
             return a if cond.value else b
-        return num.choose(s, cond, a, b)
+        return scalars.choose(s, cond, a, b)
 
     return arrays.apply(s, one, [condition, *values], node, kind)
 
@@ -209,7 +208,7 @@ def by_element(fn: Any, *names: str) -> NumpyHandler:
                 raise s.refuse("flatten/unsupported-expression", f"{name} of {given.title} is {describe(value)}", node)
         rest = {k: v for k, v in given.named.items() if k not in names}
         return arrays.apply(
-            s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), rest), node), operands, node)
+            s, lambda *row: s.space.call(Static(fn), Arguments(list(row), rest), node), operands, node)
 
     return handler
 
@@ -236,18 +235,18 @@ def isscalar(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return Static(numeric_kind(value) is not None)
 
 
-def broadcast_arrays(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def broadcast_arrays(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """Numbers as they are; arrays spread to one shape, as copies that are not written to."""
     values = [arrays.array(s, v, node) for v in arguments.positional]
     if not any(map(arrays.is_array, values)):
-        return containers.make_tuple(values)
+        return heap.make_tuple(values)
     try:
         spread = np.broadcast_arrays(*[arrays.grid(s, v, node) for v in values])
     except ValueError:
         raise s.raised(ValueError, node) from None
     frozen = "np.broadcast_arrays gives views"
-    return containers.make_tuple([making.copied_view(s, v, g, node, frozen)
-                                  for g, v in zip(spread, values, strict=True)])
+    return heap.make_tuple([making.copied_view(s, v, g, node, frozen)
+                            for g, v in zip(spread, values, strict=True)])
 
 
 _TABLE: dict[Any, tuple[NumpyHandler, str]] = {

@@ -7,7 +7,7 @@ import numpy as np
 
 from pyflat.frontend.builtins import reductions
 from pyflat.frontend.builtins.support import Given
-from pyflat.frontend.space import arrays
+from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.products import dot, matmul
 from pyflat.frontend.state.frames import Specialiser
@@ -71,7 +71,7 @@ def norm(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     value = arrays.array(s, given.value("x"), node)
     found = arrays.grid(s, value, node)
     order, axis = given.static("ord", None), given.static("axis", None)
-    row = arrays.filled(found.shape, [num.as_float(s, v) for v in found.flat])
+    row = arrays.filled(found.shape, [scalars.as_float(s, v) for v in found.flat])
     if axis is None and order in (None, "fro", "f") or axis is None and order == 2 and found.ndim == 1:
         if found.ndim > 1 and not arrays.is_plain(value):
             raise s.refuse("flatten/not-yet", "np.linalg.norm of a part of an array", node,
@@ -95,4 +95,4 @@ def _squares(s: Specialiser, row: Grid, node: cst.CSTNode) -> Abstract:
 
 
 def _root(s: Specialiser, value: Abstract) -> Abstract:
-    return s.mark_numpy(s.build.op("np_sqrt", num.as_float(s, value)))
+    return s.mark_numpy(s.build.op("np_sqrt", scalars.as_float(s, value)))

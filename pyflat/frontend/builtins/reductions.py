@@ -9,8 +9,9 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.builtins.support import Given
-from pyflat.frontend.space import arrays, containers
+from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.space import numbers as num
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import Abstract, Array, Choice, Grid, Static, numeric_kind
@@ -84,9 +85,9 @@ def total(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
     if not items:
         return Static(np.float64(0.0))
     if not any(_is_float(v) for v in items):
-        whole = [num.to_kind(s, lane(v), INT) if numeric_kind(v) is BOOL else v for v in items]
+        whole = [scalars.to_kind(s, lane(v), INT) if numeric_kind(v) is BOOL else v for v in items]
         return s.mark_numpy(chain(s, "add", whole))
-    return s.mark_numpy(num.binary(s, "add", Static(0.0), pairwise(s, [num.as_float(s, v) for v in items])))
+    return s.mark_numpy(num.binary(s, "add", Static(0.0), pairwise(s, [scalars.as_float(s, v) for v in items])))
 
 
 def _is_float(value: Abstract) -> bool:
@@ -120,13 +121,13 @@ def pairwise(s: Specialiser, items: Row) -> Abstract:
 def mean(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
     if not items:
         return Static(np.float64("nan"))
-    summed = total(s, [num.as_float(s, v) for v in items], node)
+    summed = total(s, [scalars.as_float(s, v) for v in items], node)
     return s.mark_numpy(num.binary(s, "truediv", summed, Static(float(len(items)))))
 
 
 def variance(s: Specialiser, items: Row, node: cst.CSTNode, ddof: float = 0) -> Abstract:
     middle = mean(s, items, node)
-    offsets = [num.binary(s, "sub", num.as_float(s, v), middle) for v in items]
+    offsets = [num.binary(s, "sub", scalars.as_float(s, v), middle) for v in items]
     squares = [num.binary(s, "mul", v, v) for v in offsets]
     return s.mark_numpy(num.binary(s, "truediv", total(s, squares, node), Static(max(float(len(items) - ddof), 0.0))))
 
@@ -137,7 +138,7 @@ def var(*, root: bool) -> Any:
 
         def reduce(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
             found = variance(s, items, node, ddof)
-            return s.build.op("np_sqrt", num.as_float(s, found)) if root else found
+            return s.build.op("np_sqrt", scalars.as_float(s, found)) if root else found
 
         found: Abstract = reduction(reduce, ordered=True, strict=True)(s, given, node)
         return found
@@ -149,7 +150,7 @@ def product(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
     if not items:
         return Static(np.float64(1.0))
     floats = any(_is_float(v) for v in items)
-    whole = [num.as_float(s, v) if floats else num.to_kind(s, lane(v), INT) for v in items]
+    whole = [scalars.as_float(s, v) if floats else scalars.to_kind(s, lane(v), INT) for v in items]
     return s.mark_numpy(chain(s, "mul", [const(1.0) if floats else const(1), *whole]))
 
 
@@ -161,7 +162,7 @@ def extreme(opcode: str, *, skip_nan: bool = False) -> Reduce:
         if not items:
             raise s.raised(ValueError, node)
         floats = any(_is_float(v) for v in items)
-        row = [num.as_float(s, v) if floats else lane(v) for v in items]
+        row = [scalars.as_float(s, v) if floats else lane(v) for v in items]
         if len(row) > 1 and floats:
             _suspect_zeros(s, row, node)
         best = row[0]
@@ -192,7 +193,7 @@ def _suspect_zeros(s: Specialiser, row: Sequence[Value], node: cst.CSTNode) -> N
     for item in row[1:]:
         zero = build.op("eq", item, const(0.0))
         twice, seen = build.op("or", twice, build.op("and", seen, zero)), build.op("or", seen, zero)
-    containers.suspect_if(s, twice, "zeros of both signs", node)
+    heap.suspect_if(s, twice, "zeros of both signs", node)
 
 
 def spread(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
@@ -207,7 +208,7 @@ def where_extreme(opcode: str) -> Reduce:
         if not items:
             raise s.raised(ValueError, node)
         floats = any(_is_float(v) for v in items)
-        row = [num.as_float(s, v) if floats else lane(v) for v in items]
+        row = [scalars.as_float(s, v) if floats else lane(v) for v in items]
         best = row[0]
         at: Value = const(0)
         for position, item in enumerate(row[1:], 1):
@@ -227,21 +228,21 @@ def some(opcode: str) -> Reduce:
     def reduce(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
         found: Abstract = Static(np.bool_(opcode == "and"))
         for item in items:
-            found = num.binary(s, opcode, found, num.truth(s, item))
+            found = num.binary(s, opcode, found, s.space.truth(item))
         return s.mark_numpy(found)
 
     return reduce
 
 
 def count_nonzero(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
-    return total(s, [num.to_kind(s, lane(num.truth(s, v)), INT) for v in items], node)
+    return total(s, [scalars.to_kind(s, lane(s.space.truth(v)), INT) for v in items], node)
 
 
 def median(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
     """The mean of the middle one or two; nan where there is one. Zeros of both signs are left to NumPy."""
     if not items:
         return Static(np.float64("nan"))
-    row = sort(s, [num.as_float(s, v) for v in items], node)
+    row = sort(s, [scalars.as_float(s, v) for v in items], node)
     half = len(row) // 2
     missing = chain(s, "or", [s.build.op("ne", v, v) for v in row])
     found = lane(mean(s, row[half:half + 1] if len(row) % 2 else row[half - 1:half + 1], node))

@@ -9,7 +9,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.builtins.support import Given
-from pyflat.frontend.space import arrays
+from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.merge import lane
@@ -29,7 +29,7 @@ def table(s: Specialiser, given: Given, name: str, node: cst.CSTNode) -> Table:
     if found is None:
         raise s.refuse("flatten/lane-to-object", f"{name} of {given.title} differs from lane to lane", node,
                        help="use a table that is known while flattening, or write the search as a loop")
-    made = num.now(s, lambda: np.asarray(found))
+    made = scalars.now(s, lambda: np.asarray(found))
     assert isinstance(made, Static)
     value: Table = made.value
     if value.ndim != 1 or value.dtype.kind not in "bif":
@@ -79,9 +79,9 @@ def interp(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
         raise s.raised(ValueError, node)
     xs, ys = _sorted(s, xp, "np.interp", node), fp.tolist()
     left, right = (given.value(name, Static(None)) for name in ("left", "right"))
-    outside = [num.as_float(s, Static(y) if isinstance(v, Static) and v.value is None else v)
+    outside = [scalars.as_float(s, Static(y) if isinstance(v, Static) and v.value is None else v)
                for v, y in ((left, ys[0]), (right, ys[-1]))]
-    return arrays.apply(s, lambda x: _interpolate(s, num.as_float(s, x), xs, ys, outside),
+    return arrays.apply(s, lambda x: _interpolate(s, scalars.as_float(s, x), xs, ys, outside),
                         [arrays.array(s, given.value("x"), node)], node, FLOAT)
 
 
@@ -134,10 +134,10 @@ def _search(s: Specialiser, values: Table, wanted: Abstract, side: str, title: s
 
     def one(v: Abstract) -> Abstract:
         if numeric_kind(v) is None:
-            raise num.type_fault(s, v)
+            raise scalars.type_fault(s, v)
         kind = FLOAT if values.dtype.kind == "f" or numeric_kind(v) is FLOAT else INT
         entries = values.astype(np.float64 if kind is FLOAT else np.int64).tolist()
-        x = num.as_float(s, v) if kind is FLOAT else num.to_kind(s, lane(v), INT)
+        x = scalars.as_float(s, v) if kind is FLOAT else scalars.to_kind(s, lane(v), INT)
         found = place(s, entries, x, "ge" if side == "right" else "gt")
         if kind is INT:
             return found

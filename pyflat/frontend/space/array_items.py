@@ -15,12 +15,12 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.space import arrays, containers
-from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.numbers import describe
+from pyflat.frontend.space import arrays, scalars
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.heap import Axes, Slice
 from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Array, Choice, ListRef, Seq, Static, numeric_kind
+from pyflat.frontend.state.values import Abstract, Array, Choice, ListRef, Seq, Static, describe, numeric_kind
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -61,7 +61,7 @@ def index(s: Specialiser, owner: Abstract, subscript: Any, node: cst.CSTNode) ->
     """`owner[subscript]` of an array."""
     if isinstance(subscript, Choice):
         return s.split(subscript, lambda v: index(s, owner, v, node))
-    if isinstance(subscript, containers.Slice) and subscript.start is not None:
+    if isinstance(subscript, Slice) and subscript.start is not None:
         return _window(s, owner, subscript, node)
     parts = _parts(s, subscript, node)
     if all(isinstance(part, Static) for part in parts):
@@ -81,7 +81,7 @@ def _known(s: Specialiser, owner: Abstract, key: Key, node: cst.CSTNode) -> Abst
         case Choice():
             return s.split(owner, lambda v: _known(s, v, key, node))
         case Static():
-            taken = num.now(s, lambda: owner.value[key])
+            taken = scalars.now(s, lambda: owner.value[key])
             is_part = isinstance(taken, Static) and isinstance(taken.value, np.ndarray)
             return taken if is_part else arrays.local(s, taken)
     assert isinstance(owner, Array)
@@ -89,7 +89,7 @@ def _known(s: Specialiser, owner: Abstract, key: Key, node: cst.CSTNode) -> Abst
         places: Any = owner.places[key]
     except IndexError:
         raise s.raised(IndexError, node) from None
-    items = containers.contents(s, owner.store, node)
+    items = heap.contents(s, owner.store, node)
     if not isinstance(places, np.ndarray):
         found: Abstract = items[places]
         return found
@@ -141,7 +141,7 @@ def _pick(s: Specialiser, items: Sequence[Abstract], position: Value) -> Abstrac
         return s.build.op("gather", position, kind=kind, table=table)
     chosen = items[-1]
     for number in range(len(items) - 2, -1, -1):
-        chosen = num.choose(s, s.build.op("eq", position, const(number)), items[number], chosen)
+        chosen = scalars.choose(s, s.build.op("eq", position, const(number)), items[number], chosen)
     return chosen
 
 
@@ -152,14 +152,14 @@ def _one_of(s: Specialiser, views: Sequence[Abstract], position: Value) -> Abstr
     return chosen
 
 
-def _window(s: Specialiser, owner: Abstract, part: containers.Slice, node: cst.CSTNode) -> Abstract:
+def _window(s: Specialiser, owner: Abstract, part: Slice, node: cst.CSTNode) -> Abstract:
     """`v[i : i + WIDTH]` inside the array; where it reaches outside, the lane is replayed."""
     if isinstance(owner, Choice):
         return s.split(owner, lambda v: _window(s, v, part, node))
     build, start, last = s.build, part.start, arrays.shape_of(owner)[0] - part.width
     assert start is not None
     outside = build.op("or", build.op("lt", start, const(0)), build.op("gt", start, const(last)))
-    containers.fault_if(s, outside, "IndexError", "a slice reaches over the end", node)
+    heap.fault_if(s, outside, "IndexError", "a slice reaches over the end", node)
     if last < 0:
         raise s.fault("IndexError", "a slice reaches over the end", node)
     if isinstance(owner, Static) and owner.value.ndim == 1 and arrays.kind_of(owner) is not None:
@@ -186,9 +186,9 @@ def _by_array(s: Specialiser, owner: Abstract, indices: Array, node: cst.CSTNode
 def _parts(s: Specialiser, subscript: Any, node: cst.CSTNode) -> list[Abstract]:
     """The subscript axis by axis; what is known as Static."""
     match subscript:
-        case containers.Slice():
+        case Slice():
             return [Static(subscript.value)]
-        case containers.Axes():
+        case Axes():
             return [part for each in subscript.parts for part in _parts(s, each, node)]
         case Static() if isinstance(subscript.value, tuple):
             return [Static(v) for v in subscript.value]
@@ -231,7 +231,7 @@ def _lanes(s: Specialiser, parts: list[Abstract], shape: tuple[int, ...], node: 
         if isinstance(part, Value):
             if not shape[axis]:
                 raise s.raised(IndexError, node)
-            positions.append(containers.check_index(s, num.to_kind(s, part, INT), shape[axis], node))
+            positions.append(heap.check_index(s, scalars.to_kind(s, part, INT), shape[axis], node))
             sizes.append(shape[axis])
         axis += not (isinstance(part, Static) and part.value is None)
 
@@ -257,7 +257,7 @@ def store(s: Specialiser, owner: Abstract, subscript: Any, value: Abstract, node
             raise s.refuse("flatten/effect", "an item of a captured array is written", node,
                            help="make a copy in the function: w = np.array(TABLE)")
     assert isinstance(owner, Array)
-    if isinstance(subscript, containers.Slice) and subscript.start is not None:
+    if isinstance(subscript, Slice) and subscript.start is not None:
         raise s.refuse("flatten/not-yet", "a slice of an array is written at a lane index", node,
                        help="write the elements one by one in a loop")
     if isinstance(subscript, Choice):
@@ -292,7 +292,7 @@ def _store_masked(s: Specialiser, owner: Array, mask: Array, value: Abstract, no
                        help="write w = np.where(mask, value, w)")
     conditions = arrays.grid(s, mask, node)
     for place, cond in zip(owner.places.flat, conditions.flat, strict=True):
-        decided = num.truth(s, cond)
+        decided = s.space.truth(cond)
         if not isinstance(decided, Static):
             write(s, owner, place, value, node, decided)
         elif decided.value:
@@ -313,7 +313,7 @@ def write(s: Specialiser, owner: Array, targets: Any, value: Abstract, node: cst
         elements = np.broadcast_to(whole, shape)
     except ValueError:
         raise s.raised(ValueError, node) from None
-    changed = list(containers.contents(s, owner.store, node))
+    changed = list(heap.contents(s, owner.store, node))
     for place, item in zip(np.ravel(targets), elements.flat, strict=True):
         cast = arrays.element(s, item, owner.store.kind, node)
         if where is None:

@@ -7,9 +7,9 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.space import array_items, arrays, products
+from pyflat.frontend.space import array_items, arrays, products, scalars
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.numbers import BINARY, COMPARE
+from pyflat.frontend.space.scalars import BINARY, COMPARE
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.values import Abstract, Array, Choice, ListRef, Seq, Static, numeric_kind
 from pyflat.ir.build import const
@@ -26,7 +26,7 @@ def operate(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CST
     """`a <op> b` where at least one is an array."""
     values = [arrays.known(s, v) for v in (a, b)]
     if values[0] is not None and values[1] is not None:
-        return arrays.local(s, num.now(s, lambda: _PYTHON[opcode](*values)))
+        return arrays.local(s, scalars.now(s, lambda: _PYTHON[opcode](*values)))
     a, b = (arrays.array(s, v, node) if isinstance(v, ListRef | Seq) else v for v in (a, b))
     if opcode == "matmul":
         return products.matmul(s, a, b, node)
@@ -52,7 +52,7 @@ def _element(s: Specialiser, opcode: str, x: Abstract, y: Abstract) -> Abstract:
 def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     values = [arrays.known(s, v) for v in (a, b)]
     if values[0] is not None and values[1] is not None:
-        return arrays.local(s, num.now(s, lambda: _COMPARE[opcode](*values)))
+        return arrays.local(s, scalars.now(s, lambda: _COMPARE[opcode](*values)))
     a, b = (arrays.array(s, v, node) if isinstance(v, ListRef | Seq) else v for v in (a, b))
     return arrays.apply(s, lambda x, y: num.compare(s, opcode, x, y), [a, b], node, BOOL)
 
@@ -76,14 +76,14 @@ def powers(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstr
 def _element_power(s: Specialiser, opcode: str, x: Abstract, y: Abstract) -> Abstract:
     if numeric_kind(x) is not FLOAT and numeric_kind(y) is not FLOAT:
         return num.binary(s, "pow", x, y)
-    return s.build.op(opcode, num.as_float(s, x), num.as_float(s, y))
+    return s.build.op(opcode, scalars.as_float(s, x), scalars.as_float(s, y))
 
 
 def power(s: Specialiser, x: Abstract, y: Abstract, fixed: Any) -> Abstract:
     """NumPy takes shortcuts for one exponent for the whole array."""
     if numeric_kind(x) is not FLOAT and numeric_kind(y) is not FLOAT:
         return num.binary(s, "pow", x, y)
-    base = num.as_float(s, x)
+    base = scalars.as_float(s, x)
     match fixed:
         case 0:
             return const(1.0)
@@ -95,7 +95,7 @@ def power(s: Specialiser, x: Abstract, y: Abstract, fixed: Any) -> Abstract:
             return s.build.op("np_sqrt", base)
         case -1:
             return s.build.op("truediv", const(1.0), base)
-    return s.build.op("np_power", base, num.as_float(s, y))
+    return s.build.op("np_power", base, scalars.as_float(s, y))
 
 
 def in_place(s: Specialiser, opcode: str, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:

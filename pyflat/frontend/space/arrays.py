@@ -13,8 +13,8 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.space import containers
-from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space import scalars
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import (
@@ -29,6 +29,7 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     StoreRef,
+    describe,
     numeric_kind,
 )
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind, join_kinds
@@ -92,13 +93,13 @@ def known(s: Specialiser, value: Abstract) -> Any:
         case Static():
             return value.value
         case Array():
-            items = containers.contents(s, value.store)
+            items = heap.contents(s, value.store)
             if not all(isinstance(v, Static) for v in items):
                 return None
             flat = np.array([v.value for v in items], DTYPES[value.store.kind])
             return flat[value.places]
         case ListRef():
-            return _known_items(s, containers.contents(s, value))
+            return _known_items(s, heap.contents(s, value))
         case Seq() if value.cls in (tuple, list):
             return _known_items(s, value.items)
     return None
@@ -121,7 +122,7 @@ def grid(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Grid:
     """The elements of an array as they are now; a number is a grid without axes."""
     match value:
         case Array():
-            items = containers.contents(s, value.store, node)
+            items = heap.contents(s, value.store, node)
             return filled(value.places.shape, [items[p] for p in value.places.flat])
         case Static() if isinstance(value.value, np.ndarray):
             _check(s, value.value, node)
@@ -130,7 +131,7 @@ def grid(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Grid:
         case Choice() if is_array(value):
             then, orelse = grid(s, value.then, node), grid(s, value.orelse, node)
             cond = value.cond
-            return filled(then.shape, [num.choose(s, cond, a, b) for a, b in zip(then.flat, orelse.flat, strict=True)])
+            return filled(then.shape, [scalars.choose(s, cond, a, b) for a, b in zip(then.flat, orelse.flat, strict=True)])
     return filled((), [value])
 
 
@@ -145,15 +146,15 @@ def _check(s: Specialiser, value: np.ndarray[Any, Any], node: cst.CSTNode | None
 
 def as_grid(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Grid:
     """The grid of what np.asarray takes: arrays, numbers, nested sequences of them."""
-    if is_array(value) or numeric_kind(value) is not None or isinstance(value, Choice) and num.is_number_choice(value):
+    if is_array(value) or numeric_kind(value) is not None or isinstance(value, Choice) and scalars.is_number_choice(value):
         return grid(s, value, node)
     if isinstance(value, Static):
-        made = num.now(s, lambda: np.asarray(value.value))
+        made = scalars.now(s, lambda: np.asarray(value.value))
         assert isinstance(made, Static)
         return grid(s, made, node)
-    items = containers.sequence_items(s, value, node) if isinstance(value, ListRef | Seq) else None
+    items = s.space.sequence_items(value, node) if isinstance(value, ListRef | Seq) else None
     if items is None:
-        raise s.refuse("flatten/unsupported-expression", f"{num.describe(value)} is used as a NumPy array", node)
+        raise s.refuse("flatten/unsupported-expression", f"{describe(value)} is used as a NumPy array", node)
     rows = [as_grid(s, item, node) for item in items]
     if any(row.shape != rows[0].shape for row in rows):
         raise s.raised(ValueError, node)
@@ -172,12 +173,12 @@ def joined_kind(s: Specialiser, grids: Iterable[Grid], node: cst.CSTNode | None)
     kinds = {numeric_kind(v) for v in items}
     if None in kinds:
         odd = next(v for v in items if numeric_kind(v) is None)
-        if isinstance(odd, Choice) and num.is_number_choice(odd):
+        if isinstance(odd, Choice) and scalars.is_number_choice(odd):
             if FLOAT in kinds:
                 return FLOAT
             raise s.refuse("flatten/mixed-join", "an array that is of ints in some lanes and of floats in others", node,
                            help="write 0.0 instead of 0 where the number is meant as a float")
-        raise s.refuse("flatten/unsupported-expression", f"an array with {num.describe(odd)} in it", node,
+        raise s.refuse("flatten/unsupported-expression", f"an array with {describe(odd)} in it", node,
                        why="its elements are numbers: bool, int or float", help="use nested lists or tuples")
     kind = BOOL if kinds else FLOAT
     for each in kinds:
@@ -214,19 +215,19 @@ def element(s: Specialiser, value: Abstract, kind: Kind, node: cst.CSTNode | Non
 
 def cast(s: Specialiser, value: Abstract, kind: Kind, node: cst.CSTNode | None = None) -> Abstract:
     """NumPy's promotion, or its cast on assignment."""
-    if numeric_kind(value) is None and not (isinstance(value, Choice) and num.is_number_choice(value)):
-        raise s.refuse("flatten/unsupported-expression", f"an element that is {num.describe(value)}", node)
+    if numeric_kind(value) is None and not (isinstance(value, Choice) and scalars.is_number_choice(value)):
+        raise s.refuse("flatten/unsupported-expression", f"an element that is {describe(value)}", node)
     if isinstance(value, Static):
         if kind is INT and not INT_MIN <= value.value <= INT_MAX:
             raise s.refuse("flatten/int-too-large", f"the number {value.value} is no int64", node)
-        return num.now(s, lambda: DTYPES[kind](value.value))
+        return scalars.now(s, lambda: DTYPES[kind](value.value))
     if kind is FLOAT:
-        return num.as_float(s, value)
+        return scalars.as_float(s, value)
     if kind is BOOL:
-        return lane(num.truth(s, value))
+        return lane(s.space.truth(value))
     if isinstance(value, Choice):
-        return s.split(value, lambda v: num.to_kind(s, lane(v), INT))
-    return num.to_kind(s, lane(value), kind)
+        return s.split(value, lambda v: scalars.to_kind(s, lane(v), INT))
+    return scalars.to_kind(s, lane(value), kind)
 
 
 def local(s: Specialiser, value: Abstract, sources: Iterable[Any] = ()) -> Abstract:
@@ -263,7 +264,7 @@ def apply(s: Specialiser, use: Callable[..., Abstract], operands: Sequence[Abstr
 
 def _fits(value: Choice, operands: Sequence[Abstract]) -> bool:
     """An int in some lanes, a float in others, beside floats: it is a float in every lane."""
-    return num.is_number_choice(value) and any(kind_of(v) is FLOAT for v in operands)
+    return scalars.is_number_choice(value) and any(kind_of(v) is FLOAT for v in operands)
 
 
 def _kind_of_none(operands: Sequence[Abstract]) -> Kind:
@@ -277,14 +278,14 @@ def row(s: Specialiser, value: Abstract, position: int, node: cst.CSTNode | None
     """`value[position]` while iterating: an element, or a view of a row."""
     match value:
         case Array() if value.places.ndim == 1:
-            found: Abstract = containers.contents(s, value.store, node)[value.places[position]]
+            found: Abstract = heap.contents(s, value.store, node)[value.places[position]]
             return found
         case Array():
             return Array(value.store, value.places[position])
         case Choice():
             return s.split(value, lambda v: row(s, v, position, node))
     assert isinstance(value, Static)
-    return num.static(value.value[position])
+    return Static(value.value[position])
 
 
 def attribute(owner: Array, name: str) -> Abstract:

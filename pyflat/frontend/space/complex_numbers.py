@@ -17,10 +17,12 @@ from pyflat.errors import InternalError
 from pyflat.frontend.library import complex_check
 from pyflat.frontend.library import complex_library as library
 from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space import scalars
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.merge import lane, opened, same_static
 from pyflat.frontend.state.values import (
     Abstract,
+    Arguments,
     Bound,
     Choice,
     Complex,
@@ -77,18 +79,17 @@ def real_number(s: Specialiser, value: Abstract) -> Abstract:
     """A number as a float, known where it is known."""
     value = plain_number(value)
     if isinstance(value, Static) and numeric_kind(value) is not None:
-        return num.now(s, lambda: float(value.value))
-    return num.as_float(s, value)
+        return scalars.now(s, lambda: float(value.value))
+    return scalars.as_float(s, value)
 
 
 def inlined(s: Specialiser, fn: Any, numbers: Sequence[Abstract], node: cst.CSTNode | None) -> Abstract:
     """A function of the library; pairs become complex numbers."""
-    from pyflat.frontend.syntax import calls
 
     if node is None:
         raise InternalError("an operator without a place in the source")
     s.require_float64(f"the complex function {fn.__name__}", node)
-    result = calls.inline(s, fn, calls.Arguments(list(numbers), {}), node)
+    result = s.space.inline(fn, Arguments(list(numbers), {}), node)
     pair = opened(result)
     return Complex(*pair.items) if isinstance(pair, Seq) else result
 
@@ -150,7 +151,7 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     (real, imag), (other_real, other_imag) = _as_compared(a), _as_compared(b)
     with _apart(s):
         equal = both(s, num.compare(s, "eq", real, other_real), num.compare(s, "eq", imag, other_imag))
-        return num.negate(s, equal) if opcode == "ne" else equal
+        return scalars.negate(s, equal) if opcode == "ne" else equal
 
 
 def _as_compared(value: Abstract) -> tuple[Abstract, Abstract]:
@@ -177,7 +178,7 @@ def either(s: Specialiser, a: Abstract, b: Abstract) -> Abstract:
 
 def truth(s: Specialiser, z: Complex) -> Static | Value:
     with _apart(s):
-        found = either(s, num.truth(s, z.real), num.truth(s, z.imag))
+        found = either(s, s.space.truth(z.real), s.space.truth(z.imag))
     assert isinstance(found, Static | Value)
     return found
 

@@ -8,11 +8,9 @@ import types
 
 import libcst as cst
 
-from pyflat.frontend.space import objects
-from pyflat.frontend.space.numbers import static
+from pyflat.frontend.state import lookup
 from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import Abstract, ObjRef, Seq, Static
-from pyflat.frontend.syntax import calls
+from pyflat.frontend.state.values import Abstract, Arguments, ObjRef, Seq, Static
 
 
 def require_plain_tuple(s: Specialiser, cls: type, node: cst.CSTNode | None = None) -> None:
@@ -24,11 +22,11 @@ def require_plain_tuple(s: Specialiser, cls: type, node: cst.CSTNode | None = No
             raise s.refuse("flatten/unsupported-expression", f"{cls.__name__} defines {special}", node)
 
 
-def construct(s: Specialiser, cls: type, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def construct(s: Specialiser, cls: type, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """`cls(...)` for namedtuples, dataclasses (a generated __init__ has no file) and plain classes."""
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         require_plain_tuple(s, cls, node)
-        bound = calls.bind(s, inspect.signature(cls), arguments, node)
+        bound = lookup.bind(s, inspect.signature(cls), arguments, node)
         return Seq(cls, tuple(bound[name] for name in cls._fields))
     made_by = inspect.getattr_static(cls, "__new__", object.__new__)
     made_by = getattr(made_by, "__func__", made_by)
@@ -43,32 +41,32 @@ def construct(s: Specialiser, cls: type, arguments: calls.Arguments, node: cst.C
     s.state.heap[ref] = ()
     s.guards.member(cls, "__init__")
     init = inspect.getattr_static(cls, "__init__", None)
-    if dataclasses.is_dataclass(cls) and isinstance(init, types.FunctionType) and objects.is_generated(init):
+    if dataclasses.is_dataclass(cls) and isinstance(init, types.FunctionType) and lookup.is_generated(init):
         _construct_dataclass(s, ref, cls, arguments, node)
     elif isinstance(init, types.FunctionType):
-        calls.call(s, Static(init), calls.Arguments([ref, *arguments.positional], arguments.named), node)
+        s.space.call(Static(init), Arguments([ref, *arguments.positional], arguments.named), node)
     elif arguments.positional or arguments.named:
         raise s.refuse("flatten/unknown-call", f"{cls.__name__}(...) cannot be constructed per lane", node)
     return ref
 
 
-def _made(s: Specialiser, cls: type, new: types.FunctionType, arguments: calls.Arguments, node: cst.CSTNode
+def _made(s: Specialiser, cls: type, new: types.FunctionType, arguments: Arguments, node: cst.CSTNode
           ) -> Abstract:
     """An instance by a __new__ that is written in Python, and then __init__ if the result is an instance."""
     s.guards.member(cls, "__new__")
     s.guards.member(cls, "__init__")
-    made = calls.call(s, Static(new), calls.Arguments([Static(cls), *arguments.positional], arguments.named), node)
+    made = s.space.call(Static(new), Arguments([Static(cls), *arguments.positional], arguments.named), node)
     init = inspect.getattr_static(cls, "__init__", None)
-    found = objects.class_of(made)
+    found = lookup.class_of(made)
     if found is not None and issubclass(found, cls) and isinstance(init, types.FunctionType):
-        calls.call(s, Static(init), calls.Arguments([made, *arguments.positional], arguments.named), node)
+        s.space.call(Static(init), Arguments([made, *arguments.positional], arguments.named), node)
     return made
 
 
-def bare(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def bare(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """object.__new__: an instance without attributes."""
     cls = arguments.positional[0] if arguments.positional else None
-    if not isinstance(cls, Static) or not isinstance(cls.value, type) or issubclass(cls.value, objects.BUILTIN):
+    if not isinstance(cls, Static) or not isinstance(cls.value, type) or issubclass(cls.value, lookup.BUILTIN):
         raise s.refuse("flatten/unknown-call", "object.__new__ of this class", node)
     _plain_attributes(s, cls.value, node)
     ref = ObjRef(cls.value)
@@ -80,22 +78,22 @@ def _plain_attributes(s: Specialiser, cls: type, node: cst.CSTNode) -> None:
     """Attributes are looked up and stored in the ordinary way."""
     for name in ("__getattribute__", "__setattr__", "__getattr__"):
         found = inspect.getattr_static(cls, name, None)
-        if isinstance(found, types.FunctionType) and not (name == "__setattr__" and objects.is_generated(found)):
+        if isinstance(found, types.FunctionType) and not (name == "__setattr__" and lookup.is_generated(found)):
             raise s.refuse("flatten/unsupported-expression", f"{cls.__name__} defines {name}", node)
 
 
-def _construct_dataclass(s: Specialiser, ref: ObjRef, cls: type, arguments: calls.Arguments, node: cst.CSTNode) -> None:
-    bound = calls.bind(s, inspect.signature(cls), arguments, node)
+def _construct_dataclass(s: Specialiser, ref: ObjRef, cls: type, arguments: Arguments, node: cst.CSTNode) -> None:
+    bound = lookup.bind(s, inspect.signature(cls), arguments, node)
     fields: dict[str, Abstract] = {}
     for field in dataclasses.fields(cls):
         value = bound.get(field.name)
         if isinstance(value, Static) and field.default_factory is not dataclasses.MISSING and \
                 value.value is inspect.signature(cls).parameters[field.name].default:
-            value = calls.call(s, Static(field.default_factory), calls.Arguments([], {}), node)
+            value = s.space.call(Static(field.default_factory), Arguments([], {}), node)
         if value is None:
-            value = static(field.default)
+            value = Static(field.default)
         fields[field.name] = value
     s.state.heap[ref] = tuple(fields.items())
     after = inspect.getattr_static(cls, "__post_init__", None)
     if isinstance(after, types.FunctionType):
-        objects.call_function(s, after, [ref], node)
+        lookup.call_method(s, after, [ref], node)

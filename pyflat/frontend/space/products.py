@@ -14,9 +14,10 @@ import libcst as cst
 import numpy as np
 
 from pyflat.errors import FlattenError
-from pyflat.frontend.space import arrays, blas, containers
+from pyflat.frontend.space import arrays, blas, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.blas import Chain, Layout
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import Abstract, Array, Choice, Grid, Static, alternatives
@@ -61,7 +62,7 @@ def _in_order(s: Specialiser, left: Grid, right: Grid, shape: tuple[int, ...], d
 def _int_dot(s: Specialiser, a: Grid, b: Grid) -> Abstract:
     total: Abstract = Static(np.int64(0))
     for x, y in zip(a, b, strict=True):
-        total = num.binary(s, "add", total, num.binary(s, "mul", *(num.to_kind(s, lane(v), INT) for v in (x, y))))
+        total = num.binary(s, "add", total, num.binary(s, "mul", *(scalars.to_kind(s, lane(v), INT) for v in (x, y))))
     return total
 
 
@@ -69,7 +70,7 @@ def _narrow_dot(s: Specialiser, a: Grid, b: Grid) -> Abstract:
     """In float32, where no bits of BLAS are promised: the products, added from left to right."""
     total: Value = const(0.0)
     for x, y in zip(a, b, strict=True):
-        total = s.build.op("add", total, s.build.op("mul", num.as_float(s, x), num.as_float(s, y)))
+        total = s.build.op("add", total, s.build.op("mul", scalars.as_float(s, x), scalars.as_float(s, y)))
     return total
 
 
@@ -113,12 +114,12 @@ def _other_layouts(s: Specialiser, value: Abstract) -> list[Layout] | None:
     if value.store.in_order:
         return []
     places = value.places
-    whole = places.flags.c_contiguous and places.size == len(containers.contents(s, value.store))
+    whole = places.flags.c_contiguous and places.size == len(heap.contents(s, value.store))
     return [Layout(places.shape, (1, len(places)))] if whole and places.ndim == 2 else None
 
 
 def _chain(s: Specialiser, chain: Chain, row: Grid, column: Grid, node: cst.CSTNode) -> Abstract:
-    a, b = ([num.as_float(s, side[i]) for i in chain.order] for side in (row, column))
+    a, b = ([scalars.as_float(s, side[i]) for i in chain.order] for side in (row, column))
     build = s.build
     if not chain.fused:
         products = [build.op("mul", x, y) for x, y in zip(a, b, strict=True)]
@@ -129,7 +130,7 @@ def _chain(s: Specialiser, chain: Chain, row: Grid, column: Grid, node: cst.CSTN
         zero = const(0.0)
         terms = [build.op("and", build.op("ne", x, zero), build.op("ne", y, zero)) for x, y in zip(a, b, strict=True)]
         some = functools.reduce(lambda p, q: build.op("or", p, q), terms)
-        containers.suspect_if(s, build.op("and", build.op("eq", result, zero), some), "a zero of either sign", node)
+        heap.suspect_if(s, build.op("and", build.op("eq", result, zero), some), "a zero of either sign", node)
     return s.mark_numpy(result)
 
 

@@ -288,5 +288,3 @@ def _emit(way: Way, opcode: str, *args: Value) -> Value:
     op = Op(opcode, args, kind)
     way.block.ops.append(op)
     return op
-
-

@@ -312,3 +312,67 @@ class Way:
     dead: bool = False
     span: Span | None = None
     """Where a way out of a function leaves it."""
+
+
+def describe(value: Abstract) -> str:
+    """The value in the user's words."""
+    kind = numeric_kind(value)
+    match value:
+        case Static():
+            return f"{value.value!r:.40}"
+        case Complex():
+            return "a complex lane"
+        case Seq():
+            return "a tuple"
+        case ListRef():
+            return "a list"
+        case Array():
+            return "an array"
+        case DictRef():
+            return "a dict"
+        case ObjRef():
+            return f"a {value.cls.__name__}"
+        case Closure() | Bound() | Partial():
+            return "a function"
+        case Caught():
+            return "a caught exception"
+        case Text():
+            return "a string made from lanes"
+        case Ranges():
+            return "a range whose bounds depend on lanes"
+        case IterRef() | Lazy():
+            return "an iterator"
+        case Choice():
+            return f"{describe(value.then)} or {describe(value.orelse)}"
+    return f"a lane {kind}" if kind else "an unbound name"
+
+
+@dataclass(slots=True)
+class Arguments:
+    positional: list[Abstract]
+    named: dict[str, Abstract]
+
+    def all_static(self) -> bool:
+        return all(isinstance(v, Static) for v in [*self.positional, *self.named.values()])
+
+    def values(self) -> tuple[list[Any], dict[str, Any]]:
+        """The Python objects, when all are static."""
+        return ([v.value for v in self.positional if isinstance(v, Static)],
+                {k: v.value for k, v in self.named.items() if isinstance(v, Static)})
+
+
+def is_folded(value: Abstract) -> bool:
+    """A range that stays a loop, or a generator over one."""
+    if isinstance(value, Ranges):
+        return True
+    fresh = isinstance(value, Lazy) and isinstance(value.written, Written) and not value.used
+    return fresh and isinstance(value.written.source, Ranges)  # type: ignore[union-attr]
+
+
+class Written:
+    """A generator expression as it was written: its frame, its text and its evaluated first iterable."""
+
+    __slots__ = ("frame", "node", "source")
+
+    def __init__(self, frame: Frame, node: Any, source: Abstract):
+        self.frame, self.node, self.source = frame, node, source

@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import libcst as cst
 import numpy as np
@@ -16,12 +14,14 @@ from pyflat.errors import FlattenError, Note
 from pyflat.frontend import builtins as known
 from pyflat.frontend.capture import Captured, capture, nested
 from pyflat.frontend.library import splines
-from pyflat.frontend.space import containers, instances, objects
-from pyflat.frontend.space.numbers import describe, now, static
+from pyflat.frontend.space import containers, instances
+from pyflat.frontend.space.scalars import now
+from pyflat.frontend.state import lookup
 from pyflat.frontend.state.frames import Frame, Scope, Specialiser
 from pyflat.frontend.state.guards import same
 from pyflat.frontend.state.values import (
     Abstract,
+    Arguments,
     Bound,
     Choice,
     Closure,
@@ -32,8 +32,9 @@ from pyflat.frontend.state.values import (
     Static,
     Super,
     Text,
+    describe,
 )
-from pyflat.frontend.syntax import comprehensions, expressions, scopes, statements
+from pyflat.frontend.syntax import comprehensions, scopes
 from pyflat.frontend.syntax import opaque_calls as kept
 from pyflat.ir.opaque_calls import Call
 
@@ -42,27 +43,13 @@ LANE_DEPTH = 3
 """How often a function may call itself with other lanes before a condition has to be decided."""
 
 
-@dataclass(slots=True)
-class Arguments:
-    positional: list[Abstract]
-    named: dict[str, Abstract]
-
-    def all_static(self) -> bool:
-        return all(isinstance(v, Static) for v in [*self.positional, *self.named.values()])
-
-    def values(self) -> tuple[list[Any], dict[str, Any]]:
-        """The Python objects, when all are static."""
-        return ([v.value for v in self.positional if isinstance(v, Static)],
-                {k: v.value for k, v in self.named.items() if isinstance(v, Static)})
-
-
 _TAKES_ALL: Any = (sum, min, max)
 """What takes every item of a list, in order, and nothing else of it: the list need not be made."""
 
 
 # --- the call expression
 def call_node(s: Specialiser, node: cst.Call) -> Abstract:
-    function = expressions.evaluate(s, node.func)
+    function = s.space.evaluate(node.func)
     return call(s, function, _arguments(s, node, function), node)
 
 
@@ -74,13 +61,13 @@ def _arguments(s: Specialiser, node: cst.Call, function: Abstract) -> Arguments:
             if isinstance(arg.value, cst.ListComp) and isinstance(function, Static) and function.value in _TAKES_ALL:
                 value: Abstract = comprehensions.evaluate(s, arg.value, at_once=True)
             else:
-                value = expressions.evaluate(s, arg.value)
-            arguments.positional += statements.starred_items(s, value, arg) if arg.star else [value]
+                value = s.space.evaluate(arg.value)
+            arguments.positional += containers.starred_items(s, value, arg) if arg.star else [value]
     for arg in node.args:
         if arg.keyword is None and arg.star != "**":
             continue
-        value = expressions.evaluate(s, arg.value)
-        named = {arg.keyword.value: value} if arg.keyword is not None else containers.dict_entries(s, value)
+        value = s.space.evaluate(arg.value)
+        named = {arg.keyword.value: value} if arg.keyword is not None else s.space.dict_entries(value)
         if arguments.named.keys() & named.keys():
             raise s.refuse("flatten/bad-call", "a keyword argument is given twice", arg)
         arguments.named.update(named)
@@ -107,7 +94,7 @@ def call(s: Specialiser, function: Abstract, arguments: Arguments, node: cst.CST
         case Static():
             return _call_static(s, function.value, arguments, node)
         case ObjRef() | Seq():
-            found = objects.method_of(function, "__call__")
+            found = lookup.method_of(function, "__call__")
             if found is not None:
                 return _with_self(s, found, function, arguments, node)
     raise s.refuse("flatten/unknown-call", f"{describe(function)} is called", node)
@@ -137,7 +124,7 @@ def _call_bound(s: Specialiser, method: Bound, arguments: Arguments, node: cst.C
     handled = known.method(s, method, arguments, node)
     if handled is not None:
         return handled
-    if isinstance(method.receiver, Static) and arguments.all_static() and objects.is_plain(method.receiver.value):
+    if isinstance(method.receiver, Static) and arguments.all_static() and lookup.is_plain(method.receiver.value):
         if known.mutates(method):
             raise s.refuse("flatten/effect", f".{method.name} changes a captured object", node)
         args, named = arguments.values()
@@ -185,13 +172,13 @@ def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.
         case types.FunctionType():
             return inline(s, function, arguments, node)
         case types.MethodType():
-            return _with_self(s, function.__func__, static(function.__self__), arguments, node)
+            return _with_self(s, function.__func__, Static(function.__self__), arguments, node)
         case functools.partial():
             s.guards.contents(function.args)
             s.guards.contents(function.keywords)
-            bound = Arguments([static(v) for v in function.args] + arguments.positional,
-                              {**{k: static(v) for k, v in function.keywords.items()}, **arguments.named})
-            return call(s, static(function.func), bound, node)
+            bound = Arguments([Static(v) for v in function.args] + arguments.positional,
+                              {**{k: Static(v) for k, v in function.keywords.items()}, **arguments.named})
+            return call(s, Static(function.func), bound, node)
         case type():
             return _call_class(s, function, arguments, node)
     if isinstance(getattr(function, "original", None), types.FunctionType) and type(function).__name__ == "Twin":
@@ -220,7 +207,7 @@ _OUTPUT = (print, open, input)
 def _replaced(s: Specialiser, function: types.FunctionType, replacement: types.FunctionType, arguments: Arguments,
               node: cst.CSTNode) -> Abstract:
     """A function around compiled code, by what computes the same in Python."""
-    for name, value in bind(s, _signature(replacement), arguments, node).items():
+    for name, value in lookup.bind(s, lookup.signature_of(replacement), arguments, node).items():
         if name in splines.DERIVATIVES and not (isinstance(value, Static) and value.value == 0):
             raise s.refuse("flatten/unknown-call", f"the derivative of a spline ({name}= of {function.__name__})", node,
                            help="flatten the spline itself, or compute the derivative outside and pass it")
@@ -235,7 +222,7 @@ def _dispatched(s: Specialiser, function: Any, arguments: Arguments, node: cst.C
     first, *rest = arguments.positional
     if isinstance(first, Choice):
         return s.split(first, lambda one: _dispatched(s, function, Arguments([one, *rest], arguments.named), node))
-    cls = objects.class_of(first)
+    cls = lookup.class_of(first)
     if cls is None:
         raise s.refuse("flatten/unsupported-expression", f"the class of {describe(first)} is not known", node)
     s.guards.contents(inspect.getclosurevars(function.dispatch).nonlocals.get("registry"))
@@ -271,43 +258,6 @@ def _is_user_class(cls: type) -> bool:
 
 
 # --- binding
-def bind(s: Specialiser, signature: inspect.Signature, arguments: Arguments, node: cst.CSTNode) -> dict[str, Abstract]:
-    """Parameter name -> value, defaults included."""
-    try:
-        bound = signature.bind(*arguments.positional, **arguments.named)
-    except TypeError as error:
-        raise s.refuse("flatten/bad-call", f"this call does not fit: {error}", node) from None
-    values: dict[str, Abstract] = {}
-    for name, parameter in signature.parameters.items():
-        if name not in bound.arguments:
-            if parameter.kind is parameter.VAR_POSITIONAL:
-                values[name] = Static(())
-            elif parameter.kind is parameter.VAR_KEYWORD:
-                values[name] = containers.new_dict(s, {})
-            else:
-                default = parameter.default
-                s.guards.contents(default)
-                values[name] = default if isinstance(default, Abstract) else static(default)
-        elif parameter.kind is parameter.VAR_POSITIONAL:
-            values[name] = containers.make_tuple(bound.arguments[name])
-        elif parameter.kind is parameter.VAR_KEYWORD:
-            values[name] = containers.new_dict(s, bound.arguments[name])
-        else:
-            values[name] = bound.arguments[name]
-    return values
-
-
-_signatures: WeakKeyDictionary[types.FunctionType, tuple[Any, inspect.Signature]] = WeakKeyDictionary()
-
-
-def _signature(fn: types.FunctionType) -> inspect.Signature:
-    """The signature; made again when the defaults or the code were replaced."""
-    parts = (fn.__code__, fn.__defaults__, fn.__kwdefaults__)
-    known_parts, signature = _signatures.get(fn, (None, None))
-    if signature is None or known_parts is None or any(a is not b for a, b in zip(parts, known_parts, strict=True)):
-        signature = inspect.Signature.from_callable(fn, follow_wrapped=False)
-        _signatures[fn] = (parts, signature)
-    return signature
 
 
 # --- inlining
@@ -318,7 +268,7 @@ def inline(s: Specialiser, fn: types.FunctionType, arguments: Arguments, node: c
     except FlattenError as error:
         raise _with_note(s, error, fn, node) from None
     s.guards.code(fn)
-    bound = bind(s, _signature(fn), arguments, node)
+    bound = lookup.bind(s, lookup.signature_of(fn), arguments, node)
     return enter(s, make_frame(s, fn, captured, bound, s.span(node)), node)
 
 
@@ -341,7 +291,7 @@ def make_frame(s: Specialiser, fn: types.FunctionType, captured: Captured, bound
 
 def inline_closure(s: Specialiser, closure: Closure, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     captured, outer = closure.captured, closure.frame
-    bound = bind(s, _tree_signature(closure), arguments, node)
+    bound = lookup.bind(s, _tree_signature(closure), arguments, node)
     s.counter += 1
     frame = Frame(s.counter, captured, closure, outer.globals, scopes.local_names(captured.tree), {}, outer,
                   Scope(s.fresh(f"return_{captured.name.strip('<>')}")), s.span(node), bound,
@@ -385,8 +335,8 @@ def run_body(s: Specialiser, frame: Frame) -> Abstract:
     """The body of a function; what it falls off with is None."""
     tree = frame.captured.tree
     if isinstance(tree, cst.Lambda):
-        return expressions.evaluate(s, tree.body)
-    statements.execute_suite(s, tree.body)
+        return s.space.evaluate(tree.body)
+    s.space.execute(tree.body)
     drop_locals(s)
     return Static(None)
 
@@ -440,7 +390,7 @@ def close_over(s: Specialiser, tree: cst.FunctionDef | cst.Lambda) -> Closure:
         raise s.refuse("flatten/unsupported-expression", "a function that reads the variable of a comprehension", tree,
                        help="give it the value as a default: lambda x, k=k: ...")
     params = tree.params
-    defaults = {p.name.value: expressions.evaluate(s, p.default)
+    defaults = {p.name.value: s.space.evaluate(p.default)
                 for p in [*params.posonly_params, *params.params, *params.kwonly_params] if p.default is not None}
     s.frame.has_closures = True
     return Closure(nested(s.frame.captured, tree), s.frame, defaults)

@@ -10,10 +10,10 @@ from typing import Any
 import libcst as cst
 
 from pyflat.frontend.space import containers
-from pyflat.frontend.space import numbers as num
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Frame, Specialiser
-from pyflat.frontend.state.values import UNBOUND, Abstract, Lazy, Ranges, Static, maybe_unbound
-from pyflat.frontend.syntax import expressions, statements
+from pyflat.frontend.state.values import UNBOUND, Abstract, Lazy, Ranges, Static, Written, maybe_unbound
+from pyflat.frontend.syntax import scopes
 from pyflat.ir.nodes import Value
 
 
@@ -23,7 +23,7 @@ def evaluate(s: Specialiser, node: Any, *, at_once: bool = False) -> Abstract:
 
     An element whose `if` depends on lanes is a Choice between the value and UNBOUND, which reductions understand.
     """
-    first = expressions.evaluate(s, node.for_in.iter)
+    first = s.space.evaluate(node.for_in.iter)
     if isinstance(node, cst.GeneratorExp) or at_once and isinstance(first, Ranges):
         return lazily(s, node, first)
     items = list(_elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)))
@@ -31,21 +31,20 @@ def evaluate(s: Specialiser, node: Any, *, at_once: bool = False) -> Abstract:
         raise s.refuse("flatten/list-mutation", "the `if` of this comprehension depends on lanes", node,
                        help="use a generator inside sum, min, max, any or all, or a conditional expression")
     if isinstance(node, cst.ListComp):
-        return containers.new_list(s, items)
+        return heap.new_list(s, items)
     return containers.make_set(s, items, node)
 
 
 def lazily(s: Specialiser, node: cst.GeneratorExp | cst.ListComp, first: Abstract) -> Lazy:
     """A generator of the elements; also a list comprehension, where it is consumed at once."""
-    from pyflat.frontend.syntax.folds import Written
 
     return Lazy(functools.partial(_generate, s, s.frame, node, first), written=Written(s.frame, node, first))
 
 
 def _element(s: Specialiser, node: cst.BaseExpression, present: Value | None) -> Abstract:
     if present is None:
-        return expressions.evaluate(s, node)
-    return s.branch(present, lambda: expressions.evaluate(s, node), lambda: UNBOUND)
+        return s.space.evaluate(node)
+    return s.branch(present, lambda: s.space.evaluate(node), lambda: UNBOUND)
 
 
 def _generate(s: Specialiser, frame: Frame, node: Any, first: Abstract) -> Iterator[Abstract]:
@@ -63,12 +62,12 @@ def evaluate_dict(s: Specialiser, node: cst.DictComp) -> Abstract:
     def add(present: Value | None) -> None:
         if present is not None:
             raise s.refuse("flatten/list-mutation", "the `if` of this comprehension depends on lanes", node)
-        key = expressions.evaluate(s, node.key)
-        entries[containers.static_key(s, key, node.key)] = expressions.evaluate(s, node.value)
+        key = s.space.evaluate(node.key)
+        entries[heap.static_key(s, key, node.key)] = s.space.evaluate(node.value)
 
-    for _ in _elements_of(s, node.for_in, expressions.evaluate(s, node.for_in.iter), add):
+    for _ in _elements_of(s, node.for_in, s.space.evaluate(node.for_in.iter), add):
         pass
-    return containers.new_dict(s, entries)
+    return heap.new_dict(s, entries)
 
 
 def _elements_of(s: Specialiser, clause: cst.CompFor, source: Abstract, make: Callable[[Value | None], Any],
@@ -77,17 +76,17 @@ def _elements_of(s: Specialiser, clause: cst.CompFor, source: Abstract, make: Ca
 
     The clause's variables hide the function's only while an element is made.
     """
-    names = statements.target_names(clause.target)
-    for item in _counted(s, containers.iterate(s, source, clause.iter)):
+    names = scopes.target_names(clause.target)
+    for item in _counted(s, s.space.iterate(source, clause.iter)):
         with hidden(s, names):
-            statements.assign(s, clause.target, item)
+            s.space.assign(clause.target, item)
             present = _filter(s, clause, outer)
             if isinstance(present, Static):
                 continue
             if clause.inner_for_in is None:
                 made = [make(present)]
             else:
-                inner = expressions.evaluate(s, clause.inner_for_in.iter)
+                inner = s.space.evaluate(clause.inner_for_in.iter)
                 made = list(_elements_of(s, clause.inner_for_in, inner, make, present))
         yield from made
 
@@ -115,10 +114,10 @@ def _filter(s: Specialiser, clause: cst.CompFor, outer: Value | None) -> Value |
     present = outer
     for test in clause.ifs:
         if present is None:
-            held = expressions.condition(s, test.test)
+            held = s.space.condition(test.test)
         else:
-            test_it = functools.partial(expressions.condition, s, test.test)
-            held = num.truth(s, s.branch(present, test_it, lambda: Static(False)))
+            test_it = functools.partial(s.space.condition, test.test)
+            held = s.space.truth(s.branch(present, test_it, lambda: Static(False)))
         if isinstance(held, Static):
             if not held.value:
                 return Static(False)

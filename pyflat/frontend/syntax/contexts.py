@@ -11,7 +11,6 @@ import numpy as np
 
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.values import NONE, Abstract, Static
-from pyflat.frontend.syntax import calls, expressions, statements
 
 _QUIET = ("ignore", "warn", "print", "log", None)
 """Settings of np.errstate under which a floating-point error stays a value."""
@@ -24,32 +23,24 @@ def execute_with(s: Specialiser, node: cst.With) -> None:
             raise _unknown(s, item)
         value = _entered(s, item, item.item)
         if item.asname is not None:
-            statements.assign(s, item.asname.name, value)
+            s.space.assign(item.asname.name, value)
     before, s.catching_warnings = s.catching_warnings, s.catching_warnings or _catches(s, node)
     try:
-        statements.execute_suite(s, node.body)
+        s.space.execute(node.body)
     finally:
         s.catching_warnings = before
 
 
 def _catches(s: Specialiser, node: cst.With) -> bool:
-    managers = [expressions.evaluate(s, item.item.func) for item in node.items if isinstance(item.item, cst.Call)]
+    managers = [s.space.evaluate(item.item.func) for item in node.items if isinstance(item.item, cst.Call)]
     return any(isinstance(m, Static) and m.value is warnings.catch_warnings for m in managers)
-
-
-def change_filters(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    """warnings.simplefilter and filterwarnings, which a surrounding catch_warnings undoes."""
-    if not s.catching_warnings:
-        raise s.refuse("flatten/effect", "the filters of the warnings module are changed", node,
-                       help="do it inside `with warnings.catch_warnings():`")
-    return NONE
 
 
 def _entered(s: Specialiser, item: cst.WithItem, call: cst.Call) -> Abstract:
     """What `as` binds."""
-    manager = expressions.evaluate(s, call.func)
+    manager = s.space.evaluate(call.func)
     known: Any = manager.value if isinstance(manager, Static) else None
-    values = [expressions.evaluate(s, arg.value) for arg in call.args]
+    values = [s.space.evaluate(arg.value) for arg in call.args]
     if known is np.errstate and all(isinstance(v, Static) and v.value in _QUIET for v in values):
         return NONE
     if known is warnings.catch_warnings and item.asname is None and all(isinstance(v, Static) for v in values):

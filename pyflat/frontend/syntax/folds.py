@@ -13,35 +13,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import containers
-from pyflat.frontend.state.frames import Frame, Specialiser
-from pyflat.frontend.state.values import NONE, Abstract, Choice, Lazy, Ranges, Static
-from pyflat.frontend.syntax import comprehensions, expressions, statements
+from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.values import NONE, Abstract, Choice, Lazy, Ranges, Static, Written
+from pyflat.frontend.syntax import comprehensions, scopes
 from pyflat.frontend.syntax import rolled_loops as rolled
 
 Step = Callable[[Abstract, Callable[[], Abstract]], Abstract]
 """(accumulator, element on demand) -> accumulator."""
-
-
-def is_folded(value: Abstract) -> bool:
-    """A range that stays a loop, or a generator over one."""
-    if isinstance(value, Ranges):
-        return True
-    fresh = isinstance(value, Lazy) and isinstance(value.written, Written) and not value.used
-    return fresh and isinstance(value.written.source, Ranges)  # type: ignore[union-attr]
-
-
-class Written:
-    """A generator expression as it was written: its frame, its text and its evaluated first iterable."""
-
-    __slots__ = ("frame", "node", "source")
-
-    def __init__(self, frame: Frame, node: Any, source: Abstract):
-        self.frame, self.node, self.source = frame, node, source
 
 
 def fold(s: Specialiser, value: Abstract, start: Abstract, step: Step, node: cst.CSTNode) -> Abstract:
@@ -57,7 +38,7 @@ def fold(s: Specialiser, value: Abstract, start: Abstract, step: Step, node: cst
     name = _accumulator(s, start)
 
     def element() -> None:
-        s.state.locals[name] = step(s.state.locals[name], lambda: expressions.evaluate(s, written.node.elt))
+        s.state.locals[name] = step(s.state.locals[name], lambda: s.space.evaluate(written.node.elt))
 
     _clause(s, written.node.for_in, written.source, element)
     return s.state.locals.pop(name)
@@ -88,7 +69,7 @@ def _clause(s: Specialiser, clause: cst.CompFor, source: Abstract, inside: Calla
     if isinstance(source, Ranges):
         rolled.roll_counter(s, clause, source, lambda _, counter: one(counter))
         return
-    for item in containers.iterate(s, source, clause.iter):
+    for item in s.space.iterate(source, clause.iter):
         one(item)
 
 
@@ -98,9 +79,9 @@ def _split(s: Specialiser, clause: cst.CompFor, source: Abstract, inside: Callab
 
 
 def _one(s: Specialiser, clause: cst.CompFor, inside: Callable[[], None], item: Abstract) -> None:
-    names = statements.target_names(clause.target)
+    names = scopes.target_names(clause.target)
     with comprehensions.hidden(s, names):
-        statements.assign(s, clause.target, item)
+        s.space.assign(clause.target, item)
         _filtered(s, [test.test for test in clause.ifs], clause.inner_for_in, inside)
 
 
@@ -110,9 +91,9 @@ def _filtered(s: Specialiser, tests: list[cst.BaseExpression], inner: cst.CompFo
         if inner is None:
             inside()
         else:
-            _clause(s, inner, expressions.evaluate(s, inner.iter), inside)
+            _clause(s, inner, s.space.evaluate(inner.iter), inside)
         return
-    held = expressions.condition(s, tests[0])
+    held = s.space.condition(tests[0])
 
     def rest() -> Abstract:
         _filtered(s, tests[1:], inner, inside)

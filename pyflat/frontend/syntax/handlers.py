@@ -14,7 +14,6 @@ import libcst as cst
 
 from pyflat.frontend.state.frames import Scope, Specialiser, TryScope
 from pyflat.frontend.state.values import UNBOUND, Abstract, Caught, Choice, Static
-from pyflat.frontend.syntax import expressions, statements
 from pyflat.ir.build import Builder, const
 from pyflat.ir.faults import RULES
 from pyflat.ir.nodes import Op, Value
@@ -83,7 +82,7 @@ def execute_try(s: Specialiser, node: cst.Try) -> None:
     caught = tuple(_classes(s, handler) for handler in node.handlers)
     s.region(done, lambda: _try(s, node, caught, done))
     if node.finalbody is not None:
-        statements.execute_suite(s, node.finalbody.body)
+        s.space.execute(node.finalbody.body)
 
 
 class _Leaves(cst.CSTVisitor):
@@ -113,7 +112,7 @@ def _jumps_out(node: cst.Try) -> bool:
 def _classes(s: Specialiser, handler: cst.ExceptHandler) -> tuple[type[BaseException], ...]:
     if handler.type is None:
         return (BaseException,)
-    value = expressions.evaluate(s, handler.type)
+    value = s.space.evaluate(handler.type)
     known = value.value if isinstance(value, Static) else None
     classes = known if isinstance(known, tuple) else (known,)
     if not all(isinstance(c, type) and issubclass(c, BaseException) for c in classes):
@@ -130,12 +129,12 @@ def _try(s: Specialiser, node: cst.Try, caught: Classes, done: Scope) -> Abstrac
         s.tries.append(scope)
         s.build.before_append = lambda op: _check(s, op)
         try:
-            statements.execute_suite(s, node.body)
+            s.space.execute(node.body)
         finally:
             s.tries.pop()
             s.build.before_append = outer
         if node.orelse is not None:
-            statements.execute_suite(s, node.orelse.body)
+            s.space.execute(node.orelse.body)
         raise s.leave(done)
 
     _dispatch(s, node, caught, s.region(scope.raised, body))
@@ -159,7 +158,7 @@ def _handle(s: Specialiser, handler: cst.ExceptHandler, cls: type[BaseException]
         s.state.locals[name] = Caught(cls)
     s.frame.handling.append(cls)
     try:
-        statements.execute_suite(s, handler.body)
+        s.space.execute(handler.body)
     finally:
         s.frame.handling.pop()
     if name is not None:

@@ -10,8 +10,7 @@ written or compared by identity any more (`Specialiser.frozen`).
 
 from __future__ import annotations
 
-from pyflat.frontend.space import arrays
-from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.state import aliasing as sharing
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.values import Abstract, Array, Choice, DictRef, IterRef, ListRef, ObjRef, Ref, State
@@ -40,7 +39,7 @@ def items(s: Specialiser, state: State, value: Abstract) -> list[Abstract]:
     """The items of an object, or of the one of several that the lane has."""
     if isinstance(value, Choice):
         pairs = zip(items(s, state, value.then), items(s, state, value.orelse), strict=True)
-        return [num.choose(s, value.cond, a, b) for a, b in pairs]
+        return [scalars.choose(s, value.cond, a, b) for a, b in pairs]
     return sharing.items_of(state, value)
 
 

@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.errors import FlattenError
-from pyflat.frontend.space import arrays, complex_numbers, containers
-from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space import arrays, complex_numbers, scalars
 from pyflat.frontend.state import aliasing as sharing
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.merge import lane, same_static
@@ -46,6 +45,7 @@ from pyflat.frontend.state.values import (
     StoreRef,
     Way,
     complex_parts,
+    describe,
     numeric_kind,
 )
 from pyflat.frontend.syntax import loop_objects
@@ -66,16 +66,16 @@ class Maker:
     def parameter(self, start: Abstract, shape: Any, name: str) -> Abstract:
         if isinstance(shape, Kind):
             if isinstance(start, Choice):
-                start = num.number_choice_as_float(self.s, start)
+                start = scalars.number_choice_as_float(self.s, start)
             param = Param(shape, name)
-            self.pairs.append((param, num.to_kind(self.s, lane(start), shape)))
+            self.pairs.append((param, scalars.to_kind(self.s, lane(start), shape)))
             return param
         match shape[0]:
             case "mixed":
                 return _mixed_parameter(self.s, start, name, self.pairs)
             case "seq":
                 assert isinstance(start, Static | Seq)
-                items = containers.sequence_items(self.s, start, self.node) or ()
+                items = self.s.space.sequence_items(start, self.node) or ()
                 return Seq(shape[1], self.parameters(items, shape[2], name))
             case "complex":
                 return self.complex_parameter(start, shape[1], name)
@@ -158,7 +158,7 @@ def _mixed_parts(s: Specialiser, value: Abstract) -> tuple[Value, Value, Value]:
         return is_int, whole, real
     if numeric_kind(value) is FLOAT:
         return const(False), const(0), lane(value)
-    return const(True), num.to_kind(s, lane(value), INT), const(0.0)
+    return const(True), scalars.to_kind(s, lane(value), INT), const(0.0)
 
 
 def _zero(shape: Any) -> Abstract:
@@ -209,7 +209,7 @@ class Shapes:
         if isinstance(known, tuple) and known[0] == "maybe":
             missing = known[2]
         if other is not None and (missing is None or not _alike(other, missing)):
-            raise self.s.refuse("flatten/mixed-join", f"{self.name!r} becomes {num.describe(other)} in a loop that "
+            raise self.s.refuse("flatten/mixed-join", f"{self.name!r} becomes {describe(other)} in a loop that "
                                 "cannot be unrolled", self.node)
         if missing is None:
             assert before is not None and after is not None
@@ -233,7 +233,7 @@ class Shapes:
         if isinstance(value, Choice) and complex_numbers.is_number(value):
             return self.join(self.of(value.then, state), self.of(value.orelse, state))
         if isinstance(value, Seq) or isinstance(value, Static) and isinstance(value.value, tuple):
-            parts = containers.sequence_items(self.s, value, self.node) or ()
+            parts = self.s.space.sequence_items(value, self.node) or ()
             cls = value.cls if isinstance(value, Seq) else tuple
             return ("seq", cls, tuple(self.of(item, state) for item in parts))
         stores = loop_objects.stores(value)
@@ -257,7 +257,7 @@ class Shapes:
             self.open -= set(refs)
             frozen = self.shared(state, refs)
             return ("ref", layout[0], shapes, layout[1], frozen)
-        raise self.s.refuse("flatten/mixed-join", f"{self.name!r} changes between {num.describe(value)} and something "
+        raise self.s.refuse("flatten/mixed-join", f"{self.name!r} changes between {describe(value)} and something "
                             "else in a loop that cannot be unrolled", self.node)
 
     def shared(self, state: State, refs: Sequence[Ref]) -> bool:
@@ -371,7 +371,7 @@ class BackEdge:
             case Param():
                 self.operands.append(_in_block(self.s, self.way.block, lambda: _as_kind(self.s, value, param.kind)))
             case Seq():
-                parts = containers.sequence_items(self.s, value) or ()
+                parts = self.s.space.sequence_items(value) or ()
                 for inner, part in zip(param.items, parts, strict=True):
                     self.carry(inner, part)
             case ListRef() | DictRef() | ObjRef():
@@ -420,8 +420,8 @@ class BackEdge:
 
 def _as_kind(s: Specialiser, value: Abstract, kind: Kind) -> Value:
     if isinstance(value, Choice):
-        return num.to_kind(s, num.number_choice_as_float(s, value), kind)
-    return num.to_kind(s, lane(value), kind)
+        return scalars.to_kind(s, scalars.number_choice_as_float(s, value), kind)
+    return scalars.to_kind(s, lane(value), kind)
 
 
 def _in_block(s: Specialiser, block: Block, make: Callable[[], Value]) -> Value:

@@ -16,10 +16,11 @@ import libcst as cst
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.space import containers
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import ControlLeft, LoopScope, Nest, Scope, Specialiser
 from pyflat.frontend.state.values import NONE, Abstract, Choice, Ranges, Static
-from pyflat.frontend.syntax import expressions, scopes, statements
 from pyflat.frontend.syntax import rolled_loops as rolled
+from pyflat.frontend.syntax import scopes
 
 TRY_UNROLL = 256
 """Iterations of a loop with lane exits that are tried before it is rolled."""
@@ -36,7 +37,7 @@ class TooLongError(Exception):
 def execute_for(s: Specialiser, node: cst.For) -> None:
     if node.asynchronous is not None:
         raise s.refuse("flatten/generator", "an async loop cannot be flattened", node)
-    _for_over(s, node, expressions.evaluate(s, node.iter))
+    _for_over(s, node, s.space.evaluate(node.iter))
 
 
 def _for_over(s: Specialiser, node: cst.For, source: Abstract) -> None:
@@ -128,7 +129,7 @@ def _unroll(s: Specialiser, node: cst.For, items: Iterator[Abstract], length: in
     scope = LoopScope(Scope(s.fresh("loop")) if "break" in found else None, None)
 
     def one(item: Abstract) -> Abstract:
-        statements.assign(s, node.target, item)
+        s.space.assign(node.target, item)
         _iteration(s, scope, node.body, "continue" in found)
         return NONE
 
@@ -136,9 +137,9 @@ def _unroll(s: Specialiser, node: cst.For, items: Iterator[Abstract], length: in
         with _nested(s, length) as nest:
             for item in items:
                 _count(s, nest, node, length)
-                containers.where_present(s, item, one, lambda: NONE)
+                heap.where_present(s, item, one, lambda: NONE)
         if node.orelse is not None:
-            statements.execute_suite(s, node.orelse.body)
+            s.space.execute(node.orelse.body)
 
     if scope.leave is None:
         run()
@@ -178,9 +179,9 @@ def _iteration(s: Specialiser, scope: LoopScope, body: cst.BaseSuite, has_contin
     s.frame.loops.append(scope)
     try:
         if scope.again is not None:
-            s.region(scope.again, lambda: statements.execute_suite(s, body))
+            s.region(scope.again, lambda: s.space.execute(body))
         else:
-            statements.execute_suite(s, body)
+            s.space.execute(body)
     finally:
         s.frame.loops.pop()
 
@@ -266,7 +267,7 @@ def _unroll_while(s: Specialiser, node: cst.While, most: int) -> None:
         trips = 0
         with _nested(s, None) as nest:
             while True:
-                test = expressions.condition(s, node.test)
+                test = s.space.condition(node.test)
                 if not isinstance(test, Static):
                     raise TooLongError(unbounded)
                 if not test.value:
@@ -277,7 +278,7 @@ def _unroll_while(s: Specialiser, node: cst.While, most: int) -> None:
                 _count(s, nest, node, None)
                 _iteration(s, scope, node.body, "continue" in found)
         if node.orelse is not None:
-            statements.execute_suite(s, node.orelse.body)
+            s.space.execute(node.orelse.body)
 
     if scope.leave is None:
         run()

@@ -10,18 +10,30 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend import results
-from pyflat.frontend.space import containers
-from pyflat.frontend.space.numbers import describe, is_number_choice, number_choice_as_float
+from pyflat.frontend.space.scalars import is_number_choice, number_choice_as_float
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Bound, Choice, Closure, Complex, ObjRef, Seq, Static, numeric_kind
+from pyflat.frontend.state.values import (
+    Abstract,
+    Arguments,
+    Bound,
+    Choice,
+    Closure,
+    Complex,
+    ObjRef,
+    Seq,
+    Static,
+    describe,
+    numeric_kind,
+)
 from pyflat.ir.nodes import TRUE, Op, Value
 from pyflat.ir.opaque_calls import Call, part_of, result_shape
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, PACK, VOID, Kind, join_kinds, kind_of
 
 if TYPE_CHECKING:
-    from pyflat.frontend.syntax.calls import Arguments
+    pass
 
 
 def entry_for(s: Specialiser, function: Abstract) -> tuple[Call, Any] | None:
@@ -140,12 +152,9 @@ def _record(s: Specialiser, shape: Shape, values: Iterator[Op]) -> Abstract:
             if shape.cls is complex:
                 return Complex(*items)
             if shape.cls is list:
-                return containers.new_list(s, items)
+                return heap.new_list(s, items)
             if issubclass(shape.cls, tuple):
-                return containers.make_tuple(items) if shape.cls is tuple else Seq(shape.cls, items)
+                return heap.make_tuple(items) if shape.cls is tuple else Seq(shape.cls, items)
             ref = ObjRef(shape.cls)
             s.state.heap[ref] = tuple(zip(shape.names, items, strict=True))
             return ref
-
-
-

@@ -13,6 +13,7 @@ from typing import Any
 import libcst as cst
 
 from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space import scalars
 from pyflat.frontend.state.frames import ControlLeft, LoopScope, Scope, Specialiser
 from pyflat.frontend.state.merge import Joiner, lane, same_static
 from pyflat.frontend.state.values import (
@@ -30,7 +31,7 @@ from pyflat.frontend.state.values import (
     Way,
     next_serial,
 )
-from pyflat.frontend.syntax import expressions, loop_objects, statements
+from pyflat.frontend.syntax import loop_objects
 from pyflat.frontend.syntax.loop_parameters import BackEdge, Maker, Owned, Shapes
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import Exit, Loop, Op, Param, Value, Yield
@@ -60,7 +61,7 @@ def remember_ways(s: Specialiser) -> Callable[[], None]:
 
 def roll_while(s: Specialiser, node: cst.While) -> None:
     def body(scope: LoopScope) -> None:
-        test = expressions.condition(s, node.test)
+        test = s.space.condition(node.test)
         if isinstance(test, Static):
             if not test.value:
                 _finish(s, scope, node.orelse)
@@ -74,7 +75,7 @@ def roll_while(s: Specialiser, node: cst.While) -> None:
 def roll_range(s: Specialiser, node: cst.For, bounds: Ranges) -> None:
     """The counter is a hidden variable of the frame; the user's variable gets its value in each iteration."""
     def each(scope: LoopScope, counter: Abstract) -> None:
-        statements.assign(s, node.target, counter)
+        s.space.assign(node.target, counter)
         _body(s, scope, node.body)
 
     roll_counter(s, node, bounds, each, node.orelse)
@@ -94,7 +95,7 @@ def roll_counter(s: Specialiser, node: cst.CSTNode, bounds: Ranges, each: Callab
         counter = s.state.locals[hidden]
         if isinstance(bounds.start, Static) and isinstance(counter, Param):
             s.facts.append((Op("ge" if step > 0 else "le", (counter, const(bounds.start.value)), BOOL), True))
-        go = num.truth(s, num.compare(s, "lt" if step > 0 else "gt", counter, stop))
+        go = s.space.truth(num.compare(s, "lt" if step > 0 else "gt", counter, stop))
         if isinstance(go, Static):
             if not go.value:
                 _finish(s, scope, orelse)
@@ -104,14 +105,14 @@ def roll_counter(s: Specialiser, node: cst.CSTNode, bounds: Ranges, each: Callab
         each(scope, counter if bounds.item is None else bounds.item(counter))
 
     start = lane(bounds.start)
-    _roll(s, node, body, {hidden: num.to_kind(s, start, INT)})
+    _roll(s, node, body, {hidden: scalars.to_kind(s, start, INT)})
     s.state.locals.pop(hidden, None)
 
 
 def _finish(s: Specialiser, scope: LoopScope, orelse: cst.Else | None) -> Abstract:
     """The condition is false: the else suite runs, then the loop is left."""
     if orelse is not None:
-        statements.execute_suite(s, orelse.body)
+        s.space.execute(orelse.body)
     assert scope.leave is not None
     raise s.leave(scope.leave)
 
@@ -119,7 +120,7 @@ def _finish(s: Specialiser, scope: LoopScope, orelse: cst.Else | None) -> Abstra
 def _body(s: Specialiser, scope: LoopScope, suite: cst.BaseSuite) -> None:
     s.frame.loops.append(scope)
     try:
-        statements.execute_suite(s, suite)
+        s.space.execute(suite)
     finally:
         s.frame.loops.pop()
 
@@ -259,5 +260,3 @@ def _close_loop(s: Specialiser, node: Any, scope: LoopScope, params: dict[Place,
     s.state = joiner.state(before)
     loop.results = joiner.results
     s.build.node(loop)
-
-

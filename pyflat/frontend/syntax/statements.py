@@ -11,8 +11,9 @@ from typing import Any
 import libcst as cst
 
 from pyflat.frontend.space import array_operators as vectors
-from pyflat.frontend.space import arrays, containers, item_writes, objects
-from pyflat.frontend.space.numbers import BINARY, describe, is_number_choice
+from pyflat.frontend.space import arrays, containers
+from pyflat.frontend.space.scalars import BINARY, is_number_choice
+from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.values import (
     UNBOUND,
@@ -21,10 +22,9 @@ from pyflat.frontend.state.values import (
     Choice,
     ListRef,
     Static,
-    alternatives,
-    numeric_kind,
+    describe,
 )
-from pyflat.frontend.syntax import calls, contexts, expressions, handlers, loops, patterns
+from pyflat.frontend.syntax import calls, contexts, expressions, handlers, loops, patterns, scopes
 
 Statement = cst.BaseStatement | cst.BaseSmallStatement
 
@@ -66,19 +66,19 @@ def _expression(s: Specialiser, node: cst.Expr) -> None:
     if isinstance(value, cst.Yield | cst.Await):
         raise s.refuse("flatten/generator", "generators and coroutines cannot be flattened", node)
     if not isinstance(value, cst.SimpleString | cst.ConcatenatedString | cst.Ellipsis):
-        expressions.evaluate(s, value)
+        s.space.evaluate(value)
 
 
 # --- assignment
 def _assign(s: Specialiser, node: cst.Assign) -> None:
-    value = expressions.evaluate(s, node.value)
+    value = s.space.evaluate(node.value)
     for target in node.targets:
         assign(s, target.target, value, node if len(node.targets) == 1 else None)
 
 
 def _annotated(s: Specialiser, node: cst.AnnAssign) -> None:
     if node.value is not None:
-        assign(s, node.target, expressions.evaluate(s, node.value), node)
+        assign(s, node.target, s.space.evaluate(node.value), node)
 
 
 def assign(s: Specialiser, target: cst.BaseExpression, value: Abstract, statement: cst.CSTNode | None = None) -> None:
@@ -89,11 +89,11 @@ def assign(s: Specialiser, target: cst.BaseExpression, value: Abstract, statemen
         case cst.Tuple() | cst.List():
             _unpack(s, target.elements, value, target)
         case cst.Subscript():
-            owner = expressions.evaluate(s, target.value)
-            item_writes.store_item(s, owner, expressions.subscript_key(s, target), value, target)
+            owner = s.space.evaluate(target.value)
+            s.space.setitem(owner, expressions.subscript_key(s, target), value, target)
         case cst.Attribute():
-            owner = expressions.evaluate(s, target.value)
-            objects.store_attribute(s, owner, target.attr.value, value, target)
+            owner = s.space.evaluate(target.value)
+            s.space.setattr(owner, target.attr.value, value, target)
         case _:
             raise s.refuse("flatten/unsupported-statement", "this assignment target cannot be flattened", target)
 
@@ -107,13 +107,13 @@ def _bind_name(s: Specialiser, target: cst.Name, value: Abstract, statement: cst
 
 
 def _unpack(s: Specialiser, elements: Sequence[cst.BaseElement], value: Abstract, node: cst.CSTNode) -> None:
-    items = _items_to_unpack(s, value, len(elements), node)
+    items = containers.items_to_unpack(s, value, len(elements), node)
     stars = [i for i, e in enumerate(elements) if isinstance(e, cst.StarredElement)]
     if stars:
         position, tail = stars[0], len(elements) - stars[0] - 1
         if len(items) < len(elements) - 1:
             raise s.raised(ValueError, node)
-        middle = containers.new_list(s, items[position:len(items) - tail])
+        middle = heap.new_list(s, items[position:len(items) - tail])
         items = [*items[:position], middle, *items[len(items) - tail:]]
     if len(items) != len(elements):
         raise s.raised(ValueError, node)
@@ -121,57 +121,25 @@ def _unpack(s: Specialiser, elements: Sequence[cst.BaseElement], value: Abstract
         assign(s, element.value, item)
 
 
-def starred_items(s: Specialiser, value: Abstract, node: cst.CSTNode) -> list[Abstract]:
-    """The items of `f(*value)`. Alternatives of one length join item by item; one that has no items is Python's fault
-    in its lanes."""
-    if not isinstance(value, Choice):
-        return containers.items_now(s, value, node)
-    found = [containers.sequence_items(s, option, node) for option in alternatives(value) if not _is_single(option)]
-    lengths = {-1 if items is None else len(items) for items in found}
-    if len(lengths) != 1 or lengths == {-1}:
-        return containers.items_now(s, value, node)
-    return _items_to_unpack(s, value, lengths.pop(), node)
-
-
-def _is_single(value: Abstract) -> bool:
-    """None or a number: nothing to iterate over."""
-    return numeric_kind(value) is not None or isinstance(value, Static) and value.value is None
-
-
-def _items_to_unpack(s: Specialiser, value: Abstract, count: int, node: cst.CSTNode) -> list[Abstract]:
-    """The items; an alternative that cannot be unpacked is Python's fault in its lanes."""
-    if isinstance(value, Choice):
-        def one(part: Abstract) -> Abstract:
-            items = _items_to_unpack(s, part, count, node)
-            if len(items) != count:
-                raise s.raised(ValueError, node)
-            return containers.make_tuple(items)
-
-        return containers.items_now(s, s.split(value, one), node)
-    if _is_single(value):
-        raise s.fault("TypeError", f"cannot unpack {describe(value)}", node)
-    return containers.items_now(s, value, node)
-
-
 def _augmented(s: Specialiser, node: cst.AugAssign) -> None:
     """`x += e`: the target is evaluated once; a local list is extended in place."""
     operator = _AUGMENTED[type(node.operator)]
     match node.target:
         case cst.Name():
-            old = expressions.evaluate(s, node.target)
-            value = expressions.evaluate(s, node.value)
+            old = s.space.evaluate(node.target)
+            value = s.space.evaluate(node.value)
             _bind_name(s, node.target, _combine(s, operator, old, value, node), node)
         case cst.Subscript():
-            owner = expressions.evaluate(s, node.target.value)
+            owner = s.space.evaluate(node.target.value)
             key = expressions.subscript_key(s, node.target)
-            old = containers.index(s, owner, key, node.target)
-            value = expressions.evaluate(s, node.value)
-            item_writes.store_item(s, owner, key, _combine(s, operator, old, value, node), node.target)
+            old = s.space.getitem(owner, key, node.target)
+            value = s.space.evaluate(node.value)
+            s.space.setitem(owner, key, _combine(s, operator, old, value, node), node.target)
         case cst.Attribute():
-            owner = expressions.evaluate(s, node.target.value)
-            old = objects.attribute(s, owner, node.target.attr.value, node.target)
-            value = expressions.evaluate(s, node.value)
-            objects.store_attribute(s, owner, node.target.attr.value, _combine(s, operator, old, value, node), node)
+            owner = s.space.evaluate(node.target.value)
+            old = s.space.getattr(owner, node.target.attr.value, node.target)
+            value = s.space.evaluate(node.value)
+            s.space.setattr(owner, node.target.attr.value, _combine(s, operator, old, value, node), node)
 
 
 def _combine(s: Specialiser, operator: cst.BaseBinaryOp, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
@@ -179,18 +147,18 @@ def _combine(s: Specialiser, operator: cst.BaseBinaryOp, old: Abstract, value: A
         return vectors.in_place(s, BINARY[type(operator)][0], old, value, node)
     if isinstance(old, Choice) and not is_number_choice(old):
         return s.split(old, lambda part: _combine(s, operator, part, value, node))
-    in_place = objects.method_of(old, "__i" + BINARY[type(operator)][2][2:])
+    in_place = lookup.method_of(old, "__i" + BINARY[type(operator)][2][2:])
     if in_place is not None:
-        return objects.call_function(s, in_place, [old, value], node)
+        return lookup.call_method(s, in_place, [old, value], node)
     if isinstance(old, ListRef):
         if isinstance(operator, cst.Add):
-            added = containers.items_now(s, value, node)
-            containers.rewrite(s, old, (*containers.contents(s, old, node), *added), node)
+            added = s.space.items(value, node)
+            heap.rewrite(s, old, (*heap.contents(s, old, node), *added), node)
             return old
         raise s.refuse("flatten/unsupported-statement", "this augmented assignment to a list", node)
     if isinstance(old, Static) and isinstance(old.value, list | dict | set) or type(old).__name__ == "DictRef":
         raise s.refuse("flatten/effect", f"an augmented assignment changes {describe(old)} in place", node)
-    return expressions.operate(s, operator, old, value, node)
+    return s.space.binary(operator, old, value, node)
 
 
 _AUGMENTED: dict[type, cst.BaseBinaryOp] = {
@@ -202,18 +170,9 @@ _AUGMENTED: dict[type, cst.BaseBinaryOp] = {
 }
 
 
-def target_names(target: cst.BaseExpression) -> list[str]:
-    match target:
-        case cst.Name():
-            return [target.value]
-        case cst.Tuple() | cst.List():
-            return [n for e in target.elements for n in target_names(e.value)]
-    return []
-
-
 # --- control
 def _if(s: Specialiser, node: cst.If) -> None:
-    test = expressions.condition(s, node.test)
+    test = s.space.condition(node.test)
     if isinstance(test, Static):
         if test.value:
             execute_suite(s, node.body)
@@ -232,7 +191,7 @@ def _orelse(s: Specialiser, node: cst.If | cst.Else) -> None:
 
 
 def _return(s: Specialiser, node: cst.Return) -> None:
-    value = Static(None) if node.value is None else expressions.evaluate(s, node.value)
+    value = Static(None) if node.value is None else s.space.evaluate(node.value)
     calls.drop_locals(s)
     raise s.leave(s.frame.returns, value)
 
@@ -259,7 +218,7 @@ def _raise(s: Specialiser, node: cst.Raise) -> None:
     if raised is None and s.frame.handling:
         raise s.raised(s.frame.handling[-1], node)
     if s.tries and raised is not None and _harmless(node.exc) and node.cause is None:
-        cls = expressions.evaluate(s, raised)
+        cls = s.space.evaluate(raised)
         if isinstance(cls, Caught):
             raise s.raised(cls.cls, node)
         if isinstance(cls, Static) and isinstance(cls.value, type) and issubclass(cls.value, BaseException) \
@@ -288,7 +247,7 @@ def _harmless(node: cst.CSTNode | None, outermost: bool = True) -> bool:
 def _assert(s: Specialiser, node: cst.Assert) -> None:
     if not __debug__:
         return
-    test = expressions.condition(s, node.test)
+    test = s.space.condition(node.test)
 
     def fail() -> Abstract:
         if not _harmless(node.msg):
@@ -303,15 +262,15 @@ def _assert(s: Specialiser, node: cst.Assert) -> None:
 
 def _delete(s: Specialiser, node: cst.Del) -> None:
     if isinstance(node.target, cst.Subscript):
-        owner = expressions.evaluate(s, node.target.value)
-        item_writes.delete_item(s, owner, expressions.subscript_key(s, node.target), node)
+        owner = s.space.evaluate(node.target.value)
+        s.space.delitem(owner, expressions.subscript_key(s, node.target), node)
         return
-    for name in target_names(node.target):
+    for name in scopes.target_names(node.target):
         expressions.load(s, s.frame, name, node)
         if name not in s.frame.local_names:
             raise s.refuse("flatten/effect", f"the captured name {name!r} is deleted", node)
         s.state.locals[name] = UNBOUND
-    if not target_names(node.target):
+    if not scopes.target_names(node.target):
         raise s.refuse("flatten/unsupported-statement", "only local names and items of local lists are deleted", node)
 
 
@@ -360,7 +319,7 @@ def _import_from(s: Specialiser, node: cst.ImportFrom) -> None:
             _module(s, f"{module.__name__}.{name}", None, node)
         value = getattr(module, name)
         s.guards.attribute(module, name, value)
-        _bind_import(s, alias.evaluated_alias or name, objects.wrap(s, value), node)
+        _bind_import(s, alias.evaluated_alias or name, s.space.wrap(value), node)
 
 
 def _outside(s: Specialiser, node: cst.Global | cst.Nonlocal) -> None:

@@ -1,0 +1,132 @@
+"""Numbers as lanes: tables of operators, conversions, and numbers that are one of two kinds."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+import numpy as np
+
+from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.merge import lane
+from pyflat.frontend.state.values import (
+    UNBOUND,
+    Abstract,
+    Choice,
+    Seq,
+    Static,
+    complex_parts,
+    describe,
+    numeric_kind,
+    plain_number,
+)
+from pyflat.ir.build import const
+from pyflat.ir.nodes import Const, Value
+from pyflat.ir.types import FLOAT
+
+BINARY: dict[type, tuple[str, Callable[[Any, Any], Any], str]] = {
+    cst.Add: ("add", operator.add, "__add__"), cst.Subtract: ("sub", operator.sub, "__sub__"),
+    cst.Multiply: ("mul", operator.mul, "__mul__"), cst.Divide: ("truediv", operator.truediv, "__truediv__"),
+    cst.FloorDivide: ("floordiv", operator.floordiv, "__floordiv__"), cst.Modulo: ("mod", operator.mod, "__mod__"),
+    cst.Power: ("pow", operator.pow, "__pow__"), cst.BitAnd: ("and", operator.and_, "__and__"),
+    cst.BitOr: ("or", operator.or_, "__or__"), cst.BitXor: ("xor", operator.xor, "__xor__"),
+    cst.LeftShift: ("shl", operator.lshift, "__lshift__"), cst.RightShift: ("shr", operator.rshift, "__rshift__"),
+    cst.MatrixMultiply: ("matmul", operator.matmul, "__matmul__"),
+}
+PYTHON = {name: fn for name, fn, _ in BINARY.values()}
+COMPARE: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
+    cst.Equal: ("eq", operator.eq), cst.NotEqual: ("ne", operator.ne), cst.LessThan: ("lt", operator.lt),
+    cst.LessThanEqual: ("le", operator.le), cst.GreaterThan: ("gt", operator.gt),
+    cst.GreaterThanEqual: ("ge", operator.ge),
+}
+PYTHON_COMPARE = dict(COMPARE.values())
+
+
+def now(s: Specialiser, compute: Callable[[], Any]) -> Abstract:
+    """Evaluate with Python now; an exception becomes the fault that Python would raise on this path."""
+    try:
+        with np.errstate(all="ignore"):
+            value = compute()
+        s.saw_numpy = s.saw_numpy or isinstance(value, np.generic)
+        return Static(value)
+    except (ArithmeticError, ValueError, LookupError) as error:
+        raise s.raised(type(error)) from None
+    except (TypeError, AttributeError) as error:
+        raise s.fault(type(error).__name__, str(error)) from None
+
+
+def to_kind(s: Specialiser, value: Value, kind: Any) -> Value:
+    """Python's implicit promotion bool -> int -> float."""
+    if value.kind is kind:
+        return value
+    if isinstance(value, Const) and value.value is not None:
+        return const(float(value.value) if kind is FLOAT else int(value.value))
+    if kind is FLOAT:
+        return s.build.op("to_float", value)
+    return s.build.op("to_int", value)
+
+
+def as_float(s: Specialiser, value: Abstract) -> Value:
+    """A number as a float lane, as float() or an arithmetic operator would convert it."""
+    value = plain_number(value)
+    if isinstance(value, Choice):
+        return lane(s.split(value, lambda v: as_float(s, v)))
+    if isinstance(value, Static) and isinstance(value.value, int):
+        return lane(now(s, lambda: float(value.value)))
+    if numeric_kind(value) is None:
+        raise type_fault(s, value)
+    return to_kind(s, lane(value), FLOAT)
+
+
+def type_fault(s: Specialiser, value: Abstract) -> Exception:
+    """A number is needed and this is none: Python raises TypeError on this path, or the construct is unknown."""
+    if complex_parts(value) is not None:
+        return s.raised(TypeError, message="a real number is needed here, not a complex one")
+    genuine = isinstance(value, Static) and isinstance(value.value, str | tuple | list | dict | type(None))
+    if genuine or isinstance(value, Seq) or value is UNBOUND:
+        return s.fault("TypeError", f"{describe(value)} is not a number")
+    return s.refuse("flatten/unsupported-expression", f"a number is needed here, not {describe(value)}",
+                    needs_number=True)
+
+
+def split_pair(s: Specialiser, a: Abstract, b: Abstract, use: Callable[[Abstract, Abstract], Abstract]) -> Abstract:
+    """Do something with each alternative of the first Choice of two values; a second one with the same condition has
+    the same alternative."""
+    cond = a.cond if isinstance(a, Choice) else b.cond if isinstance(b, Choice) else None
+    assert cond is not None
+
+    def part(value: Abstract, holds: bool) -> Abstract:
+        if isinstance(value, Choice) and value.cond is cond:
+            return value.then if holds else value.orelse
+        return value
+
+    return s.branch(cond, lambda: use(part(a, True), part(b, True)), lambda: use(part(a, False), part(b, False)))
+
+
+def is_number_choice(value: Abstract) -> bool:
+    if isinstance(value, Choice):
+        return is_number_choice(value.then) and is_number_choice(value.orelse)
+    return numeric_kind(value) is not None
+
+
+def number_choice_as_float(s: Specialiser, value: Abstract) -> Value:
+    """select(cond, float(then), float(orelse)): both conversions are harmless in every lane."""
+    if isinstance(value, Choice):
+        return s.build.op("select", value.cond, number_choice_as_float(s, value.then),
+                          number_choice_as_float(s, value.orelse))
+    return as_float(s, value)
+
+
+def negate(s: Specialiser, value: Abstract) -> Abstract:
+    known = s.space.truth(value)
+    return Static(not known.value) if isinstance(known, Static) else s.build.op("not", known)
+
+
+def choose(s: Specialiser, cond: Value, a: Abstract, b: Abstract) -> Abstract:
+    """`a if cond else b` of values that are both computed already."""
+    kind = numeric_kind(a)
+    if kind is not None and kind is numeric_kind(b):
+        return s.build.op("select", cond, lane(a), lane(b))
+    return s.branch(cond, lambda: a, lambda: b)
