@@ -18,6 +18,7 @@ from typing import Any
 from pyflat.errors import FlattenError, refuse
 from pyflat.frontend import results, two_readings
 from pyflat.frontend.capture import capture
+from pyflat.frontend.python_space import PythonSpace
 from pyflat.frontend.result import Specialised
 from pyflat.frontend.side_effects import return_what_is_written
 from pyflat.frontend.space import instances
@@ -82,7 +83,7 @@ def _specialise(
 ) -> Specialised:
     function, given = _plain(fn, dict(arguments))
     captured = capture(function)
-    s = Specialiser(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats)
+    s = Specialiser(PythonSpace, loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats)
     s.kept = KeptCalls(whitelist_of(whitelist))
     params: list[Param] = []
     with _deep_recursion():

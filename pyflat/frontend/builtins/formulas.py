@@ -13,9 +13,9 @@ from pyflat.frontend.library import numpy_library
 from pyflat.frontend.space import array_items, arrays, scalars
 from pyflat.frontend.space import array_operators as vectors
 from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space.scalars import as_float
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.heap import Slice
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import (
     DTYPES,
@@ -27,6 +27,7 @@ from pyflat.frontend.state.values import (
     Grid,
     ListRef,
     Seq,
+    Slice,
     Static,
     describe,
     numeric_kind,
@@ -114,7 +115,7 @@ def nan_to_num(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     rest: list[Abstract] = []
     for name, usual in (("nan", 0.0), ("posinf", s.floats.largest), ("neginf", -s.floats.largest)):
         wanted = given.value(name, NONE)
-        rest.append(scalars.as_float(s, Static(usual) if isinstance(wanted, Static) and wanted.value is None else wanted))
+        rest.append(as_float(s, Static(usual) if isinstance(wanted, Static) and wanted.value is None else wanted))
     made = arrays.apply(s, lambda v: _function(s, numpy_library.nan_to_num, v, *rest, node=node), [x], node, FLOAT)
     if isinstance(x, Array) and not given.static("copy", True):
         array_items.update(s, x, made, node)
@@ -134,12 +135,12 @@ def reciprocal(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     if arrays.kind_of(x) is not FLOAT and not isinstance(x, Choice):
         raise s.refuse("flatten/unsupported-expression", "np.reciprocal of an int", node, why="it is 0, or 1 of 1",
                        help="write 1 / x")
-    return arrays.apply(s, lambda v: s.build.op("truediv", const(1.0), scalars.as_float(s, v)), [x], node, FLOAT)
+    return arrays.apply(s, lambda v: s.build.op("truediv", const(1.0), as_float(s, v)), [x], node, FLOAT)
 
 
 def fix(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     x = arrays.array(s, given.value("x"), node)
-    return arrays.apply(s, lambda v: s.build.op("trunc", scalars.as_float(s, v)), [x], node)
+    return arrays.apply(s, lambda v: s.build.op("trunc", as_float(s, v)), [x], node)
 
 
 def rounded(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
@@ -154,7 +155,7 @@ def rounded(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
             if digits < 0:
                 raise s.refuse("flatten/not-yet", "np.round of an int to negative digits", node)
             return num.unary(s, "pos", x)
-        number = scalars.as_float(s, x)
+        number = as_float(s, x)
         if digits == 0:
             return s.build.op("rint", number)
         there, back = ("mul", "truediv") if digits > 0 else ("truediv", "mul")
@@ -238,7 +239,7 @@ def average(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     values, shares = (arrays.array(s, v, node) for v in (a, weights))
     if arrays.shape_of(values) != arrays.shape_of(shares) or len(arrays.shape_of(values)) != 1:
         raise s.refuse("flatten/not-yet", "np.average of arrays of several axes", node)
-    floats = [arrays.apply(s, lambda v: scalars.as_float(s, v), [each], node) for each in (values, shares)]
+    floats = [arrays.apply(s, lambda v: as_float(s, v), [each], node) for each in (values, shares)]
     scale = _function(s, np.sum, floats[1], node=node)
     top = _function(s, np.sum, vectors.operate(s, "mul", floats[0], floats[1], node), node=node)
     nothing = s.space.truth(num.compare(s, "eq", scale, Static(0.0)))

@@ -161,7 +161,7 @@ def _next_truth(s: Specialiser, items: Iterator[Abstract], known: Abstract, stop
         except StopIteration:
             ended = True
             return Static(not stop)
-        return heap.where_present(s, item, lambda v: s.space.truth(v), lambda: Static(not stop))
+        return heap.where_present(s, item, s.space.truth, lambda: Static(not stop))
 
     found = _decided(s, stop, known, test)
     return None if ended else found
@@ -348,6 +348,5 @@ def text(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 
 def operator_add(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-
     a, b = only(s, arguments, node, 2, 2)
-    return s.space.binary(cst.Add(), a, b, node)
+    return s.space.binary("add", a, b, node)

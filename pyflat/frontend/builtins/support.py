@@ -13,10 +13,9 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import as_float
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.values import NONE, Abstract, Arguments, Static, describe, numeric_kind
-from pyflat.frontend.syntax import calls
 from pyflat.ir.types import FLOAT
 
-Handler = Callable[[Specialiser, "calls.Arguments", cst.CSTNode], Abstract]
+Handler = Callable[[Specialiser, Arguments, cst.CSTNode], Abstract]
 
 
 @dataclass(slots=True)

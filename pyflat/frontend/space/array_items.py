@@ -18,9 +18,19 @@ import numpy as np
 from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.heap import Axes, Slice
 from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Array, Choice, ListRef, Seq, Static, describe, numeric_kind
+from pyflat.frontend.state.values import (
+    Abstract,
+    Array,
+    Axes,
+    Choice,
+    ListRef,
+    Seq,
+    Slice,
+    Static,
+    describe,
+    numeric_kind,
+)
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind

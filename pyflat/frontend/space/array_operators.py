@@ -9,14 +9,11 @@ import numpy as np
 
 from pyflat.frontend.space import array_items, arrays, products, scalars
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.scalars import BINARY, COMPARE
+from pyflat.frontend.space.scalars import PYTHON
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.values import Abstract, Array, Choice, ListRef, Seq, Static, numeric_kind
 from pyflat.ir.build import const
 from pyflat.ir.types import BOOL, FLOAT
-
-_PYTHON = {opcode: python for opcode, python, _ in BINARY.values()}
-_COMPARE = dict(COMPARE.values())
 
 SHORT_CUTS = (-1, 0, 0.5, 1, 2)
 """Exponents of arrays for which `power` is another operation."""
@@ -26,7 +23,7 @@ def operate(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CST
     """`a <op> b` where at least one is an array."""
     values = [arrays.known(s, v) for v in (a, b)]
     if values[0] is not None and values[1] is not None:
-        return arrays.local(s, scalars.now(s, lambda: _PYTHON[opcode](*values)))
+        return arrays.local(s, scalars.now(s, lambda: PYTHON[opcode](*values)))
     a, b = (arrays.array(s, v, node) if isinstance(v, ListRef | Seq) else v for v in (a, b))
     if opcode == "matmul":
         return products.matmul(s, a, b, node)
@@ -52,7 +49,7 @@ def _element(s: Specialiser, opcode: str, x: Abstract, y: Abstract) -> Abstract:
 def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     values = [arrays.known(s, v) for v in (a, b)]
     if values[0] is not None and values[1] is not None:
-        return arrays.local(s, scalars.now(s, lambda: _COMPARE[opcode](*values)))
+        return arrays.local(s, scalars.now(s, lambda: PYTHON[opcode](*values)))
     a, b = (arrays.array(s, v, node) if isinstance(v, ListRef | Seq) else v for v in (a, b))
     return arrays.apply(s, lambda x, y: num.compare(s, opcode, x, y), [a, b], node, BOOL)
 

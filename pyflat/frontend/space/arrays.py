@@ -14,6 +14,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.space import scalars
+from pyflat.frontend.space.scalars import is_number_choice
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.merge import lane
@@ -130,8 +131,8 @@ def grid(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Grid:
             return filled(value.value.shape, [Static(v) for v in value.value.flat])
         case Choice() if is_array(value):
             then, orelse = grid(s, value.then, node), grid(s, value.orelse, node)
-            cond = value.cond
-            return filled(then.shape, [scalars.choose(s, cond, a, b) for a, b in zip(then.flat, orelse.flat, strict=True)])
+            pairs = zip(then.flat, orelse.flat, strict=True)
+            return filled(then.shape, [scalars.choose(s, value.cond, a, b) for a, b in pairs])
     return filled((), [value])
 
 
@@ -146,7 +147,7 @@ def _check(s: Specialiser, value: np.ndarray[Any, Any], node: cst.CSTNode | None
 
 def as_grid(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Grid:
     """The grid of what np.asarray takes: arrays, numbers, nested sequences of them."""
-    if is_array(value) or numeric_kind(value) is not None or isinstance(value, Choice) and scalars.is_number_choice(value):
+    if is_array(value) or numeric_kind(value) is not None or isinstance(value, Choice) and is_number_choice(value):
         return grid(s, value, node)
     if isinstance(value, Static):
         made = scalars.now(s, lambda: np.asarray(value.value))
@@ -173,7 +174,7 @@ def joined_kind(s: Specialiser, grids: Iterable[Grid], node: cst.CSTNode | None)
     kinds = {numeric_kind(v) for v in items}
     if None in kinds:
         odd = next(v for v in items if numeric_kind(v) is None)
-        if isinstance(odd, Choice) and scalars.is_number_choice(odd):
+        if isinstance(odd, Choice) and is_number_choice(odd):
             if FLOAT in kinds:
                 return FLOAT
             raise s.refuse("flatten/mixed-join", "an array that is of ints in some lanes and of floats in others", node,
@@ -215,7 +216,7 @@ def element(s: Specialiser, value: Abstract, kind: Kind, node: cst.CSTNode | Non
 
 def cast(s: Specialiser, value: Abstract, kind: Kind, node: cst.CSTNode | None = None) -> Abstract:
     """NumPy's promotion, or its cast on assignment."""
-    if numeric_kind(value) is None and not (isinstance(value, Choice) and scalars.is_number_choice(value)):
+    if numeric_kind(value) is None and not (isinstance(value, Choice) and is_number_choice(value)):
         raise s.refuse("flatten/unsupported-expression", f"an element that is {describe(value)}", node)
     if isinstance(value, Static):
         if kind is INT and not INT_MIN <= value.value <= INT_MAX:
@@ -264,7 +265,7 @@ def apply(s: Specialiser, use: Callable[..., Abstract], operands: Sequence[Abstr
 
 def _fits(value: Choice, operands: Sequence[Abstract]) -> bool:
     """An int in some lanes, a float in others, beside floats: it is a float in every lane."""
-    return scalars.is_number_choice(value) and any(kind_of(v) is FLOAT for v in operands)
+    return is_number_choice(value) and any(kind_of(v) is FLOAT for v in operands)
 
 
 def _kind_of_none(operands: Sequence[Abstract]) -> Kind:

@@ -11,7 +11,7 @@ import libcst as cst
 from pyflat.frontend.space import array_operators as vectors
 from pyflat.frontend.space import arrays, complex_numbers, operators, scalars
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.scalars import now
+from pyflat.frontend.space.scalars import METHODS, is_number_choice, now
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.merge import lane
@@ -97,23 +97,36 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CST
         return complex_numbers.compare(s, opcode, a, b)
     if arrays.is_array(a) or arrays.is_array(b):
         return vectors.compare(s, opcode, a, b, node)
-    if isinstance(a, Choice) and not scalars.is_number_choice(a):
+    if isinstance(a, Choice) and not is_number_choice(a):
         return s.split(a, lambda v: compare(s, opcode, v, b, node))
-    if isinstance(b, Choice) and not scalars.is_number_choice(b):
+    if isinstance(b, Choice) and not is_number_choice(b):
         return s.split(b, lambda v: compare(s, opcode, a, v, node))
-    if numeric_kind(a) is not None and numeric_kind(b) is not None or isinstance(a, Choice) or isinstance(b, Choice):
+    if is_number_choice(a) and is_number_choice(b) or isinstance(a, Choice) or isinstance(b, Choice):
         return num.compare(s, opcode, a, b)
-    mirror = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}.get(opcode, opcode)
-    defined = [name for value in (a, b) for name in ("__ne__", "__eq__") if lookup.method_of(value, name) is not None]
-    if opcode == "ne" and defined and "__ne__" not in defined:
-        return scalars.negate(s, compare(s, "eq", a, b, node))
-    found = operators.by_method(s, f"__{opcode}__", f"__{mirror}__", a, b, node)
+    found = _by_method(s, opcode, a, b, node)
     if found is not None:
         return found
     if isinstance(a, ObjRef) or isinstance(b, ObjRef):
         return _compare_objects(s, opcode, a, b, node)
     if _is_dict(a) and _is_dict(b):
         return _compare_dicts(s, opcode, a, b, node)
+    return _compare_sequences(s, opcode, a, b, node)
+
+
+_MIRROR = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+
+
+def _by_method(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract | None:
+    """The comparison that a class defines; `!=` is the opposite of `==` where only that is defined."""
+    if opcode == "ne":
+        defined = {name for value in (a, b) for name in ("__ne__", "__eq__") if lookup.method_of(value, name)}
+        if defined == {"__eq__"}:
+            return scalars.negate(s, compare(s, "eq", a, b, node))
+    return operators.by_method(s, METHODS[opcode], METHODS[_MIRROR[opcode]], a, b, node)
+
+
+def _compare_sequences(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """Lists and tuples, item by item; what is no sequence is compared as numbers are."""
     left, right = s.space.sequence_items(a, node), s.space.sequence_items(b, node)
     if left is None or right is None or isinstance(a, Static) and isinstance(b, Static):
         return num.compare(s, opcode, a, b)
@@ -123,9 +136,9 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CST
         raise s.raised(TypeError, node)
     if opcode not in ("eq", "ne"):
         return _lexicographic(s, opcode, left, right, node)
-    if len(left) != len(right):
-        return Static(opcode == "ne")
-    equal = _all_equal(s, list(zip(left, right, strict=True)), node)
+    equal: Abstract = Static(False)
+    if len(left) == len(right):
+        equal = _all_equal(s, list(zip(left, right, strict=True)), node)
     return scalars.negate(s, equal) if opcode == "ne" else equal
 
 
@@ -154,7 +167,7 @@ def same_element(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) ->
         heap.suspect_if(s, lane(complex_numbers.both(s, *nans)), "nan may be the same object", node)
     elif isinstance(a, Choice) or isinstance(b, Choice):
         for value in (a, b):
-            if isinstance(value, Choice) and scalars.is_number_choice(value):
+            if isinstance(value, Choice) and is_number_choice(value):
                 number = scalars.number_choice_as_float(s, value)
                 heap.suspect_if(s, s.build.op("ne", number, number), "nan may be the same object", node)
     elif numeric_kind(a) is FLOAT and numeric_kind(b) is FLOAT:

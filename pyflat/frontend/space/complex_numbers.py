@@ -16,8 +16,7 @@ import libcst as cst
 from pyflat.errors import InternalError
 from pyflat.frontend.library import complex_check
 from pyflat.frontend.library import complex_library as library
-from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space import scalars
+from pyflat.frontend.space import reals, scalars
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.merge import lane, opened, same_static
 from pyflat.frontend.state.values import (
@@ -119,13 +118,13 @@ def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
 def _binary(s: Specialiser, opcode: str, x: Complex, y: Complex, node: cst.CSTNode | None) -> Abstract:
     match opcode:
         case "add" | "sub":
-            return Complex(num.binary(s, opcode, x.real, y.real), num.binary(s, opcode, x.imag, y.imag))
+            return Complex(reals.binary(s, opcode, x.real, y.real), reals.binary(s, opcode, x.imag, y.imag))
         case "mul":
             def times(p: Abstract, q: Abstract) -> Abstract:
-                return num.binary(s, "mul", p, q)
+                return reals.binary(s, "mul", p, q)
 
-            return Complex(num.binary(s, "sub", times(x.real, y.real), times(x.imag, y.imag)),
-                           num.binary(s, "add", times(x.real, y.imag), times(x.imag, y.real)))
+            return Complex(reals.binary(s, "sub", times(x.real, y.real), times(x.imag, y.imag)),
+                           reals.binary(s, "add", times(x.real, y.imag), times(x.imag, y.real)))
         case "truediv":
             return inlined(s, library.quotient, [x.real, x.imag, y.real, y.imag], node)
     return inlined(s, library.power, [x.real, x.imag, y.real, y.imag], node)
@@ -135,7 +134,7 @@ def unary(s: Specialiser, opcode: str, z: Complex) -> Abstract:
     with _apart(s):
         match opcode:
             case "neg" | "pos":
-                return Complex(num.unary(s, opcode, z.real), num.unary(s, opcode, z.imag))
+                return Complex(reals.unary(s, opcode, z.real), reals.unary(s, opcode, z.imag))
             case "abs":
                 return s.build.op("library_hypot", lane(z.real), lane(z.imag))
     raise s.raised(TypeError, message=f"complex numbers have no `{opcode}`")
@@ -150,7 +149,7 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
             return s.split(value, lambda v, other=other: compare(s, opcode, v, other))  # type: ignore[misc]
     (real, imag), (other_real, other_imag) = _as_compared(a), _as_compared(b)
     with _apart(s):
-        equal = both(s, num.compare(s, "eq", real, other_real), num.compare(s, "eq", imag, other_imag))
+        equal = both(s, reals.compare(s, "eq", real, other_real), reals.compare(s, "eq", imag, other_imag))
         return scalars.negate(s, equal) if opcode == "ne" else equal
 
 
@@ -184,7 +183,7 @@ def truth(s: Specialiser, z: Complex) -> Static | Value:
 
 
 def is_nan(s: Specialiser, z: Complex) -> Abstract:
-    return either(s, num.compare(s, "ne", z.real, z.real), num.compare(s, "ne", z.imag, z.imag))
+    return either(s, reals.compare(s, "ne", z.real, z.real), reals.compare(s, "ne", z.imag, z.imag))
 
 
 # --- a complex number in some lanes, a number in others
@@ -230,4 +229,4 @@ def attribute(s: Specialiser, z: Complex, name: str, node: cst.CSTNode) -> Abstr
 
 def conjugate(s: Specialiser, z: Complex) -> Abstract:
     with _apart(s):
-        return Complex(z.real, num.unary(s, "neg", z.imag))
+        return Complex(z.real, reals.unary(s, "neg", z.imag))

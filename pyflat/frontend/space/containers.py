@@ -18,11 +18,11 @@ from pyflat.frontend.space import array_items, arrays, scalars
 from pyflat.frontend.space.scalars import now
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.heap import Axes, Slice
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import (
     Abstract,
     Array,
+    Axes,
     Choice,
     DictRef,
     IterRef,
@@ -30,7 +30,9 @@ from pyflat.frontend.state.values import (
     ListRef,
     ObjRef,
     Seq,
+    Slice,
     Static,
+    Subscript,
     alternatives,
     describe,
     maybe_unbound,
@@ -46,8 +48,6 @@ _ITERABLES: Any = (tuple, list, dict, np.ndarray, str, frozenset, set, EnumMeta,
 
 
 # --- building
-
-
 def make_set(s: Specialiser, items: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
     """A set of known values; which members a set of lanes has differs from lane to lane."""
     known = [v.value for v in items if isinstance(v, Static)]
@@ -172,7 +172,7 @@ def sequence_items(s: Specialiser, value: Abstract, node: cst.CSTNode | None = N
 
 
 # --- indexing
-def index(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, node: cst.CSTNode) -> Abstract:
+def index(s: Specialiser, owner: Abstract, key: Subscript, node: cst.CSTNode) -> Abstract:
     """`owner[key]`."""
     if arrays.is_array(owner):
         return array_items.index(s, owner, key, node)

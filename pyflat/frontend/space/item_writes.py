@@ -9,16 +9,18 @@ import libcst as cst
 from pyflat.frontend.space import array_items, arrays, scalars
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.heap import Axes, Slice
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import (
     Abstract,
+    Axes,
     Choice,
     DictRef,
     IterRef,
     ListRef,
     Seq,
+    Slice,
     Static,
+    Subscript,
     describe,
     numeric_kind,
 )
@@ -27,7 +29,7 @@ from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, INT
 
 
-def store_item(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, value: Abstract, node: cst.CSTNode
+def store_item(s: Specialiser, owner: Abstract, key: Subscript, value: Abstract, node: cst.CSTNode
                ) -> None:
     """`owner[key] = value` on a local list, dict or array."""
     if arrays.is_array(owner):
@@ -58,7 +60,7 @@ def store_item(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, va
             raise s.refuse("flatten/unsupported-statement", f"cannot assign to an item of {describe(owner)}", node)
 
 
-def delete_item(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, node: cst.CSTNode) -> None:
+def delete_item(s: Specialiser, owner: Abstract, key: Subscript, node: cst.CSTNode) -> None:
     """`del owner[key]` on a local list or dict."""
     if isinstance(key, Slice) and key.start is None:
         position: Any = key.value

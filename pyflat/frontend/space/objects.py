@@ -1,4 +1,4 @@
-"""Objects: attributes, methods, operators by dunder methods, and instances made in the flattened code."""
+"""Objects: values from outside, attributes, and classes of values."""
 
 from __future__ import annotations
 
@@ -58,7 +58,6 @@ def wrap(s: Specialiser, value: Any) -> Abstract:
     return Static(dates.in_python(value) if dates.is_compiled(value) else value)
 
 
-# --- attributes
 def attribute(s: Specialiser, owner: Abstract, name: str, node: cst.CSTNode) -> Abstract:
     """`owner.name`."""
     match owner:
@@ -210,12 +209,6 @@ def store_attribute(s: Specialiser, owner: Abstract, name: str, value: Abstract,
     fields = dict(heap.contents(s, owner, node))
     fields[name] = value
     heap.rewrite(s, owner, tuple(fields.items()), node)
-
-
-# --- methods and operators
-
-
-# --- classes
 
 
 def isinstance_of(s: Specialiser, value: Abstract, classes: Any, node: cst.CSTNode) -> Abstract:

@@ -11,19 +11,45 @@ import numpy as np
 from pyflat.frontend.space import array_operators as vectors
 from pyflat.frontend.space import arrays, complex_numbers, scalars
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.scalars import BINARY, now
+from pyflat.frontend.space.scalars import METHODS, PYTHON, now
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.values import Abstract, Choice, ListRef, Static, Text, describe, numeric_kind, plain_number
 from pyflat.ir.types import BOOL, INT
 
 
-def operate(s: Specialiser, opcode: str, dunder: str, a: Abstract, b: Abstract) -> Abstract | None:
-    """Operators on arrays, sequences, strings and objects; None when the operands are for arithmetic."""
-    node = s.build.origin.node if s.build.origin is not None else None
-    if (arrays.is_array(a) or arrays.is_array(b)) and node is not None:
+def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """`a <op> b` for numbers, arrays, sequences, strings and objects."""
+    if arrays.is_array(a) or arrays.is_array(b):
         return vectors.operate(s, opcode, a, b, node)
-    done = by_method(s, dunder, "__r" + dunder[2:], a, b, node)
+    if not (isinstance(a, Static) and isinstance(b, Static)):
+        a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
+    if complex_numbers.meet(a, b):
+        return complex_numbers.binary(s, opcode, a, b)
+    if numeric_kind(a) is not None and numeric_kind(b) is not None or isinstance(a, Choice) or isinstance(b, Choice):
+        if any(isinstance(v, Choice) and not scalars.is_number_choice(v) for v in (a, b)):
+            return scalars.split_pair(s, a, b, lambda x, y: binary(s, opcode, x, y, node))
+        return num.binary(s, opcode, a, b)
+    special = _special(s, opcode, a, b, node)
+    if special is not None:
+        return special
+    if isinstance(a, Static) and isinstance(b, Static):
+        if lookup.is_plain(a.value) and lookup.is_plain(b.value) or _are_types(a.value, b.value):
+            return now(s, lambda: PYTHON[opcode](a.value, b.value))
+        raise s.refuse("flatten/unsupported-expression", f"`{opcode}` of {describe(a)} and {describe(b)}", node,
+                       needs_number=True)
+    return num.binary(s, opcode, a, b)
+
+
+def _are_types(*values: Any) -> bool:
+    """`int | float`"""
+    return all(isinstance(value, type | types.UnionType | types.GenericAlias) for value in values)
+
+
+def _special(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract | None:
+    """Operators on sequences, strings and objects; None when the operands are for arithmetic."""
+    method = METHODS[opcode]
+    done = by_method(s, method, "__r" + method[2:], a, b, node)
     if done is not None:
         return done
     if isinstance(a, Text) or isinstance(a, Static) and isinstance(a.value, str) and not isinstance(b, Static):
@@ -53,13 +79,12 @@ def unary(s: Specialiser, opcode: str, value: Abstract, node: cst.CSTNode) -> Ab
     return num.unary(s, opcode, value) if found is None else lookup.call_method(s, found, [value], node)
 
 
-def by_method(s: Specialiser, name: str, mirrored: str, a: Abstract, b: Abstract, node: cst.CSTNode | None
+def by_method(s: Specialiser, name: str, mirrored: str, a: Abstract, b: Abstract, node: cst.CSTNode
               ) -> Abstract | None:
     """The operator as a method of the left operand, then of the right one; None where both decline or have none."""
-    if node is None:
-        return None
     cls, other = lookup.class_of(a), lookup.class_of(b)
-    overridden = lookup.method_of(b, mirrored) is not None and lookup.method_of(b, mirrored) is not lookup.method_of(a, mirrored)
+    reflected = lookup.method_of(b, mirrored)
+    overridden = reflected is not None and reflected is not lookup.method_of(a, mirrored)
     if cls is not None and other is not None and cls is not other and issubclass(other, cls) and overridden:
         a, b, name, mirrored = b, a, mirrored, name
     arithmetic = mirrored.startswith("__r")
@@ -92,32 +117,3 @@ def _sequence_like(s: Specialiser, owner: Abstract, items: list[Abstract]) -> Ab
     if isinstance(owner, ListRef) or isinstance(owner, Static) and isinstance(owner.value, list):
         return heap.new_list(s, items)
     return heap.make_tuple(items)
-
-
-def binary(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
-    """`a <operator> b` for numbers, sequences, strings and objects."""
-    opcode, python, dunder = BINARY[type(operator)]
-    if arrays.is_array(a) or arrays.is_array(b):
-        return vectors.operate(s, opcode, a, b, node)
-    if not (isinstance(a, Static) and isinstance(b, Static)):
-        a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
-    if complex_numbers.meet(a, b):
-        return complex_numbers.binary(s, opcode, a, b)
-    if numeric_kind(a) is not None and numeric_kind(b) is not None or isinstance(a, Choice) or isinstance(b, Choice):
-        if any(isinstance(v, Choice) and not scalars.is_number_choice(v) for v in (a, b)):
-            return scalars.split_pair(s, a, b, lambda x, y: binary(s, operator, x, y, node))
-        return num.binary(s, opcode, a, b)
-    special = operate(s, opcode, dunder, a, b)
-    if special is not None:
-        return special
-    if isinstance(a, Static) and isinstance(b, Static):
-        if lookup.is_plain(a.value) and lookup.is_plain(b.value) or _are_types(a.value, b.value):
-            return now(s, lambda: python(a.value, b.value))
-        raise s.refuse("flatten/unsupported-expression", f"`{opcode}` of {describe(a)} and {describe(b)}", node,
-                       needs_number=True)
-    return num.binary(s, opcode, a, b)
-
-
-def _are_types(*values: Any) -> bool:
-    """`int | float`"""
-    return all(isinstance(value, type | types.UnionType | types.GenericAlias) for value in values)

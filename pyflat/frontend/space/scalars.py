@@ -6,7 +6,6 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import libcst as cst
 import numpy as np
 
 from pyflat.frontend.state.frames import Specialiser
@@ -26,22 +25,15 @@ from pyflat.ir.build import const
 from pyflat.ir.nodes import Const, Value
 from pyflat.ir.types import FLOAT
 
-BINARY: dict[type, tuple[str, Callable[[Any, Any], Any], str]] = {
-    cst.Add: ("add", operator.add, "__add__"), cst.Subtract: ("sub", operator.sub, "__sub__"),
-    cst.Multiply: ("mul", operator.mul, "__mul__"), cst.Divide: ("truediv", operator.truediv, "__truediv__"),
-    cst.FloorDivide: ("floordiv", operator.floordiv, "__floordiv__"), cst.Modulo: ("mod", operator.mod, "__mod__"),
-    cst.Power: ("pow", operator.pow, "__pow__"), cst.BitAnd: ("and", operator.and_, "__and__"),
-    cst.BitOr: ("or", operator.or_, "__or__"), cst.BitXor: ("xor", operator.xor, "__xor__"),
-    cst.LeftShift: ("shl", operator.lshift, "__lshift__"), cst.RightShift: ("shr", operator.rshift, "__rshift__"),
-    cst.MatrixMultiply: ("matmul", operator.matmul, "__matmul__"),
+PYTHON: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
+    "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow, "and": operator.and_, "or": operator.or_,
+    "xor": operator.xor, "shl": operator.lshift, "shr": operator.rshift, "matmul": operator.matmul,
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
 }
-PYTHON = {name: fn for name, fn, _ in BINARY.values()}
-COMPARE: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
-    cst.Equal: ("eq", operator.eq), cst.NotEqual: ("ne", operator.ne), cst.LessThan: ("lt", operator.lt),
-    cst.LessThanEqual: ("le", operator.le), cst.GreaterThan: ("gt", operator.gt),
-    cst.GreaterThanEqual: ("ge", operator.ge),
-}
-PYTHON_COMPARE = dict(COMPARE.values())
+"""What Python computes for an operator or a comparison of two known values."""
+METHODS = {opcode: f"__{function.__name__.rstrip('_')}__" for opcode, function in PYTHON.items()}
+"""The method behind an operator: __add__, __lshift__, __and__, ..."""
 
 
 def now(s: Specialiser, compute: Callable[[], Any]) -> Abstract:

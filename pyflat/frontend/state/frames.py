@@ -24,6 +24,7 @@ from pyflat.frontend.capture import Captured
 from pyflat.frontend.state.facts import Fact
 from pyflat.frontend.state.guards import Guards
 from pyflat.frontend.state.merge import Joiner
+from pyflat.frontend.state.object_space import ObjectSpace
 from pyflat.frontend.state.values import NONE, Abstract, Choice, Complex, Lazy, Ranges, Ref, State, Static, Way
 from pyflat.ir.build import Builder
 from pyflat.ir.formats import F8, FloatFormat
@@ -101,7 +102,9 @@ class Nest:
 
 
 class Specialiser:
-    def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int, floats: FloatFormat = F8):
+    def __init__(self, space: Callable[[Specialiser], ObjectSpace], *, loops: str, max_unroll: int, max_ops: int,
+                 long: int, floats: FloatFormat = F8):
+        self.space = space(self)
         self.floats = floats
         self.build = Builder(max_ops)
         self.guards = Guards()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import libcst as cst
@@ -24,22 +23,6 @@ from pyflat.frontend.state.values import (
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """A subscript `a:b:c`; `start` and `width` instead of a known `value` for `i : i + WIDTH` with a lane i."""
-
-    value: slice
-    start: Value | None = None
-    width: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Axes:
-    """A subscript of several parts with a slice among them."""
-
-    parts: tuple[Abstract | Slice, ...]
 
 
 def make_tuple(items: Sequence[Abstract]) -> Abstract:

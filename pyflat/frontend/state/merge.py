@@ -93,7 +93,7 @@ class Joiner:
         first = present[0]
         if any(len(c) != len(first) for c in present) or any(c is CONFLICT for c in present):
             return CONFLICT
-        if isinstance(ref, DictRef) or not isinstance(ref, DictRef) and first and isinstance(first[0], tuple):
+        if isinstance(ref, DictRef | ObjRef):
             if any([k for k, _ in c] != [k for k, _ in first] for c in present):
                 return CONFLICT
             joined = [self._slot([None if c is None else c[i][1] for c in ways],
@@ -130,23 +130,28 @@ class Joiner:
         lost = next((v for v in present if isinstance(v, Lost)), None)
         if lost is not None:
             return lost
-        first = present[0]
         kinds = {numeric_kind(v) for v in present}
         if len(kinds) == 1 and (kind := kinds.pop()) is not None:
             return self.leaf(kind, [None if v is None else lane(v) for v in values], name)
-        if isinstance(first, Complex) and all(isinstance(v, Complex) for v in present):
-            parts = [complex_parts(v) for v in values]
-            return Complex(self.join([z and z.real for z in parts], name and f"{name}_real"),
-                           self.join([z and z.imag for z in parts], name and f"{name}_imag"))
-        if isinstance(first, Seq) and all(_like_seq(v, first) for v in present):
-            items = [self.join([None if v is None else v.items[i] for v in values], name)  # type: ignore[union-attr]
-                     for i in range(len(first.items))]
-            return Seq(first.cls, tuple(items))
-        if isinstance(first, Text) and all(isinstance(v, Text) for v in present):
-            return first
-        if not isinstance(first, Value | Choice | Seq) and all(v is first for v in present):
-            return first
-        return self._one_object(values, name) or self._choice(values, name)
+        return self._of_one_class(values, name) or self._one_object(values, name) or self._choice(values, name)
+
+    def _of_one_class(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:
+        """Values of one class join part by part; None where they do not."""
+        present = [v for v in values if v is not None]
+        match first := present[0]:
+            case Complex() if all(isinstance(v, Complex) for v in present):
+                parts = [complex_parts(v) for v in values]
+                return Complex(self.join([z and z.real for z in parts], name and f"{name}_real"),
+                               self.join([z and z.imag for z in parts], name and f"{name}_imag"))
+            case Seq() if all(_like_seq(v, first) for v in present):
+                columns = [v.items if isinstance(v, Seq) else None for v in values]
+                return Seq(first.cls, tuple(self.join([None if c is None else c[i] for c in columns], name)
+                                            for i in range(len(first.items))))
+            case Text() if all(isinstance(v, Text) for v in present):
+                return first
+            case Value() | Choice() | Seq():
+                return None
+        return first if all(v is first for v in present) else None
 
     def _one_object(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:
         """Objects of one class with the same attributes, to which nothing else refers, are one object from here on,

@@ -156,13 +156,22 @@ def next_serial() -> int:
 
 
 @dataclass(eq=False, slots=True)
+class Written:
+    """A generator expression as it was written: its frame, its text and its evaluated first iterable."""
+
+    frame: Frame
+    node: Any
+    source: Abstract
+
+
+@dataclass(eq=False, slots=True)
 class Lazy:
-    """`written`: the generator expression that it comes from (`folds.Written`), None for other iterators. `serial`:
+    """`written`: the generator expression that it comes from, None for other iterators. `serial`:
     the place among all iterators, in the order of their making."""
 
     start: Callable[[], Iterator[Abstract]]
     used: bool = False
-    written: object = None
+    written: Written | None = None
     serial: int = field(default_factory=_serials.__next__)
 
 
@@ -225,6 +234,25 @@ class Conflict:
 
 
 CONFLICT: Contents = (Conflict(),)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A subscript `a:b:c`; `start` and `width` instead of a known `value` for `i : i + WIDTH` with a lane i."""
+
+    value: slice
+    start: Value | None = None
+    width: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """A subscript of several parts with a slice among them."""
+
+    parts: tuple[Abstract | Slice, ...]
+
+
+Subscript = Abstract | Slice | Axes
 
 
 def numeric_kind(value: Abstract) -> Kind | None:
@@ -365,14 +393,5 @@ def is_folded(value: Abstract) -> bool:
     """A range that stays a loop, or a generator over one."""
     if isinstance(value, Ranges):
         return True
-    fresh = isinstance(value, Lazy) and isinstance(value.written, Written) and not value.used
-    return fresh and isinstance(value.written.source, Ranges)  # type: ignore[union-attr]
-
-
-class Written:
-    """A generator expression as it was written: its frame, its text and its evaluated first iterable."""
-
-    __slots__ = ("frame", "node", "source")
-
-    def __init__(self, frame: Frame, node: Any, source: Abstract):
-        self.frame, self.node, self.source = frame, node, source
+    return isinstance(value, Lazy) and value.written is not None and not value.used \
+        and isinstance(value.written.source, Ranges)

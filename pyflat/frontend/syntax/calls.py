@@ -257,9 +257,6 @@ def _is_user_class(cls: type) -> bool:
     return cls.__module__ not in ("builtins", "enum", "numpy") and not hasattr(cls, "__members__")
 
 
-# --- binding
-
-
 # --- inlining
 def inline(s: Specialiser, fn: types.FunctionType, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """Evaluate a Python function in place."""

@@ -11,16 +11,16 @@ import libcst as cst
 
 from pyflat.errors import InternalError
 from pyflat.frontend.space import containers, scalars
-from pyflat.frontend.space.scalars import COMPARE
 from pyflat.frontend.state import facts, heap
 from pyflat.frontend.state.frames import Frame, Specialiser
-from pyflat.frontend.state.heap import Axes, Slice
 from pyflat.frontend.state.values import (
     NONE,
     UNBOUND,
     Abstract,
+    Axes,
     Choice,
     Lost,
+    Slice,
     Static,
     Text,
     maybe_unbound,
@@ -28,6 +28,16 @@ from pyflat.frontend.state.values import (
 from pyflat.frontend.syntax import calls, comprehensions
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import INT
+
+BINARY: dict[type, str] = {
+    cst.Add: "add", cst.Subtract: "sub", cst.Multiply: "mul", cst.Divide: "truediv", cst.FloorDivide: "floordiv",
+    cst.Modulo: "mod", cst.Power: "pow", cst.BitAnd: "and", cst.BitOr: "or", cst.BitXor: "xor", cst.LeftShift: "shl",
+    cst.RightShift: "shr", cst.MatrixMultiply: "matmul",
+}
+_COMPARE: dict[type, str] = {
+    cst.Equal: "eq", cst.NotEqual: "ne", cst.LessThan: "lt", cst.LessThanEqual: "le", cst.GreaterThan: "gt",
+    cst.GreaterThanEqual: "ge",
+}
 
 
 def evaluate(s: Specialiser, node: cst.BaseExpression) -> Abstract:
@@ -200,7 +210,7 @@ def _dict(s: Specialiser, node: cst.Dict) -> Abstract:
 # --- operators
 def _binary(s: Specialiser, node: cst.BinaryOperation) -> Abstract:
     left = evaluate(s, node.left)
-    return s.space.binary(node.operator, left, evaluate(s, node.right), node)
+    return s.space.binary(BINARY[type(node.operator)], left, evaluate(s, node.right), node)
 
 
 def _unary(s: Specialiser, node: cst.UnaryOperation) -> Abstract:
@@ -304,7 +314,7 @@ def compare(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.C
             return s.space.identical(a, b, node)
         case cst.IsNot():
             return scalars.negate(s, s.space.identical(a, b, node))
-    return s.space.compare(COMPARE[type(operator)][0], a, b, node)
+    return s.space.compare(_COMPARE[type(operator)], a, b, node)
 
 
 # --- the rest

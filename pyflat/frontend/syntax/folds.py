@@ -17,7 +17,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import NONE, Abstract, Choice, Lazy, Ranges, Static, Written
+from pyflat.frontend.state.values import NONE, Abstract, Choice, Lazy, Ranges, Static
 from pyflat.frontend.syntax import comprehensions, scopes
 from pyflat.frontend.syntax import rolled_loops as rolled
 
@@ -29,7 +29,7 @@ def fold(s: Specialiser, value: Abstract, start: Abstract, step: Step, node: cst
     """The accumulator after all elements of what `is_folded`."""
     if isinstance(value, Ranges):
         return _fold_range(s, value, start, step, node)
-    assert isinstance(value, Lazy) and isinstance(value.written, Written)
+    assert isinstance(value, Lazy) and value.written is not None
     s.use_up(value, node)
     written = value.written
     if s.frame is not written.frame:

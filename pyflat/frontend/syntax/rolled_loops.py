@@ -2,7 +2,7 @@
 
 The body is built into a detached list from an entry state in which what the body changes has become a loop parameter;
 while the state at the back edge differs in more places or kinds, the list is dropped and built again. The kinds only
-grow (bool < int < float, and once "maybe"), so that the rounds end.
+grow (bool < int < float, and once `Later`), so that the rounds end.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from pyflat.frontend.state.values import (
     Way,
     next_serial,
 )
-from pyflat.frontend.syntax import loop_objects
-from pyflat.frontend.syntax.loop_parameters import BackEdge, Maker, Owned, Shapes
+from pyflat.frontend.syntax import loop_shapes
+from pyflat.frontend.syntax.loop_parameters import BackEdge, Maker, Owned
+from pyflat.frontend.syntax.loop_shapes import Shape, Shapes
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import Exit, Loop, Op, Param, Value, Yield
 from pyflat.ir.types import BOOL, INT
@@ -41,6 +42,7 @@ MAX_ROUNDS = 64
 
 Place = str | tuple[Ref, int]
 """What a loop can change: a local by its name, or an item of a list, dict or object on the heap."""
+
 
 def remember_ways(s: Specialiser) -> Callable[[], None]:
     """A function that forgets the exits which an abandoned attempt has added to the enclosing labels, and what it has
@@ -128,7 +130,7 @@ def _body(s: Specialiser, scope: LoopScope, suite: cst.BaseSuite) -> None:
 def _roll(s: Specialiser, node: Any, body: Callable[[LoopScope], None], extra: dict[str, Abstract]) -> None:
     entry = s.state
     entry.locals.update(extra)
-    kinds: dict[Place, Any] = {}
+    kinds: dict[Place, Shape] = {}
     nest, forget, known, outside = s.nest, remember_ways(s), len(s.facts), s.round
     for _ in range(MAX_ROUNDS):
         scope = LoopScope(Scope(s.fresh("loop")), Scope(s.fresh("next")))
@@ -157,7 +159,7 @@ def _roll(s: Specialiser, node: Any, body: Callable[[LoopScope], None], extra: d
     raise s.refuse("flatten/mixed-join", "the variables of this loop do not settle", node)
 
 
-def _generalised(s: Specialiser, entry: State, kinds: dict[Place, Any], node: Any
+def _generalised(s: Specialiser, entry: State, kinds: dict[Place, Shape], node: Any
                  ) -> tuple[dict[Place, Abstract], list[tuple[Param, Value]], Owned, State]:
     """The entry state with a parameter for every leaf that the body changes, and the objects of the loop's own."""
     pairs: list[tuple[Param, Value]] = []
@@ -199,14 +201,14 @@ def _title(state: State, place: Place) -> str:
     return "" if isinstance(ref, ListRef | StoreRef) else str(state.heap[ref][index][0])
 
 
-def _widen(s: Specialiser, ways: list[Way], start: State, kinds: dict[Place, Any], owned: Owned, node: Any) -> bool:
+def _widen(s: Specialiser, ways: list[Way], start: State, kinds: dict[Place, Shape], owned: Owned, node: Any) -> bool:
     """Generalise what the back edges change; True when the body has to be built again."""
     changed = False
     frozen = {ref for ref in start.heap if ref in s.frozen}
     for way in ways:
         for place in [*way.state.locals, *_changed_slots(s, way, start, owned, node)]:
             old, value = _read(start, place), _read(way.state, place)
-            if value is old and loop_objects.options(value) is None or same_static(value, old):
+            if value is old and loop_shapes.options(value) is None or same_static(value, old):
                 continue
             if isinstance(old, Array) and old.is_same(value) and old.store not in owned:
                 continue

@@ -12,7 +12,7 @@ import libcst as cst
 
 from pyflat.frontend.space import array_operators as vectors
 from pyflat.frontend.space import arrays, containers
-from pyflat.frontend.space.scalars import BINARY, is_number_choice
+from pyflat.frontend.space.scalars import METHODS, is_number_choice
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Specialiser
 from pyflat.frontend.state.values import (
@@ -123,50 +123,49 @@ def _unpack(s: Specialiser, elements: Sequence[cst.BaseElement], value: Abstract
 
 def _augmented(s: Specialiser, node: cst.AugAssign) -> None:
     """`x += e`: the target is evaluated once; a local list is extended in place."""
-    operator = _AUGMENTED[type(node.operator)]
+    opcode = _AUGMENTED[type(node.operator)]
     match node.target:
         case cst.Name():
             old = s.space.evaluate(node.target)
             value = s.space.evaluate(node.value)
-            _bind_name(s, node.target, _combine(s, operator, old, value, node), node)
+            _bind_name(s, node.target, _combine(s, opcode, old, value, node), node)
         case cst.Subscript():
             owner = s.space.evaluate(node.target.value)
             key = expressions.subscript_key(s, node.target)
             old = s.space.getitem(owner, key, node.target)
             value = s.space.evaluate(node.value)
-            s.space.setitem(owner, key, _combine(s, operator, old, value, node), node.target)
+            s.space.setitem(owner, key, _combine(s, opcode, old, value, node), node.target)
         case cst.Attribute():
             owner = s.space.evaluate(node.target.value)
             old = s.space.getattr(owner, node.target.attr.value, node.target)
             value = s.space.evaluate(node.value)
-            s.space.setattr(owner, node.target.attr.value, _combine(s, operator, old, value, node), node)
+            s.space.setattr(owner, node.target.attr.value, _combine(s, opcode, old, value, node), node)
 
 
-def _combine(s: Specialiser, operator: cst.BaseBinaryOp, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
+def _combine(s: Specialiser, opcode: str, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
     if arrays.is_array(old):
-        return vectors.in_place(s, BINARY[type(operator)][0], old, value, node)
+        return vectors.in_place(s, opcode, old, value, node)
     if isinstance(old, Choice) and not is_number_choice(old):
-        return s.split(old, lambda part: _combine(s, operator, part, value, node))
-    in_place = lookup.method_of(old, "__i" + BINARY[type(operator)][2][2:])
+        return s.split(old, lambda part: _combine(s, opcode, part, value, node))
+    in_place = lookup.method_of(old, "__i" + METHODS[opcode][2:])
     if in_place is not None:
         return lookup.call_method(s, in_place, [old, value], node)
     if isinstance(old, ListRef):
-        if isinstance(operator, cst.Add):
+        if opcode == "add":
             added = s.space.items(value, node)
             heap.rewrite(s, old, (*heap.contents(s, old, node), *added), node)
             return old
         raise s.refuse("flatten/unsupported-statement", "this augmented assignment to a list", node)
     if isinstance(old, Static) and isinstance(old.value, list | dict | set) or type(old).__name__ == "DictRef":
         raise s.refuse("flatten/effect", f"an augmented assignment changes {describe(old)} in place", node)
-    return s.space.binary(operator, old, value, node)
+    return s.space.binary(opcode, old, value, node)
 
 
-_AUGMENTED: dict[type, cst.BaseBinaryOp] = {
-    cst.AddAssign: cst.Add(), cst.SubtractAssign: cst.Subtract(), cst.MultiplyAssign: cst.Multiply(),
-    cst.DivideAssign: cst.Divide(), cst.FloorDivideAssign: cst.FloorDivide(), cst.ModuloAssign: cst.Modulo(),
-    cst.PowerAssign: cst.Power(), cst.BitAndAssign: cst.BitAnd(), cst.BitOrAssign: cst.BitOr(),
-    cst.BitXorAssign: cst.BitXor(), cst.LeftShiftAssign: cst.LeftShift(), cst.RightShiftAssign: cst.RightShift(),
-    cst.MatrixMultiplyAssign: cst.MatrixMultiply(),
+_AUGMENTED: dict[type, str] = {
+    cst.AddAssign: "add", cst.SubtractAssign: "sub", cst.MultiplyAssign: "mul", cst.DivideAssign: "truediv",
+    cst.FloorDivideAssign: "floordiv", cst.ModuloAssign: "mod", cst.PowerAssign: "pow", cst.BitAndAssign: "and",
+    cst.BitOrAssign: "or", cst.BitXorAssign: "xor", cst.LeftShiftAssign: "shl", cst.RightShiftAssign: "shr",
+    cst.MatrixMultiplyAssign: "matmul",
 }
 
 
