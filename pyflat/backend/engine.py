@@ -60,7 +60,7 @@ def registered_engine(name: str, spec: Specialised, flat: Function, arguments: M
     title = spec.captured.name.strip("<>")
     if flat.form != "flat":
         raise refuse("flatten/while-unbounded", f"a loop of {title} stays a loop")
-    made = FlatFunction(title, None, gather_suspects(flat), spec.result, arguments, spec.kept, spec.captured.source,
+    made = FlatFunction(title, None, gather_suspects(flat), spec.result, arguments, spec.opaque, spec.captured.source,
                         None, ("flatten",), {"faults": "mask"})
     folded = flatten_fold(made)
     return RegisteredEngine(folded, registered.load(name)(folded))

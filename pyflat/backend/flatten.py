@@ -83,7 +83,7 @@ def _flattened(fn: Callable[..., Any], whitelist: Any, shapes: dict[str, Any], f
         raise refuse("flatten/result-kind", f"no path through {spec.captured.name} returns: each raises")
     flat = {"drop": drop_faults, "mask": gather_suspects, "keep": _kept}[faults](flat)
     name, source = spec.captured.name.strip("<>"), spec.captured.source
-    return FlatFunction(name, None, flat, spec.result, shapes, spec.kept, source, unwrap(fn).function, ("flatten",),
+    return FlatFunction(name, None, flat, spec.result, shapes, spec.opaque, source, unwrap(fn).function, ("flatten",),
                         {"faults": faults})
 
 

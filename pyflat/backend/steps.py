@@ -14,7 +14,7 @@ from pyflat.backend.fast_math import FastMath, fast_math_of
 from pyflat.backend.flat import FlatFunction
 from pyflat.errors import InternalError
 from pyflat.ir.nodes import Const, Function, Op
-from pyflat.ir.opaque_calls import KeptCalls, flat_values
+from pyflat.ir.opaque_calls import OpaqueCalls, flat_values
 from pyflat.ir.types import FLOAT, INT
 from pyflat.passes.decide_selects import decide_selects
 from pyflat.passes.factor_selects import factor_selects
@@ -109,7 +109,7 @@ def _folding(flat: FlatFunction) -> list[Change]:
     return [fold_constants, lambda fn: fold_calls(fn, evaluate), share_subexpressions, fold_identities, simplify_bools]
 
 
-def _evaluation(calls: KeptCalls) -> Callable[[Op], Sequence[bool | int | float] | None]:
+def _evaluation(calls: OpaqueCalls) -> Callable[[Op], Sequence[bool | int | float] | None]:
     """The value of a pure call on literals, where the whitelist says how it is computed."""
 
     def evaluate(op: Op) -> Sequence[bool | int | float] | None:

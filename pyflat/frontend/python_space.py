@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from pyflat.frontend.space import comparisons, containers, item_writes, numbers, objects, operators
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.syntax import calls, expressions, folds, statements
 
 P = ParamSpec("P")
@@ -17,8 +17,8 @@ R = TypeVar("R")
 class PythonSpace:
     """An `ObjectSpace`: each of its methods is a function whose first argument is the evaluator."""
 
-    def __init__(self, s: Specialiser) -> None:
-        def method(function: Callable[Concatenate[Specialiser, P], R]) -> Callable[P, R]:
+    def __init__(self, s: Evaluator) -> None:
+        def method(function: Callable[Concatenate[Evaluator, P], R]) -> Callable[P, R]:
             return cast(Callable[P, R], types.MethodType(function, s))
 
         self.wrap = method(objects.wrap)

@@ -1,4 +1,4 @@
-"""Results: the ways in which a function returns become lane leaves of one shape.
+"""Results: the edges in which a function returns become lane leaves of one shape.
 
 bool, int, float and complex join to the larger kind. A path that returns something no lane can hold (None, a string,
 a tuple of another length) while others return numbers is a fault in its lanes: the replay reports it.
@@ -14,21 +14,21 @@ import numpy as np
 
 from pyflat.errors import refuse
 from pyflat.frontend.library import dates
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.merge import lane, same_static
 from pyflat.frontend.state.values import (
     MAX_LENGTH,
     UNBOUND,
     Abstract,
     Array,
-    Choice,
     DictRef,
+    GuardedUnion,
+    IncomingEdge,
     ListRef,
     ObjRef,
     Seq,
     State,
     Static,
-    Way,
     alternatives,
     complex_parts,
     describe,
@@ -47,23 +47,23 @@ class _Parts:
     items: tuple[Abstract, ...]
 
 
-def settle(s: Specialiser, ways: Sequence[Way]) -> Shape:
-    """Choose the shape, and give every way its leaves as operands."""
-    live = [w for w in ways if not w.dead]
+def settle(s: Evaluator, edges: Sequence[IncomingEdge]) -> Shape:
+    """Choose the shape, and give every edge its leaves as operands."""
+    live = [e for e in edges if not e.dead]
     if not live and s.doubtful is not None:
         raise s.doubtful
     if not live and s.replayed_handlers:
         message = "no path is known to return: a handler may, after a fault that only a replay can tell"
         raise refuse("flatten/unsupported-expression", message,
                      help="test the operands with an `if` instead of catching the exception")
-    with s.at_place(next((w.span for w in live if w.span), None)):
-        shape = _shape(s, [(w.value or Static(None), w.state) for w in live])
-    for way in live:
+    with s.at_place(next((e.span for e in live if e.span), None)):
+        shape = _shape(s, [(e.value or Static(None), e.state) for e in live])
+    for edge in live:
         leaves: list[Value] = []
-        _leaves(s, way, TRUE, way.value or Static(None), shape, leaves)
-        if isinstance(way.end, Exit) and way.end.label is FAULT:
+        _leaves(s, edge, TRUE, edge.value or Static(None), shape, leaves)
+        if isinstance(edge.end, Exit) and edge.end.label is FAULT:
             continue
-        way.end.values = leaves
+        edge.end.values = leaves
     return shape
 
 
@@ -96,7 +96,7 @@ def _parts(value: Abstract, state: State) -> _Parts | None:
     return None
 
 
-def _shape(s: Specialiser, values: Sequence[tuple[Abstract, State]]) -> Shape:
+def _shape(s: Evaluator, values: Sequence[tuple[Abstract, State]]) -> Shape:
     options = [(option, state) for value, state in values for option in alternatives(value)]
     kinds = [k for k in (numeric_kind(v) for v, _ in options) if k is not None]
     if any(complex_parts(v) is not None for v, _ in options):
@@ -117,7 +117,7 @@ def _shape(s: Specialiser, values: Sequence[tuple[Abstract, State]]) -> Shape:
         f" or {describe(options[1][0])}" if len(options) > 1 else ""))
 
 
-def _record(s: Specialiser, records: list[tuple[_Parts, State]]) -> Shape:
+def _record(s: Evaluator, records: list[tuple[_Parts, State]]) -> Shape:
     first = records[0][0]
     _check_keys(s, [p for p, _ in records])
     if first.cls is np.ndarray and any(p.cls is not first.cls or p.names != first.names for p, _ in records):
@@ -130,7 +130,7 @@ def _record(s: Specialiser, records: list[tuple[_Parts, State]]) -> Shape:
     return Record(first.cls, first.names, items)
 
 
-def _check_keys(s: Specialiser, records: Sequence[_Parts]) -> None:
+def _check_keys(s: Evaluator, records: Sequence[_Parts]) -> None:
     """A dict of arrays has the same keys in all lanes, and they are strings."""
     dicts = [p.names for p in records if p.cls is dict]
     for keys in dicts:
@@ -146,44 +146,45 @@ def _fits(parts: _Parts, cls: type, names: tuple[str, ...], size: int) -> bool:
     return parts.cls is cls and len(parts.items) == size and (cls not in (dict, np.ndarray) or parts.names == names)
 
 
-def _leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
-    """Append the operands of one way; `where` is the lanes of the way that have this value."""
-    if isinstance(value, Choice):
+def _leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
+    """Append the operands of one edge; `where` is the lanes of the edge that have this value."""
+    if isinstance(value, GuardedUnion):
         first: list[Value] = []
         second: list[Value] = []
-        _leaves(s, way, _emit(way, "and", where, value.cond), value.then, shape, first)
-        _leaves(s, way, _emit(way, "and", where, _emit(way, "not", value.cond)), value.orelse, shape, second)
-        out += [_emit(way, "select", value.cond, a, b) for a, b in zip(first, second, strict=True)]
+        _leaves(s, edge, _emit(edge, "and", where, value.cond), value.then, shape, first)
+        _leaves(s, edge, _emit(edge, "and", where, _emit(edge, "not", value.cond)), value.orelse, shape, second)
+        out += [_emit(edge, "select", value.cond, a, b) for a, b in zip(first, second, strict=True)]
         return
     match shape:
         case Leaf():
             kind = numeric_kind(value)
             if kind is None or isinstance(value, Static) and not _holds(shape.kind, value.value):
-                _wrong(way, where, value, shape, out)
+                _wrong(edge, where, value, shape, out)
             else:
-                out.append(_convert(way, value, shape.kind))
+                out.append(_convert(edge, value, shape.kind))
         case Fixed():
             if not (isinstance(value, Static) and same_static(value, Static(shape.value))):
-                _wrong(way, where, value, shape, out)
+                _wrong(edge, where, value, shape, out)
         case Record() if shape.cls is complex:
-            _complex_leaves(s, way, where, value, shape, out)
+            _complex_leaves(s, edge, where, value, shape, out)
         case Record():
-            parts = _parts(value, way.state)
+            parts = _parts(value, edge.state)
             if parts is None or not _fits(parts, shape.cls, shape.names, len(shape.items)):
-                _wrong(way, where, value, shape, out)
+                _wrong(edge, where, value, shape, out)
                 return
             for item, inner in zip(parts.items, shape.items, strict=True):
-                _leaves(s, way, where, item, inner, out)
+                _leaves(s, edge, where, item, inner, out)
 
 
-def _complex_leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Record, out: list[Value]) -> None:
+def _complex_leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, shape: Record, out: list[Value]
+                    ) -> None:
     """Real and imaginary part, and which of the two it is where the shape has numbers too."""
     z = complex_parts(value)
     if z is None and numeric_kind(value) is None:
-        _wrong(way, where, value, shape, out)
+        _wrong(edge, where, value, shape, out)
         return
-    _leaves(s, way, where, value if z is None else z.real, shape.items[0], out)
-    out.append(const(0.0) if z is None else _convert(way, z.imag, FLOAT))
+    _leaves(s, edge, where, value if z is None else z.real, shape.items[0], out)
+    out.append(const(0.0) if z is None else _convert(edge, z.imag, FLOAT))
     out += [const(z is not None)] * (len(shape.items) - 2)
 
 
@@ -197,14 +198,14 @@ def _holds(kind: Kind, known: bool | int | float) -> bool:
         return False
 
 
-def _wrong(way: Way, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
+def _wrong(edge: IncomingEdge, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
     """These lanes return what the result cannot hold: they are faults."""
     kind = "UnboundLocalError" if value is UNBOUND else "TypeError"
     fault = Fault(kind, f"returns {describe(value)}")
     if where is TRUE:
-        way.end = way.block.end = Exit(FAULT, fault=fault)
+        edge.end = edge.block.end = Exit(FAULT, fault=fault)
     else:
-        way.block.ops.append(Op("fault", (where,), VOID, attrs=(("fault", fault),)))
+        edge.block.ops.append(Op("fault", (where,), VOID, attrs=(("fault", fault),)))
     out += [undefined(kind) for kind in _kinds(shape)]
 
 
@@ -218,18 +219,18 @@ def _kinds(shape: Shape) -> list[Kind]:
             return []
 
 
-def _convert(way: Way, value: Abstract, kind: Kind) -> Value:
+def _convert(edge: IncomingEdge, value: Abstract, kind: Kind) -> Value:
     if isinstance(value, Static):
         return const({BOOL: bool, INT: int, FLOAT: float}[kind](value.value))
     number = lane(value)
     if number.kind is kind:
         return number
     if kind is INT:
-        return _emit(way, "to_int", number)
-    return _emit(way, "exact_float" if number.kind is INT else "to_float", number)
+        return _emit(edge, "to_int", number)
+    return _emit(edge, "exact_float" if number.kind is INT else "to_float", number)
 
 
-def _emit(way: Way, opcode: str, *args: Value) -> Value:
+def _emit(edge: IncomingEdge, opcode: str, *args: Value) -> Value:
     if opcode == "and" and args[0] is TRUE:
         return args[1]
     if opcode == "select" and isinstance(args[1], Const) and args[1].value is None:
@@ -238,5 +239,5 @@ def _emit(way: Way, opcode: str, *args: Value) -> Value:
         return args[1]
     kinds = {"and": BOOL, "not": BOOL, "select": args[-1].kind, "to_int": INT}
     op = Op(opcode, args, kinds.get(opcode, FLOAT))
-    way.block.ops.append(op)
+    edge.block.ops.append(op)
     return op

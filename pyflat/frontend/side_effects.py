@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import Abstract, Contents, DictRef, ListRef, ObjRef, Seq, State, Static, Way
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.values import Abstract, Contents, DictRef, IncomingEdge, ListRef, ObjRef, Seq, State, Static
 from pyflat.ir.nodes import FAULT, Exit
 from pyflat.ir.shape import Path, written_class
 
@@ -22,11 +22,11 @@ Slots = list[tuple[str | int, Abstract]]
 Reference = ListRef | DictRef | ObjRef
 
 
-def return_what_is_written(s: Specialiser, bound: Mapping[str, Abstract], before: State, ways: Sequence[Way],
+def return_what_is_written(s: Evaluator, bound: Mapping[str, Abstract], before: State, edges: Sequence[IncomingEdge],
                            private: Collection[str]) -> None:
-    """Let every way return a record of its value and of what it has written, where some way writes at all. `private`
+    """Let every edge return a record of its value and of what it has written, where some edge writes at all. `private`
     names parameters whose own dict nobody else sees (**kwargs). FlattenError where an argument changes its shape."""
-    live = [w for w in ways if not w.dead and not (isinstance(w.end, Exit) and w.end.label is FAULT)]
+    live = [e for e in edges if not e.dead and not (isinstance(e.end, Exit) and e.end.label is FAULT)]
     paths: dict[Path, None] = {}
     for name, value in bound.items():
         for path, ref in _references(before, (name,), value):
@@ -38,9 +38,9 @@ def return_what_is_written(s: Specialiser, bound: Mapping[str, Abstract], before
         if any(other != path and other[: len(path)] == path for other in paths):
             raise s.refuse("flatten/effect", f"{_shown(path)} is replaced, and the object that it was is changed")
     cls = written_class(tuple(paths))
-    for way in live:
-        items = tuple(_found(way.state, bound, path) for path in paths)
-        way.value = Seq(cls, (way.value or Static(None), *items))
+    for edge in live:
+        items = tuple(_found(edge.state, bound, path) for path in paths)
+        edge.value = Seq(cls, (edge.value or Static(None), *items))
 
 
 def _references(state: State, path: Path, value: Abstract) -> Iterator[tuple[Path, Reference]]:
@@ -61,11 +61,12 @@ def _slots(ref: Reference, contents: Contents) -> Slots:
     return [(name, value) for name, value in contents]
 
 
-def _changed(s: Specialiser, path: Path, ref: Reference, before: State, ways: Sequence[Way]) -> Iterator[str | int]:
-    """The steps from an object to the places that some way has written."""
+def _changed(s: Evaluator, path: Path, ref: Reference, before: State, edges: Sequence[IncomingEdge]
+             ) -> Iterator[str | int]:
+    """The steps from an object to the places that some edge has written."""
     old = before.heap[ref]
-    for way in ways:
-        now = way.state.heap.get(ref, old)
+    for edge in edges:
+        now = edge.state.heap.get(ref, old)
         if now is old:
             continue
         if len(now) != len(old) or not isinstance(ref, ListRef) and [k for k, _ in now] != [k for k, _ in old]:

@@ -23,13 +23,13 @@ from pyflat.frontend.result import Specialised
 from pyflat.frontend.side_effects import return_what_is_written
 from pyflat.frontend.space import instances
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import ControlLeft, Specialiser
-from pyflat.frontend.state.values import Abstract, Complex, ObjRef, Seq, State, Static, Way, numeric_kind
+from pyflat.frontend.state.frames import ControlLeft, Evaluator
+from pyflat.frontend.state.values import Abstract, Complex, IncomingEdge, ObjRef, Seq, State, Static, numeric_kind
 from pyflat.frontend.syntax import calls
 from pyflat.ir.build import Builder
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Function, Param, Yield
-from pyflat.ir.opaque_calls import Call, KeptCalls, whitelist_of
+from pyflat.ir.opaque_calls import Call, OpaqueCalls, whitelist_of
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import Kind
 
@@ -83,8 +83,8 @@ def _specialise(
 ) -> Specialised:
     function, given = _plain(fn, dict(arguments))
     captured = capture(function)
-    s = Specialiser(PythonSpace, loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats)
-    s.kept = KeptCalls(whitelist_of(whitelist))
+    s = Evaluator(PythonSpace, loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats)
+    s.opaque = OpaqueCalls(whitelist_of(whitelist))
     params: list[Param] = []
     with _deep_recursion():
         bound = _bind(s, function, given, params)
@@ -94,17 +94,17 @@ def _specialise(
         s.state = State(dict(bound), s.state.heap)
         with s.at(captured.tree):
             before = s.state.copy()
-            items, ways = s._arm(lambda: calls.run_body(s, frame), s.state)
-            out = [*frame.returns.ways, *[w for w in ways if not w.dead]]
+            items, edges = s._arm(lambda: calls.run_body(s, frame), s.state)
+            out = [*frame.returns.edges, *[e for e in edges if not e.dead]]
             return_what_is_written(s, bound, before, out, _own_dicts(function))
             shape = results.settle(s, out)
     kinds = results._kinds(shape)
-    _settle_dead(ways, kinds)
+    _settle_dead(edges, kinds)
     ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
     ir.label.name = "return"
     s.guards.code(function)
     two_readings.tell(function, s.two_readings)
-    return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.kept)
+    return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.opaque)
 
 
 def _own_dicts(fn: types.FunctionType) -> set[str]:
@@ -113,12 +113,12 @@ def _own_dicts(fn: types.FunctionType) -> set[str]:
     return {parameter.name for parameter in parameters if parameter.kind is parameter.VAR_KEYWORD}
 
 
-def _settle_dead(ways: list[Way], kinds: list[Kind]) -> None:
+def _settle_dead(edges: list[IncomingEdge], kinds: list[Kind]) -> None:
     from pyflat.ir.build import undefined
 
-    for way in ways:
-        if way.dead and isinstance(way.end, Yield):
-            way.end.values = [undefined(k) for k in kinds]
+    for edge in edges:
+        if edge.dead and isinstance(edge.end, Yield):
+            edge.end.values = [undefined(k) for k in kinds]
 
 
 def _plain(fn: Callable[..., Any], given: dict[str, Shape]) -> tuple[types.FunctionType, dict[str, Shape]]:
@@ -142,7 +142,7 @@ def _plain(fn: Callable[..., Any], given: dict[str, Shape]) -> tuple[types.Funct
     raise refuse("flatten/not-a-function", f"{fn!r:.60} is not a Python function")
 
 
-def _bind(s: Specialiser, fn: types.FunctionType, given: dict[str, Shape], params: list[Param]) -> dict[str, Abstract]:
+def _bind(s: Evaluator, fn: types.FunctionType, given: dict[str, Shape], params: list[Param]) -> dict[str, Abstract]:
     bound: dict[str, Abstract] = {}
     for name, parameter in inspect.Signature.from_callable(fn, follow_wrapped=False).parameters.items():
         if name in given:
@@ -165,7 +165,7 @@ def _bind(s: Specialiser, fn: types.FunctionType, given: dict[str, Shape], param
     return bound
 
 
-def _argument(s: Specialiser, shape: Shape, name: str, params: list[Param], keywords: bool = False) -> Abstract:
+def _argument(s: Evaluator, shape: Shape, name: str, params: list[Param], keywords: bool = False) -> Abstract:
     match shape:
         case Leaf():
             param = Param(shape.kind, name)

@@ -40,10 +40,10 @@ from pyflat.frontend.builtins.support import (
 from pyflat.frontend.library import splines, stdlib
 from pyflat.frontend.library import table as library
 from pyflat.frontend.space import complex_numbers, instances
-from pyflat.frontend.space.scalars import now
+from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import Abstract, Arguments, Bound, Choice, Static, numeric_kind
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.values import Abstract, Arguments, Bound, GuardedUnion, Static, numeric_kind
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from pyflat.ir.types import BOOL
 
@@ -86,7 +86,7 @@ def is_pure(function: Any) -> bool:
         and "random" not in module
 
 
-def are_values(s: Specialiser, arguments: Arguments) -> bool:
+def are_values(s: Evaluator, arguments: Arguments) -> bool:
     """Nothing among static arguments that a call would use up, write to, or ask for more than its value."""
     args, named = arguments.values()
     if "out" in named:
@@ -104,7 +104,7 @@ def mutates(method: Bound) -> bool:
     return method.name in _MUTATORS
 
 
-def function(s: Specialiser, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
+def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a call of a known callable, None when it is not in the tables."""
     done = numpy_functions.call(s, fn, arguments, node, is_pure)
     if done is not None:
@@ -120,14 +120,14 @@ def function(s: Specialiser, fn: Any, arguments: Arguments, node: cst.CSTNode) -
         args, named = arguments.values()
         if all(not isinstance(v, types.FunctionType) for v in [*args, *named.values()]) and is_pure(fn) \
                 and are_values(s, arguments) and not (isinstance(fn, np.ufunc) and len(args) > fn.nin):
-            return now(s, lambda: fn(*args, **named))
+            return const_eval(s, lambda: fn(*args, **named))
     if isinstance(fn, np.ufunc) and (arguments.named or len(arguments.positional) != fn.nin):
         raise s.refuse("flatten/unsupported-expression", f"options of np.{fn.__name__}", node)
     if any(complex_numbers.holds_complex(v) for v in [*arguments.positional, *arguments.named.values()]):
         complex_functions.check(s, fn, node)
     for position, value in enumerate(arguments.positional):
         whole = fn in complex_functions.HANDLERS and complex_numbers.is_number(value)
-        if isinstance(value, Choice) and (fn not in _ALWAYS or fn in _WHOLE) and not whole:
+        if isinstance(value, GuardedUnion) and (fn not in _ALWAYS or fn in _WHOLE) and not whole:
             return _split_call(s, fn, arguments, position, value, node)
     on_bools = isinstance(fn, np.ufunc) and any(numeric_kind(v) is BOOL for v in arguments.positional)
     if on_bools and fn not in (np.logical_and, np.logical_or, np.logical_not, np.logical_xor):
@@ -138,9 +138,9 @@ def function(s: Specialiser, fn: Any, arguments: Arguments, node: cst.CSTNode) -
     return s.mark_numpy(result) if str(getattr(fn, "__module__", "numpy")).startswith("numpy") else result
 
 
-def _split_call(s: Specialiser, fn: Any, arguments: Arguments, position: int, value: Choice, node: cst.CSTNode
+def _split_call(s: Evaluator, fn: Any, arguments: Arguments, position: int, value: GuardedUnion, node: cst.CSTNode
                 ) -> Abstract:
-    """A call with a Choice as an argument: one call for each alternative."""
+    """A call with a GuardedUnion as an argument: one call for each alternative."""
     rest = arguments.positional
 
     def one(part: Abstract) -> Abstract:

@@ -11,7 +11,7 @@ from pyflat.frontend.builtins import making
 from pyflat.frontend.builtins.support import bind_names, only
 from pyflat.frontend.space import array_items, arrays
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import Abstract, Arguments, Array, Grid, Static
 
 _FUNCTIONS: dict[str, Any] = {
@@ -22,7 +22,7 @@ _FUNCTIONS: dict[str, Any] = {
 }
 
 
-def method(s: Specialiser, owner: Abstract, name: str, arguments: Arguments, node: cst.CSTNode
+def method(s: Evaluator, owner: Abstract, name: str, arguments: Arguments, node: cst.CSTNode
            ) -> Abstract | None:
     """A method of an array of lanes; None for one that pyflat does not know."""
     if name == "copy" and isinstance(owner, Array) and not arguments.positional and not arguments.named:
@@ -61,7 +61,7 @@ def method(s: Specialiser, owner: Abstract, name: str, arguments: Arguments, nod
     return None
 
 
-def _shaped(s: Specialiser, owner: Abstract, name: str, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _shaped(s: Evaluator, owner: Abstract, name: str, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """reshape(2, 3) and reshape((2, 3))."""
     fn = np.reshape if name == "reshape" else np.transpose
     values = arguments.positional
@@ -70,7 +70,7 @@ def _shaped(s: Specialiser, owner: Abstract, name: str, arguments: Arguments, no
     return s.space.call(Static(fn), Arguments([owner, *values], arguments.named), node)
 
 
-def _listed(s: Specialiser, owner: Abstract, node: cst.CSTNode) -> Abstract:
+def _listed(s: Evaluator, owner: Abstract, node: cst.CSTNode) -> Abstract:
     def nested(part: Grid) -> Abstract:
         if not part.shape:
             found: Abstract = part[()]
@@ -80,7 +80,7 @@ def _listed(s: Specialiser, owner: Abstract, node: cst.CSTNode) -> Abstract:
     return nested(arrays.grid(s, owner, node))
 
 
-def _item(s: Specialiser, owner: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _item(s: Evaluator, owner: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     found = arrays.grid(s, owner, node)
     if not arguments.positional:
         if found.size != 1:

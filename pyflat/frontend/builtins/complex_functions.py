@@ -16,13 +16,13 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.complex_numbers import ZERO, both, either, holds_complex, inlined, promoted, real_number
 from pyflat.frontend.space.scalars import as_float
 from pyflat.frontend.state import lookup
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Arguments, Choice, Complex, Static, complex_parts
+from pyflat.frontend.state.values import Abstract, Arguments, Complex, GuardedUnion, Static, complex_parts
 
 
 # --- conversions
-def construct(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def construct(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """complex(real, imag), both of which may be complex themselves."""
     unknown = arguments.named.keys() - {"real", "imag"}
     values = dict(zip(("real", "imag"), arguments.positional, strict=False))
@@ -30,7 +30,7 @@ def construct(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstra
         raise s.raised(TypeError, node)
     values.update(arguments.named)
     for name, value in values.items():
-        if isinstance(value, Choice):
+        if isinstance(value, GuardedUnion):
             return s.split(value, lambda v, name=name: construct(  # type: ignore[misc]
                 s, Arguments([], {**values, name: v}), node))
     found = {name: _operand(s, value, node) for name, value in values.items()}
@@ -46,7 +46,7 @@ def construct(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstra
     return Complex(left, right)
 
 
-def _operand(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Abstract:
+def _operand(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
     """An argument of complex(): complex, or a float."""
     if complex_parts(value) is not None:
         return value
@@ -54,7 +54,7 @@ def _operand(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Abstract:
     return real_number(s, value) if found is None else lookup.call_method(s, found, [value], node)
 
 
-def argument(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Complex:
+def argument(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Complex:
     """An argument of a function of cmath."""
     found = lookup.method_of(value, "__complex__")
     return promoted(s, value if found is None else lookup.call_method(s, found, [value], node))
@@ -65,7 +65,7 @@ def of_one(name: str) -> Handler:
     """A function of one complex number, inlined."""
     fn = getattr(library, name)
 
-    def handler(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         complex_check.require(s, complex_check.function_is_known(name), f"cmath.{name}")
         (value,) = only(s, arguments, node, 1, 1)
         z = argument(s, value, node)
@@ -74,7 +74,7 @@ def of_one(name: str) -> Handler:
     return handler
 
 
-def _log(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _log(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     z, *base = [argument(s, value, node) for value in only(s, arguments, node, 1, 2)]
     complex_check.require(s, complex_check.function_is_known("log"), "cmath.log")
     if not base:
@@ -82,30 +82,30 @@ def _log(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return inlined(s, library.log_base, [z.real, z.imag, base[0].real, base[0].imag], node)
 
 
-def _polar(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _polar(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     z = argument(s, value, node)
     return s.space.call(Static(library.polar), Arguments([z.real, z.imag], {}), node)
 
 
-def _rect(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _rect(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     r, phi = (real_number(s, value) for value in only(s, arguments, node, 2, 2))
     return inlined(s, library.rect, [r, phi], node)
 
 
-def _isfinite(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _isfinite(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     z = argument(s, value, node)
     return both(s, _finite(s, z.real), _finite(s, z.imag))
 
 
-def _finite(s: Specialiser, part: Abstract) -> Abstract:
+def _finite(s: Evaluator, part: Abstract) -> Abstract:
     if isinstance(part, Static):
         return Static(np.isfinite(part.value).item())
     return s.build.op("isfinite", lane(part))
 
 
-def _isclose(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _isclose(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     named = {name: real_number(s, value) for name, value in arguments.named.items()}
     if named.keys() - {"a", "b", "rel_tol", "abs_tol"} or len(arguments.positional) != 2:
         raise s.refuse("flatten/bad-call", "cmath.isclose takes two numbers, rel_tol= and abs_tol=", node)
@@ -117,7 +117,7 @@ def _isclose(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstrac
 
 # --- NumPy
 def _part(name: str) -> Handler:
-    def handler(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         (value,) = only(s, arguments, node, 1, 1)
         if not complex_numbers.is_number(value):
             raise s.refuse("flatten/not-yet", f"np.{name} of something else than a number", node)
@@ -126,7 +126,7 @@ def _part(name: str) -> Handler:
     return handler
 
 
-def _angle(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _angle(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     z = promoted(s, value)
     return s.build.op("np_arctan2", lane(z.imag), lane(z.real))
@@ -136,7 +136,7 @@ def of_parts(opcode: str) -> Handler:
     """np.isnan, np.isinf, np.isfinite of a float or complex number."""
     simple = float_operation(opcode)
 
-    def handler(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         (value,) = only(s, arguments, node, 1, 1)
         if not holds_complex(value):
             return simple(s, arguments, node)
@@ -147,7 +147,7 @@ def of_parts(opcode: str) -> Handler:
     return handler
 
 
-def check(s: Specialiser, fn: Any, node: cst.CSTNode) -> None:
+def check(s: Evaluator, fn: Any, node: cst.CSTNode) -> None:
     """Refuses NumPy functions that would give a NumPy complex number, whose arithmetic is not Python's."""
     module = str(getattr(fn, "__module__", None) or "numpy")
     if (isinstance(fn, np.ufunc) or module.startswith("numpy")) and fn not in _NUMPY:

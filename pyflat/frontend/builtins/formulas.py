@@ -15,7 +15,7 @@ from pyflat.frontend.space import array_operators as vectors
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import as_float
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import (
     DTYPES,
@@ -23,8 +23,8 @@ from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
     Array,
-    Choice,
     Grid,
+    GuardedUnion,
     ListRef,
     Seq,
     Slice,
@@ -36,12 +36,12 @@ from pyflat.ir.build import const
 from pyflat.ir.types import BOOL, FLOAT, INT
 
 
-def _function(s: Specialiser, fn: Any, *values: Abstract, node: cst.CSTNode, **named: Abstract) -> Abstract:
+def _function(s: Evaluator, fn: Any, *values: Abstract, node: cst.CSTNode, **named: Abstract) -> Abstract:
     return s.space.call(Static(fn), Arguments(list(values), named), node)
 
 
 # --- choosing
-def select(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def select(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """np.select: the first condition that holds decides; all choices have one kind."""
     tests = [arrays.array(s, v, node) for v in s.space.items(given.value("condlist"), node)]
     values = [arrays.array(s, v, node) for v in s.space.items(given.value("choicelist"), node)]
@@ -65,7 +65,7 @@ def select(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return arrays.apply(s, one, [*tests, *values], node, kind)
 
 
-def piecewise(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def piecewise(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """np.piecewise of a number: the last condition that holds decides; the result has the kind of x."""
     x = given.value("x")
     kind = numeric_kind(x)
@@ -92,7 +92,7 @@ def piecewise(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return s.mark_numpy(result)
 
 
-def _pieces(s: Specialiser, given: Given, node: cst.CSTNode) -> tuple[list[Abstract], list[Abstract]]:
+def _pieces(s: Evaluator, given: Given, node: cst.CSTNode) -> tuple[list[Abstract], list[Abstract]]:
     """Conditions and functions, with the condition of the default made explicit."""
     found = given.value("condlist")
     many = isinstance(found, ListRef | Seq) or isinstance(found, Static) and isinstance(found.value, list | tuple)
@@ -108,7 +108,7 @@ def _pieces(s: Specialiser, given: Given, node: cst.CSTNode) -> tuple[list[Abstr
     return tests, functions
 
 
-def nan_to_num(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def nan_to_num(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     x = arrays.array(s, given.value("x"), node)
     if arrays.kind_of(x) in (INT, BOOL):
         return x
@@ -123,27 +123,27 @@ def nan_to_num(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return made
 
 
-def allclose(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def allclose(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     rest = {k: v for k, v in given.named.items() if k not in ("a", "b")}
     found = _function(s, np.isclose, given.value("a"), given.value("b"), node=node, **rest)
     return _function(s, np.all, found, node=node)
 
 
 # --- numbers
-def reciprocal(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def reciprocal(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     x = arrays.array(s, given.value("x"), node)
-    if arrays.kind_of(x) is not FLOAT and not isinstance(x, Choice):
+    if arrays.kind_of(x) is not FLOAT and not isinstance(x, GuardedUnion):
         raise s.refuse("flatten/unsupported-expression", "np.reciprocal of an int", node, why="it is 0, or 1 of 1",
                        help="write 1 / x")
     return arrays.apply(s, lambda v: s.build.op("truediv", const(1.0), as_float(s, v)), [x], node, FLOAT)
 
 
-def fix(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def fix(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     x = arrays.array(s, given.value("x"), node)
     return arrays.apply(s, lambda v: s.build.op("trunc", as_float(s, v)), [x], node)
 
 
-def rounded(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def rounded(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """np.round: scaled by a power of ten, rounded half to even, scaled back."""
     value, digits = arrays.array(s, given.value("a"), node), given.static("decimals", 0)
     scale = float(10 ** abs(digits)) if isinstance(digits, int) and abs(digits) <= 22 else None
@@ -151,7 +151,7 @@ def rounded(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
         raise s.refuse("flatten/unsupported-expression", f"np.round to {digits!r} decimals", node)
 
     def one(x: Abstract) -> Abstract:
-        if numeric_kind(x) is not FLOAT and not isinstance(x, Choice):
+        if numeric_kind(x) is not FLOAT and not isinstance(x, GuardedUnion):
             if digits < 0:
                 raise s.refuse("flatten/not-yet", "np.round of an int to negative digits", node)
             return num.unary(s, "pos", x)
@@ -164,7 +164,7 @@ def rounded(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return arrays.apply(s, one, [value], node)
 
 
-def clip(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def clip(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """np.clip: minimum(maximum(x, low), high); a bound may be None."""
     result = given.value("a")
     for names, fn in ((("a_min", "min"), np.maximum), (("a_max", "max"), np.minimum)):
@@ -177,7 +177,7 @@ def clip(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
 def skipping(opcode: str) -> Any:
     """np.fmax and np.fmin: like maximum and minimum, but a number beats nan."""
 
-    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         def one(a: Abstract, b: Abstract) -> Abstract:
             return reductions.extreme(opcode, skip_nan=True)(s, [a, b], node)
 
@@ -188,12 +188,12 @@ def skipping(opcode: str) -> Any:
 
 
 # --- polynomials
-def polyval(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def polyval(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """Horner's rule from zero, as NumPy writes it."""
     return _horner(s, arrays.as_grid(s, given.value("p"), node), given.value("x"), node)
 
 
-def _horner(s: Specialiser, coefficients: Grid, x: Abstract, node: cst.CSTNode) -> Abstract:
+def _horner(s: Evaluator, coefficients: Grid, x: Abstract, node: cst.CSTNode) -> Abstract:
     x = arrays.array(s, x, node)
     if coefficients.ndim != 1:
         raise s.refuse("flatten/unsupported-expression", "coefficients of more than one axis", node)
@@ -208,7 +208,7 @@ def _horner(s: Specialiser, coefficients: Grid, x: Abstract, node: cst.CSTNode) 
     return arrays.apply(s, one, [x, *coefficients], node)
 
 
-def poly1d(s: Specialiser, polynomial: np.poly1d, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def poly1d(s: Evaluator, polynomial: np.poly1d, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """The call of a captured or known polynomial."""
     if len(arguments.positional) != 1 or arguments.named:
         raise s.raised(TypeError, node)
@@ -218,7 +218,7 @@ def poly1d(s: Specialiser, polynomial: np.poly1d, arguments: Arguments, node: cs
 
 
 # --- differences and weighted sums
-def diff(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def diff(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     found = arrays.array(s, given.value("a"), node)
     if len(arrays.shape_of(found)) != 1 or given.static("axis", -1) not in (0, -1):
         raise s.refuse("flatten/not-yet", "np.diff of an array of several axes", node,
@@ -231,7 +231,7 @@ def diff(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return found
 
 
-def average(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def average(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     a, weights = given.value("a"), given.value("weights", Static(None))
     if isinstance(weights, Static) and weights.value is None:
         named = {k: v for k, v in given.named.items() if k in ("axis", "keepdims")}
@@ -250,7 +250,7 @@ def average(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return s.mark_numpy(num.binary(s, "truediv", top, scale))
 
 
-def trapezoid(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def trapezoid(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     y, x = arrays.array(s, given.value("y"), node), given.value("x", Static(None))
     if len(arrays.shape_of(y)) != 1:
         raise s.refuse("flatten/not-yet", "np.trapezoid of an array of several axes", node)
@@ -262,14 +262,14 @@ def trapezoid(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return _function(s, np.sum, vectors.operate(s, "truediv", both, Static(2.0), node), node=node)
 
 
-def trace(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def trace(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     found = arrays.as_grid(s, given.value("a"), node)
     if found.ndim != 2:
         raise s.raised(ValueError, node)
     return reductions.total(s, list(np.diagonal(found)), node)
 
 
-def nansum(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def nansum(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     value = arrays.array(s, given.value("a"), node)
     if arrays.kind_of(value) is FLOAT:
         zero = const(0.0)
@@ -279,7 +279,7 @@ def nansum(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return _function(s, np.sum, value, node=node, **rest)
 
 
-def sort(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def sort(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     value = arrays.array(s, given.value("a"), node)
     found = arrays.grid(s, value, node)
     if found.ndim != 1 or given.static("axis", -1) not in (0, -1):

@@ -19,15 +19,15 @@ from pyflat.frontend.library import table as library
 from pyflat.frontend.space import arrays, containers
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import (
     NONE,
     UNBOUND,
     Abstract,
     Arguments,
     Array,
-    Choice,
     DictRef,
+    GuardedUnion,
     IterRef,
     Lazy,
     ListRef,
@@ -42,7 +42,7 @@ from pyflat.ir.types import INT_MAX
 
 
 # --- builtins
-def enumerate_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def enumerate_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = [*arguments.positional, *arguments.named.values()]
     start = values[1] if len(values) > 1 else Static(0)
     if not isinstance(start, Static):
@@ -59,7 +59,7 @@ def enumerate_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstr
     return Lazy(items)
 
 
-def zip_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def zip_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     strict = arguments.named.get("strict", Static(False))
     if not isinstance(strict, Static) or arguments.named.keys() - {"strict"}:
         raise s.refuse("flatten/bad-call", "these options of zip", node)
@@ -80,7 +80,7 @@ def zip_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return Lazy(items)
 
 
-def reversed_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def reversed_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     if isinstance(value, Static) and isinstance(value.value, range):
         return Static(value.value[::-1])
@@ -97,7 +97,7 @@ def reversed_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstra
     return Lazy(items)
 
 
-def map_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def map_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     fn, *sources = arguments.positional
 
     if len(sources) == 1 and isinstance(sources[0], Ranges):
@@ -110,7 +110,7 @@ def map_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return Lazy(items)
 
 
-def filter_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def filter_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """Items that a lane filters out are gaps, which reductions understand."""
     fn, source = only(s, arguments, node, 2, 2)
 
@@ -121,7 +121,7 @@ def filter_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract
                 kept = s.space.call(fn, Arguments([item], {}), node)
             held = s.space.truth(kept)
             if not isinstance(held, Static):
-                yield Choice(held, item, UNBOUND)
+                yield GuardedUnion(held, item, UNBOUND)
             elif held.value:
                 yield item
 
@@ -129,20 +129,20 @@ def filter_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract
 
 
 # --- over a range of lanes
-def _iterated(s: Specialiser, source: Ranges, node: cst.CSTNode) -> None:
+def _iterated(s: Evaluator, source: Ranges, node: cst.CSTNode) -> None:
     """Another iterator takes the items of this one from now on."""
     if source.once:
         s.use_up(source, node)
 
 
-def _mapped(s: Specialiser, source: Ranges, node: cst.CSTNode, item: Callable[[Abstract], Abstract]) -> Ranges:
+def _mapped(s: Evaluator, source: Ranges, node: cst.CSTNode, item: Callable[[Abstract], Abstract]) -> Ranges:
     _iterated(s, source, node)
     inner = source.item
     made = item if inner is None else lambda counter: item(inner(counter))
     return Ranges(source.start, source.stop, source.step, made, once=True)
 
 
-def _numbered(s: Specialiser, source: Ranges, first: Static, node: cst.CSTNode) -> Ranges:
+def _numbered(s: Evaluator, source: Ranges, first: Static, node: cst.CSTNode) -> Ranges:
     """enumerate(range(a, b, step)): the number of a counter is its distance from the start."""
     _iterated(s, source, node)
 
@@ -154,14 +154,14 @@ def _numbered(s: Specialiser, source: Ranges, first: Static, node: cst.CSTNode) 
     return Ranges(source.start, source.stop, source.step, pair, once=True)
 
 
-def _backwards(s: Specialiser, source: Ranges, node: cst.CSTNode) -> Ranges:
+def _backwards(s: Evaluator, source: Ranges, node: cst.CSTNode) -> Ranges:
     if abs(source.step) != 1:
         raise s.refuse("flatten/iterable-not-static", "reversed() of a range with a step whose bounds are lanes", node)
     ends = [num.binary(s, "sub", bound, Static(source.step)) for bound in (source.stop, source.start)]
     return Ranges(ends[0], ends[1], -source.step, once=True)
 
 
-def _zipped(s: Specialiser, sources: Sequence[Abstract], node: cst.CSTNode) -> Ranges:
+def _zipped(s: Evaluator, sources: Sequence[Abstract], node: cst.CSTNode) -> Ranges:
     """zip() of ranges of lanes and sequences: a range up to the shortest of them that gives a tuple of items."""
     lengths = [_length(s, source, node) for source in sources]
     shortest = s.space.call(Static(min), Arguments(lengths, {}), node) if len(lengths) > 1 else lengths[0]
@@ -172,9 +172,9 @@ def _zipped(s: Specialiser, sources: Sequence[Abstract], node: cst.CSTNode) -> R
     return Ranges(Static(0), shortest, 1, row, once=True)
 
 
-def _length(s: Specialiser, source: Abstract, node: cst.CSTNode) -> Abstract:
+def _length(s: Evaluator, source: Abstract, node: cst.CSTNode) -> Abstract:
     if not isinstance(source, Ranges):
-        if isinstance(source, Lazy | IterRef | DictRef | Choice) and not arrays.is_array(source):
+        if isinstance(source, Lazy | IterRef | DictRef | GuardedUnion) and not arrays.is_array(source):
             raise s.refuse("flatten/not-yet", "zip() of an iterator and a range whose bounds depend on lanes", node,
                            help="make a tuple(...) of the iterator first")
         return Static(len(s.space.items(source, node)))
@@ -183,7 +183,7 @@ def _length(s: Specialiser, source: Abstract, node: cst.CSTNode) -> Abstract:
     return s.space.call(Static(library.range_length), Arguments(bounds, {}), node)
 
 
-def _at(s: Specialiser, column: Abstract, length: Abstract, counter: Abstract, node: cst.CSTNode) -> Abstract:
+def _at(s: Evaluator, column: Abstract, length: Abstract, counter: Abstract, node: cst.CSTNode) -> Abstract:
     """The item as it is when the loop gets there."""
     if not isinstance(column, Ranges):
         items = s.space.items(column, node)
@@ -195,7 +195,7 @@ def _at(s: Specialiser, column: Abstract, length: Abstract, counter: Abstract, n
 
 
 # --- iter and next
-def iter_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def iter_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """An iterator with identity: what is left of it lives on the heap."""
     (value,) = only(s, arguments, node, 1, 1)
     view = value.start if isinstance(value, Lazy) and value.written is None else None
@@ -211,7 +211,7 @@ def iter_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return ref
 
 
-def next_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def next_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     source, *default = only(s, arguments, node, 1, 2)
 
     def nothing() -> Abstract:
@@ -232,7 +232,7 @@ def next_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return heap.where_present(s, _first(s, source, node), lambda item: item, nothing)
 
 
-def _first(s: Specialiser, source: Lazy, node: cst.CSTNode) -> Abstract:
+def _first(s: Evaluator, source: Lazy, node: cst.CSTNode) -> Abstract:
     """The first item of a generator expression; the later ones are made only in the lanes that have none yet."""
     if is_folded(source):
         return s.space.fold(source, UNBOUND,
@@ -260,7 +260,7 @@ def _lazy(make: Callable[..., Iterator[Any]], *, named: Sequence[str] = (), leas
     """`make(s, node, *arguments)` gives the items; `named` are the keywords that it takes; `at_once`: it reads what
     it is given before the first item is asked for."""
 
-    def handler(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         if arguments.named.keys() - set(named) or len(arguments.positional) < least:
             raise s.refuse("flatten/bad-call", "these arguments of an itertools function", node)
         if at_once:
@@ -271,7 +271,7 @@ def _lazy(make: Callable[..., Iterator[Any]], *, named: Sequence[str] = (), leas
     return handler
 
 
-def _known(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Any:
+def _known(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Any:
     if not isinstance(value, Static):
         raise s.refuse("flatten/lane-to-object", "an argument of an itertools function differs from lane to lane", node)
     return value.value
@@ -280,7 +280,7 @@ def _known(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Any:
 def _combined(function: Callable[..., Any]) -> Handler:
     """A function that only rearranges the items: they are made first, as itertools does."""
 
-    def make(s: Specialiser, node: cst.CSTNode, *sources: Abstract, r: Abstract | None = None,
+    def make(s: Evaluator, node: cst.CSTNode, *sources: Abstract, r: Abstract | None = None,
              repeat: Abstract | None = None) -> Iterator[Abstract]:
         given, length = list(sources), r
         if function is not itertools.product and length is None:
@@ -295,30 +295,30 @@ def _combined(function: Callable[..., Any]) -> Handler:
     return _lazy(make, named=("r", "repeat"), at_once=True)
 
 
-def _chain(s: Specialiser, node: cst.CSTNode, *sources: Abstract) -> Iterator[Abstract]:
+def _chain(s: Evaluator, node: cst.CSTNode, *sources: Abstract) -> Iterator[Abstract]:
     for source in sources:
         yield from s.space.iterate(source, node)
 
 
-def _chain_from(s: Specialiser, node: cst.CSTNode, source: Abstract) -> Iterator[Abstract]:
+def _chain_from(s: Evaluator, node: cst.CSTNode, source: Abstract) -> Iterator[Abstract]:
     for one in s.space.iterate(source, node):
         yield from s.space.iterate(one, node)
 
 
-def _pairwise(s: Specialiser, node: cst.CSTNode, source: Abstract) -> Iterator[Abstract]:
+def _pairwise(s: Evaluator, node: cst.CSTNode, source: Abstract) -> Iterator[Abstract]:
     for pair in itertools.pairwise(s.space.iterate(source, node)):
         yield heap.make_tuple(pair)
 
 
-def _islice(s: Specialiser, node: cst.CSTNode, source: Abstract, *bounds: Abstract) -> Iterator[Abstract]:
+def _islice(s: Evaluator, node: cst.CSTNode, source: Abstract, *bounds: Abstract) -> Iterator[Abstract]:
     return itertools.islice(s.space.iterate(source, node), *[_known(s, bound, node) for bound in bounds])
 
 
-def _repeat(s: Specialiser, node: cst.CSTNode, value: Abstract, times: Abstract | None = None) -> Iterator[Abstract]:
+def _repeat(s: Evaluator, node: cst.CSTNode, value: Abstract, times: Abstract | None = None) -> Iterator[Abstract]:
     return itertools.repeat(value) if times is None else itertools.repeat(value, _known(s, times, node))
 
 
-def _accumulate(s: Specialiser, node: cst.CSTNode, source: Abstract, func: Abstract | None = None,
+def _accumulate(s: Evaluator, node: cst.CSTNode, source: Abstract, func: Abstract | None = None,
                 initial: Abstract | None = None) -> Iterator[Abstract]:
     add = Static(operator.add) if func is None or isinstance(func, Static) and func.value is None else func
     total = None if isinstance(initial, Static) and initial.value is None else initial
@@ -329,23 +329,23 @@ def _accumulate(s: Specialiser, node: cst.CSTNode, source: Abstract, func: Abstr
         yield total
 
 
-def _starmap(s: Specialiser, node: cst.CSTNode, function: Abstract, source: Abstract) -> Iterator[Abstract]:
+def _starmap(s: Evaluator, node: cst.CSTNode, function: Abstract, source: Abstract) -> Iterator[Abstract]:
     for row in s.space.iterate(source, node):
         yield s.space.call(function, Arguments(s.space.items(row, node), {}), node)
 
 
-def _zip_longest(s: Specialiser, node: cst.CSTNode, *sources: Abstract, fillvalue: Abstract = NONE
+def _zip_longest(s: Evaluator, node: cst.CSTNode, *sources: Abstract, fillvalue: Abstract = NONE
                  ) -> Iterator[Abstract]:
     columns = [s.space.iterate(source, node) for source in sources]
     for row in itertools.zip_longest(*columns, fillvalue=fillvalue):
         yield heap.make_tuple(row)
 
 
-def _cycle(s: Specialiser, node: cst.CSTNode, source: Abstract) -> Iterator[Abstract]:
+def _cycle(s: Evaluator, node: cst.CSTNode, source: Abstract) -> Iterator[Abstract]:
     return itertools.cycle(s.space.items(source, node))
 
 
-def _takewhile(s: Specialiser, node: cst.CSTNode, test: Abstract, source: Abstract) -> Iterator[Abstract]:
+def _takewhile(s: Evaluator, node: cst.CSTNode, test: Abstract, source: Abstract) -> Iterator[Abstract]:
     """Items behind the first one that fails in a lane are gaps there; the test does not see them."""
     going: Static | Value = Static(True)
     for item in s.space.iterate(source, node):
@@ -357,24 +357,24 @@ def _takewhile(s: Specialiser, node: cst.CSTNode, test: Abstract, source: Abstra
         else:
             going = held()
         if isinstance(going, Value):
-            yield Choice(going, item, UNBOUND)
+            yield GuardedUnion(going, item, UNBOUND)
         elif going.value:
             yield item
         else:
             return
 
 
-def _compress(s: Specialiser, node: cst.CSTNode, source: Abstract, selectors: Abstract) -> Iterator[Abstract]:
+def _compress(s: Evaluator, node: cst.CSTNode, source: Abstract, selectors: Abstract) -> Iterator[Abstract]:
     pairs = zip(s.space.iterate(source, node), s.space.iterate(selectors, node), strict=False)
     for item, selector in pairs:
         held = s.space.truth(selector)
         if not isinstance(held, Static):
-            yield Choice(held, item, UNBOUND)
+            yield GuardedUnion(held, item, UNBOUND)
         elif held.value:
             yield item
 
 
-def _count(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _count(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """itertools.count of ints: a range without an end that a lane could reach."""
     values = [*arguments.positional, *arguments.named.values()]
     start = values[0] if values else Static(0)

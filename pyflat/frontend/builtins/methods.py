@@ -15,16 +15,16 @@ from pyflat.frontend.library import table as library
 from pyflat.frontend.space import arrays, comparisons, complex_numbers, containers, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
     Array,
     Bound,
-    Choice,
     Complex,
     DictRef,
+    GuardedUnion,
     Lazy,
     ListRef,
     Seq,
@@ -35,7 +35,7 @@ from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
 
 
-def method(s: Specialiser, bound: Bound, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
+def method(s: Evaluator, bound: Bound, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """A method of a local list or dict, of a lane number, or of a string."""
     receiver, name = bound.receiver, bound.name
     match receiver:
@@ -53,7 +53,7 @@ def method(s: Specialiser, bound: Bound, arguments: Arguments, node: cst.CSTNode
             return Text()
         case Seq() if name in ("index", "count"):
             return _find(s, list(receiver.items), name, arguments, node)
-        case Array() | Choice() | Static() if arrays.is_array(receiver) and not (
+        case Array() | GuardedUnion() | Static() if arrays.is_array(receiver) and not (
                 isinstance(receiver, Static) and arguments.all_static() and name not in ("copy", "flatten")):
             return array_methods.method(s, receiver, name, arguments, node)
         case Value() if name == "is_integer" and receiver.kind is FLOAT:
@@ -77,7 +77,7 @@ def method(s: Specialiser, bound: Bound, arguments: Arguments, node: cst.CSTNode
     return None
 
 
-def _list_method(s: Specialiser, ref: ListRef, name: str, arguments: Arguments, node: cst.CSTNode
+def _list_method(s: Evaluator, ref: ListRef, name: str, arguments: Arguments, node: cst.CSTNode
                  ) -> Abstract | None:
     items = list(heap.contents(s, ref, node))
     values = arguments.positional
@@ -112,7 +112,7 @@ def _list_method(s: Specialiser, ref: ListRef, name: str, arguments: Arguments, 
     return Static(None)
 
 
-def _find(s: Specialiser, items: list[Abstract], name: str, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _find(s: Evaluator, items: list[Abstract], name: str, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (wanted,) = only(s, arguments, node, 1, 1)
     if name == "count":
         total: Abstract = Static(0)
@@ -140,7 +140,7 @@ def _find(s: Specialiser, items: list[Abstract], name: str, arguments: Arguments
     return found
 
 
-def _dict_method(s: Specialiser, entries: dict[Any, Abstract], ref: DictRef | None, name: str,
+def _dict_method(s: Evaluator, entries: dict[Any, Abstract], ref: DictRef | None, name: str,
                  arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     values = arguments.positional
     match name:

@@ -20,20 +20,20 @@ from pyflat.frontend.library import numpy_library
 from pyflat.frontend.space import array_operators as vectors
 from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.space.complex_numbers import holds_complex
-from pyflat.frontend.space.scalars import is_number_choice, now
+from pyflat.frontend.space.scalars import const_eval, is_number_union
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import Abstract, Arguments, Choice, ListRef, Seq, Static, describe, numeric_kind
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, ListRef, Seq, Static, describe, numeric_kind
 from pyflat.ir.nodes import Param, Value
 from pyflat.ir.ops import NUMPY_LOOPS
 
-NumpyHandler = Callable[[Specialiser, Given, cst.CSTNode], Abstract]
+NumpyHandler = Callable[[Evaluator, Given, cst.CSTNode], Abstract]
 _REDUCED = "a axis !dtype !out keepdims !initial !where"
 _EXTREME = "a axis !out keepdims !initial !where"
 _BOOLS = "a axis !out keepdims !where"
 
 
-def call(s: Specialiser, fn: Any, arguments: Arguments, node: cst.CSTNode, is_pure: Callable[[Any], bool]
+def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode, is_pure: Callable[[Any], bool]
          ) -> Abstract | None:
     """The value of a call of a NumPy function; None when it is for the other tables."""
     if isinstance(fn, np.poly1d):
@@ -86,7 +86,7 @@ def call(s: Specialiser, fn: Any, arguments: Arguments, node: cst.CSTNode, is_pu
         s, lambda *row: s.space.call(Static(fn), Arguments(list(row), arguments.named), node), operands, node)
 
 
-def _require_size(s: Specialiser, fn: Any, arguments: Arguments, node: cst.CSTNode) -> None:
+def _require_size(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> None:
     """np.arange(n), np.zeros(n) of a lane are refused."""
     sizes = arguments.positional[:1]
     if fn in _SIZED and sizes and not isinstance(sizes[0], Static) and numeric_kind(sizes[0]) is not None:
@@ -113,7 +113,7 @@ _INSTEAD = {**dict.fromkeys(("det", "inv", "solve", "eig", "eigh", "eigvals", "s
             "argsort": "compare the elements"}
 
 
-def _reduced(s: Specialiser, ufunc: np.ufunc, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
+def _reduced(s: Evaluator, ufunc: np.ufunc, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """np.add.reduce(v) of one axis is np.sum(v)."""
     same = _REDUCE.get(ufunc)
     if same is None or arguments.named or len(arguments.positional) != 1 \
@@ -150,7 +150,7 @@ def _has_elements(value: Abstract) -> bool:
         or isinstance(value, Static) and isinstance(value.value, list | tuple)
 
 
-def _now(s: Specialiser, fn: Any, arguments: Arguments, is_pure: Callable[[Any], bool]) -> Abstract | None:
+def _now(s: Evaluator, fn: Any, arguments: Arguments, is_pure: Callable[[Any], bool]) -> Abstract | None:
     """The call on known values."""
     every = [*arguments.positional, *arguments.named.values()]
     if not all(isinstance(v, Static) or _has_elements(v) for v in every) or not is_pure(fn) or "out" in arguments.named:
@@ -164,7 +164,7 @@ def _now(s: Specialiser, fn: Any, arguments: Arguments, is_pure: Callable[[Any],
         return None
     named = dict(zip(arguments.named, found[count:], strict=True))
     fn = _FILLED.get(fn, fn)
-    result = now(s, lambda: fn(*found[:count], **named))
+    result = const_eval(s, lambda: fn(*found[:count], **named))
     if isinstance(result, Static) and any(arrays.is_array(v) and not isinstance(v, Static) and _shares(result.value, f)
                                           for f, v in zip(found, every, strict=True)):
         return None
@@ -179,7 +179,7 @@ def _shares(result: Any, source: Any) -> bool:
 
 
 # --- one number after the other
-def where(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def where(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """np.where: both values have one kind, whichever is taken."""
     if "x" not in given.named or "y" not in given.named:
         raise s.refuse("flatten/lane-to-object", "np.where with a condition only", node,
@@ -201,10 +201,10 @@ def where(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
 def by_element(fn: Any, *names: str) -> NumpyHandler:
     """A function of numbers, written in Python: inlined for each element."""
 
-    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         operands = [arrays.array(s, given.value(name), node) for name in names]
         for name, value in zip(names, operands, strict=True):
-            if arrays.kind_of(value) is None and not (isinstance(value, Choice) and is_number_choice(value)):
+            if arrays.kind_of(value) is None and not (isinstance(value, GuardedUnion) and is_number_union(value)):
                 raise s.refuse("flatten/unsupported-expression", f"{name} of {given.title} is {describe(value)}", node)
         rest = {k: v for k, v in given.named.items() if k not in names}
         return arrays.apply(
@@ -217,7 +217,7 @@ def by_element(fn: Any, *names: str) -> NumpyHandler:
 def about(read: Callable[[tuple[int, ...]], Any]) -> NumpyHandler:
     """np.shape, np.ndim, np.size."""
 
-    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         value = given.value("a")
         shape = arrays.shape_of(value) if arrays.is_array(value) else arrays.as_grid(s, value, node).shape
         return Static(read(shape))
@@ -225,9 +225,9 @@ def about(read: Callable[[tuple[int, ...]], Any]) -> NumpyHandler:
     return handler
 
 
-def isscalar(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def isscalar(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     value = given.value("element")
-    if isinstance(value, Choice) or isinstance(value, Value) and s.saw_numpy and (
+    if isinstance(value, GuardedUnion) or isinstance(value, Value) and s.saw_numpy and (
             value in s.zero_dimensional or isinstance(value, Param) and value not in s.arguments):
         raise s.refuse("flatten/unsupported-expression", "np.isscalar of what NumPy has made", node,
                        why="it is false for arrays without axes, which pyflat does not tell from numbers",
@@ -235,7 +235,7 @@ def isscalar(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return Static(numeric_kind(value) is not None)
 
 
-def broadcast_arrays(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def broadcast_arrays(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """Numbers as they are; arrays spread to one shape, as copies that are not written to."""
     values = [arrays.array(s, v, node) for v in arguments.positional]
     if not any(map(arrays.is_array, values)):

@@ -10,20 +10,20 @@ from pyflat.frontend.builtins.support import Given
 from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.products import dot, matmul
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import Abstract, Grid
 
 
-def _operands(s: Specialiser, given: Given, node: cst.CSTNode) -> tuple[Abstract, Abstract]:
+def _operands(s: Evaluator, given: Given, node: cst.CSTNode) -> tuple[Abstract, Abstract]:
     return arrays.array(s, given.value("a"), node), arrays.array(s, given.value("b"), node)
 
 
-def np_matmul(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def np_matmul(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     return matmul(s, *_operands(s, given, node), node)
 
 
-def np_dot(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def np_dot(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """np.dot: a product with a number, otherwise a matrix product."""
     a, b = _operands(s, given, node)
     if arrays.shape_of(a) and arrays.shape_of(b):
@@ -31,14 +31,14 @@ def np_dot(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return s.mark_numpy(arrays.apply(s, lambda x, y: num.binary(s, "mul", x, y), [a, b], node))
 
 
-def vdot(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def vdot(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     left, right = (arrays.grid(s, v, node).ravel() for v in _operands(s, given, node))
     if left.shape != right.shape:
         raise s.raised(ValueError, node)
     return dot(s, left, right, node)
 
 
-def inner(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def inner(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     a, b = _operands(s, given, node)
     if len(arrays.shape_of(a)) == 1 and len(arrays.shape_of(b)) == 1:
         return matmul(s, a, b, node, "dot")
@@ -47,13 +47,13 @@ def inner(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return np_dot(s, given, node)
 
 
-def outer(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def outer(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     left, right = (arrays.grid(s, v, node).ravel() for v in _operands(s, given, node))
     cells = [num.binary(s, "mul", x, y) for x in left for y in right]
     return arrays.new(s, arrays.filled((left.size, right.size), cells), node)
 
 
-def cross(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def cross(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """Of two vectors of three."""
     a, b = (arrays.grid(s, v, node) for v in _operands(s, given, node))
     if a.shape != (3,) or b.shape != (3,):
@@ -65,7 +65,7 @@ def cross(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return arrays.new(s, arrays.filled((3,), [difference(1, 2), difference(2, 0), difference(0, 1)]), node)
 
 
-def norm(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def norm(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """np.linalg.norm of a vector: the root of a dot product, or with axis= of a sum; with ord= 1 or inf a sum or an
     extreme of absolute values. Of a matrix: the root of the sum of all squares."""
     value = arrays.array(s, given.value("x"), node)
@@ -90,9 +90,9 @@ def norm(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return s.mark_numpy(reduce(s, sizes, node))
 
 
-def _squares(s: Specialiser, row: Grid, node: cst.CSTNode) -> Abstract:
+def _squares(s: Evaluator, row: Grid, node: cst.CSTNode) -> Abstract:
     return reductions.total(s, [num.binary(s, "mul", v, v) for v in row], node)
 
 
-def _root(s: Specialiser, value: Abstract) -> Abstract:
+def _root(s: Evaluator, value: Abstract) -> Abstract:
     return s.mark_numpy(s.build.op("np_sqrt", scalars.as_float(s, value)))

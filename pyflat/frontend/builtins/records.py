@@ -9,11 +9,11 @@ import libcst as cst
 
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.state import heap, lookup
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import Abstract, Arguments, DictRef, ListRef, ObjRef, Seq, Static, describe
 
 
-def _fields(s: Specialiser, value: Abstract, node: cst.CSTNode) -> dict[str, Abstract]:
+def _fields(s: Evaluator, value: Abstract, node: cst.CSTNode) -> dict[str, Abstract]:
     """The fields of a dataclass instance made in the flattened code, or of one that came in."""
     cls = lookup.class_of(value)
     if cls is None or not dataclasses.is_dataclass(cls):
@@ -21,7 +21,7 @@ def _fields(s: Specialiser, value: Abstract, node: cst.CSTNode) -> dict[str, Abs
     return {f.name: s.space.getattr(value, f.name, node) for f in dataclasses.fields(cls)}
 
 
-def replace(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def replace(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """dataclasses.replace: a new instance through __init__, with some fields changed."""
     (value,) = arguments.positional[:1]
     fields = _fields(s, value, node)
@@ -33,14 +33,14 @@ def replace(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract
 
 
 def _flattened(as_dict: bool) -> Handler:
-    def handler(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         (value,) = only(s, arguments, node, 1, 1)
         return _parts(s, value, as_dict, node) if lookup.class_of(value) is not None else value
 
     return handler
 
 
-def _parts(s: Specialiser, value: Abstract, as_dict: bool, node: cst.CSTNode) -> Abstract:
+def _parts(s: Evaluator, value: Abstract, as_dict: bool, node: cst.CSTNode) -> Abstract:
     """asdict and astuple go through dataclasses, lists, tuples and dicts, and copy the rest."""
     match value:
         case ObjRef() | Static() if dataclasses.is_dataclass(lookup.class_of(value)):

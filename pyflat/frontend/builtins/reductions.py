@@ -12,9 +12,9 @@ from pyflat.frontend.builtins.support import Given
 from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Array, Choice, Grid, Static, numeric_kind
+from pyflat.frontend.state.values import Abstract, Array, Grid, GuardedUnion, Static, numeric_kind
 from pyflat.ir.build import const
 from pyflat.ir.formats import F8
 from pyflat.ir.nodes import Value
@@ -25,14 +25,14 @@ _BLOCK = 128
 _PAIRWISE_FROM = 8
 _DONE = Static(None)
 Row = Sequence[Abstract]
-Reduce = Callable[[Specialiser, Row, cst.CSTNode], Abstract]
+Reduce = Callable[[Evaluator, Row, cst.CSTNode], Abstract]
 
 
 def reduction(reduce: Reduce, *, ordered: bool = False, kind: Kind | None = None, strict: bool = False) -> Any:
     """A handler for f(a, axis=None, keepdims=False); `ordered`: the order of the elements in memory matters; `strict`:
     a number has no axis 0 (ufuncs take it for one)."""
 
-    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         value = given.value("a")
         found = arrays.as_grid(s, value, node)
         axis = given.static("axis", None)
@@ -56,18 +56,18 @@ def reduction(reduce: Reduce, *, ordered: bool = False, kind: Kind | None = None
     return handler
 
 
-def _kept(s: Specialiser, result: Abstract, found: Grid, given: Given, node: cst.CSTNode) -> Abstract:
+def _kept(s: Evaluator, result: Abstract, found: Grid, given: Given, node: cst.CSTNode) -> Abstract:
     if not given.static("keepdims", False) or not found.ndim:
         return s.mark_numpy(result)
     return arrays.new(s, arrays.filled((1,) * found.ndim, [result]), node)
 
 
-def _check_axis(s: Specialiser, axis: Any, ndim: int, node: cst.CSTNode) -> None:
+def _check_axis(s: Evaluator, axis: Any, ndim: int, node: cst.CSTNode) -> None:
     if isinstance(axis, int) and not -ndim <= axis < ndim:
         raise s.raised(np.exceptions.AxisError, node)
 
 
-def _flat(s: Specialiser, value: Abstract, found: Grid, node: cst.CSTNode) -> Row:
+def _flat(s: Evaluator, value: Abstract, found: Grid, node: cst.CSTNode) -> Row:
     """The elements in the order in which NumPy adds them."""
     if found.ndim < 2 or found.size < _PAIRWISE_FROM and arrays.is_plain(value) or arrays.is_plain(value):
         return list(found.flat)
@@ -80,7 +80,7 @@ def _flat(s: Specialiser, value: Abstract, found: Grid, node: cst.CSTNode) -> Ro
 
 
 # --- sums and products
-def total(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+def total(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
     """np.sum in NumPy's order of additions."""
     if not items:
         return Static(np.float64(0.0))
@@ -91,17 +91,17 @@ def total(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
 
 
 def _is_float(value: Abstract) -> bool:
-    return numeric_kind(value) is FLOAT or isinstance(value, Choice)
+    return numeric_kind(value) is FLOAT or isinstance(value, GuardedUnion)
 
 
-def chain(s: Specialiser, opcode: str, items: Row) -> Abstract:
+def chain(s: Evaluator, opcode: str, items: Row) -> Abstract:
     result = items[0]
     for item in items[1:]:
         result = num.binary(s, opcode, result, item)
     return result
 
 
-def pairwise(s: Specialiser, items: Row) -> Abstract:
+def pairwise(s: Evaluator, items: Row) -> Abstract:
     """The blocked pairwise summation of NumPy's `pairwise_sum` (numpy/core/src/umath/loops_utils)."""
     if len(items) < _PAIRWISE_FROM:
         return chain(s, "add", items)
@@ -118,14 +118,14 @@ def pairwise(s: Specialiser, items: Row) -> Abstract:
     return chain(s, "add", [sums[0], *items[whole:]])
 
 
-def mean(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+def mean(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
     if not items:
         return Static(np.float64("nan"))
     summed = total(s, [scalars.as_float(s, v) for v in items], node)
     return s.mark_numpy(num.binary(s, "truediv", summed, Static(float(len(items)))))
 
 
-def variance(s: Specialiser, items: Row, node: cst.CSTNode, ddof: float = 0) -> Abstract:
+def variance(s: Evaluator, items: Row, node: cst.CSTNode, ddof: float = 0) -> Abstract:
     middle = mean(s, items, node)
     offsets = [num.binary(s, "sub", scalars.as_float(s, v), middle) for v in items]
     squares = [num.binary(s, "mul", v, v) for v in offsets]
@@ -133,10 +133,10 @@ def variance(s: Specialiser, items: Row, node: cst.CSTNode, ddof: float = 0) -> 
 
 
 def var(*, root: bool) -> Any:
-    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         ddof = given.static("ddof", 0)
 
-        def reduce(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+        def reduce(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
             found = variance(s, items, node, ddof)
             return s.build.op("np_sqrt", scalars.as_float(s, found)) if root else found
 
@@ -146,7 +146,7 @@ def var(*, root: bool) -> Any:
     return handler
 
 
-def product(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+def product(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
     if not items:
         return Static(np.float64(1.0))
     floats = any(_is_float(v) for v in items)
@@ -158,7 +158,7 @@ def product(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
 def extreme(opcode: str, *, skip_nan: bool = False) -> Reduce:
     """np.max, np.min: nan wins (loses with `skip_nan`); which of 0.0 and -0.0 they give depends on the machine."""
 
-    def reduce(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+    def reduce(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
         if not items:
             raise s.raised(ValueError, node)
         floats = any(_is_float(v) for v in items)
@@ -173,7 +173,7 @@ def extreme(opcode: str, *, skip_nan: bool = False) -> Reduce:
     return reduce
 
 
-def better(s: Specialiser, opcode: str, a: Value, b: Value, *, skip_nan: bool = False) -> Value:
+def better(s: Evaluator, opcode: str, a: Value, b: Value, *, skip_nan: bool = False) -> Value:
     build = s.build
     first = build.op(opcode, a, b)
     if a.kind is FLOAT:
@@ -182,7 +182,7 @@ def better(s: Specialiser, opcode: str, a: Value, b: Value, *, skip_nan: bool = 
     return build.op("select", first, a, b)
 
 
-def _suspect_zeros(s: Specialiser, row: Sequence[Value], node: cst.CSTNode) -> None:
+def _suspect_zeros(s: Evaluator, row: Sequence[Value], node: cst.CSTNode) -> None:
     """Two zeros among the elements: where they are of both signs, only NumPy knows which one it gives (in float32 it is
     the first)."""
     if s.floats is not F8:
@@ -196,7 +196,7 @@ def _suspect_zeros(s: Specialiser, row: Sequence[Value], node: cst.CSTNode) -> N
     heap.suspect_if(s, twice, "zeros of both signs", node)
 
 
-def spread(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+def spread(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
     """np.ptp; the difference of the extremes does not depend on the sign of a zero, unless both are zeros."""
     return num.binary(s, "sub", extreme("ge")(s, items, node), extreme("le")(s, items, node))
 
@@ -204,7 +204,7 @@ def spread(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
 def where_extreme(opcode: str) -> Reduce:
     """np.argmax, np.argmin: the first of the best; the first nan, where there is one."""
 
-    def reduce(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+    def reduce(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
         if not items:
             raise s.raised(ValueError, node)
         floats = any(_is_float(v) for v in items)
@@ -225,7 +225,7 @@ def where_extreme(opcode: str) -> Reduce:
 def some(opcode: str) -> Reduce:
     """np.any, np.all."""
 
-    def reduce(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+    def reduce(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
         found: Abstract = Static(np.bool_(opcode == "and"))
         for item in items:
             found = num.binary(s, opcode, found, s.space.truth(item))
@@ -234,11 +234,11 @@ def some(opcode: str) -> Reduce:
     return reduce
 
 
-def count_nonzero(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+def count_nonzero(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
     return total(s, [scalars.to_kind(s, lane(s.space.truth(v)), INT) for v in items], node)
 
 
-def median(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+def median(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
     """The mean of the middle one or two; nan where there is one. Zeros of both signs are left to NumPy."""
     if not items:
         return Static(np.float64("nan"))
@@ -249,7 +249,7 @@ def median(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
     return s.mark_numpy(s.build.op("select", lane(missing), const(float("nan")), found))
 
 
-def sort(s: Specialiser, items: Sequence[Value], node: cst.CSTNode) -> list[Value]:
+def sort(s: Evaluator, items: Sequence[Value], node: cst.CSTNode) -> list[Value]:
     """A network of compare-and-exchange for a few lanes, without nan; zeros of both signs are left to NumPy."""
     if len(items) > 16:
         raise s.refuse("flatten/too-large", f"sorting {len(items)} lane values", node)
@@ -268,7 +268,7 @@ def sort(s: Specialiser, items: Sequence[Value], node: cst.CSTNode) -> list[Valu
 def running(opcode: str) -> Any:
     """np.cumsum, np.cumprod: one after the other."""
 
-    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         found = arrays.as_grid(s, given.value("a"), node)
         if given.static("axis", None) not in (None, 0, -1) or found.ndim > 1:
             raise s.refuse("flatten/not-yet", "a running total over an axis of an array of several axes", node,

@@ -15,16 +15,16 @@ from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
 from pyflat.frontend.space import containers, scalars
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.scalars import now
+from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
     Arguments,
-    Choice,
     DictRef,
+    GuardedUnion,
     ObjRef,
     Ranges,
     Seq,
@@ -42,7 +42,7 @@ from pyflat.ir.types import FLOAT
 def least(opcode: str) -> Handler:
     """min and max as Python computes them: `b if b < a else a`, in order."""
 
-    def handler(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         items = arguments.positional
         key = arguments.named.get("key", Static(None))
         best: Abstract = UNBOUND
@@ -70,7 +70,7 @@ def _same(value: Abstract) -> Abstract:
     return value
 
 
-def _better(s: Specialiser, opcode: str, key: Abstract, best: Abstract, node: cst.CSTNode, item: Abstract) -> Abstract:
+def _better(s: Evaluator, opcode: str, key: Abstract, best: Abstract, node: cst.CSTNode, item: Abstract) -> Abstract:
     """The better of `best` (UNBOUND: none yet) and `item`, as (item, key) pairs where there is a key function."""
     keyed = not (isinstance(key, Static) and key.value is None)
     pair: Abstract = item
@@ -94,7 +94,7 @@ class _Ranked(tuple[Any, ...]):
     __slots__ = ()
 
 
-def sum_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def sum_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     rest = [*arguments.positional[1:], *arguments.named.values()]
     total: Abstract = rest[0] if rest else Static(0)
     if is_folded(arguments.positional[0]):
@@ -106,11 +106,11 @@ def sum_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return total
 
 
-def _plus(s: Specialiser, total: Abstract, node: cst.CSTNode, item: Abstract) -> Abstract:
+def _plus(s: Evaluator, total: Abstract, node: cst.CSTNode, item: Abstract) -> Abstract:
     return s.space.call(Static(operator.add), Arguments([total, item], {}), node)
 
 
-def product(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def product(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     total = arguments.named.get("start", Static(1))
     if is_folded(arguments.positional[0]):
         return s.space.fold(arguments.positional[0], total, lambda old, make: num.binary(s, "mul", old, make()), node)
@@ -122,10 +122,10 @@ def product(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract
 def some(opcode: str) -> Handler:
     """any and all: an element is computed only in the lanes that no earlier one has decided."""
 
-    def handler(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         stop = opcode == "or"
         source = only(s, arguments, node, 1, 1)[0]
-        if isinstance(source, Choice):
+        if isinstance(source, GuardedUnion):
             return s.split(source, lambda v: handler(s, Arguments([v], {}), node))
         if is_folded(source):
             return s.space.fold(source, Static(not stop), functools.partial(_decided, s, stop), node)
@@ -142,7 +142,7 @@ def some(opcode: str) -> Handler:
     return handler
 
 
-def _decided(s: Specialiser, stop: bool, known: Abstract, make: Callable[[], Abstract]) -> Abstract:
+def _decided(s: Evaluator, stop: bool, known: Abstract, make: Callable[[], Abstract]) -> Abstract:
     """`known` after one more element, which is made only in the lanes that are not decided."""
     if isinstance(known, Static):
         return s.space.truth(make())
@@ -150,7 +150,7 @@ def _decided(s: Specialiser, stop: bool, known: Abstract, make: Callable[[], Abs
     return s.space.truth(s.branch(decided, lambda: Static(stop), lambda: s.space.truth(make())))
 
 
-def _next_truth(s: Specialiser, items: Iterator[Abstract], known: Abstract, stop: bool) -> Abstract | None:
+def _next_truth(s: Evaluator, items: Iterator[Abstract], known: Abstract, stop: bool) -> Abstract | None:
     """`known` after one more element; None when there is none."""
     ended = False
 
@@ -167,12 +167,12 @@ def _next_truth(s: Specialiser, items: Iterator[Abstract], known: Abstract, stop
     return None if ended else found
 
 
-def set_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def set_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = only(s, arguments, node, 0, 1)
     return containers.make_set(s, s.space.items(values[0], node) if values else [], node)
 
 
-def len_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     if isinstance(value, DictRef):
         return Static(len(heap.contents(s, value, node)))
@@ -185,7 +185,7 @@ def len_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if found is not None:
         return lookup.call_method(s, found, [value], node)
     if isinstance(value, Static):
-        return now(s, lambda: len(value.value))
+        return const_eval(s, lambda: len(value.value))
     items = s.space.sequence_items(value, node)
     if items is None:
         raise s.refuse("flatten/unsupported-expression", f"len() of {describe(value)}", node,
@@ -193,12 +193,12 @@ def len_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return Static(len(items))
 
 
-def range_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def range_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = only(s, arguments, node, 1, 3)
     if any(numeric_kind(v) is FLOAT for v in values):
         raise s.fault("TypeError", "'float' object cannot be interpreted as an integer", node)
     if all(isinstance(v, Static) for v in values):
-        return now(s, lambda: range(*[v.value for v in values if isinstance(v, Static)]))
+        return const_eval(s, lambda: range(*[v.value for v in values if isinstance(v, Static)]))
     start, stop = (Static(0), values[0]) if len(values) == 1 else (values[0], values[1])
     step = values[2] if len(values) == 3 else Static(1)
     if not isinstance(step, Static) or step.value == 0:
@@ -206,15 +206,15 @@ def range_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return Ranges(start, stop, step.value)
 
 
-def sequence(make: Callable[[Specialiser, list[Abstract]], Abstract]) -> Handler:
-    def handler(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def sequence(make: Callable[[Evaluator, list[Abstract]], Abstract]) -> Handler:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         values = only(s, arguments, node, 0, 1)
         return make(s, s.space.items(values[0], node) if values else [])
 
     return handler
 
 
-def dict_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def dict_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     entries: dict[Any, Abstract] = {}
     for value in arguments.positional:
         if isinstance(value, DictRef) or isinstance(value, Static) and isinstance(value.value, dict):
@@ -226,13 +226,13 @@ def dict_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return heap.new_dict(s, {**entries, **arguments.named})
 
 
-def sort_lanes(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """A stable insertion network of compare-and-exchange: for a few lanes."""
     items = s.space.items(arguments.positional[0], node)
     known = [v.value for v in [*items, *arguments.named.values()] if isinstance(v, Static)]
     if len(known) == len(items) + len(arguments.named) and not any(isinstance(v, types.FunctionType) for v in known):
         named = {k: v.value for k, v in arguments.named.items() if isinstance(v, Static)}
-        ordered = now(s, lambda: sorted(known[:len(items)], **named))
+        ordered = const_eval(s, lambda: sorted(known[:len(items)], **named))
         assert isinstance(ordered, Static)
         return heap.new_list(s, [Static(v) for v in ordered.value])
     key, reverse = arguments.named.get("key", Static(None)), arguments.named.get("reverse", Static(False))
@@ -257,24 +257,24 @@ def sort_lanes(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstr
     return heap.new_list(s, items)
 
 
-def _exchange(s: Specialiser, swap: Static | Value, a: Abstract, b: Abstract) -> tuple[Abstract, Abstract]:
+def _exchange(s: Evaluator, swap: Static | Value, a: Abstract, b: Abstract) -> tuple[Abstract, Abstract]:
     if isinstance(swap, Static):
         return (b, a) if swap.value else (a, b)
     return scalars.choose(s, swap, b, a), scalars.choose(s, swap, a, b)
 
 
-def _suspect_nan(s: Specialiser, rank: Abstract, node: cst.CSTNode) -> None:
+def _suspect_nan(s: Evaluator, rank: Abstract, node: cst.CSTNode) -> None:
     """Where nan ends up in a sort depends on CPython's algorithm."""
     if isinstance(rank, Value) and rank.kind is FLOAT:
         heap.suspect_if(s, s.build.op("ne", rank, rank), "nan in a sort", node)
-    elif isinstance(rank, Choice) and scalars.is_number_choice(rank):
-        _suspect_nan(s, scalars.number_choice_as_float(s, rank), node)
+    elif isinstance(rank, GuardedUnion) and scalars.is_number_union(rank):
+        _suspect_nan(s, scalars.number_union_as_float(s, rank), node)
     elif isinstance(rank, Seq):
         for item in rank.items:
             _suspect_nan(s, item, node)
 
 
-def reduce_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def reduce_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     fn, source, *start = only(s, arguments, node, 2, 3)
     if is_folded(source):
         return _reduced_range(s, fn, source, start[0] if start else UNBOUND, node)
@@ -287,7 +287,7 @@ def reduce_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract
     return total
 
 
-def _reduced_range(s: Specialiser, fn: Abstract, source: Abstract, start: Abstract, node: cst.CSTNode) -> Abstract:
+def _reduced_range(s: Evaluator, fn: Abstract, source: Abstract, start: Abstract, node: cst.CSTNode) -> Abstract:
     def step(total: Abstract, make: Callable[[], Abstract]) -> Abstract:
         item = make()
         return heap.where_present(s, total, lambda old: s.space.call(fn, Arguments([old, item], {}), node),
@@ -300,14 +300,14 @@ def _reduced_range(s: Specialiser, fn: Abstract, source: Abstract, start: Abstra
 
 
 # --- types
-def isinstance_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def isinstance_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     value, classes = only(s, arguments, node, 2, 2)
     if not isinstance(classes, Static):
         raise s.refuse("flatten/lane-to-object", "isinstance needs a static class", node)
     return s.space.isinstance(value, classes.value, node)
 
 
-def type_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def type_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     cls = lookup.class_of(value)
     if cls is None:
@@ -315,7 +315,7 @@ def type_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return Static(cls)
 
 
-def getattr_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def getattr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     owner, name, *default = arguments.positional
     if not isinstance(name, Static):
         raise s.refuse("flatten/lane-to-object", "getattr needs a static name", node)
@@ -325,7 +325,7 @@ def getattr_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstrac
     return s.space.getattr(owner, name.value, node)
 
 
-def hasattr_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def hasattr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     owner, name = only(s, arguments, node, 2, 2)
     cls = lookup.class_of(owner)
     if not isinstance(name, Static) or cls is None:
@@ -338,15 +338,15 @@ def hasattr_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstrac
     return Static(hasattr(cls, name.value))
 
 
-def callable_(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def callable_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     return Static(callable(value.value) if isinstance(value, Static) else numeric_kind(value) is None)
 
 
-def text(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def text(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return Text()
 
 
-def operator_add(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def operator_add(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     a, b = only(s, arguments, node, 2, 2)
     return s.space.binary("add", a, b, node)

@@ -11,18 +11,18 @@ import numpy as np
 
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import as_float
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import NONE, Abstract, Arguments, Static, describe, numeric_kind
 from pyflat.ir.types import FLOAT
 
-Handler = Callable[[Specialiser, Arguments, cst.CSTNode], Abstract]
+Handler = Callable[[Evaluator, Arguments, cst.CSTNode], Abstract]
 
 
 @dataclass(slots=True)
 class Given:
     """The arguments of a NumPy function by name."""
 
-    s: Specialiser
+    s: Evaluator
     title: str
     named: dict[str, Abstract]
     node: cst.CSTNode
@@ -44,7 +44,7 @@ class Given:
         return found.value
 
 
-def bind_names(s: Specialiser, title: str, parameters: str, arguments: Arguments, node: cst.CSTNode) -> Given:
+def bind_names(s: Evaluator, title: str, parameters: str, arguments: Arguments, node: cst.CSTNode) -> Given:
     """The arguments by name; `parameters` in NumPy's order, those marked ! may only have their default."""
     names = parameters.split()
     if len(arguments.positional) > len(names):
@@ -63,7 +63,7 @@ def bind_names(s: Specialiser, title: str, parameters: str, arguments: Arguments
                             if not (isinstance(v, Static) and v.value is np._NoValue)}, node)
 
 
-def only(s: Specialiser, arguments: Arguments, node: cst.CSTNode, least: int, most: int) -> list[Abstract]:
+def only(s: Evaluator, arguments: Arguments, node: cst.CSTNode, least: int, most: int) -> list[Abstract]:
     """The positional arguments, checked in number; keywords are an error."""
     if arguments.named:
         raise s.refuse("flatten/bad-call", f"the keyword {next(iter(arguments.named))!r} is not supported here", node)
@@ -73,7 +73,7 @@ def only(s: Specialiser, arguments: Arguments, node: cst.CSTNode, least: int, mo
 
 
 def float_operation(opcode: str, count: int = 1) -> Handler:
-    def handler(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         values = only(s, arguments, node, count, count)
         return s.build.op(opcode, *[as_float(s, v) for v in values])
 
@@ -83,7 +83,7 @@ def float_operation(opcode: str, count: int = 1) -> Handler:
 def inlined(fn: Any) -> Handler:
     """A library function that is inlined."""
 
-    def handler(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         return s.space.inline(fn, arguments, node)
 
     return handler
@@ -92,7 +92,7 @@ def inlined(fn: Any) -> Handler:
 def inlined_float64(fn: Any) -> Handler:
     """A library function that is inlined, and depends on the format of float64."""
 
-    def handler(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         s.require_float64(f"math.{fn.__name__}", node)
         return s.space.inline(fn, arguments, node)
 
@@ -102,7 +102,7 @@ def inlined_float64(fn: Any) -> Handler:
 def inlined_for_ints(fn: Any) -> Handler:
     """A library function of ints that is inlined; Python raises TypeError for a float."""
 
-    def handler(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         if any(numeric_kind(value) is FLOAT for value in arguments.positional):
             s.doubt("'float' object cannot be interpreted as an integer", node)
             raise s.raised(TypeError, node)
@@ -112,7 +112,7 @@ def inlined_for_ints(fn: Any) -> Handler:
 
 
 def binary_operation(opcode: str) -> Handler:
-    def handler(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         a, b = only(s, arguments, node, 2, 2)
         return num.binary(s, opcode, a, b)
 
@@ -120,7 +120,7 @@ def binary_operation(opcode: str) -> Handler:
 
 
 def comparison(opcode: str) -> Handler:
-    def handler(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         a, b = only(s, arguments, node, 2, 2)
         return s.space.compare(opcode, a, b, node)
 
@@ -128,19 +128,19 @@ def comparison(opcode: str) -> Handler:
 
 
 def unary_operation(opcode: str) -> Handler:
-    def handler(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         return num.unary(s, opcode, *only(s, arguments, node, 1, 1))
 
     return handler
 
 
-def warn(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def warn(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """A warning is an effect that the replay can have: the lane runs through the original, which warns."""
     s.doubt("the function warns in every lane", node)
     raise s.fault("Warning", "the original warns here", node)
 
 
-def change_filters(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def change_filters(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """warnings.simplefilter and filterwarnings, which a surrounding catch_warnings undoes."""
     if not s.catching_warnings:
         raise s.refuse("flatten/effect", "the filters of the warnings module are changed", node,

@@ -11,21 +11,30 @@ import libcst as cst
 from pyflat.frontend.space import array_operators as vectors
 from pyflat.frontend.space import arrays, complex_numbers, operators, scalars
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.scalars import METHODS, is_number_choice, now
+from pyflat.frontend.space.scalars import METHODS, const_eval, is_number_union
 from pyflat.frontend.state import heap, lookup
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Choice, DictRef, ObjRef, Ranges, Static, numeric_kind, plain_number
+from pyflat.frontend.state.values import (
+    Abstract,
+    DictRef,
+    GuardedUnion,
+    ObjRef,
+    Ranges,
+    Static,
+    numeric_kind,
+    plain_number,
+)
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT
 
 
-def contains(s: Specialiser, container: Abstract, item: Abstract, node: cst.CSTNode) -> Abstract:
+def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNode) -> Abstract:
     """`item in container`, by == in order; an item found by identity counts as Python counts it."""
-    if isinstance(container, Choice):
+    if isinstance(container, GuardedUnion):
         return s.split(container, lambda v: contains(s, v, item, node))
-    if isinstance(item, Choice):
+    if isinstance(item, GuardedUnion):
         return s.split(item, lambda v: contains(s, container, v, node))
     own = lookup.method_of(container, "__contains__")
     if own is not None:
@@ -33,7 +42,7 @@ def contains(s: Specialiser, container: Abstract, item: Abstract, node: cst.CSTN
     if isinstance(container, Static) and hasattr(container.value, "__next__"):
         raise s.refuse("flatten/effect", "`in` uses up a captured iterator", node)
     if isinstance(container, Static) and isinstance(item, Static):
-        return now(s, lambda: item.value in container.value)
+        return const_eval(s, lambda: item.value in container.value)
     if isinstance(container, Static) and isinstance(container.value, str) and numeric_kind(item) is not None:
         raise s.raised(TypeError, node)
     if isinstance(container, Static) and isinstance(container.value, range):
@@ -57,7 +66,7 @@ def contains(s: Specialiser, container: Abstract, item: Abstract, node: cst.CSTN
     return found
 
 
-def _between(s: Specialiser, bounds: Ranges, item: Abstract) -> Abstract:
+def _between(s: Evaluator, bounds: Ranges, item: Abstract) -> Abstract:
     """Membership of a range of lanes, without gaps: an int between the ends, or a float that equals one."""
     kind = numeric_kind(item)
     if kind is None:
@@ -70,7 +79,7 @@ def _between(s: Specialiser, bounds: Ranges, item: Abstract) -> Abstract:
     return functools.reduce(functools.partial(s.build.op, "and"), map(lane, tests))
 
 
-def _in_range(s: Specialiser, bounds: range, item: Abstract) -> Abstract:
+def _in_range(s: Evaluator, bounds: range, item: Abstract) -> Abstract:
     kind = numeric_kind(item)
     if kind is None or len(bounds) == 0:
         return Static(False)
@@ -89,7 +98,7 @@ def _in_range(s: Specialiser, bounds: range, item: Abstract) -> Abstract:
     return s.build.op("and", inside, s.build.op("eq", offset, const(0)))
 
 
-def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """A comparison of numbers, arrays, tuples, strings or objects."""
     if not (isinstance(a, Static) and isinstance(b, Static)):
         a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
@@ -97,11 +106,11 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CST
         return complex_numbers.compare(s, opcode, a, b)
     if arrays.is_array(a) or arrays.is_array(b):
         return vectors.compare(s, opcode, a, b, node)
-    if isinstance(a, Choice) and not is_number_choice(a):
+    if isinstance(a, GuardedUnion) and not is_number_union(a):
         return s.split(a, lambda v: compare(s, opcode, v, b, node))
-    if isinstance(b, Choice) and not is_number_choice(b):
+    if isinstance(b, GuardedUnion) and not is_number_union(b):
         return s.split(b, lambda v: compare(s, opcode, a, v, node))
-    if is_number_choice(a) and is_number_choice(b) or isinstance(a, Choice) or isinstance(b, Choice):
+    if is_number_union(a) and is_number_union(b) or isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
         return num.compare(s, opcode, a, b)
     found = _by_method(s, opcode, a, b, node)
     if found is not None:
@@ -116,7 +125,7 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CST
 _MIRROR = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 
-def _by_method(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract | None:
+def _by_method(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract | None:
     """The comparison that a class defines; `!=` is the opposite of `==` where only that is defined."""
     if opcode == "ne":
         defined = {name for value in (a, b) for name in ("__ne__", "__eq__") if lookup.method_of(value, name)}
@@ -125,7 +134,7 @@ def _by_method(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.
     return operators.by_method(s, METHODS[opcode], METHODS[_MIRROR[opcode]], a, b, node)
 
 
-def _compare_sequences(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+def _compare_sequences(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """Lists and tuples, item by item; what is no sequence is compared as numbers are."""
     left, right = s.space.sequence_items(a, node), s.space.sequence_items(b, node)
     if left is None or right is None or isinstance(a, Static) and isinstance(b, Static):
@@ -142,7 +151,7 @@ def _compare_sequences(s: Specialiser, opcode: str, a: Abstract, b: Abstract, no
     return scalars.negate(s, equal) if opcode == "ne" else equal
 
 
-def _all_equal(s: Specialiser, pairs: Sequence[tuple[Abstract, Abstract]], node: cst.CSTNode) -> Abstract:
+def _all_equal(s: Evaluator, pairs: Sequence[tuple[Abstract, Abstract]], node: cst.CSTNode) -> Abstract:
     equal: Abstract = Static(True)
     for x, y in pairs:
         same = s.space.truth(same_element(s, x, y, node))
@@ -154,7 +163,7 @@ def _all_equal(s: Specialiser, pairs: Sequence[tuple[Abstract, Abstract]], node:
     return equal
 
 
-def same_element(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+def same_element(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """Equality as containers use it: identical first, then ==.
 
     Only nan tells the two apart: where both values are nan they may be one object, and the lane is replayed.
@@ -165,10 +174,10 @@ def same_element(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) ->
     if complex_numbers.holds_complex(a) and complex_numbers.holds_complex(b):
         nans = [complex_numbers.is_nan(s, complex_numbers.promoted(s, value)) for value in (a, b)]
         heap.suspect_if(s, lane(complex_numbers.both(s, *nans)), "nan may be the same object", node)
-    elif isinstance(a, Choice) or isinstance(b, Choice):
+    elif isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
         for value in (a, b):
-            if isinstance(value, Choice) and is_number_choice(value):
-                number = scalars.number_choice_as_float(s, value)
+            if isinstance(value, GuardedUnion) and is_number_union(value):
+                number = scalars.number_union_as_float(s, value)
                 heap.suspect_if(s, s.build.op("ne", number, number), "nan may be the same object", node)
     elif numeric_kind(a) is FLOAT and numeric_kind(b) is FLOAT:
         nans = [num.compare(s, "ne", value, value) for value in (a, b)]
@@ -181,7 +190,7 @@ def _is_dict(value: Abstract) -> bool:
     return isinstance(value, DictRef) or isinstance(value, Static) and isinstance(value.value, dict)
 
 
-def _compare_dicts(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+def _compare_dicts(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     if opcode not in ("eq", "ne"):
         raise s.raised(TypeError, node)
     left, right = s.space.dict_entries(a), s.space.dict_entries(b)
@@ -191,7 +200,7 @@ def _compare_dicts(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: 
     return scalars.negate(s, equal) if opcode == "ne" else equal
 
 
-def _compare_objects(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+def _compare_objects(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """Generated comparisons of dataclasses, otherwise identity."""
     if isinstance(a, ObjRef) and isinstance(b, ObjRef) and a.cls is b.cls and dataclasses.is_dataclass(a.cls):
         params = a.cls.__dataclass_params__  # type: ignore[attr-defined]
@@ -209,7 +218,7 @@ def _compare_objects(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node
     return Static((a is b) is (opcode == "eq"))
 
 
-def _lexicographic(s: Specialiser, opcode: str, left: Sequence[Abstract], right: Sequence[Abstract],
+def _lexicographic(s: Evaluator, opcode: str, left: Sequence[Abstract], right: Sequence[Abstract],
                    node: cst.CSTNode) -> Abstract:
     """The first pair of unequal items decides; if there is none, the lengths do."""
     if not left or not right:
@@ -221,11 +230,11 @@ def _lexicographic(s: Specialiser, opcode: str, left: Sequence[Abstract], right:
     return s.branch(same, rest, lambda: compare(s, opcode, left[0], right[0], node))
 
 
-def identical(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+def identical(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """`a is b`, decided for None, bools and objects; identity of numbers in lanes has no meaning."""
-    if isinstance(a, Choice):
+    if isinstance(a, GuardedUnion):
         return s.split(a, lambda v: identical(s, v, b, node))
-    if isinstance(b, Choice):
+    if isinstance(b, GuardedUnion):
         return s.split(b, lambda v: identical(s, a, v, node))
     if isinstance(a, Static) and isinstance(b, Static):
         return Static(a.value is b.value)

@@ -15,16 +15,16 @@ import numpy as np
 
 from pyflat.frontend import remedies
 from pyflat.frontend.space import array_items, arrays, scalars
-from pyflat.frontend.space.scalars import now
+from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import (
     Abstract,
     Array,
     Axes,
-    Choice,
     DictRef,
+    GuardedUnion,
     IterRef,
     Lazy,
     ListRef,
@@ -48,7 +48,7 @@ _ITERABLES: Any = (tuple, list, dict, np.ndarray, str, frozenset, set, EnumMeta,
 
 
 # --- building
-def make_set(s: Specialiser, items: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
+def make_set(s: Evaluator, items: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
     """A set of known values; which members a set of lanes has differs from lane to lane."""
     known = [v.value for v in items if isinstance(v, Static)]
     if len(known) != len(items):
@@ -61,10 +61,10 @@ def make_set(s: Specialiser, items: Sequence[Abstract], node: cst.CSTNode) -> Ab
             made.add(value)
         return made
 
-    return now(s, build)
+    return const_eval(s, build)
 
 
-def dict_entries(s: Specialiser, value: Abstract) -> dict[Any, Abstract]:
+def dict_entries(s: Evaluator, value: Abstract) -> dict[Any, Abstract]:
     if isinstance(value, DictRef):
         return dict(heap.contents(s, value))
     if isinstance(value, Static) and isinstance(value.value, dict):
@@ -73,16 +73,16 @@ def dict_entries(s: Specialiser, value: Abstract) -> dict[Any, Abstract]:
 
 
 # --- iterating
-def items_now(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> list[Abstract]:
+def items_now(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> list[Abstract]:
     return list(iterate(s, value, node))
 
 
-def items_or_gaps(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> list[Abstract]:
-    """Like items_now; an item that a generator's `if` leaves out in some lanes is a Choice with UNBOUND."""
+def items_or_gaps(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> list[Abstract]:
+    """Like items_now; an item that a generator's `if` leaves out in some lanes is a GuardedUnion with UNBOUND."""
     return list(gaps_of(s, value, node))
 
 
-def gaps_of(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> Iterator[Abstract]:
+def gaps_of(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> Iterator[Abstract]:
     """The items one by one, computed when they are asked for, gaps included."""
     if isinstance(value, Lazy):
         s.use_up(value, node)
@@ -90,7 +90,7 @@ def gaps_of(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) ->
     return iterate(s, value, node)
 
 
-def _without_gaps(s: Specialiser, items: Iterator[Abstract], node: cst.CSTNode | None) -> Iterator[Abstract]:
+def _without_gaps(s: Evaluator, items: Iterator[Abstract], node: cst.CSTNode | None) -> Iterator[Abstract]:
     for item in items:
         if maybe_unbound(item):
             raise s.refuse("flatten/list-mutation", "the `if` of a generator depends on lanes", node,
@@ -98,12 +98,12 @@ def _without_gaps(s: Specialiser, items: Iterator[Abstract], node: cst.CSTNode |
         yield item
 
 
-def iterate(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> Iterator[Abstract]:
+def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> Iterator[Abstract]:
     """The items, one by one; a local list is read live, so that changes in a loop body are seen as in Python."""
     match value:
         case Seq():
             return iter(value.items)
-        case Array() | Choice() if arrays.is_array(value):
+        case Array() | GuardedUnion() if arrays.is_array(value):
             return (arrays.row(s, value, i, node) for i in range(arrays.shape_of(value)[0]))
         case IterRef():
             return _used_up(s, value, node)
@@ -120,7 +120,7 @@ def iterate(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) ->
                    help=remedies.ONE_NUMBER if numeric_kind(value) is not None else "")
 
 
-def dict_view(s: Specialiser, ref: DictRef | None, known: dict[Any, Abstract], view: str, node: cst.CSTNode | None
+def dict_view(s: Evaluator, ref: DictRef | None, known: dict[Any, Abstract], view: str, node: cst.CSTNode | None
               ) -> Iterator[Abstract]:
     """Keys, values or items as they are when the iteration reaches them; RuntimeError when the size changes."""
     size = len(known if ref is None else heap.contents(s, ref, node))
@@ -134,20 +134,20 @@ def dict_view(s: Specialiser, ref: DictRef | None, known: dict[Any, Abstract], v
         raise s.raised(RuntimeError, node)
 
 
-def _live(s: Specialiser, ref: ListRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
+def _live(s: Evaluator, ref: ListRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
     position = 0
     while position < len(heap.contents(s, ref, node)):
         yield heap.contents(s, ref, node)[position]
         position += 1
 
 
-def _used_up(s: Specialiser, ref: IterRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
+def _used_up(s: Evaluator, ref: IterRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
     while left := heap.contents(s, ref, node):
         heap.rewrite(s, ref, left[1:], node)
         yield left[0]
 
 
-def _static_items(s: Specialiser, known: Any, node: cst.CSTNode | None) -> Sequence[Abstract] | Iterator[Abstract]:
+def _static_items(s: Evaluator, known: Any, node: cst.CSTNode | None) -> Sequence[Abstract] | Iterator[Abstract]:
     if isinstance(known, range):
         return (Static(i) for i in known)
     if isinstance(known, _ITERABLES):
@@ -155,7 +155,7 @@ def _static_items(s: Specialiser, known: Any, node: cst.CSTNode | None) -> Seque
     raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(Static(known))}", node)
 
 
-def sequence_items(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> tuple[Abstract, ...] | None:
+def sequence_items(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> tuple[Abstract, ...] | None:
     """The items of something with a length and an order, None for anything else."""
     match value:
         case IterRef():
@@ -172,17 +172,17 @@ def sequence_items(s: Specialiser, value: Abstract, node: cst.CSTNode | None = N
 
 
 # --- indexing
-def index(s: Specialiser, owner: Abstract, key: Subscript, node: cst.CSTNode) -> Abstract:
+def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> Abstract:
     """`owner[key]`."""
     if arrays.is_array(owner):
         return array_items.index(s, owner, key, node)
-    if isinstance(owner, Choice):
+    if isinstance(owner, GuardedUnion):
         return s.split(owner, lambda v: index(s, v, key, node))
     if isinstance(key, Axes):
         raise s.refuse("flatten/unsupported-expression", f"slices of several axes of {describe(owner)}", node)
     if isinstance(key, Slice):
         return _window(s, owner, key, node) if key.start is not None else _slice(s, owner, key.value, node)
-    if isinstance(key, Choice):
+    if isinstance(key, GuardedUnion):
         return s.split(key, lambda v: index(s, owner, v, node))
     if isinstance(key, Static) and isinstance(owner, Static):
         return _static_index(s, owner.value, key.value, node)
@@ -205,18 +205,18 @@ def index(s: Specialiser, owner: Abstract, key: Subscript, node: cst.CSTNode) ->
     return lane_index(s, items, key, node)
 
 
-def _static_index(s: Specialiser, owner: Any, key: Any, node: cst.CSTNode) -> Abstract:
+def _static_index(s: Evaluator, owner: Any, key: Any, node: cst.CSTNode) -> Abstract:
     if isinstance(owner, tuple | str | range | bytes):
-        return now(s, lambda: owner[key])
+        return const_eval(s, lambda: owner[key])
     function = lookup.method_of(Static(owner), "__getitem__")
     if function is not None:
         return lookup.call_method(s, function, [Static(owner), Static(key)], node)
-    found = now(s, lambda: owner[key])
+    found = const_eval(s, lambda: owner[key])
     assert isinstance(found, Static)
     return s.space.wrap(found.value)
 
 
-def _item(s: Specialiser, items: tuple[Abstract, ...], key: Any, node: cst.CSTNode) -> Abstract:
+def _item(s: Evaluator, items: tuple[Abstract, ...], key: Any, node: cst.CSTNode) -> Abstract:
     try:
         found: Abstract = items[key]
         return found
@@ -226,16 +226,16 @@ def _item(s: Specialiser, items: tuple[Abstract, ...], key: Any, node: cst.CSTNo
         raise s.fault("TypeError", str(error), node) from None
 
 
-def _slice(s: Specialiser, owner: Abstract, part: slice, node: cst.CSTNode) -> Abstract:
+def _slice(s: Evaluator, owner: Abstract, part: slice, node: cst.CSTNode) -> Abstract:
     if isinstance(owner, Static):
-        return now(s, lambda: owner.value[part])
+        return const_eval(s, lambda: owner.value[part])
     items = sequence_items(s, owner, node)
     if items is None:
         raise s.refuse("flatten/unsupported-expression", f"{describe(owner)} cannot be sliced", node)
     return heap.new_list(s, items[part]) if isinstance(owner, ListRef) else heap.make_tuple(items[part])
 
 
-def _window(s: Specialiser, owner: Abstract, part: Slice, node: cst.CSTNode) -> Abstract:
+def _window(s: Evaluator, owner: Abstract, part: Slice, node: cst.CSTNode) -> Abstract:
     """`xs[i : i + WIDTH]` inside the sequence; where it reaches outside, the lane is replayed."""
     items = sequence_items(s, owner, node)
     if items is None or part.start is None:
@@ -252,7 +252,7 @@ def _window(s: Specialiser, owner: Abstract, part: Slice, node: cst.CSTNode) -> 
     return heap.new_list(s, window) if isinstance(owner, ListRef) else Seq(cls, tuple(window))
 
 
-def lane_index(s: Specialiser, items: tuple[Abstract, ...], key: Abstract, node: cst.CSTNode) -> Abstract:
+def lane_index(s: Evaluator, items: tuple[Abstract, ...], key: Abstract, node: cst.CSTNode) -> Abstract:
     """`items[i]` with a lane index: a gather from a constant table, or selects over lane items."""
     position = _position(s, key, node)
     if not items:
@@ -280,7 +280,7 @@ def lane_index(s: Specialiser, items: tuple[Abstract, ...], key: Abstract, node:
     return chosen
 
 
-def _position(s: Specialiser, key: Abstract, node: cst.CSTNode) -> Value:
+def _position(s: Evaluator, key: Abstract, node: cst.CSTNode) -> Value:
     kind = numeric_kind(key)
     if kind is FLOAT or kind is None:
         raise s.fault("TypeError", "indices must be integers", node)
@@ -299,15 +299,15 @@ def _kind_of_all(values: Any) -> Kind | None:
     return None
 
 
-def _choose_object(s: Specialiser, items: tuple[Abstract, ...], position: Value) -> Abstract:
+def _choose_object(s: Evaluator, items: tuple[Abstract, ...], position: Value) -> Abstract:
     """One of several objects: the choice keeps their identity, so that writing to it writes to the right one."""
     chosen = items[-1]
     for number, item in reversed(list(enumerate(items[:-1]))):
-        chosen = Choice(s.build.op("eq", position, const(number)), item, chosen)
+        chosen = GuardedUnion(s.build.op("eq", position, const(number)), item, chosen)
     return chosen
 
 
-def _gather(s: Specialiser, items: tuple[Abstract, ...], position: Value) -> Abstract | None:
+def _gather(s: Evaluator, items: tuple[Abstract, ...], position: Value) -> Abstract | None:
     known = [v.value for v in items if isinstance(v, Static)]
     kinds = {kind_of(v) for v in known}
     if len(known) != len(items) or None in kinds or kinds > {INT, FLOAT}:
@@ -317,15 +317,15 @@ def _gather(s: Specialiser, items: tuple[Abstract, ...], position: Value) -> Abs
     if kinds != {INT, FLOAT}:
         return None
     is_int = _table(s, [isinstance(v, int) for v in known], position, BOOL)
-    return Choice(is_int, _table(s, [int(v) if isinstance(v, int) else 0 for v in known], position, INT),
-                  _table(s, [float(v) for v in known], position, FLOAT))
+    return GuardedUnion(is_int, _table(s, [int(v) if isinstance(v, int) else 0 for v in known], position, INT),
+                        _table(s, [float(v) for v in known], position, FLOAT))
 
 
-def _table(s: Specialiser, values: Sequence[Any], position: Value, kind: Kind | None) -> Value:
+def _table(s: Evaluator, values: Sequence[Any], position: Value, kind: Kind | None) -> Value:
     return s.build.op("gather", position, kind=kind, table=tuple(values))
 
 
-def _dict_index(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode) -> Abstract:
+def _dict_index(s: Evaluator, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode) -> Abstract:
     if isinstance(key, Static):
         if key.value in entries:
             return entries[key.value]
@@ -339,7 +339,7 @@ def _dict_index(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, nod
     return value
 
 
-def dict_lookup(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode
+def dict_lookup(s: Evaluator, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode
                 ) -> tuple[Value, Abstract] | None:
     """(is there, value) for a lane key among static keys; None when no key can match."""
     is_tuple = isinstance(key, Seq) and issubclass(key.cls, tuple)
@@ -363,10 +363,10 @@ def dict_lookup(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, nod
     return hit, chosen
 
 
-def starred_items(s: Specialiser, value: Abstract, node: cst.CSTNode) -> list[Abstract]:
+def starred_items(s: Evaluator, value: Abstract, node: cst.CSTNode) -> list[Abstract]:
     """The items of `f(*value)`. Alternatives of one length join item by item; one that has no items is Python's fault
     in its lanes."""
-    if not isinstance(value, Choice):
+    if not isinstance(value, GuardedUnion):
         return items_now(s, value, node)
     found = [sequence_items(s, option, node) for option in alternatives(value) if not _is_single(option)]
     lengths = {-1 if items is None else len(items) for items in found}
@@ -380,9 +380,9 @@ def _is_single(value: Abstract) -> bool:
     return numeric_kind(value) is not None or isinstance(value, Static) and value.value is None
 
 
-def items_to_unpack(s: Specialiser, value: Abstract, count: int, node: cst.CSTNode) -> list[Abstract]:
+def items_to_unpack(s: Evaluator, value: Abstract, count: int, node: cst.CSTNode) -> list[Abstract]:
     """The items; an alternative that cannot be unpacked is Python's fault in its lanes."""
-    if isinstance(value, Choice):
+    if isinstance(value, GuardedUnion):
         def one(part: Abstract) -> Abstract:
             items = items_to_unpack(s, part, count, node)
             if len(items) != count:

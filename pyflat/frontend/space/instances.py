@@ -9,11 +9,11 @@ import types
 import libcst as cst
 
 from pyflat.frontend.state import lookup
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import Abstract, Arguments, ObjRef, Seq, Static
 
 
-def require_plain_tuple(s: Specialiser, cls: type, node: cst.CSTNode | None = None) -> None:
+def require_plain_tuple(s: Evaluator, cls: type, node: cst.CSTNode | None = None) -> None:
     """A namedtuple whose items are reached as those of a tuple are."""
     for special in ("__iter__", "__getitem__", "__len__", "__bool__", "__contains__", "__new__"):
         found = inspect.getattr_static(cls, special, None)
@@ -22,7 +22,7 @@ def require_plain_tuple(s: Specialiser, cls: type, node: cst.CSTNode | None = No
             raise s.refuse("flatten/unsupported-expression", f"{cls.__name__} defines {special}", node)
 
 
-def construct(s: Specialiser, cls: type, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def construct(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """`cls(...)` for namedtuples, dataclasses (a generated __init__ has no file) and plain classes."""
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         require_plain_tuple(s, cls, node)
@@ -50,7 +50,7 @@ def construct(s: Specialiser, cls: type, arguments: Arguments, node: cst.CSTNode
     return ref
 
 
-def _made(s: Specialiser, cls: type, new: types.FunctionType, arguments: Arguments, node: cst.CSTNode
+def _made(s: Evaluator, cls: type, new: types.FunctionType, arguments: Arguments, node: cst.CSTNode
           ) -> Abstract:
     """An instance by a __new__ that is written in Python, and then __init__ if the result is an instance."""
     s.guards.member(cls, "__new__")
@@ -63,7 +63,7 @@ def _made(s: Specialiser, cls: type, new: types.FunctionType, arguments: Argumen
     return made
 
 
-def bare(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def bare(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """object.__new__: an instance without attributes."""
     cls = arguments.positional[0] if arguments.positional else None
     if not isinstance(cls, Static) or not isinstance(cls.value, type) or issubclass(cls.value, lookup.BUILTIN):
@@ -74,7 +74,7 @@ def bare(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return ref
 
 
-def _plain_attributes(s: Specialiser, cls: type, node: cst.CSTNode) -> None:
+def _plain_attributes(s: Evaluator, cls: type, node: cst.CSTNode) -> None:
     """Attributes are looked up and stored in the ordinary way."""
     for name in ("__getattribute__", "__setattr__", "__getattr__"):
         found = inspect.getattr_static(cls, name, None)
@@ -82,7 +82,7 @@ def _plain_attributes(s: Specialiser, cls: type, node: cst.CSTNode) -> None:
             raise s.refuse("flatten/unsupported-expression", f"{cls.__name__} defines {name}", node)
 
 
-def _construct_dataclass(s: Specialiser, ref: ObjRef, cls: type, arguments: Arguments, node: cst.CSTNode) -> None:
+def _construct_dataclass(s: Evaluator, ref: ObjRef, cls: type, arguments: Arguments, node: cst.CSTNode) -> None:
     bound = lookup.bind(s, inspect.signature(cls), arguments, node)
     fields: dict[str, Abstract] = {}
     for field in dataclasses.fields(cls):

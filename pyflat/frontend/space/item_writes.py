@@ -8,13 +8,13 @@ import libcst as cst
 
 from pyflat.frontend.space import array_items, arrays, scalars
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import (
     Abstract,
     Axes,
-    Choice,
     DictRef,
+    GuardedUnion,
     IterRef,
     ListRef,
     Seq,
@@ -29,7 +29,7 @@ from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, INT
 
 
-def store_item(s: Specialiser, owner: Abstract, key: Subscript, value: Abstract, node: cst.CSTNode
+def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, node: cst.CSTNode
                ) -> None:
     """`owner[key] = value` on a local list, dict or array."""
     if arrays.is_array(owner):
@@ -38,7 +38,7 @@ def store_item(s: Specialiser, owner: Abstract, key: Subscript, value: Abstract,
     if isinstance(key, Axes):
         raise s.refuse("flatten/unsupported-expression", f"slices of several axes of {describe(owner)}", node)
     match owner:
-        case Choice():
+        case GuardedUnion():
             s.split(owner, lambda v: _stored(s, v, key, value, node))
         case ListRef() if isinstance(key, Slice):
             changed = list(heap.contents(s, owner, node))
@@ -60,7 +60,7 @@ def store_item(s: Specialiser, owner: Abstract, key: Subscript, value: Abstract,
             raise s.refuse("flatten/unsupported-statement", f"cannot assign to an item of {describe(owner)}", node)
 
 
-def delete_item(s: Specialiser, owner: Abstract, key: Subscript, node: cst.CSTNode) -> None:
+def delete_item(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> None:
     """`del owner[key]` on a local list or dict."""
     if isinstance(key, Slice) and key.start is None:
         position: Any = key.value
@@ -85,11 +85,11 @@ def delete_item(s: Specialiser, owner: Abstract, key: Subscript, node: cst.CSTNo
         raise s.refuse("flatten/effect", f"an item of {describe(owner)} is deleted", node, help="use a local list")
 
 
-def _stored(s: Specialiser, owner: Abstract, key: Abstract | Slice, value: Abstract, node: cst.CSTNode) -> None:
+def _stored(s: Evaluator, owner: Abstract, key: Abstract | Slice, value: Abstract, node: cst.CSTNode) -> None:
     store_item(s, owner, key, value, node)
 
 
-def _store_list(s: Specialiser, ref: ListRef, key: Abstract, value: Abstract, node: cst.CSTNode) -> None:
+def _store_list(s: Evaluator, ref: ListRef, key: Abstract, value: Abstract, node: cst.CSTNode) -> None:
     items = list(heap.contents(s, ref, node))
     if isinstance(key, Static):
         if not isinstance(key.value, int) or not -len(items) <= key.value < len(items):

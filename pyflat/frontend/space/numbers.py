@@ -1,6 +1,6 @@
 """Arithmetic on abstract numbers, real or complex, and truth.
 
-A Choice is split, so that `0 if c else .5` keeps both kinds
+A GuardedUnion is split, so that `0 if c else .5` keeps both kinds
 until an operation makes the difference disappear.
 """
 
@@ -9,15 +9,15 @@ from __future__ import annotations
 import types
 
 from pyflat.frontend.space import complex_numbers, reals, scalars
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import (
     Abstract,
     Array,
     Bound,
-    Choice,
     Closure,
     Complex,
     DictRef,
+    GuardedUnion,
     ListRef,
     ObjRef,
     Partial,
@@ -32,37 +32,37 @@ from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT
 
 
-def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
+def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """`a <op> b` on numbers; sequences and objects are handled by the caller."""
     if complex_numbers.meet(a, b):
         return complex_numbers.binary(s, opcode, a, b)
-    if isinstance(a, Choice) or isinstance(b, Choice):
+    if isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
         return _split_binary(s, opcode, plain_number(a), plain_number(b))
     return reals.binary(s, opcode, a, b)
 
 
-def _split_binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
+def _split_binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """An int-or-float meets a float in + - * /: convert first, no branch is needed."""
     if opcode in ("add", "sub", "mul", "truediv"):
-        if isinstance(a, Choice) and numeric_kind(b) is FLOAT and scalars.is_number_choice(a):
-            return binary(s, opcode, scalars.number_choice_as_float(s, a), b)
-        if isinstance(b, Choice) and numeric_kind(a) is FLOAT and scalars.is_number_choice(b):
-            return binary(s, opcode, a, scalars.number_choice_as_float(s, b))
+        if isinstance(a, GuardedUnion) and numeric_kind(b) is FLOAT and scalars.is_number_union(a):
+            return binary(s, opcode, scalars.number_union_as_float(s, a), b)
+        if isinstance(b, GuardedUnion) and numeric_kind(a) is FLOAT and scalars.is_number_union(b):
+            return binary(s, opcode, a, scalars.number_union_as_float(s, b))
     return scalars.split_pair(s, a, b, lambda x, y: binary(s, opcode, x, y))
 
 
-def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
+def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """One comparison of two numbers."""
     if complex_numbers.meet(a, b):
         return complex_numbers.compare(s, opcode, a, b)
-    if isinstance(a, Choice):
+    if isinstance(a, GuardedUnion):
         return s.split(a, lambda v: compare(s, opcode, v, b))
-    if isinstance(b, Choice):
+    if isinstance(b, GuardedUnion):
         return s.split(b, lambda v: compare(s, opcode, a, v))
     return reals.compare(s, opcode, a, b)
 
 
-def truth(s: Specialiser, value: Abstract) -> Static | Value:
+def truth(s: Evaluator, value: Abstract) -> Static | Value:
     """bool(value): a static bool or a bool lane."""
     value = plain_number(value)
     match value:
@@ -73,7 +73,7 @@ def truth(s: Specialiser, value: Abstract) -> Static | Value:
         case Static() if _has_own_truth(type(value.value)):
             raise s.refuse("flatten/unsupported-expression", f"the truth of {describe(value)} is computed by its class")
         case Static():
-            known = scalars.now(s, lambda: bool(value.value))
+            known = scalars.const_eval(s, lambda: bool(value.value))
             assert isinstance(known, Static)
             return known
         case Complex():
@@ -86,7 +86,7 @@ def truth(s: Specialiser, value: Abstract) -> Static | Value:
             return Static(bool(value.items))
         case ListRef() | DictRef():
             return Static(bool(s.state.heap[value]))
-        case Choice():
+        case GuardedUnion():
             joined = s.split(value, lambda v: truth(s, v))
             assert isinstance(joined, Static | Value)
             return joined
@@ -102,9 +102,9 @@ def _has_own_truth(cls: type) -> bool:
     return any(isinstance(getattr(cls, name, None), types.FunctionType) for name in ("__bool__", "__len__"))
 
 
-def unary(s: Specialiser, opcode: str, value: Abstract) -> Abstract:
+def unary(s: Evaluator, opcode: str, value: Abstract) -> Abstract:
     """`-x`, `+x`, `~x`."""
-    if isinstance(value, Choice):
+    if isinstance(value, GuardedUnion):
         return s.split(value, lambda v: unary(s, opcode, v))
     if isinstance(value, Complex):
         return complex_numbers.unary(s, opcode, value)

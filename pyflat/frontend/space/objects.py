@@ -17,18 +17,18 @@ from pyflat.frontend import remedies
 from pyflat.frontend.library import dates
 from pyflat.frontend.space import arrays, complex_numbers
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.scalars import now
+from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
     Arguments,
     Array,
     Bound,
-    Choice,
     Complex,
     DictRef,
+    GuardedUnion,
     ListRef,
     ObjRef,
     Seq,
@@ -44,7 +44,7 @@ from pyflat.ir.types import FLOAT
 _NUMBERS = frozenset({bool, int, float})
 
 
-def wrap(s: Specialiser, value: Any) -> Abstract:
+def wrap(s: Evaluator, value: Any) -> Abstract:
     """A Python object from outside; a container is guarded as a whole."""
     if type(value) in _NUMBERS:
         return Static(value)
@@ -58,13 +58,13 @@ def wrap(s: Specialiser, value: Any) -> Abstract:
     return Static(dates.in_python(value) if dates.is_compiled(value) else value)
 
 
-def attribute(s: Specialiser, owner: Abstract, name: str, node: cst.CSTNode) -> Abstract:
+def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Abstract:
     """`owner.name`."""
     match owner:
-        case Choice() if arrays.is_array(owner):
+        case GuardedUnion() if arrays.is_array(owner):
             return Bound(owner, name) if callable(getattr(np.ndarray, name, None)) else s.split(
                 owner, lambda v: attribute(s, v, name, node))
-        case Choice():
+        case GuardedUnion():
             return s.split(owner, lambda v: attribute(s, v, name, node))
         case Value() | Seq() | ObjRef() | ListRef() | DictRef() if name == "__class__":
             return Static(lookup.class_of(owner))
@@ -95,7 +95,7 @@ def attribute(s: Specialiser, owner: Abstract, name: str, node: cst.CSTNode) -> 
     raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of {describe(owner)}", node)
 
 
-def _super_attribute(s: Specialiser, owner: Super, name: str, node: cst.CSTNode) -> Abstract:
+def _super_attribute(s: Evaluator, owner: Super, name: str, node: cst.CSTNode) -> Abstract:
     """The attribute as the classes after `cls` in the receiver's resolution order have it."""
     cls = lookup.class_of(owner.receiver)
     if isinstance(owner.receiver, Static) and isinstance(owner.receiver.value, type):
@@ -124,7 +124,7 @@ def _nothing() -> None:
     return None
 
 
-def _number_attribute(s: Specialiser, owner: Value, name: str, node: cst.CSTNode) -> Abstract:
+def _number_attribute(s: Evaluator, owner: Value, name: str, node: cst.CSTNode) -> Abstract:
     if name in ("real", "numerator"):
         return num.unary(s, "pos", owner)
     if name == "imag":
@@ -137,12 +137,12 @@ def _number_attribute(s: Specialiser, owner: Value, name: str, node: cst.CSTNode
                    help=remedies.ONE_NUMBER)
 
 
-def _static_attribute(s: Specialiser, owner: Static, name: str, node: cst.CSTNode) -> Abstract:
+def _static_attribute(s: Evaluator, owner: Static, name: str, node: cst.CSTNode) -> Abstract:
     known = owner.value
     if type(known) in lookup.BUILTIN:
         if callable(getattr(known, name, None)):
             return Bound(owner, name)
-        return now(s, lambda: getattr(known, name))
+        return const_eval(s, lambda: getattr(known, name))
     if not isinstance(known, types.ModuleType):
         s.guards.member(known, name)
     if not isinstance(known, type | types.ModuleType):
@@ -151,13 +151,13 @@ def _static_attribute(s: Specialiser, owner: Static, name: str, node: cst.CSTNod
             return lookup.call_method(s, found.fget, [owner], node)
         if isinstance(found, types.FunctionType) and name not in getattr(known, "__dict__", ()):
             return Bound(owner, name, found)
-    value = now(s, lambda: getattr(known, name))
+    value = const_eval(s, lambda: getattr(known, name))
     assert isinstance(value, Static)
     s.guards.attribute(known, name, value.value)
     return wrap(s, value.value)
 
 
-def _class_attribute(s: Specialiser, owner: Abstract, cls: type, name: str, node: cst.CSTNode) -> Abstract:
+def _class_attribute(s: Evaluator, owner: Abstract, cls: type, name: str, node: cst.CSTNode) -> Abstract:
     s.guards.member(cls, name)
     if isinstance(owner, Seq) and name == "_replace" and hasattr(cls, "_fields"):
         return Bound(owner, name)
@@ -186,7 +186,7 @@ def _class_attribute(s: Specialiser, owner: Abstract, cls: type, name: str, node
     return wrap(s, getattr(cls, name))
 
 
-def store_attribute(s: Specialiser, owner: Abstract, name: str, value: Abstract, node: cst.CSTNode) -> None:
+def store_attribute(s: Evaluator, owner: Abstract, name: str, value: Abstract, node: cst.CSTNode) -> None:
     """`owner.name = value`, on instances made in the flattened code only."""
     if numeric_kind(owner) is not None and not isinstance(owner, Static):
         raise s.raised(AttributeError, node)  # a float has no attributes of its own, nor have NumPy's scalars
@@ -211,14 +211,14 @@ def store_attribute(s: Specialiser, owner: Abstract, name: str, value: Abstract,
     heap.rewrite(s, owner, tuple(fields.items()), node)
 
 
-def isinstance_of(s: Specialiser, value: Abstract, classes: Any, node: cst.CSTNode) -> Abstract:
+def isinstance_of(s: Evaluator, value: Abstract, classes: Any, node: cst.CSTNode) -> Abstract:
     """isinstance with the class that the value has in Python."""
     match value:
-        case Choice():
+        case GuardedUnion():
             return s.split(value, lambda v: isinstance_of(s, v, classes, node))
         case Static():
-            return now(s, lambda: isinstance(value.value, dates.with_compiled(classes)))
+            return const_eval(s, lambda: isinstance(value.value, dates.with_compiled(classes)))
     cls = lookup.class_of(value)
     if cls is None:
         raise s.refuse("flatten/unsupported-expression", f"the class of {describe(value)} is not known", node)
-    return now(s, lambda: issubclass(cls, classes))
+    return const_eval(s, lambda: issubclass(cls, classes))

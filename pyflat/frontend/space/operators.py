@@ -11,14 +11,23 @@ import numpy as np
 from pyflat.frontend.space import array_operators as vectors
 from pyflat.frontend.space import arrays, complex_numbers, scalars
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.scalars import METHODS, PYTHON, now
+from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
 from pyflat.frontend.state import heap, lookup
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import Abstract, Choice, ListRef, Static, Text, describe, numeric_kind, plain_number
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.values import (
+    Abstract,
+    GuardedUnion,
+    ListRef,
+    Static,
+    Text,
+    describe,
+    numeric_kind,
+    plain_number,
+)
 from pyflat.ir.types import BOOL, INT
 
 
-def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """`a <op> b` for numbers, arrays, sequences, strings and objects."""
     if arrays.is_array(a) or arrays.is_array(b):
         return vectors.operate(s, opcode, a, b, node)
@@ -26,16 +35,16 @@ def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
         a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
     if complex_numbers.meet(a, b):
         return complex_numbers.binary(s, opcode, a, b)
-    if numeric_kind(a) is not None and numeric_kind(b) is not None or isinstance(a, Choice) or isinstance(b, Choice):
-        if any(isinstance(v, Choice) and not scalars.is_number_choice(v) for v in (a, b)):
-            return scalars.split_pair(s, a, b, lambda x, y: binary(s, opcode, x, y, node))
+    if any(isinstance(v, GuardedUnion) and not scalars.is_number_union(v) for v in (a, b)):
+        return scalars.split_pair(s, a, b, lambda x, y: binary(s, opcode, x, y, node))
+    if any(isinstance(v, GuardedUnion) for v in (a, b)) or all(numeric_kind(v) is not None for v in (a, b)):
         return num.binary(s, opcode, a, b)
     special = _special(s, opcode, a, b, node)
     if special is not None:
         return special
     if isinstance(a, Static) and isinstance(b, Static):
         if lookup.is_plain(a.value) and lookup.is_plain(b.value) or _are_types(a.value, b.value):
-            return now(s, lambda: PYTHON[opcode](a.value, b.value))
+            return const_eval(s, lambda: PYTHON[opcode](a.value, b.value))
         raise s.refuse("flatten/unsupported-expression", f"`{opcode}` of {describe(a)} and {describe(b)}", node,
                        needs_number=True)
     return num.binary(s, opcode, a, b)
@@ -46,7 +55,7 @@ def _are_types(*values: Any) -> bool:
     return all(isinstance(value, type | types.UnionType | types.GenericAlias) for value in values)
 
 
-def _special(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract | None:
+def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract | None:
     """Operators on sequences, strings and objects; None when the operands are for arithmetic."""
     method = METHODS[opcode]
     done = by_method(s, method, "__r" + method[2:], a, b, node)
@@ -71,7 +80,7 @@ def _special(s: Specialiser, opcode: str, a: Abstract, b: Abstract, node: cst.CS
     return None
 
 
-def unary(s: Specialiser, opcode: str, value: Abstract, node: cst.CSTNode) -> Abstract:
+def unary(s: Evaluator, opcode: str, value: Abstract, node: cst.CSTNode) -> Abstract:
     """`-x`, `+x`, `~x` of numbers and of objects that define them."""
     if arrays.is_array(value):
         return vectors.unary(s, opcode, value, node)
@@ -79,7 +88,7 @@ def unary(s: Specialiser, opcode: str, value: Abstract, node: cst.CSTNode) -> Ab
     return num.unary(s, opcode, value) if found is None else lookup.call_method(s, found, [value], node)
 
 
-def by_method(s: Specialiser, name: str, mirrored: str, a: Abstract, b: Abstract, node: cst.CSTNode
+def by_method(s: Evaluator, name: str, mirrored: str, a: Abstract, b: Abstract, node: cst.CSTNode
               ) -> Abstract | None:
     """The operator as a method of the left operand, then of the right one; None where both decline or have none."""
     cls, other = lookup.class_of(a), lookup.class_of(b)
@@ -94,7 +103,7 @@ def by_method(s: Specialiser, name: str, mirrored: str, a: Abstract, b: Abstract
         if found is None:
             continue
         result = lookup.call_method(s, found, [owner, operand], node)
-        if isinstance(result, Choice):
+        if isinstance(result, GuardedUnion):
             raise s.refuse("flatten/unsupported-expression", f"{method} is NotImplemented in some lanes only", node)
         if not (isinstance(result, Static) and result.value is NotImplemented):
             return result
@@ -113,7 +122,7 @@ def _is_array(value: Abstract) -> bool:
     return isinstance(value, Static) and isinstance(value.value, np.ndarray)
 
 
-def _sequence_like(s: Specialiser, owner: Abstract, items: list[Abstract]) -> Abstract:
+def _sequence_like(s: Evaluator, owner: Abstract, items: list[Abstract]) -> Abstract:
     if isinstance(owner, ListRef) or isinstance(owner, Static) and isinstance(owner.value, list):
         return heap.new_list(s, items)
     return heap.make_tuple(items)

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pyflat.frontend.space import scalars
-from pyflat.frontend.space.scalars import PYTHON, as_float, now, to_kind
+from pyflat.frontend.space.scalars import PYTHON, as_float, const_eval, to_kind
 from pyflat.frontend.state import facts
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import (
     Abstract,
@@ -40,7 +40,7 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
 _MAX_STATIC_BITS = 1 << 16
 
 
-def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
+def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """`a <op> b` of two real numbers, none of which is one of two kinds."""
     if isinstance(a, Static) and isinstance(b, Static):
         return _static_binary(s, opcode, a, b)
@@ -58,7 +58,7 @@ def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     return s.mark_numpy(result) if numpy else result
 
 
-def _operation(s: Specialiser, opcode: str, a: Abstract, b: Abstract, joined: Kind) -> Abstract:
+def _operation(s: Evaluator, opcode: str, a: Abstract, b: Abstract, joined: Kind) -> Abstract:
     match opcode:
         case "add" | "sub" | "mul" | "floordiv" | "mod":
             return _arithmetic(s, opcode, a, b, FLOAT if joined is FLOAT else INT)
@@ -73,16 +73,16 @@ def _operation(s: Specialiser, opcode: str, a: Abstract, b: Abstract, joined: Ki
     raise s.fault("TypeError", f"unsupported operand kinds for {opcode}")
 
 
-def _static_binary(s: Specialiser, opcode: str, a: Static, b: Static) -> Abstract:
+def _static_binary(s: Evaluator, opcode: str, a: Static, b: Static) -> Abstract:
     x, y = a.value, b.value
     if opcode in ("pow", "shl") and isinstance(x, int) and isinstance(y, int):
         grown = x.bit_length() * abs(y) if opcode == "pow" else x.bit_length() + max(y, 0)
         if grown > _MAX_STATIC_BITS:
             raise s.refuse("flatten/int-too-large", "a constant power or shift has too many digits")
-    return now(s, lambda: PYTHON[opcode](x, y))
+    return const_eval(s, lambda: PYTHON[opcode](x, y))
 
 
-def _arithmetic(s: Specialiser, opcode: str, a: Abstract, b: Abstract, kind: Any) -> Abstract:
+def _arithmetic(s: Evaluator, opcode: str, a: Abstract, b: Abstract, kind: Any) -> Abstract:
     if kind is FLOAT:
         return s.build.op(opcode, as_float(s, a), as_float(s, b))
     for value in (a, b):
@@ -90,12 +90,12 @@ def _arithmetic(s: Specialiser, opcode: str, a: Abstract, b: Abstract, kind: Any
     return s.build.op(opcode, to_kind(s, lane(a), INT), to_kind(s, lane(b), INT))
 
 
-def _check_size(s: Specialiser, value: Abstract) -> None:
+def _check_size(s: Evaluator, value: Abstract) -> None:
     if isinstance(value, Static) and not INT_MIN <= value.value <= INT_MAX:
         raise s.refuse("flatten/int-too-large", f"the integer {value.value} does not fit into 64 bits")
 
 
-def _divisible(s: Specialiser, value: Abstract) -> Value:
+def _divisible(s: Evaluator, value: Abstract) -> Value:
     """An operand of `/`: int / int is exact in float64 only up to 2**53, beyond that the lane is replayed."""
     if numeric_kind(value) is FLOAT or isinstance(value, Static) and abs(value.value) <= EXACT_INT:
         return as_float(s, value)
@@ -105,7 +105,7 @@ def _divisible(s: Specialiser, value: Abstract) -> Value:
     return to_kind(s, number, FLOAT) if number.kind is BOOL else s.build.op("exact_float", number)
 
 
-def _power(s: Specialiser, a: Abstract, b: Abstract, joined: Any) -> Abstract:
+def _power(s: Evaluator, a: Abstract, b: Abstract, joined: Any) -> Abstract:
     """A power of ints is a float where the exponent is negative, in each lane."""
     def of_floats() -> Value:
         return s.build.op("pow", as_float(s, a), as_float(s, b))
@@ -130,11 +130,11 @@ def _power(s: Specialiser, a: Abstract, b: Abstract, joined: Any) -> Abstract:
     return s.branch(negative, of_floats, of_ints)
 
 
-def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
+def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """One comparison of two real numbers, exact also between int and float."""
     if isinstance(a, Static) and isinstance(b, Static):
         x, y = a.value, b.value
-        return now(s, lambda: PYTHON[opcode](x, y))
+        return const_eval(s, lambda: PYTHON[opcode](x, y))
     a, b = plain_number(a), plain_number(b)
     ka, kb = numeric_kind(a), numeric_kind(b)
     if ka is None or kb is None:
@@ -151,7 +151,7 @@ def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     return s.build.op(opcode, to_kind(s, lane(a), kind), to_kind(s, lane(b), kind))
 
 
-def _compare_other(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
+def _compare_other(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     for value in (a, b):
         if isinstance(value, Text | Caught | Lazy | Ranges | ObjRef | Closure | Bound):
             raise s.refuse("flatten/unsupported-expression", f"{describe(value)} cannot be compared", needs_number=True)
@@ -163,7 +163,7 @@ def _compare_other(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abs
 _MIRROR = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
-def _compare_mixed(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
+def _compare_mixed(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """int against float. A static float bound becomes the int bound that decides the same."""
     if numeric_kind(a) is FLOAT:
         return _compare_mixed(s, _MIRROR[opcode], b, a)
@@ -176,7 +176,7 @@ def _compare_mixed(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abs
     return s.build.op(opcode, s.build.op("exact_float", lane(a)), lane(b))
 
 
-def _compare_float_bound(s: Specialiser, opcode: str, x: Value, bound: int) -> Abstract:
+def _compare_float_bound(s: Evaluator, opcode: str, x: Value, bound: int) -> Abstract:
     """A float lane against a static int of any size: the nearest floats below and above decide the same."""
     below, above = _neighbours(bound)
     if below == above:
@@ -204,7 +204,7 @@ def _neighbours(bound: int) -> tuple[float, float]:
     return math.nextafter(near, -math.inf), near
 
 
-def _compare_int_bound(s: Specialiser, opcode: str, n: Value, bound: float) -> Abstract:
+def _compare_int_bound(s: Evaluator, opcode: str, n: Value, bound: float) -> Abstract:
     if math.isnan(bound) or not -(2.0**63) <= bound < 2.0**63:
         return Static(PYTHON[opcode](0, bound))
     if bound == math.floor(bound):
@@ -218,7 +218,7 @@ def _compare_int_bound(s: Specialiser, opcode: str, n: Value, bound: float) -> A
             return s.build.op("ge", n, const(math.ceil(bound)))
 
 
-def unary(s: Specialiser, opcode: str, value: Abstract) -> Abstract:
+def unary(s: Evaluator, opcode: str, value: Abstract) -> Abstract:
     """`-x`, `+x`, `~x` and abs(x) of a real number."""
     numpy, value = s.may_be_numpy(value), plain_number(value)
     if numpy and numeric_kind(value) is BOOL:
@@ -228,7 +228,7 @@ def unary(s: Specialiser, opcode: str, value: Abstract) -> Abstract:
     if isinstance(value, Static):
         if isinstance(getattr(type(value.value), f"__{opcode}__", None), types.FunctionType):
             raise s.refuse("flatten/unsupported-expression", f"an operator of {describe(value)}")
-        return now(s, lambda: _UNARY[opcode](value.value))
+        return const_eval(s, lambda: _UNARY[opcode](value.value))
     kind = numeric_kind(value)
     if kind is None:
         raise scalars.type_fault(s, value)

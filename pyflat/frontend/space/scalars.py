@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
-    Choice,
+    GuardedUnion,
     Seq,
     Static,
     complex_parts,
@@ -36,7 +36,7 @@ METHODS = {opcode: f"__{function.__name__.rstrip('_')}__" for opcode, function i
 """The method behind an operator: __add__, __lshift__, __and__, ..."""
 
 
-def now(s: Specialiser, compute: Callable[[], Any]) -> Abstract:
+def const_eval(s: Evaluator, compute: Callable[[], Any]) -> Abstract:
     """Evaluate with Python now; an exception becomes the fault that Python would raise on this path."""
     try:
         with np.errstate(all="ignore"):
@@ -49,7 +49,7 @@ def now(s: Specialiser, compute: Callable[[], Any]) -> Abstract:
         raise s.fault(type(error).__name__, str(error)) from None
 
 
-def to_kind(s: Specialiser, value: Value, kind: Any) -> Value:
+def to_kind(s: Evaluator, value: Value, kind: Any) -> Value:
     """Python's implicit promotion bool -> int -> float."""
     if value.kind is kind:
         return value
@@ -60,19 +60,19 @@ def to_kind(s: Specialiser, value: Value, kind: Any) -> Value:
     return s.build.op("to_int", value)
 
 
-def as_float(s: Specialiser, value: Abstract) -> Value:
+def as_float(s: Evaluator, value: Abstract) -> Value:
     """A number as a float lane, as float() or an arithmetic operator would convert it."""
     value = plain_number(value)
-    if isinstance(value, Choice):
+    if isinstance(value, GuardedUnion):
         return lane(s.split(value, lambda v: as_float(s, v)))
     if isinstance(value, Static) and isinstance(value.value, int):
-        return lane(now(s, lambda: float(value.value)))
+        return lane(const_eval(s, lambda: float(value.value)))
     if numeric_kind(value) is None:
         raise type_fault(s, value)
     return to_kind(s, lane(value), FLOAT)
 
 
-def type_fault(s: Specialiser, value: Abstract) -> Exception:
+def type_fault(s: Evaluator, value: Abstract) -> Exception:
     """A number is needed and this is none: Python raises TypeError on this path, or the construct is unknown."""
     if complex_parts(value) is not None:
         return s.raised(TypeError, message="a real number is needed here, not a complex one")
@@ -83,40 +83,40 @@ def type_fault(s: Specialiser, value: Abstract) -> Exception:
                     needs_number=True)
 
 
-def split_pair(s: Specialiser, a: Abstract, b: Abstract, use: Callable[[Abstract, Abstract], Abstract]) -> Abstract:
-    """Do something with each alternative of the first Choice of two values; a second one with the same condition has
-    the same alternative."""
-    cond = a.cond if isinstance(a, Choice) else b.cond if isinstance(b, Choice) else None
+def split_pair(s: Evaluator, a: Abstract, b: Abstract, use: Callable[[Abstract, Abstract], Abstract]) -> Abstract:
+    """Do something with each alternative of the first GuardedUnion of two values; a second one with the same
+    condition has the same alternative."""
+    cond = a.cond if isinstance(a, GuardedUnion) else b.cond if isinstance(b, GuardedUnion) else None
     assert cond is not None
 
     def part(value: Abstract, holds: bool) -> Abstract:
-        if isinstance(value, Choice) and value.cond is cond:
+        if isinstance(value, GuardedUnion) and value.cond is cond:
             return value.then if holds else value.orelse
         return value
 
     return s.branch(cond, lambda: use(part(a, True), part(b, True)), lambda: use(part(a, False), part(b, False)))
 
 
-def is_number_choice(value: Abstract) -> bool:
-    if isinstance(value, Choice):
-        return is_number_choice(value.then) and is_number_choice(value.orelse)
+def is_number_union(value: Abstract) -> bool:
+    if isinstance(value, GuardedUnion):
+        return is_number_union(value.then) and is_number_union(value.orelse)
     return numeric_kind(value) is not None
 
 
-def number_choice_as_float(s: Specialiser, value: Abstract) -> Value:
+def number_union_as_float(s: Evaluator, value: Abstract) -> Value:
     """select(cond, float(then), float(orelse)): both conversions are harmless in every lane."""
-    if isinstance(value, Choice):
-        return s.build.op("select", value.cond, number_choice_as_float(s, value.then),
-                          number_choice_as_float(s, value.orelse))
+    if isinstance(value, GuardedUnion):
+        return s.build.op("select", value.cond, number_union_as_float(s, value.then),
+                          number_union_as_float(s, value.orelse))
     return as_float(s, value)
 
 
-def negate(s: Specialiser, value: Abstract) -> Abstract:
+def negate(s: Evaluator, value: Abstract) -> Abstract:
     known = s.space.truth(value)
     return Static(not known.value) if isinstance(known, Static) else s.build.op("not", known)
 
 
-def choose(s: Specialiser, cond: Value, a: Abstract, b: Abstract) -> Abstract:
+def choose(s: Evaluator, cond: Value, a: Abstract, b: Abstract) -> Abstract:
     """`a if cond else b` of values that are both computed already."""
     kind = numeric_kind(a)
     if kind is not None and kind is numeric_kind(b):

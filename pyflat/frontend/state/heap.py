@@ -7,13 +7,13 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
     Abstract,
-    Choice,
     DictRef,
+    GuardedUnion,
     ListRef,
     Ref,
     Seq,
@@ -32,19 +32,19 @@ def make_tuple(items: Sequence[Abstract]) -> Abstract:
     return Seq(tuple, tuple(items))
 
 
-def new_list(s: Specialiser, items: Sequence[Abstract]) -> ListRef:
+def new_list(s: Evaluator, items: Sequence[Abstract]) -> ListRef:
     ref = ListRef()
     s.state.heap[ref] = tuple(items)
     return ref
 
 
-def new_dict(s: Specialiser, entries: dict[Any, Abstract]) -> DictRef:
+def new_dict(s: Evaluator, entries: dict[Any, Abstract]) -> DictRef:
     ref = DictRef()
     s.state.heap[ref] = tuple(entries.items())
     return ref
 
 
-def contents(s: Specialiser, ref: Ref, node: cst.CSTNode | None = None) -> tuple[Any, ...]:
+def contents(s: Evaluator, ref: Ref, node: cst.CSTNode | None = None) -> tuple[Any, ...]:
     found = s.state.heap[ref]
     if found is CONFLICT:
         if isinstance(ref, DictRef):
@@ -55,7 +55,7 @@ def contents(s: Specialiser, ref: Ref, node: cst.CSTNode | None = None) -> tuple
     return found
 
 
-def rewrite(s: Specialiser, ref: Ref, items: tuple[Any, ...], node: cst.CSTNode | None) -> None:
+def rewrite(s: Evaluator, ref: Ref, items: tuple[Any, ...], node: cst.CSTNode | None) -> None:
     """New contents of a list, dict or object that is there already."""
     if ref in s.frozen:
         raise s.refuse("flatten/list-mutation", f"{describe(ref)} that changes hands in a loop that stays a loop is "
@@ -63,25 +63,25 @@ def rewrite(s: Specialiser, ref: Ref, items: tuple[Any, ...], node: cst.CSTNode 
     s.state.heap[ref] = items
 
 
-def static_key(s: Specialiser, key: Abstract, node: cst.CSTNode) -> Any:
+def static_key(s: Evaluator, key: Abstract, node: cst.CSTNode) -> Any:
     if isinstance(key, Static):
         return key.value
     raise s.refuse("flatten/lane-to-object", f"{describe(key)} is used as a dict key", node)
 
 
-def where_present(s: Specialiser, item: Abstract, use: Callable[[Abstract], Abstract], skip: Callable[[], Abstract]
+def where_present(s: Evaluator, item: Abstract, use: Callable[[Abstract], Abstract], skip: Callable[[], Abstract]
                   ) -> Abstract:
     """`use(item)` in the lanes that have the item, `skip()` in the others."""
     if item is UNBOUND:
         return skip()
-    if isinstance(item, Choice) and maybe_unbound(item):
+    if isinstance(item, GuardedUnion) and maybe_unbound(item):
         then, orelse = item.then, item.orelse
         return s.branch(item.cond, lambda: where_present(s, then, use, skip),
                         lambda: where_present(s, orelse, use, skip))
     return use(item)
 
 
-def check_index(s: Specialiser, position: Value, size: int, node: cst.CSTNode) -> Value:
+def check_index(s: Evaluator, position: Value, size: int, node: cst.CSTNode) -> Value:
     """Python's index rule: negative counts from the end, outside is an IndexError."""
     build = s.build
     outside = build.op("or", build.op("lt", position, const(-size)), build.op("ge", position, const(size)))
@@ -89,14 +89,14 @@ def check_index(s: Specialiser, position: Value, size: int, node: cst.CSTNode) -
     return build.op("select", build.op("lt", position, const(0)), build.op("add", position, const(size)), position)
 
 
-def fault_if(s: Specialiser, cond: Value, type_name: str, message: str, node: cst.CSTNode) -> None:
+def fault_if(s: Evaluator, cond: Value, type_name: str, message: str, node: cst.CSTNode) -> None:
     def raise_it() -> Abstract:
         raise s.fault(type_name, message, node)
 
     s.branch(cond, raise_it, lambda: None)
 
 
-def suspect_if(s: Specialiser, cond: Value, why: str, node: cst.CSTNode) -> None:
+def suspect_if(s: Evaluator, cond: Value, why: str, node: cst.CSTNode) -> None:
     """Lanes that only the original can decide."""
 
     def give_up() -> Abstract:

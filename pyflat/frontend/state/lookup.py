@@ -12,7 +12,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
@@ -53,7 +53,7 @@ def method_of(owner: Abstract, name: str) -> types.FunctionType | None:
     return found if isinstance(found, types.FunctionType) and not is_generated(found) else None
 
 
-def call_method(s: Specialiser, fn: types.FunctionType, args: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
+def call_method(s: Evaluator, fn: types.FunctionType, args: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
     """Call a method that was found on the class of the first argument."""
     cls = class_of(args[0]) if args else None
     if cls is not None:
@@ -90,7 +90,7 @@ def class_of(value: Abstract) -> type | None:
     return None
 
 
-def bind(s: Specialiser, signature: inspect.Signature, arguments: Arguments, node: cst.CSTNode) -> dict[str, Abstract]:
+def bind(s: Evaluator, signature: inspect.Signature, arguments: Arguments, node: cst.CSTNode) -> dict[str, Abstract]:
     """Parameter name -> value, defaults included."""
     try:
         bound = signature.bind(*arguments.positional, **arguments.named)

@@ -11,7 +11,7 @@
     Lazy        an iterator (zip, enumerate, map, ...), consumed once, by a loop
     Ranges      a range whose bounds are lanes
     Text        a string that depends on lanes: only good for raising
-    Choice      `then` where the lane's `cond` holds, else `orelse`: two values that no single lane value holds
+    GuardedUnion      `then` where the lane's `cond` holds, else `orelse`: two values that no single lane value holds
     UNBOUND     the name has no value
 """
 
@@ -202,14 +202,14 @@ class Caught:
 
 
 @dataclass(eq=False, slots=True)
-class Choice:
+class GuardedUnion:
     cond: Value
     then: Abstract
     orelse: Abstract
 
 
 @dataclass(eq=False, slots=True)
-class Lost:
+class Unavailable:
     """What a loop that stays a loop cannot carry from one iteration to the next: reading it is refused with `error`."""
 
     error: Any
@@ -224,13 +224,13 @@ UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef | StoreRef
 Abstract = (Static | Value | Complex | Seq | Array | Ref | Closure | Bound | Partial | Super | Lazy | Ranges | Text
-            | Caught | Choice | Lost | _Unbound)
+            | Caught | GuardedUnion | Unavailable | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
 
 
 class Conflict:
-    """Heap contents that the ways left in different shapes: an error only if somebody looks."""
+    """Heap contents that the edges left in different shapes: an error only if somebody looks."""
 
 
 CONFLICT: Contents = (Conflict(),)
@@ -265,7 +265,7 @@ def numeric_kind(value: Abstract) -> Kind | None:
 
 
 _EXACT: dict[type, Kind] = {bool: BOOL, int: INT, float: FLOAT, np.bool_: BOOL, np.int64: INT, np.float64: FLOAT}
-"""NumPy's scalars of the lanes' kinds are numbers too: `Specialiser.may_be_numpy` tells where that matters."""
+"""NumPy's scalars of the lanes' kinds are numbers too: `Evaluator.may_be_numpy` tells where that matters."""
 _BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"]
 _OPERATORS = tuple(f"__{name}__" for name in (
     *_BINARY, *("r" + name for name in _BINARY), *["neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge"],
@@ -297,14 +297,14 @@ def plain_number(value: Abstract, *, numpy: bool = True) -> Abstract:
 
 def alternatives(value: Abstract) -> list[Abstract]:
     """What a value may be, by lane."""
-    if isinstance(value, Choice):
+    if isinstance(value, GuardedUnion):
         return alternatives(value.then) + alternatives(value.orelse)
     return [value]
 
 
 def maybe_unbound(value: Abstract) -> bool:
     """Some lanes have no value here."""
-    if isinstance(value, Choice):
+    if isinstance(value, GuardedUnion):
         return maybe_unbound(value.then) or maybe_unbound(value.orelse)
     return value is UNBOUND
 
@@ -327,10 +327,10 @@ class State:
 
 
 @dataclass(eq=False, slots=True)
-class Way:
-    """One way into a join: its block and end, the state there, and the value it carries.
+class IncomingEdge:
+    """One edge into a join: its block and end, the state there, and the value it carries.
 
-    `dead` ways are never taken (the list ended because both arms of an if left): their operands are undefined.
+    `dead` edges are never taken (the list ended because both arms of an if left): their operands are undefined.
     """
 
     block: Block
@@ -339,7 +339,7 @@ class Way:
     value: Abstract | None
     dead: bool = False
     span: Span | None = None
-    """Where a way out of a function leaves it."""
+    """Where an edge out of a function leaves it."""
 
 
 def describe(value: Abstract) -> str:
@@ -370,7 +370,7 @@ def describe(value: Abstract) -> str:
             return "a range whose bounds depend on lanes"
         case IterRef() | Lazy():
             return "an iterator"
-        case Choice():
+        case GuardedUnion():
             return f"{describe(value.then)} or {describe(value.orelse)}"
     return f"a lane {kind}" if kind else "an unbound name"
 

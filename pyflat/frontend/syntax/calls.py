@@ -11,20 +11,20 @@ import libcst as cst
 import numpy as np
 
 from pyflat.errors import FlattenError, Note
-from pyflat.frontend import builtins as known
+from pyflat.frontend import builtins
 from pyflat.frontend.capture import Captured, capture, nested
 from pyflat.frontend.library import splines
 from pyflat.frontend.space import containers, instances
-from pyflat.frontend.space.scalars import now
+from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import lookup
-from pyflat.frontend.state.frames import Frame, Scope, Specialiser
+from pyflat.frontend.state.frames import Evaluator, Frame, Scope
 from pyflat.frontend.state.guards import same
 from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
     Bound,
-    Choice,
     Closure,
+    GuardedUnion,
     ObjRef,
     Partial,
     Seq,
@@ -34,8 +34,7 @@ from pyflat.frontend.state.values import (
     Text,
     describe,
 )
-from pyflat.frontend.syntax import comprehensions, scopes
-from pyflat.frontend.syntax import opaque_calls as kept
+from pyflat.frontend.syntax import comprehensions, opaque_calls, scopes
 from pyflat.ir.opaque_calls import Call
 
 MAX_DEPTH = 150
@@ -48,12 +47,12 @@ _TAKES_ALL: Any = (sum, min, max)
 
 
 # --- the call expression
-def call_node(s: Specialiser, node: cst.Call) -> Abstract:
+def call_node(s: Evaluator, node: cst.Call) -> Abstract:
     function = s.space.evaluate(node.func)
     return call(s, function, _arguments(s, node, function), node)
 
 
-def _arguments(s: Specialiser, node: cst.Call, function: Abstract) -> Arguments:
+def _arguments(s: Evaluator, node: cst.Call, function: Abstract) -> Arguments:
     """Python evaluates positional and starred arguments first, keywords afterwards."""
     arguments = Arguments([], {})
     for arg in node.args:
@@ -74,15 +73,15 @@ def _arguments(s: Specialiser, node: cst.Call, function: Abstract) -> Arguments:
     return arguments
 
 
-def call(s: Specialiser, function: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def call(s: Evaluator, function: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """The value of a call; whatever cannot be evaluated in place or turned into operations is refused."""
-    whitelisted = kept.entry_for(s, function)
+    whitelisted = opaque_calls.entry_for(s, function)
     if whitelisted is not None:
         value = _call_kept(s, *whitelisted, function, arguments, node)
         if value is not None:
             return value
     match function:
-        case Choice():
+        case GuardedUnion():
             return s.split(function, lambda f: call(s, f, arguments, node))
         case Closure():
             return inline_closure(s, function, arguments, node)
@@ -100,35 +99,35 @@ def call(s: Specialiser, function: Abstract, arguments: Arguments, node: cst.CST
     raise s.refuse("flatten/unknown-call", f"{describe(function)} is called", node)
 
 
-def _call_kept(s: Specialiser, entry: Call, callee: Any, function: Abstract, arguments: Arguments, node: cst.CSTNode
+def _call_kept(s: Evaluator, entry: Call, callee: Any, function: Abstract, arguments: Arguments, node: cst.CSTNode
                ) -> Abstract | None:
     """A whitelisted call; None for one on constants that is computed now like any other."""
-    if arguments.all_static() and kept.may_fold(entry, callee is not None and known.is_pure(callee)):
+    if arguments.all_static() and opaque_calls.may_fold(entry, callee is not None and builtins.is_pure(callee)):
         if entry.python is None:
             return None
         args, named = arguments.values()
         python = entry.python
-        return now(s, lambda: python(*args, **named))
+        return const_eval(s, lambda: python(*args, **named))
     if isinstance(function, Bound):
         arguments = Arguments([function.receiver, *arguments.positional], arguments.named)
-    return kept.keep(s, entry, callee, arguments, node)
+    return opaque_calls.keep(s, entry, callee, arguments, node)
 
 
-def _with_self(s: Specialiser, fn: Any, receiver: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _with_self(s: Evaluator, fn: Any, receiver: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return call(s, Static(fn), Arguments([receiver, *arguments.positional], arguments.named), node)
 
 
-def _call_bound(s: Specialiser, method: Bound, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _call_bound(s: Evaluator, method: Bound, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if method.function is not None:
         return _with_self(s, method.function, method.receiver, arguments, node)
-    handled = known.method(s, method, arguments, node)
+    handled = builtins.method(s, method, arguments, node)
     if handled is not None:
         return handled
     if isinstance(method.receiver, Static) and arguments.all_static() and lookup.is_plain(method.receiver.value):
-        if known.mutates(method):
+        if builtins.mutates(method):
             raise s.refuse("flatten/effect", f".{method.name} changes a captured object", node)
         args, named = arguments.values()
-        return now(s, lambda: getattr(method.receiver.value, method.name)(*args, **named))  # type: ignore[union-attr]
+        return const_eval(s, lambda: getattr(method.receiver.value, method.name)(*args, **named))  # type: ignore[union-attr]
     if isinstance(method.receiver, Static) and isinstance(method.receiver.value, list | dict) \
             and method.name in _CHANGING:
         kind = type(method.receiver.value).__name__
@@ -159,16 +158,17 @@ def see_through(function: Any) -> Any:
             return function
 
 
-def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    handled = known.function(s, function, arguments, node)
+def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    handled = builtins.function(s, function, arguments, node)
     if handled is not None:
         return handled
     function = see_through(function)
     match function:
         case types.FunctionType() if hasattr(function, "dispatch") and hasattr(function, "registry"):
             return _dispatched(s, function, arguments, node)
-        case types.FunctionType() if (function.__module__, function.__qualname__) in known.REPLACED:
-            return _replaced(s, function, known.REPLACED[function.__module__, function.__qualname__], arguments, node)
+        case types.FunctionType() if (function.__module__, function.__qualname__) in builtins.REPLACED:
+            replacement = builtins.REPLACED[function.__module__, function.__qualname__]
+            return _replaced(s, function, replacement, arguments, node)
         case types.FunctionType():
             return inline(s, function, arguments, node)
         case types.MethodType():
@@ -184,13 +184,13 @@ def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.
     if isinstance(getattr(function, "original", None), types.FunctionType) and type(function).__name__ == "Twin":
         return inline(s, function.original, arguments, node)
     if isinstance(function, np.ufunc) and not arguments.all_static():
-        return known.ufuncs.call(s, function, arguments, node)
+        return builtins.ufuncs.call(s, function, arguments, node)
     special = inspect.getattr_static(type(function), "__call__", None)
     if isinstance(special, types.FunctionType):
         return _with_self(s, special, Static(function), arguments, node)
-    if arguments.all_static() and known.is_pure(function) and known.are_values(s, arguments):
+    if arguments.all_static() and builtins.is_pure(function) and builtins.are_values(s, arguments):
         args, named = arguments.values()
-        return now(s, lambda: function(*args, **named))
+        return const_eval(s, lambda: function(*args, **named))
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
     module = getattr(function, "__module__", None)
     title = f"{module}.{name}" if module else name
@@ -204,7 +204,7 @@ def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.
 _OUTPUT = (print, open, input)
 
 
-def _replaced(s: Specialiser, function: types.FunctionType, replacement: types.FunctionType, arguments: Arguments,
+def _replaced(s: Evaluator, function: types.FunctionType, replacement: types.FunctionType, arguments: Arguments,
               node: cst.CSTNode) -> Abstract:
     """A function around compiled code, by what computes the same in Python."""
     for name, value in lookup.bind(s, lookup.signature_of(replacement), arguments, node).items():
@@ -215,12 +215,12 @@ def _replaced(s: Specialiser, function: types.FunctionType, replacement: types.F
     return s.mark_numpy(inline(s, replacement, arguments, node))
 
 
-def _dispatched(s: Specialiser, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _dispatched(s: Evaluator, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """A functools.singledispatch function: the class of the first argument chooses the implementation."""
     if not arguments.positional:
         raise s.raised(TypeError, node)
     first, *rest = arguments.positional
-    if isinstance(first, Choice):
+    if isinstance(first, GuardedUnion):
         return s.split(first, lambda one: _dispatched(s, function, Arguments([one, *rest], arguments.named), node))
     cls = lookup.class_of(first)
     if cls is None:
@@ -229,12 +229,13 @@ def _dispatched(s: Specialiser, function: Any, arguments: Arguments, node: cst.C
     return call(s, Static(function.dispatch(cls)), arguments, node)
 
 
-def _call_class(s: Specialiser, cls: type, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _call_class(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if cls is super:
         return _super(s, arguments, node)
-    if arguments.all_static() and (known.is_pure(cls) or not _is_user_class(cls)) and known.are_values(s, arguments):
+    pure = builtins.is_pure(cls) or not _is_user_class(cls)
+    if pure and arguments.all_static() and builtins.are_values(s, arguments):
         args, named = arguments.values()
-        return now(s, lambda: cls(*args, **named))
+        return const_eval(s, lambda: cls(*args, **named))
     if cls is functools.partial:
         return Partial(arguments.positional[0], arguments.positional[1:], arguments.named)
     if issubclass(cls, BaseException):  # with lanes in it: only good for raising
@@ -244,7 +245,7 @@ def _call_class(s: Specialiser, cls: type, arguments: Arguments, node: cst.CSTNo
     return instances.construct(s, cls, arguments, node)
 
 
-def _super(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _super(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """super() in a method: the class that the method was written in, and its first argument."""
     cell = s.frame.cells.get("__class__")
     names = list(s.frame.arguments)
@@ -258,7 +259,7 @@ def _is_user_class(cls: type) -> bool:
 
 
 # --- inlining
-def inline(s: Specialiser, fn: types.FunctionType, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def inline(s: Evaluator, fn: types.FunctionType, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """Evaluate a Python function in place."""
     try:
         captured = capture(fn)
@@ -269,14 +270,14 @@ def inline(s: Specialiser, fn: types.FunctionType, arguments: Arguments, node: c
     return enter(s, make_frame(s, fn, captured, bound, s.span(node)), node)
 
 
-def _with_note(s: Specialiser, error: FlattenError, fn: types.FunctionType, node: cst.CSTNode) -> FlattenError:
+def _with_note(s: Evaluator, error: FlattenError, fn: types.FunctionType, node: cst.CSTNode) -> FlattenError:
     found = error.diagnostic
     chained = s.refuse(found.code, found.message, node, why=found.why, help=found.help)
     return type(error)(type(found)(found.code, found.message, chained.diagnostic.span, found.label, found.why,
                                    found.help, (Note(f"called here: {fn.__qualname__}"), *chained.diagnostic.notes)))
 
 
-def make_frame(s: Specialiser, fn: types.FunctionType, captured: Captured, bound: dict[str, Abstract],
+def make_frame(s: Evaluator, fn: types.FunctionType, captured: Captured, bound: dict[str, Abstract],
                call_span: Any) -> Frame:
     code = fn.__code__
     cells = dict(zip(code.co_freevars, fn.__closure__ or (), strict=True))
@@ -286,7 +287,7 @@ def make_frame(s: Specialiser, fn: types.FunctionType, captured: Captured, bound
                  Scope(s.fresh(f"return_{captured.name.strip('<>')}")), call_span, bound)
 
 
-def inline_closure(s: Specialiser, closure: Closure, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def inline_closure(s: Evaluator, closure: Closure, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     captured, outer = closure.captured, closure.frame
     bound = lookup.bind(s, _tree_signature(closure), arguments, node)
     s.counter += 1
@@ -310,7 +311,7 @@ def _tree_signature(closure: Closure) -> inspect.Signature:
                               for name, kind in rows])
 
 
-def enter(s: Specialiser, frame: Frame, node: cst.CSTNode) -> Abstract:
+def enter(s: Evaluator, frame: Frame, node: cst.CSTNode) -> Abstract:
     """Run a frame as a region whose label is its return; the caller's locals are untouched."""
     _check_recursion(s, frame, node)
     caller = s.state
@@ -328,7 +329,7 @@ def enter(s: Specialiser, frame: Frame, node: cst.CSTNode) -> Abstract:
     return value
 
 
-def run_body(s: Specialiser, frame: Frame) -> Abstract:
+def run_body(s: Evaluator, frame: Frame) -> Abstract:
     """The body of a function; what it falls off with is None."""
     tree = frame.captured.tree
     if isinstance(tree, cst.Lambda):
@@ -338,13 +339,13 @@ def run_body(s: Specialiser, frame: Frame) -> Abstract:
     return Static(None)
 
 
-def drop_locals(s: Specialiser) -> None:
+def drop_locals(s: Evaluator) -> None:
     """A frame that is left takes its locals along, unless a closure may still read them."""
     if not s.frame.has_closures:
         s.state = State({}, s.state.heap)
 
 
-def _check_recursion(s: Specialiser, frame: Frame, node: cst.CSTNode) -> None:
+def _check_recursion(s: Evaluator, frame: Frame, node: cst.CSTNode) -> None:
     active = [f for f in s.frames if _identity(f) is _identity(frame)]
     repeated = [f for f in active if _no_progress(f.arguments, frame.arguments)]
     frame.recursive = bool(repeated)
@@ -379,7 +380,7 @@ def _alike(a: Abstract, b: Abstract) -> bool:
     return type(a) is type(b) or not isinstance(a, Static) and not isinstance(b, Static)
 
 
-def close_over(s: Specialiser, tree: cst.FunctionDef | cst.Lambda) -> Closure:
+def close_over(s: Evaluator, tree: cst.FunctionDef | cst.Lambda) -> Closure:
     """The closure that a nested def or lambda makes; defaults are evaluated now."""
     if isinstance(tree, cst.FunctionDef) and tree.asynchronous is not None:
         raise s.refuse("flatten/generator", "a nested coroutine cannot be flattened", tree)

@@ -11,17 +11,17 @@ import libcst as cst
 
 from pyflat.frontend.space import containers
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import Frame, Specialiser
+from pyflat.frontend.state.frames import Evaluator, Frame
 from pyflat.frontend.state.values import UNBOUND, Abstract, Lazy, Ranges, Static, Written, maybe_unbound
 from pyflat.frontend.syntax import scopes
 from pyflat.ir.nodes import Value
 
 
-def evaluate(s: Specialiser, node: Any, *, at_once: bool = False) -> Abstract:
+def evaluate(s: Evaluator, node: Any, *, at_once: bool = False) -> Abstract:
     """A list is made at once; a generator expression when it is consumed, element by element. `at_once`: the list is
     consumed as soon as it is made, so that one over a range of lanes need not be made.
 
-    An element whose `if` depends on lanes is a Choice between the value and UNBOUND, which reductions understand.
+    An element whose `if` depends on lanes is a GuardedUnion between the value and UNBOUND, which reductions understand.
     """
     first = s.space.evaluate(node.for_in.iter)
     if isinstance(node, cst.GeneratorExp) or at_once and isinstance(first, Ranges):
@@ -35,19 +35,19 @@ def evaluate(s: Specialiser, node: Any, *, at_once: bool = False) -> Abstract:
     return containers.make_set(s, items, node)
 
 
-def lazily(s: Specialiser, node: cst.GeneratorExp | cst.ListComp, first: Abstract) -> Lazy:
+def lazily(s: Evaluator, node: cst.GeneratorExp | cst.ListComp, first: Abstract) -> Lazy:
     """A generator of the elements; also a list comprehension, where it is consumed at once."""
 
     return Lazy(functools.partial(_generate, s, s.frame, node, first), written=Written(s.frame, node, first))
 
 
-def _element(s: Specialiser, node: cst.BaseExpression, present: Value | None) -> Abstract:
+def _element(s: Evaluator, node: cst.BaseExpression, present: Value | None) -> Abstract:
     if present is None:
         return s.space.evaluate(node)
     return s.branch(present, lambda: s.space.evaluate(node), lambda: UNBOUND)
 
 
-def _generate(s: Specialiser, frame: Frame, node: Any, first: Abstract) -> Iterator[Abstract]:
+def _generate(s: Evaluator, frame: Frame, node: Any, first: Abstract) -> Iterator[Abstract]:
     """Runs in the frame that wrote the generator: there its names mean what they say."""
     for item in _elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)):
         if s.frame is not frame:
@@ -56,7 +56,7 @@ def _generate(s: Specialiser, frame: Frame, node: Any, first: Abstract) -> Itera
         yield item
 
 
-def evaluate_dict(s: Specialiser, node: cst.DictComp) -> Abstract:
+def evaluate_dict(s: Evaluator, node: cst.DictComp) -> Abstract:
     entries: dict[Any, Abstract] = {}
 
     def add(present: Value | None) -> None:
@@ -70,7 +70,7 @@ def evaluate_dict(s: Specialiser, node: cst.DictComp) -> Abstract:
     return heap.new_dict(s, entries)
 
 
-def _elements_of(s: Specialiser, clause: cst.CompFor, source: Abstract, make: Callable[[Value | None], Any],
+def _elements_of(s: Evaluator, clause: cst.CompFor, source: Abstract, make: Callable[[Value | None], Any],
                  outer: Value | None = None) -> Iterator[Any]:
     """`make(present)` for every element, `present` being the lanes that have it (None: all).
 
@@ -92,7 +92,7 @@ def _elements_of(s: Specialiser, clause: cst.CompFor, source: Abstract, make: Ca
 
 
 @contextmanager
-def hidden(s: Specialiser, names: Sequence[str]) -> Iterator[None]:
+def hidden(s: Evaluator, names: Sequence[str]) -> Iterator[None]:
     """A scope in which a clause's variables hide the function's."""
     saved, local_names = {n: s.state.locals.get(n, UNBOUND) for n in names}, s.frame.local_names
     s.frame.local_names = s.frame.local_names | frozenset(names)
@@ -109,7 +109,7 @@ def hidden(s: Specialiser, names: Sequence[str]) -> Iterator[None]:
                 s.state.locals[name] = value
 
 
-def _filter(s: Specialiser, clause: cst.CompFor, outer: Value | None) -> Value | Static | None:
+def _filter(s: Evaluator, clause: cst.CompFor, outer: Value | None) -> Value | Static | None:
     """The lanes in which the `if` clauses hold: None for all, Static(False) for none."""
     present = outer
     for test in clause.ifs:
@@ -126,7 +126,7 @@ def _filter(s: Specialiser, clause: cst.CompFor, outer: Value | None) -> Value |
     return present
 
 
-def _counted(s: Specialiser, items: Iterator[Abstract]) -> Iterator[Abstract]:
+def _counted(s: Evaluator, items: Iterator[Abstract]) -> Iterator[Abstract]:
     for count, item in enumerate(items):
         if count >= s.max_unroll:
             raise s.refuse("flatten/loop-too-long", f"a comprehension has more than {s.max_unroll} elements")

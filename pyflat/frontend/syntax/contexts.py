@@ -9,14 +9,14 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import NONE, Abstract, Static
 
 _QUIET = ("ignore", "warn", "print", "log", None)
 """Settings of np.errstate under which a floating-point error stays a value."""
 
 
-def execute_with(s: Specialiser, node: cst.With) -> None:
+def execute_with(s: Evaluator, node: cst.With) -> None:
     """The body, as if the context managers were not there."""
     for item in node.items:
         if node.asynchronous is not None or not isinstance(item.item, cst.Call):
@@ -31,12 +31,12 @@ def execute_with(s: Specialiser, node: cst.With) -> None:
         s.catching_warnings = before
 
 
-def _catches(s: Specialiser, node: cst.With) -> bool:
+def _catches(s: Evaluator, node: cst.With) -> bool:
     managers = [s.space.evaluate(item.item.func) for item in node.items if isinstance(item.item, cst.Call)]
     return any(isinstance(m, Static) and m.value is warnings.catch_warnings for m in managers)
 
 
-def _entered(s: Specialiser, item: cst.WithItem, call: cst.Call) -> Abstract:
+def _entered(s: Evaluator, item: cst.WithItem, call: cst.Call) -> Abstract:
     """What `as` binds."""
     manager = s.space.evaluate(call.func)
     known: Any = manager.value if isinstance(manager, Static) else None
@@ -50,7 +50,7 @@ def _entered(s: Specialiser, item: cst.WithItem, call: cst.Call) -> Abstract:
     raise _unknown(s, item)
 
 
-def _unknown(s: Specialiser, item: cst.WithItem) -> Exception:
+def _unknown(s: Evaluator, item: cst.WithItem) -> Exception:
     return s.refuse("flatten/unsupported-statement", "a `with` block cannot be flattened", item,
                     help="np.errstate, warnings.catch_warnings and contextlib.nullcontext can; move other context "
                     "managers out of the flattened function")

@@ -12,17 +12,17 @@ import libcst as cst
 from pyflat.errors import InternalError
 from pyflat.frontend.space import containers, scalars
 from pyflat.frontend.state import facts, heap
-from pyflat.frontend.state.frames import Frame, Specialiser
+from pyflat.frontend.state.frames import Evaluator, Frame
 from pyflat.frontend.state.values import (
     NONE,
     UNBOUND,
     Abstract,
     Axes,
-    Choice,
-    Lost,
+    GuardedUnion,
     Slice,
     Static,
     Text,
+    Unavailable,
     maybe_unbound,
 )
 from pyflat.frontend.syntax import calls, comprehensions
@@ -40,7 +40,7 @@ _COMPARE: dict[type, str] = {
 }
 
 
-def evaluate(s: Specialiser, node: cst.BaseExpression) -> Abstract:
+def evaluate(s: Evaluator, node: cst.BaseExpression) -> Abstract:
     """The abstract value of an expression; every kind of node that is not in the table is refused."""
     rule = _RULES.get(type(node))
     if rule is None:
@@ -57,11 +57,11 @@ def _words(node: cst.CSTNode) -> str:
 
 
 # --- names
-def _name(s: Specialiser, node: cst.Name) -> Abstract:
+def _name(s: Evaluator, node: cst.Name) -> Abstract:
     return load(s, s.frame, node.value, node)
 
 
-def load(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | None = None) -> Abstract:
+def load(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None = None) -> Abstract:
     """A name as Python finds it: local, enclosing, global, builtin."""
     if name in frame.local_names:
         return _load_local(s, frame, name, node)
@@ -87,7 +87,7 @@ def _enclosing(frame: Frame | None, name: str) -> Frame | None:
     return None
 
 
-def _locals_of(s: Specialiser, frame: Frame) -> dict[str, Abstract]:
+def _locals_of(s: Evaluator, frame: Frame) -> dict[str, Abstract]:
     if frame is s.frame:
         return s.state.locals
     if frame.state is None:
@@ -95,28 +95,28 @@ def _locals_of(s: Specialiser, frame: Frame) -> dict[str, Abstract]:
     return frame.state.locals
 
 
-def _load_local(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
+def _load_local(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
     value = _locals_of(s, frame).get(name, UNBOUND)
     if value is UNBOUND:
         raise s.raised(UnboundLocalError, node)
-    if isinstance(value, Lost):
+    if isinstance(value, Unavailable):
         raise value.error
-    if isinstance(value, Choice) and maybe_unbound(value):
+    if isinstance(value, GuardedUnion) and maybe_unbound(value):
         value = _bound_part(s, value, name, node)
         if frame is s.frame:
             s.state.locals[name] = value
     return value
 
 
-def _bound_part(s: Specialiser, value: Abstract, name: str, node: cst.CSTNode | None) -> Abstract:
+def _bound_part(s: Evaluator, value: Abstract, name: str, node: cst.CSTNode | None) -> Abstract:
     if value is UNBOUND:
         raise s.raised(UnboundLocalError, node)
-    if isinstance(value, Choice) and maybe_unbound(value):
+    if isinstance(value, GuardedUnion) and maybe_unbound(value):
         return s.split(value, lambda v: _bound_part(s, v, name, node), name)
     return value
 
 
-def _load_cell(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
+def _load_cell(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
     cell = frame.cells[name]
     try:
         value = cell.cell_contents
@@ -126,7 +126,7 @@ def _load_cell(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | None
     return s.space.wrap(value)
 
 
-def load_global(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
+def load_global(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
     if name in frame.globals:
         value = frame.globals[name]
         s.guards.global_name(frame.globals, name, value)
@@ -138,7 +138,7 @@ def load_global(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | Non
 
 
 # --- literals
-def _literal(s: Specialiser, node: Any) -> Abstract:
+def _literal(s: Evaluator, node: Any) -> Abstract:
     match node:  # `evaluated_value` compiles each literal
         case cst.Integer():
             return Static(int(node.value, 0))
@@ -149,7 +149,7 @@ def _literal(s: Specialiser, node: Any) -> Abstract:
         return Static(node.evaluated_value)
 
 
-def _formatted(s: Specialiser, node: cst.FormattedString) -> Abstract:
+def _formatted(s: Evaluator, node: cst.FormattedString) -> Abstract:
     text = ""
     for part in node.parts:
         if isinstance(part, cst.FormattedStringText):
@@ -165,14 +165,14 @@ def _formatted(s: Specialiser, node: cst.FormattedString) -> Abstract:
     return Static(text)
 
 
-def _concatenated(s: Specialiser, node: cst.ConcatenatedString) -> Abstract:
+def _concatenated(s: Evaluator, node: cst.ConcatenatedString) -> Abstract:
     left, right = evaluate(s, node.left), evaluate(s, node.right)
     if isinstance(left, Static) and isinstance(right, Static):
         return Static(left.value + right.value)
     return Text()
 
 
-def _elements(s: Specialiser, elements: Any) -> list[Abstract]:
+def _elements(s: Evaluator, elements: Any) -> list[Abstract]:
     items: list[Abstract] = []
     for element in elements:
         value = evaluate(s, element.value)
@@ -183,19 +183,19 @@ def _elements(s: Specialiser, elements: Any) -> list[Abstract]:
     return items
 
 
-def _tuple(s: Specialiser, node: cst.Tuple) -> Abstract:
+def _tuple(s: Evaluator, node: cst.Tuple) -> Abstract:
     return heap.make_tuple(_elements(s, node.elements))
 
 
-def _list(s: Specialiser, node: cst.List) -> Abstract:
+def _list(s: Evaluator, node: cst.List) -> Abstract:
     return heap.new_list(s, _elements(s, node.elements))
 
 
-def _set(s: Specialiser, node: cst.Set) -> Abstract:
+def _set(s: Evaluator, node: cst.Set) -> Abstract:
     return containers.make_set(s, _elements(s, node.elements), node)
 
 
-def _dict(s: Specialiser, node: cst.Dict) -> Abstract:
+def _dict(s: Evaluator, node: cst.Dict) -> Abstract:
     entries: dict[Any, Abstract] = {}
     for element in node.elements:
         if isinstance(element, cst.StarredDictElement):
@@ -208,12 +208,12 @@ def _dict(s: Specialiser, node: cst.Dict) -> Abstract:
 
 
 # --- operators
-def _binary(s: Specialiser, node: cst.BinaryOperation) -> Abstract:
+def _binary(s: Evaluator, node: cst.BinaryOperation) -> Abstract:
     left = evaluate(s, node.left)
     return s.space.binary(BINARY[type(node.operator)], left, evaluate(s, node.right), node)
 
 
-def _unary(s: Specialiser, node: cst.UnaryOperation) -> Abstract:
+def _unary(s: Evaluator, node: cst.UnaryOperation) -> Abstract:
     value = evaluate(s, node.expression)
     match node.operator:
         case cst.Not():
@@ -226,7 +226,7 @@ def _unary(s: Specialiser, node: cst.UnaryOperation) -> Abstract:
             return s.space.unary("invert", value, node)
 
 
-def _boolean(s: Specialiser, node: cst.BooleanOperation) -> Abstract:
+def _boolean(s: Evaluator, node: cst.BooleanOperation) -> Abstract:
     """`a and b`, `a or b`: an operand, the second evaluated only where the first does not decide."""
     left = evaluate(s, node.left)
     decided = s.space.truth(left)
@@ -238,7 +238,7 @@ def _boolean(s: Specialiser, node: cst.BooleanOperation) -> Abstract:
     return s.branch(decided, lambda: left, lambda: evaluate(s, node.right))
 
 
-def condition(s: Specialiser, node: cst.BaseExpression) -> Static | Value:
+def condition(s: Evaluator, node: cst.BaseExpression) -> Static | Value:
     """The truth of a test: like `truth(evaluate(node))`, but and/or/not only carry bools. In a function that calls
     itself, what holds around the call may decide it."""
     test = _condition(s, node)
@@ -252,7 +252,7 @@ def condition(s: Specialiser, node: cst.BaseExpression) -> Static | Value:
     return test
 
 
-def _condition(s: Specialiser, node: cst.BaseExpression) -> Static | Value:
+def _condition(s: Evaluator, node: cst.BaseExpression) -> Static | Value:
     match node:
         case cst.BooleanOperation():
             left = condition(s, node.left)
@@ -286,13 +286,13 @@ def _condition(s: Specialiser, node: cst.BaseExpression) -> Static | Value:
                 return s.space.truth(value)
 
 
-def _comparison(s: Specialiser, node: cst.Comparison) -> Abstract:
+def _comparison(s: Evaluator, node: cst.Comparison) -> Abstract:
     """`a < b < c`: the middle evaluated once, the rest only where the first part holds."""
     left = evaluate(s, node.left)
     return _chain(s, node, left, 0)
 
 
-def _chain(s: Specialiser, node: cst.Comparison, left: Abstract, index: int) -> Abstract:
+def _chain(s: Evaluator, node: cst.Comparison, left: Abstract, index: int) -> Abstract:
     target = node.comparisons[index]
     right = evaluate(s, target.comparator)
     result = compare(s, target.operator, left, right, node)
@@ -304,7 +304,7 @@ def _chain(s: Specialiser, node: cst.Comparison, left: Abstract, index: int) -> 
     return s.branch(holds, lambda: _chain(s, node, right, index + 1), lambda: result)
 
 
-def compare(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+def compare(s: Evaluator, operator: Any, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     match operator:
         case cst.In():
             return s.space.contains(b, a, node)
@@ -318,14 +318,14 @@ def compare(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.C
 
 
 # --- the rest
-def _conditional(s: Specialiser, node: cst.IfExp) -> Abstract:
+def _conditional(s: Evaluator, node: cst.IfExp) -> Abstract:
     test = condition(s, node.test)
     if isinstance(test, Static):
         return evaluate(s, node.body if test.value else node.orelse)
     return s.branch(test, lambda: evaluate(s, node.body), lambda: evaluate(s, node.orelse))
 
 
-def _walrus(s: Specialiser, node: cst.NamedExpr) -> Abstract:
+def _walrus(s: Evaluator, node: cst.NamedExpr) -> Abstract:
     value = evaluate(s, node.value)
     if not isinstance(node.target, cst.Name):
         raise InternalError("a walrus assigns a name")
@@ -333,16 +333,16 @@ def _walrus(s: Specialiser, node: cst.NamedExpr) -> Abstract:
     return value
 
 
-def _attribute(s: Specialiser, node: cst.Attribute) -> Abstract:
+def _attribute(s: Evaluator, node: cst.Attribute) -> Abstract:
     return s.space.getattr(evaluate(s, node.value), node.attr.value, node)
 
 
-def _subscript(s: Specialiser, node: cst.Subscript) -> Abstract:
+def _subscript(s: Evaluator, node: cst.Subscript) -> Abstract:
     owner = evaluate(s, node.value)
     return s.space.getitem(owner, subscript_key(s, node), node)
 
 
-def subscript_key(s: Specialiser, node: cst.Subscript) -> Abstract | Slice | Axes:
+def subscript_key(s: Evaluator, node: cst.Subscript) -> Abstract | Slice | Axes:
     parts = [_one_index(s, element.slice) for element in node.slice]
     if len(parts) == 1:
         return parts[0]
@@ -351,7 +351,7 @@ def subscript_key(s: Specialiser, node: cst.Subscript) -> Abstract | Slice | Axe
     return heap.make_tuple([p for p in parts if not isinstance(p, Slice)])
 
 
-def _one_index(s: Specialiser, part: cst.BaseSlice) -> Abstract | Slice:
+def _one_index(s: Evaluator, part: cst.BaseSlice) -> Abstract | Slice:
     if isinstance(part, cst.Index):
         return evaluate(s, part.value)
     assert isinstance(part, cst.Slice)
@@ -377,21 +377,21 @@ def _width(lower: Abstract, upper: Abstract) -> int | None:
     return None
 
 
-def _lambda(s: Specialiser, node: cst.Lambda) -> Abstract:
+def _lambda(s: Evaluator, node: cst.Lambda) -> Abstract:
     return calls.close_over(s, node)
 
 
-def _call(s: Specialiser, node: cst.Call) -> Abstract:
+def _call(s: Evaluator, node: cst.Call) -> Abstract:
     return calls.call_node(s, node)
 
 
-def _comprehension(s: Specialiser, node: Any) -> Abstract:
+def _comprehension(s: Evaluator, node: Any) -> Abstract:
     if isinstance(node, cst.DictComp):
         return comprehensions.evaluate_dict(s, node)
     return comprehensions.evaluate(s, node)
 
 
-_RULES: dict[type, Callable[[Specialiser, Any], Abstract]] = {
+_RULES: dict[type, Callable[[Evaluator, Any], Abstract]] = {
     cst.Name: _name, cst.Integer: _literal, cst.Float: _literal, cst.Imaginary: _literal,
     cst.SimpleString: _literal, cst.FormattedString: _formatted, cst.ConcatenatedString: _concatenated,
     cst.Ellipsis: lambda s, node: Static(...), cst.Tuple: _tuple, cst.List: _list, cst.Set: _set, cst.Dict: _dict,

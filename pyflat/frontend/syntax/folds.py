@@ -16,8 +16,8 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import NONE, Abstract, Choice, Lazy, Ranges, Static
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.values import NONE, Abstract, GuardedUnion, Lazy, Ranges, Static
 from pyflat.frontend.syntax import comprehensions, scopes
 from pyflat.frontend.syntax import rolled_loops as rolled
 
@@ -25,7 +25,7 @@ Step = Callable[[Abstract, Callable[[], Abstract]], Abstract]
 """(accumulator, element on demand) -> accumulator."""
 
 
-def fold(s: Specialiser, value: Abstract, start: Abstract, step: Step, node: cst.CSTNode) -> Abstract:
+def fold(s: Evaluator, value: Abstract, start: Abstract, step: Step, node: cst.CSTNode) -> Abstract:
     """The accumulator after all elements of what `is_folded`."""
     if isinstance(value, Ranges):
         return _fold_range(s, value, start, step, node)
@@ -44,7 +44,7 @@ def fold(s: Specialiser, value: Abstract, start: Abstract, step: Step, node: cst
     return s.state.locals.pop(name)
 
 
-def _fold_range(s: Specialiser, source: Ranges, start: Abstract, step: Step, node: cst.CSTNode) -> Abstract:
+def _fold_range(s: Evaluator, source: Ranges, start: Abstract, step: Step, node: cst.CSTNode) -> Abstract:
     name = _accumulator(s, start)
 
     def each(_: object, item: Abstract) -> None:
@@ -54,15 +54,15 @@ def _fold_range(s: Specialiser, source: Ranges, start: Abstract, step: Step, nod
     return s.state.locals.pop(name)
 
 
-def _accumulator(s: Specialiser, start: Abstract) -> str:
+def _accumulator(s: Evaluator, start: Abstract) -> str:
     s.counter += 1
     name = f"fold {s.counter}"
     s.state.locals[name] = start
     return name
 
 
-def _clause(s: Specialiser, clause: cst.CompFor, source: Abstract, inside: Callable[[], None]) -> None:
-    if isinstance(source, Choice):
+def _clause(s: Evaluator, clause: cst.CompFor, source: Abstract, inside: Callable[[], None]) -> None:
+    if isinstance(source, GuardedUnion):
         s.split(source, lambda one: _split(s, clause, one, inside))
         return
     one = functools.partial(_one, s, clause, inside)
@@ -73,19 +73,19 @@ def _clause(s: Specialiser, clause: cst.CompFor, source: Abstract, inside: Calla
         one(item)
 
 
-def _split(s: Specialiser, clause: cst.CompFor, source: Abstract, inside: Callable[[], None]) -> Abstract:
+def _split(s: Evaluator, clause: cst.CompFor, source: Abstract, inside: Callable[[], None]) -> Abstract:
     _clause(s, clause, source, inside)
     return NONE
 
 
-def _one(s: Specialiser, clause: cst.CompFor, inside: Callable[[], None], item: Abstract) -> None:
+def _one(s: Evaluator, clause: cst.CompFor, inside: Callable[[], None], item: Abstract) -> None:
     names = scopes.target_names(clause.target)
     with comprehensions.hidden(s, names):
         s.space.assign(clause.target, item)
         _filtered(s, [test.test for test in clause.ifs], clause.inner_for_in, inside)
 
 
-def _filtered(s: Specialiser, tests: list[cst.BaseExpression], inner: cst.CompFor | None, inside: Callable[[], None]
+def _filtered(s: Evaluator, tests: list[cst.BaseExpression], inner: cst.CompFor | None, inside: Callable[[], None]
               ) -> None:
     if not tests:
         if inner is None:

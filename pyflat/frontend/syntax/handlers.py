@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from pyflat.frontend.state.frames import Scope, Specialiser, TryScope
-from pyflat.frontend.state.values import UNBOUND, Abstract, Caught, Choice, Static
+from pyflat.frontend.state.frames import Evaluator, Scope, TryScope
+from pyflat.frontend.state.values import UNBOUND, Abstract, Caught, GuardedUnion, Static
 from pyflat.ir.build import Builder, const
 from pyflat.ir.faults import RULES
 from pyflat.ir.nodes import Op, Value
@@ -71,7 +71,7 @@ Classes = tuple[tuple[type[BaseException], ...], ...]
 """For each handler the classes that it catches."""
 
 
-def execute_try(s: Specialiser, node: cst.Try) -> None:
+def execute_try(s: Evaluator, node: cst.Try) -> None:
     if node.finalbody is not None and _jumps_out(node):
         raise s.refuse("flatten/not-yet", "`finally` around a return, break or continue", node,
                        help="move the return behind the try block")
@@ -109,7 +109,7 @@ def _jumps_out(node: cst.Try) -> bool:
     return visitor.found
 
 
-def _classes(s: Specialiser, handler: cst.ExceptHandler) -> tuple[type[BaseException], ...]:
+def _classes(s: Evaluator, handler: cst.ExceptHandler) -> tuple[type[BaseException], ...]:
     if handler.type is None:
         return (BaseException,)
     value = s.space.evaluate(handler.type)
@@ -120,7 +120,7 @@ def _classes(s: Specialiser, handler: cst.ExceptHandler) -> tuple[type[BaseExcep
     return classes
 
 
-def _try(s: Specialiser, node: cst.Try, caught: Classes, done: Scope) -> Abstract:
+def _try(s: Evaluator, node: cst.Try, caught: Classes, done: Scope) -> Abstract:
     """The body leaves to `done` when it ends; what falls out of the inner region is an exception class."""
     scope = TryScope(Scope(s.fresh("raised")), tuple(c for classes in caught for c in classes), s.frame)
 
@@ -141,8 +141,8 @@ def _try(s: Specialiser, node: cst.Try, caught: Classes, done: Scope) -> Abstrac
     return Static(None)
 
 
-def _dispatch(s: Specialiser, node: cst.Try, caught: Classes, raised: Abstract) -> None:
-    if isinstance(raised, Choice):
+def _dispatch(s: Evaluator, node: cst.Try, caught: Classes, raised: Abstract) -> None:
+    if isinstance(raised, GuardedUnion):
         s.split(raised, lambda part: _dispatch(s, node, caught, part))
         return
     assert isinstance(raised, Static)
@@ -152,7 +152,7 @@ def _dispatch(s: Specialiser, node: cst.Try, caught: Classes, raised: Abstract) 
             return
 
 
-def _handle(s: Specialiser, handler: cst.ExceptHandler, cls: type[BaseException]) -> None:
+def _handle(s: Evaluator, handler: cst.ExceptHandler, cls: type[BaseException]) -> None:
     name = handler.name.name.value if handler.name is not None and isinstance(handler.name.name, cst.Name) else None
     if name is not None:
         s.state.locals[name] = Caught(cls)
@@ -165,7 +165,7 @@ def _handle(s: Specialiser, handler: cst.ExceptHandler, cls: type[BaseException]
         s.state.locals[name] = UNBOUND
 
 
-def _check(s: Specialiser, op: Op) -> None:
+def _check(s: Evaluator, op: Op) -> None:
     """Before an operation of a try body: lanes in which it would raise leave to the handlers."""
     rule = PRIMITIVES[op.opcode].faults
     if not rule:
@@ -181,5 +181,5 @@ def _check(s: Specialiser, op: Op) -> None:
                 s.branch(condition, lambda cls=cls: _leave(s, cls), lambda: None)  # type: ignore[misc]
 
 
-def _leave(s: Specialiser, cls: type[BaseException]) -> Abstract:
+def _leave(s: Evaluator, cls: type[BaseException]) -> Abstract:
     raise s.raised(cls)

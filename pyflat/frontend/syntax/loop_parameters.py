@@ -13,23 +13,23 @@ import numpy as np
 
 from pyflat.frontend.space import complex_numbers, scalars
 from pyflat.frontend.state import aliasing
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.merge import lane
 from pyflat.frontend.state.values import (
     Abstract,
     Array,
-    Choice,
     Complex,
     Contents,
     DictRef,
+    GuardedUnion,
+    IncomingEdge,
     ListRef,
-    Lost,
     ObjRef,
     Ref,
     Seq,
     State,
     StoreRef,
-    Way,
+    Unavailable,
     numeric_kind,
 )
 from pyflat.frontend.syntax import loop_shapes
@@ -56,7 +56,7 @@ Owned = dict[Ref, Contents]
 class Maker:
     """Makes the parameters of a loop: `pairs` of a parameter and its value before the loop, and `owned` objects."""
 
-    def __init__(self, s: Specialiser, entry: State, pairs: list[tuple[Param, Value]], owned: Owned, node: Any):
+    def __init__(self, s: Evaluator, entry: State, pairs: list[tuple[Param, Value]], owned: Owned, node: Any):
         self.s, self.entry, self.pairs, self.owned, self.node = s, entry, pairs, owned, node
 
     def parameter(self, start: Abstract, shape: Shape, name: str) -> Abstract:
@@ -79,13 +79,13 @@ class Maker:
             case OneOf():
                 return self.one_of(start, shape.values, name)
             case NoShape():
-                return Lost(shape.error)
+                return Unavailable(shape.error)
             case Later():
                 bound = Param(BOOL, "")
                 self.pairs.append((bound, loop_shapes.has_number(self.s, start)))
                 number, _ = loop_shapes.number_and_other(start)
                 inner = self.parameter(zero(shape.inner) if number is None else number, shape.inner, name)
-                return Choice(bound, inner, shape.other)
+                return GuardedUnion(bound, inner, shape.other)
 
     def parameters(self, items: Sequence[Abstract], shapes: Sequence[Shape], name: str) -> tuple[Abstract, ...]:
         return tuple(self.parameter(item, shape, name) for item, shape in zip(items, shapes, strict=True))
@@ -112,7 +112,7 @@ class Maker:
         self.pairs += zip(params, tests, strict=True)
         chosen = values[-1]
         for param, value in zip(reversed(params), reversed(values[:-1]), strict=True):
-            chosen = Choice(param, value, chosen)
+            chosen = GuardedUnion(param, value, chosen)
         return chosen
 
     def complex_parameter(self, start: Abstract, number: Kind | IntOrFloat | None, name: str) -> Abstract:
@@ -126,20 +126,20 @@ class Maker:
         if number is None:
             return Complex(*params)
         rest = complex_numbers.number_part(start)
-        return Choice(tag, Complex(*params), self.parameter(zero(number) if rest is None else rest, number, name))
+        return GuardedUnion(tag, Complex(*params), self.parameter(zero(number) if rest is None else rest, number, name))
 
 
-def _mixed_parameter(s: Specialiser, start: Abstract, name: str, pairs: list[tuple[Param, Value]]) -> Abstract:
+def _mixed_parameter(s: Evaluator, start: Abstract, name: str, pairs: list[tuple[Param, Value]]) -> Abstract:
     params = [Param(BOOL, ""), Param(INT, name), Param(FLOAT, name)]
     pairs += zip(params, _mixed_parts(s, start), strict=True)
-    return Choice(params[0], params[1], params[2])
+    return GuardedUnion(params[0], params[1], params[2])
 
 
-def _mixed_parts(s: Specialiser, value: Abstract) -> tuple[Value, Value, Value]:
+def _mixed_parts(s: Evaluator, value: Abstract) -> tuple[Value, Value, Value]:
     """(is an int, the int, the float); the part that does not hold is zero."""
-    if isinstance(value, Choice):
-        ways = zip(_mixed_parts(s, value.then), _mixed_parts(s, value.orelse), strict=True)
-        is_int, whole, real = (s.build.op("select", value.cond, a, b) for a, b in ways)
+    if isinstance(value, GuardedUnion):
+        edges = zip(_mixed_parts(s, value.then), _mixed_parts(s, value.orelse), strict=True)
+        is_int, whole, real = (s.build.op("select", value.cond, a, b) for a, b in edges)
         return is_int, whole, real
     if numeric_kind(value) is FLOAT:
         return const(False), const(0), lane(value)
@@ -147,18 +147,18 @@ def _mixed_parts(s: Specialiser, value: Abstract) -> tuple[Value, Value, Value]:
 
 
 class BackEdge:
-    """What one way to the next iteration carries; conversions go to the end of the way's block."""
+    """What one edge to the next iteration carries; conversions go to the end of the edge's block."""
 
-    def __init__(self, s: Specialiser, way: Way, owned: Owned):
-        self.s, self.way, self.owned = s, way, owned
+    def __init__(self, s: Evaluator, edge: IncomingEdge, owned: Owned):
+        self.s, self.edge, self.owned = s, edge, owned
         self.operands: list[Value] = []
 
     def carry(self, param: Abstract, value: Abstract) -> None:
         match param:
-            case Choice() if loop_shapes.constants_among([], param) is not None:
+            case GuardedUnion() if loop_shapes.constants_among([], param) is not None:
                 self.carry_known(param, value)
             case Param():
-                self.operands.append(_in_block(self.s, self.way.block, lambda: _as_kind(self.s, value, param.kind)))
+                self.operands.append(_in_block(self.s, self.edge.block, lambda: _as_kind(self.s, value, param.kind)))
             case Seq():
                 parts = self.s.space.sequence_items(value) or ()
                 for inner, part in zip(param.items, parts, strict=True):
@@ -167,54 +167,54 @@ class BackEdge:
                 self.carry_object(param, value)
             case Array():
                 with self.s.build.detached() as items:
-                    elements = loop_shapes.elements(self.s, self.way.state, value, None)
-                _add_to_block(self.way.block, items)
+                    elements = loop_shapes.elements(self.s, self.edge.state, value, None)
+                _add_to_block(self.edge.block, items)
                 for slot, item in zip(self.owned[param.store], elements, strict=True):
                     self.carry(slot, item)
-            case Complex() | Choice(then=Complex()):
+            case Complex() | GuardedUnion(then=Complex()):
                 self.carry_complex(param, value)
-            case Choice() if isinstance(param.orelse, Param) and isinstance(param.then, Param):
+            case GuardedUnion() if isinstance(param.orelse, Param) and isinstance(param.then, Param):
                 with self.s.build.detached() as items:
                     self.operands += _mixed_parts(self.s, value)
-                _add_to_block(self.way.block, items)
-            case Choice():
+                _add_to_block(self.edge.block, items)
+            case GuardedUnion():
                 number, _ = loop_shapes.number_and_other(value)
-                self.operands.append(_in_block(self.s, self.way.block, lambda: loop_shapes.has_number(self.s, value)))
+                self.operands.append(_in_block(self.s, self.edge.block, lambda: loop_shapes.has_number(self.s, value)))
                 self.carry(param.then, param.then if number is None else number)
 
     def carry_known(self, param: Abstract, value: Abstract) -> None:
-        while isinstance(param, Choice):
+        while isinstance(param, GuardedUnion):
             wanted, param = param.then, param.orelse
             is_it = functools.partial(loop_shapes.is_the_constant, self.s, value, wanted)
-            self.operands.append(_in_block(self.s, self.way.block, is_it))
+            self.operands.append(_in_block(self.s, self.edge.block, is_it))
 
     def carry_object(self, param: Ref, value: Abstract) -> None:
         own = self.owned[param]
         with self.s.build.detached() as built:
-            items = loop_shapes.items_of(self.s, self.way.state, value)
-        _add_to_block(self.way.block, built)
+            items = loop_shapes.items_of(self.s, self.edge.state, value)
+        _add_to_block(self.edge.block, built)
         for slot, item in zip(own, items, strict=True):
             self.carry(slot if isinstance(param, ListRef) else slot[1], item)
 
-    def carry_complex(self, param: Complex | Choice, value: Abstract) -> None:
+    def carry_complex(self, param: Complex | GuardedUnion, value: Abstract) -> None:
         with self.s.build.detached() as items:
-            if isinstance(param, Choice):
+            if isinstance(param, GuardedUnion):
                 self.operands.append(complex_numbers.where_complex(self.s, value))
             parts = complex_numbers.complex_part(self.s, value)
             self.operands += [lane(parts.real), lane(parts.imag)]
-        _add_to_block(self.way.block, items)
-        if isinstance(param, Choice):
+        _add_to_block(self.edge.block, items)
+        if isinstance(param, GuardedUnion):
             number = complex_numbers.number_part(value)
             self.carry(param.orelse, param.orelse if number is None else number)
 
 
-def _as_kind(s: Specialiser, value: Abstract, kind: Kind) -> Value:
-    if isinstance(value, Choice):
-        return scalars.to_kind(s, scalars.number_choice_as_float(s, value), kind)
+def _as_kind(s: Evaluator, value: Abstract, kind: Kind) -> Value:
+    if isinstance(value, GuardedUnion):
+        return scalars.to_kind(s, scalars.number_union_as_float(s, value), kind)
     return scalars.to_kind(s, lane(value), kind)
 
 
-def _in_block(s: Specialiser, block: Block, make: Callable[[], Value]) -> Value:
+def _in_block(s: Evaluator, block: Block, make: Callable[[], Value]) -> Value:
     """Build operations at the end of a block whose list is already closed."""
     with s.build.detached() as items:
         value = make()

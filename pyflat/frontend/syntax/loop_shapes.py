@@ -21,14 +21,14 @@ import numpy as np
 from pyflat.errors import FlattenError
 from pyflat.frontend.space import arrays, complex_numbers, scalars
 from pyflat.frontend.state import aliasing
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.merge import same_static
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
     Array,
-    Choice,
     DictRef,
+    GuardedUnion,
     IterRef,
     ListRef,
     ObjRef,
@@ -140,7 +140,7 @@ def has_objects(shape: Shape | None) -> bool:
 class Shapes:
     """What the parameter of one variable has to hold; `name` and `node` are for refusals."""
 
-    def __init__(self, s: Specialiser, name: str, node: Any):
+    def __init__(self, s: Evaluator, name: str, node: Any):
         self.s, self.name, self.node = s, name, node
         self.open: set[Ref] = set()
         """The objects whose items are being looked at."""
@@ -190,7 +190,7 @@ class Shapes:
             return kind
         if complex_parts(value) is not None:
             return ComplexShape()
-        if isinstance(value, Choice) and complex_numbers.is_number(value):
+        if isinstance(value, GuardedUnion) and complex_numbers.is_number(value):
             return self.join(self.of(value.then, state), self.of(value.orelse, state))
         if isinstance(value, Seq) or isinstance(value, Static) and isinstance(value.value, tuple):
             parts = self.s.space.sequence_items(value, self.node) or ()
@@ -267,7 +267,7 @@ class Shapes:
 # --- what a variable may mean
 def options(value: Abstract) -> list[Ref] | None:
     """The objects that a value may be, when they are of one class and have the same keys; None for anything else."""
-    if isinstance(value, Choice):
+    if isinstance(value, GuardedUnion):
         then, orelse = options(value.then), options(value.orelse)
         return None if then is None or orelse is None else [*then, *orelse]
     if isinstance(value, ListRef | DictRef | ObjRef) and not isinstance(value, IterRef):
@@ -279,20 +279,20 @@ def stores(value: Abstract) -> list[Ref] | None:
     """The memory of an array, or of each of several; None for anything else. A captured array has none of its own."""
     if not arrays.is_array(value):
         return None
-    if isinstance(value, Choice):
+    if isinstance(value, GuardedUnion):
         return [*(stores(value.then) or ()), *(stores(value.orelse) or ())]
     return [value.store] if isinstance(value, Array) else []
 
 
-def items_of(s: Specialiser, state: State, value: Abstract) -> list[Abstract]:
+def items_of(s: Evaluator, state: State, value: Abstract) -> list[Abstract]:
     """The items of an object, or of the one of several that the lane has."""
-    if isinstance(value, Choice):
+    if isinstance(value, GuardedUnion):
         pairs = zip(items_of(s, state, value.then), items_of(s, state, value.orelse), strict=True)
         return [scalars.choose(s, value.cond, a, b) for a, b in pairs]
     return aliasing.items_of(state, value)
 
 
-def is_shared(s: Specialiser, state: State, ref: Ref) -> bool:
+def is_shared(s: Evaluator, state: State, ref: Ref) -> bool:
     """More than one name, item or attribute means the object."""
     return aliasing.is_shared([state, *s.outer_states()], state, ref)
 
@@ -301,18 +301,18 @@ def number_and_other(value: Abstract) -> tuple[Abstract | None, Abstract | None]
     """A value apart from the alternative that is no number: (number, other), None where there is none."""
     if is_constant(value):
         return None, value
-    if not isinstance(value, Choice):
+    if not isinstance(value, GuardedUnion):
         return value, None
     (then, other), (orelse, second) = number_and_other(value.then), number_and_other(value.orelse)
     if other is not None and second is not None and not alike(other, second):
         return value, None
-    number = Choice(value.cond, then, orelse) if then is not None and orelse is not None else then or orelse
+    number = GuardedUnion(value.cond, then, orelse) if then is not None and orelse is not None else then or orelse
     return number, other or second
 
 
-def has_number(s: Specialiser, value: Abstract) -> Value:
+def has_number(s: Evaluator, value: Abstract) -> Value:
     """The lanes in which `_without` finds a number."""
-    if isinstance(value, Choice):
+    if isinstance(value, GuardedUnion):
         then, orelse = has_number(s, value.then), has_number(s, value.orelse)
         return s.build.op("select", value.cond, then, orelse)
     return const(not is_constant(value))
@@ -323,7 +323,7 @@ def is_constant(value: Abstract) -> bool:
         and not isinstance(value.value, tuple | complex | np.ndarray)
 
 
-def elements(s: Specialiser, state: State, value: Abstract, node: Any) -> list[Abstract]:
+def elements(s: Evaluator, state: State, value: Abstract, node: Any) -> list[Abstract]:
     """The elements of an array as they are in a state."""
     current, s.state = s.state, state
     try:
@@ -335,7 +335,7 @@ def elements(s: Specialiser, state: State, value: Abstract, node: Any) -> list[A
 def constants_among(found: list[Abstract], *values: Abstract) -> list[Abstract] | None:
     """`found` and the objects among which `values` choose, each once; None where there are numbers or own objects."""
     for value in values:
-        if isinstance(value, Choice):
+        if isinstance(value, GuardedUnion):
             inner = constants_among(found, value.then, value.orelse)
             if inner is None:
                 return None
@@ -347,9 +347,9 @@ def constants_among(found: list[Abstract], *values: Abstract) -> list[Abstract] 
     return found
 
 
-def is_the_constant(s: Specialiser, value: Abstract, wanted: Abstract) -> Value:
+def is_the_constant(s: Evaluator, value: Abstract, wanted: Abstract) -> Value:
     """The lanes in which `value` is the object `wanted`."""
-    if isinstance(value, Choice):
+    if isinstance(value, GuardedUnion):
         then, orelse = is_the_constant(s, value.then, wanted), is_the_constant(s, value.orelse, wanted)
         return s.build.op("select", value.cond, then, orelse)
     return const(alike(value, wanted))

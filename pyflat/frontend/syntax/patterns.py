@@ -11,16 +11,16 @@ from collections.abc import Sequence
 import libcst as cst
 
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import Abstract, Choice, DictRef, Static, numeric_kind
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.values import Abstract, DictRef, GuardedUnion, Static, numeric_kind
 
 
-def execute_match(s: Specialiser, node: cst.Match) -> None:
+def execute_match(s: Evaluator, node: cst.Match) -> None:
     subject = s.space.evaluate(node.subject)
     _cases(s, subject, node.cases)
 
 
-def _cases(s: Specialiser, subject: Abstract, cases: Sequence[cst.MatchCase]) -> None:
+def _cases(s: Evaluator, subject: Abstract, cases: Sequence[cst.MatchCase]) -> None:
     if not cases:
         return
     case, rest = cases[0], cases[1:]
@@ -34,7 +34,7 @@ def _cases(s: Specialiser, subject: Abstract, cases: Sequence[cst.MatchCase]) ->
     s.branch(test, lambda: _guarded(s, subject, case, rest), lambda: _cases(s, subject, rest))
 
 
-def _guarded(s: Specialiser, subject: Abstract, case: cst.MatchCase, rest: Sequence[cst.MatchCase]) -> None:
+def _guarded(s: Evaluator, subject: Abstract, case: cst.MatchCase, rest: Sequence[cst.MatchCase]) -> None:
     """The pattern fits: bind its names, then the guard decides between the body and the next cases."""
     bind(s, subject, case.pattern)
     if case.guard is None:
@@ -50,7 +50,7 @@ def _guarded(s: Specialiser, subject: Abstract, case: cst.MatchCase, rest: Seque
     s.branch(test, lambda: s.space.execute(case.body), lambda: _cases(s, subject, rest))
 
 
-def matches(s: Specialiser, subject: Abstract, pattern: cst.MatchPattern) -> Abstract:
+def matches(s: Evaluator, subject: Abstract, pattern: cst.MatchPattern) -> Abstract:
     """Whether the subject fits, as a static or lane bool."""
     match pattern:
         case cst.MatchValue():
@@ -73,7 +73,7 @@ def matches(s: Specialiser, subject: Abstract, pattern: cst.MatchPattern) -> Abs
                    help="match values, alternatives, sequences, classes and mappings, or use if")
 
 
-def _any(s: Specialiser, subject: Abstract, patterns: Sequence[cst.MatchPattern]) -> Abstract:
+def _any(s: Evaluator, subject: Abstract, patterns: Sequence[cst.MatchPattern]) -> Abstract:
     first = s.space.truth(matches(s, subject, patterns[0]))
     if len(patterns) == 1 or isinstance(first, Static) and first.value:
         return first
@@ -86,7 +86,7 @@ Parts = list[tuple[Abstract, cst.MatchPattern]]
 """The parts of a subject, each with the pattern that it has to fit."""
 
 
-def _all(s: Specialiser, parts: Parts) -> Abstract:
+def _all(s: Evaluator, parts: Parts) -> Abstract:
     """Whether every part fits; the later ones are looked at only where the earlier ones do."""
     if not parts:
         return Static(True)
@@ -97,7 +97,7 @@ def _all(s: Specialiser, parts: Parts) -> Abstract:
     return s.branch(first, lambda: s.space.truth(_all(s, rest)), lambda: Static(False))
 
 
-def _sequence_parts(s: Specialiser, subject: Abstract, pattern: cst.MatchList | cst.MatchTuple) -> Parts | None:
+def _sequence_parts(s: Evaluator, subject: Abstract, pattern: cst.MatchList | cst.MatchTuple) -> Parts | None:
     """The items that have patterns of their own, None for what has another length or is no sequence."""
     items = None if numeric_kind(subject) is not None else s.space.sequence_items(subject, pattern)
     if items is None or isinstance(subject, Static) and isinstance(subject.value, str):
@@ -118,8 +118,8 @@ _WHOLE_SUBJECT = (bool, bytearray, bytes, dict, float, frozenset, int, list, set
 """Classes whose one positional pattern is for the subject itself."""
 
 
-def _class(s: Specialiser, subject: Abstract, pattern: cst.MatchClass) -> Abstract:
-    if isinstance(subject, Choice):
+def _class(s: Evaluator, subject: Abstract, pattern: cst.MatchClass) -> Abstract:
+    if isinstance(subject, GuardedUnion):
         return s.split(subject, lambda one: _class(s, one, pattern))
     cls = s.space.evaluate(pattern.cls)
     if not isinstance(cls, Static) or not isinstance(cls.value, type):
@@ -130,7 +130,7 @@ def _class(s: Specialiser, subject: Abstract, pattern: cst.MatchClass) -> Abstra
     return _all(s, _class_parts(s, subject, cls.value, pattern))
 
 
-def _class_parts(s: Specialiser, subject: Abstract, cls: type, pattern: cst.MatchClass) -> Parts:
+def _class_parts(s: Evaluator, subject: Abstract, cls: type, pattern: cst.MatchClass) -> Parts:
     positional = [part.value for part in pattern.patterns]
     if positional and cls in _WHOLE_SUBJECT:
         parts: Parts = [(subject, positional[0])]
@@ -143,7 +143,7 @@ def _class_parts(s: Specialiser, subject: Abstract, cls: type, pattern: cst.Matc
     return parts + [(s.space.getattr(subject, part.key.value, pattern), part.pattern) for part in pattern.kwds]
 
 
-def _mapping_parts(s: Specialiser, subject: Abstract, pattern: cst.MatchMapping) -> Parts | None:
+def _mapping_parts(s: Evaluator, subject: Abstract, pattern: cst.MatchMapping) -> Parts | None:
     if not (isinstance(subject, DictRef) or isinstance(subject, Static) and isinstance(subject.value, dict)):
         return None
     entries = s.space.dict_entries(subject)
@@ -156,7 +156,7 @@ def _mapping_parts(s: Specialiser, subject: Abstract, pattern: cst.MatchMapping)
     return parts
 
 
-def bind(s: Specialiser, subject: Abstract, pattern: cst.MatchPattern) -> None:
+def bind(s: Evaluator, subject: Abstract, pattern: cst.MatchPattern) -> None:
     """Assign the names that a fitting pattern captures."""
     match pattern:
         case cst.MatchAs():
@@ -180,12 +180,12 @@ def bind(s: Specialiser, subject: Abstract, pattern: cst.MatchPattern) -> None:
                 s.state.locals[pattern.rest.value] = heap.new_dict(s, rest)
 
 
-def _bind_parts(s: Specialiser, parts: Parts) -> None:
+def _bind_parts(s: Evaluator, parts: Parts) -> None:
     for item, pattern in parts:
         bind(s, item, pattern)
 
 
-def _bind_star(s: Specialiser, subject: Abstract, pattern: cst.MatchList | cst.MatchTuple) -> None:
+def _bind_star(s: Evaluator, subject: Abstract, pattern: cst.MatchList | cst.MatchTuple) -> None:
     for k, part in enumerate(pattern.patterns):
         if isinstance(part, cst.MatchStar) and part.name is not None:
             items = s.space.sequence_items(subject, pattern) or ()

@@ -12,14 +12,14 @@ import libcst as cst
 
 from pyflat.frontend.space import array_operators as vectors
 from pyflat.frontend.space import arrays, containers
-from pyflat.frontend.space.scalars import METHODS, is_number_choice
+from pyflat.frontend.space.scalars import METHODS, is_number_union
 from pyflat.frontend.state import heap, lookup
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
     Caught,
-    Choice,
+    GuardedUnion,
     ListRef,
     Static,
     describe,
@@ -29,13 +29,13 @@ from pyflat.frontend.syntax import calls, contexts, expressions, handlers, loops
 Statement = cst.BaseStatement | cst.BaseSmallStatement
 
 
-def execute_suite(s: Specialiser, suite: cst.BaseSuite) -> None:
+def execute_suite(s: Evaluator, suite: cst.BaseSuite) -> None:
     """Every statement of a body, in order; ControlLeft ends it early."""
     for statement in suite.body:
         execute(s, statement)
 
 
-def execute(s: Specialiser, node: Any) -> None:
+def execute(s: Evaluator, node: Any) -> None:
     if isinstance(node, cst.SimpleStatementLine):
         for small in node.body:
             execute(s, small)
@@ -57,11 +57,11 @@ def _title(node: cst.CSTNode) -> str:
     return _TITLES.get(name, f"the statement `{name}`")
 
 
-def _nothing(s: Specialiser, node: Any) -> None:
+def _nothing(s: Evaluator, node: Any) -> None:
     pass
 
 
-def _expression(s: Specialiser, node: cst.Expr) -> None:
+def _expression(s: Evaluator, node: cst.Expr) -> None:
     value = node.value
     if isinstance(value, cst.Yield | cst.Await):
         raise s.refuse("flatten/generator", "generators and coroutines cannot be flattened", node)
@@ -70,18 +70,18 @@ def _expression(s: Specialiser, node: cst.Expr) -> None:
 
 
 # --- assignment
-def _assign(s: Specialiser, node: cst.Assign) -> None:
+def _assign(s: Evaluator, node: cst.Assign) -> None:
     value = s.space.evaluate(node.value)
     for target in node.targets:
         assign(s, target.target, value, node if len(node.targets) == 1 else None)
 
 
-def _annotated(s: Specialiser, node: cst.AnnAssign) -> None:
+def _annotated(s: Evaluator, node: cst.AnnAssign) -> None:
     if node.value is not None:
         assign(s, node.target, s.space.evaluate(node.value), node)
 
 
-def assign(s: Specialiser, target: cst.BaseExpression, value: Abstract, statement: cst.CSTNode | None = None) -> None:
+def assign(s: Evaluator, target: cst.BaseExpression, value: Abstract, statement: cst.CSTNode | None = None) -> None:
     """Bind `value` to a name, item, attribute or pattern of them."""
     match target:
         case cst.Name():
@@ -98,7 +98,7 @@ def assign(s: Specialiser, target: cst.BaseExpression, value: Abstract, statemen
             raise s.refuse("flatten/unsupported-statement", "this assignment target cannot be flattened", target)
 
 
-def _bind_name(s: Specialiser, target: cst.Name, value: Abstract, statement: cst.CSTNode | None) -> None:
+def _bind_name(s: Evaluator, target: cst.Name, value: Abstract, statement: cst.CSTNode | None) -> None:
     name = target.value
     if name not in s.frame.local_names:
         raise s.refuse("flatten/effect", f"the global or enclosing variable {name!r} is written", target,
@@ -106,7 +106,7 @@ def _bind_name(s: Specialiser, target: cst.Name, value: Abstract, statement: cst
     s.state.locals[name] = s.name_value(value, name, statement)
 
 
-def _unpack(s: Specialiser, elements: Sequence[cst.BaseElement], value: Abstract, node: cst.CSTNode) -> None:
+def _unpack(s: Evaluator, elements: Sequence[cst.BaseElement], value: Abstract, node: cst.CSTNode) -> None:
     items = containers.items_to_unpack(s, value, len(elements), node)
     stars = [i for i, e in enumerate(elements) if isinstance(e, cst.StarredElement)]
     if stars:
@@ -121,7 +121,7 @@ def _unpack(s: Specialiser, elements: Sequence[cst.BaseElement], value: Abstract
         assign(s, element.value, item)
 
 
-def _augmented(s: Specialiser, node: cst.AugAssign) -> None:
+def _augmented(s: Evaluator, node: cst.AugAssign) -> None:
     """`x += e`: the target is evaluated once; a local list is extended in place."""
     opcode = _AUGMENTED[type(node.operator)]
     match node.target:
@@ -142,10 +142,10 @@ def _augmented(s: Specialiser, node: cst.AugAssign) -> None:
             s.space.setattr(owner, node.target.attr.value, _combine(s, opcode, old, value, node), node)
 
 
-def _combine(s: Specialiser, opcode: str, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
+def _combine(s: Evaluator, opcode: str, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
     if arrays.is_array(old):
         return vectors.in_place(s, opcode, old, value, node)
-    if isinstance(old, Choice) and not is_number_choice(old):
+    if isinstance(old, GuardedUnion) and not is_number_union(old):
         return s.split(old, lambda part: _combine(s, opcode, part, value, node))
     in_place = lookup.method_of(old, "__i" + METHODS[opcode][2:])
     if in_place is not None:
@@ -170,7 +170,7 @@ _AUGMENTED: dict[type, str] = {
 
 
 # --- control
-def _if(s: Specialiser, node: cst.If) -> None:
+def _if(s: Evaluator, node: cst.If) -> None:
     test = s.space.condition(node.test)
     if isinstance(test, Static):
         if test.value:
@@ -182,32 +182,32 @@ def _if(s: Specialiser, node: cst.If) -> None:
     s.branch(test, lambda: execute_suite(s, node.body), lambda: None if orelse is None else _orelse(s, orelse))
 
 
-def _orelse(s: Specialiser, node: cst.If | cst.Else) -> None:
+def _orelse(s: Evaluator, node: cst.If | cst.Else) -> None:
     if isinstance(node, cst.If):
         execute(s, node)
     else:
         execute_suite(s, node.body)
 
 
-def _return(s: Specialiser, node: cst.Return) -> None:
+def _return(s: Evaluator, node: cst.Return) -> None:
     value = Static(None) if node.value is None else s.space.evaluate(node.value)
     calls.drop_locals(s)
     raise s.leave(s.frame.returns, value)
 
 
-def _break(s: Specialiser, node: cst.Break) -> None:
+def _break(s: Evaluator, node: cst.Break) -> None:
     scope = s.frame.loops[-1].leave
     assert scope is not None
     raise s.leave(scope)
 
 
-def _continue(s: Specialiser, node: cst.Continue) -> None:
+def _continue(s: Evaluator, node: cst.Continue) -> None:
     scope = s.frame.loops[-1].again
     assert scope is not None
     raise s.leave(scope)
 
 
-def _raise(s: Specialiser, node: cst.Raise) -> None:
+def _raise(s: Evaluator, node: cst.Raise) -> None:
     """The lane is a fault; the replay makes the exception, so that its arguments need not be computed here.
 
     Inside a `try` the class decides which handler it goes to; where it is not known now, the lane is replayed.
@@ -243,7 +243,7 @@ def _harmless(node: cst.CSTNode | None, outermost: bool = True) -> bool:
     return False
 
 
-def _assert(s: Specialiser, node: cst.Assert) -> None:
+def _assert(s: Evaluator, node: cst.Assert) -> None:
     if not __debug__:
         return
     test = s.space.condition(node.test)
@@ -259,7 +259,7 @@ def _assert(s: Specialiser, node: cst.Assert) -> None:
         fail()
 
 
-def _delete(s: Specialiser, node: cst.Del) -> None:
+def _delete(s: Evaluator, node: cst.Del) -> None:
     if isinstance(node.target, cst.Subscript):
         owner = s.space.evaluate(node.target.value)
         s.space.delitem(owner, expressions.subscript_key(s, node.target), node)
@@ -274,14 +274,14 @@ def _delete(s: Specialiser, node: cst.Del) -> None:
 
 
 # --- definitions and imports
-def _define(s: Specialiser, node: cst.FunctionDef) -> None:
+def _define(s: Evaluator, node: cst.FunctionDef) -> None:
     if node.decorators:
         raise s.refuse("flatten/unsupported-statement", "a decorated nested function", node,
                        help="define the decorated function outside")
     s.state.locals[node.name.value] = calls.close_over(s, node)
 
 
-def _import(s: Specialiser, node: cst.Import) -> None:
+def _import(s: Evaluator, node: cst.Import) -> None:
     for alias in node.names:
         name = alias.evaluated_name
         module = _module(s, name, None, node)
@@ -290,7 +290,7 @@ def _import(s: Specialiser, node: cst.Import) -> None:
         _bind_import(s, alias.evaluated_alias or name.split(".")[0], Static(module), node)
 
 
-def _module(s: Specialiser, name: str, package: str | None, node: cst.CSTNode) -> types.ModuleType:
+def _module(s: Evaluator, name: str, package: str | None, node: cst.CSTNode) -> types.ModuleType:
     """The module, imported now as the original would import it."""
     try:
         return importlib.import_module(name, package)
@@ -298,14 +298,14 @@ def _module(s: Specialiser, name: str, package: str | None, node: cst.CSTNode) -
         raise s.raised(type(error), node) from None
 
 
-def _bind_import(s: Specialiser, name: str, value: Abstract, node: cst.CSTNode) -> None:
+def _bind_import(s: Evaluator, name: str, value: Abstract, node: cst.CSTNode) -> None:
     if name not in s.frame.local_names:
         raise s.refuse("flatten/effect", f"the import writes the global or enclosing variable {name!r}", node,
                        help="import it at the top of the module")
     s.state.locals[name] = value
 
 
-def _import_from(s: Specialiser, node: cst.ImportFrom) -> None:
+def _import_from(s: Evaluator, node: cst.ImportFrom) -> None:
     package = s.frame.globals.get("__package__") or ""
     path = "" if node.module is None else cst.Module([]).code_for_node(node.module)
     relative = "." * len(node.relative) + path
@@ -321,15 +321,15 @@ def _import_from(s: Specialiser, node: cst.ImportFrom) -> None:
         _bind_import(s, alias.evaluated_alias or name, s.space.wrap(value), node)
 
 
-def _outside(s: Specialiser, node: cst.Global | cst.Nonlocal) -> None:
+def _outside(s: Evaluator, node: cst.Global | cst.Nonlocal) -> None:
     """A declaration alone does nothing; writing the name is refused where it happens."""
 
 
-def _with(s: Specialiser, node: cst.With) -> None:
+def _with(s: Evaluator, node: cst.With) -> None:
     contexts.execute_with(s, node)
 
 
-_RULES: dict[type, Callable[[Specialiser, Any], None]] = {
+_RULES: dict[type, Callable[[Evaluator, Any], None]] = {
     cst.Pass: _nothing, cst.Expr: _expression, cst.Assign: _assign, cst.AnnAssign: _annotated,
     cst.AugAssign: _augmented, cst.If: _if, cst.For: loops.execute_for, cst.While: loops.execute_while,
     cst.Return: _return, cst.Break: _break, cst.Continue: _continue, cst.Raise: _raise, cst.Assert: _assert,
