@@ -1,4 +1,4 @@
-"""Results: the edges in which a function returns become lane leaves of one shape.
+"""Results: the paths on which a function returns become lane leaves of one shape.
 
 bool, int, float and complex join to the larger kind. A path that returns something no lane can hold (None, a string,
 a tuple of another length) while others return numbers is a fault in its lanes: the replay reports it.

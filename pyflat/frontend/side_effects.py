@@ -25,7 +25,7 @@ Reference = ListRef | DictRef | ObjRef
 def return_what_is_written(s: Evaluator, bound: Mapping[str, Abstract], before: State, edges: Sequence[IncomingEdge],
                            private: Collection[str]) -> None:
     """Let every edge return a record of its value and of what it has written, where some edge writes at all. `private`
-    names parameters whose own dict nobody else sees (**kwargs). FlattenError where an argument changes its shape."""
+    names parameters whose own dict has no other name (**kwargs). FlattenError where an argument changes its shape."""
     live = [e for e in edges if not e.dead and not (isinstance(e.end, Exit) and e.end.label is FAULT)]
     paths: dict[Path, None] = {}
     for name, value in bound.items():

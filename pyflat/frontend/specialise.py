@@ -203,7 +203,7 @@ def _part_name(name: str, shape: Record, position: int) -> str:
 
 @contextmanager
 def _deep_recursion() -> Iterator[None]:
-    """Inlining recurses with the depth of the calls; the limit is raised while anybody is specialising."""
+    """Inlining recurses with the depth of the calls; the limit is raised while a thread is specialising."""
     with _recursion:
         if _depth["users"] == 0:
             _depth["limit"] = sys.getrecursionlimit()

@@ -100,7 +100,7 @@ _WITHOUT_AXES: set[Any] = {np.array, np.asarray, np.asanyarray, np.ascontiguousa
                            np.reshape, np.full, np.transpose, np.broadcast_to}
 """They give an array without axes for a number."""
 _FILLED: dict[Any, Any] = {np.empty: np.zeros, np.empty_like: np.zeros_like}
-"""What is in an empty array is nobody's business; here it is zeros."""
+"""What is in an empty array is not defined; here it is zeros."""
 _SIZED = {np.arange, np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, np.full}
 _SHAPELESS = {"unique", "nonzero", "flatnonzero", "argwhere", "extract", "compress"}
 

@@ -155,7 +155,7 @@ class Joiner:
 
     def _one_object(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:
         """Objects of one class with the same attributes, to which nothing else refers, are one object from here on,
-        whose contents are joined: nobody can tell. None where somebody could."""
+        whose contents are joined. None where another name could tell."""
         pairs = [(v, e) for v, e in zip(values, self.edges, strict=True) if v is not None]
         refs = [v for v, _ in pairs if isinstance(v, ListRef | DictRef | ObjRef) and not isinstance(v, IterRef)]
         if len(refs) != len(pairs) or any(ref in self.frozen for ref in refs):

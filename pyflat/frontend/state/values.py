@@ -230,7 +230,7 @@ NONE = Static(None)
 
 
 class Conflict:
-    """Heap contents that the edges left in different shapes: an error only if somebody looks."""
+    """Heap contents that the edges left in different shapes: an error only where they are read."""
 
 
 CONFLICT: Contents = (Conflict(),)
