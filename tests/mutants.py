@@ -197,7 +197,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of("specialise", "frontend/builtins/__init__.py",
          ("min(a, b) gives b when they are equal", 'min: sequences.least("lt")', 'min: sequences.least("le")'),
          tests="test_values.py test_adversary.py"),
-    *_of("specialise", "frontend/space/reals.py",
+    *_of("specialise", "frontend/space/scalars.py",
          ("n < 2.5 becomes n <= 3", 'return s.build.op("le", n, const(math.floor(bound)))',
           'return s.build.op("le", n, const(math.ceil(bound)))'),
          ("~x is x", 'if opcode == "pos":', 'if opcode in ("pos", "invert") and number.kind is INT:'),

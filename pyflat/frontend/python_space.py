@@ -8,7 +8,7 @@ from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from pyflat.frontend.space import comparisons, containers, item_writes, numbers, objects, operators
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.syntax import calls, expressions, folds, statements
+from pyflat.frontend.syntax import calls, comprehensions, expressions, statements
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,7 +38,7 @@ class PythonSpace:
         self.items = method(containers.items_now)
         self.sequence_items = method(containers.sequence_items)
         self.dict_entries = method(containers.dict_entries)
-        self.fold = method(folds.fold)
+        self.fold = method(comprehensions.fold)
         self.call = method(calls.call)
         self.inline = method(calls.inline)
         self.evaluate = method(expressions.evaluate)

@@ -20,8 +20,8 @@ from pyflat.frontend import results, two_readings
 from pyflat.frontend.capture import capture
 from pyflat.frontend.python_space import PythonSpace
 from pyflat.frontend.result import Specialised
-from pyflat.frontend.side_effects import return_what_is_written
-from pyflat.frontend.space import instances
+from pyflat.frontend.results import return_what_is_written
+from pyflat.frontend.space import objects
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import ControlLeft, Evaluator
 from pyflat.frontend.state.values import Abstract, Complex, IncomingEdge, ObjRef, Seq, State, Static, numeric_kind
@@ -190,7 +190,7 @@ def _argument(s: Evaluator, shape: Shape, name: str, params: list[Param], keywor
             if shape.cls is tuple:
                 return heap.make_tuple(items)
             if issubclass(shape.cls, tuple):
-                instances.require_plain_tuple(s, shape.cls)
+                objects.require_plain_tuple(s, shape.cls)
                 return Seq(shape.cls, items)
             ref = ObjRef(shape.cls)
             s.state.heap[ref] = tuple(zip(shape.names, items, strict=True))

@@ -39,7 +39,7 @@ from pyflat.frontend.builtins.support import (
 )
 from pyflat.frontend.library import splines, stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import complex_numbers, instances
+from pyflat.frontend.space import complex_numbers, objects
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -164,7 +164,7 @@ _HANDLERS: dict[Any, Handler] = {
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
     str: sequences.text, repr: sequences.text,
     format: sequences.text, operator.add: sequences.operator_add,
-    object.__new__: instances.bare, operator.index: arithmetic.index_,
+    object.__new__: objects.bare, operator.index: arithmetic.index_,
     warnings.warn: support.warn, warnings.simplefilter: support.change_filters,
     warnings.filterwarnings: support.change_filters,
     # math

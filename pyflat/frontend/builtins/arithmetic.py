@@ -10,8 +10,7 @@ import libcst as cst
 from pyflat.frontend.builtins.support import Handler, inlined_for_ints, only
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import array_operators as vectors
-from pyflat.frontend.space import arrays, scalars
+from pyflat.frontend.space import arrays, operators, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import as_float, const_eval
 from pyflat.frontend.state import heap, lookup
@@ -87,7 +86,7 @@ def abs_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if found is not None:
         return lookup.call_method(s, found, [value], node)
     if arrays.is_array(value):
-        return vectors.unary(s, "abs", value, node)
+        return operators.unary_array(s, "abs", value, node)
     return num.unary(s, "abs", value)
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from pyflat.frontend.builtins import reductions
 from pyflat.frontend.builtins.support import Given
 from pyflat.frontend.library import numpy_library
-from pyflat.frontend.space import array_items, arrays, scalars
-from pyflat.frontend.space import array_operators as vectors
+from pyflat.frontend.space import array_items, arrays, operators, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import as_float
 from pyflat.frontend.state import heap
@@ -227,7 +226,8 @@ def diff(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     for _ in range(given.static("n", 1)):
         upper, lower = (array_items.index(s, found, Slice(part), node)
                         for part in (slice(1, None), slice(None, -1)))
-        found = (vectors.operate if opcode == "sub" else vectors.compare)(s, opcode, upper, lower, node)
+        step = operators.binary_arrays if opcode == "sub" else operators.compare_arrays
+        found = step(s, opcode, upper, lower, node)
     return found
 
 
@@ -241,7 +241,7 @@ def average(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         raise s.refuse("flatten/not-yet", "np.average of arrays of several axes", node)
     floats = [arrays.apply(s, lambda v: as_float(s, v), [each], node) for each in (values, shares)]
     scale = _function(s, np.sum, floats[1], node=node)
-    top = _function(s, np.sum, vectors.operate(s, "mul", floats[0], floats[1], node), node=node)
+    top = _function(s, np.sum, operators.binary_arrays(s, "mul", floats[0], floats[1], node), node=node)
     nothing = s.space.truth(num.compare(s, "eq", scale, Static(0.0)))
     if not isinstance(nothing, Static):
         heap.suspect_if(s, nothing, "the weights add up to zero", node)
@@ -258,8 +258,8 @@ def trapezoid(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     step = given.value("dx", Static(1.0)) if known else _function(s, np.diff, x, node=node)
     upper, lower = (array_items.index(s, y, Slice(part), node)
                     for part in (slice(1, None), slice(None, -1)))
-    both = vectors.operate(s, "mul", step, vectors.operate(s, "add", upper, lower, node), node)
-    return _function(s, np.sum, vectors.operate(s, "truediv", both, Static(2.0), node), node=node)
+    both = operators.binary_arrays(s, "mul", step, operators.binary_arrays(s, "add", upper, lower, node), node)
+    return _function(s, np.sum, operators.binary_arrays(s, "truediv", both, Static(2.0), node), node=node)
 
 
 def trace(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:

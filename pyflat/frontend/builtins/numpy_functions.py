@@ -14,11 +14,10 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend import two_readings
-from pyflat.frontend.builtins import complex_functions, formulas, making, products, reductions, tables
+from pyflat.frontend.builtins import complex_functions, formulas, making, reductions, tables
 from pyflat.frontend.builtins.support import Given, bind_names
 from pyflat.frontend.library import numpy_library
-from pyflat.frontend.space import array_operators as vectors
-from pyflat.frontend.space import arrays, scalars
+from pyflat.frontend.space import arrays, operators, scalars
 from pyflat.frontend.space.complex_numbers import holds_complex
 from pyflat.frontend.space.scalars import const_eval, is_number_union
 from pyflat.frontend.state import heap
@@ -81,7 +80,7 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode, is_pure
     if fn in _LOOPS:
         arrays.require_forwards(s, operands, node)
     if fn is np.power:
-        return vectors.powers(s, operands[0], operands[1], node)
+        return operators.powers(s, operands[0], operands[1], node)
     return arrays.apply(
         s, lambda *row: s.space.call(Static(fn), Arguments(list(row), arguments.named), node), operands, node)
 
@@ -298,10 +297,10 @@ _TABLE: dict[Any, tuple[NumpyHandler, str]] = {
     np.trapezoid: (formulas.trapezoid, "y x dx !axis"),
     np.trace: (formulas.trace, "a !offset !axis1 !axis2 !dtype !out"),
     # products
-    np.dot: (products.np_dot, "a b !out"), np.vdot: (products.vdot, "a b"), np.inner: (products.inner, "a b"),
-    np.matmul: (products.np_matmul, "a b !out"), np.outer: (products.outer, "a b !out"),
-    np.cross: (products.cross, "a b !axisa !axisb !axisc !axis"),
-    np.linalg.norm: (products.norm, "x ord axis !keepdims"),
+    np.dot: (reductions.np_dot, "a b !out"), np.vdot: (reductions.vdot, "a b"), np.inner: (reductions.inner, "a b"),
+    np.matmul: (reductions.np_matmul, "a b !out"), np.outer: (reductions.outer, "a b !out"),
+    np.cross: (reductions.cross, "a b !axisa !axisb !axisc !axis"),
+    np.linalg.norm: (reductions.norm, "x ord axis !keepdims"),
     # tables
     np.interp: (tables.interp, "x xp fp left right !period"),
     np.searchsorted: (tables.searchsorted, "a v side !sorter"),

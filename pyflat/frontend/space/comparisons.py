@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from pyflat.frontend.space import array_operators as vectors
 from pyflat.frontend.space import arrays, complex_numbers, operators, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, const_eval, is_number_union
@@ -105,7 +104,7 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
     if complex_numbers.meet(a, b):
         return complex_numbers.compare(s, opcode, a, b)
     if arrays.is_array(a) or arrays.is_array(b):
-        return vectors.compare(s, opcode, a, b, node)
+        return operators.compare_arrays(s, opcode, a, b, node)
     if isinstance(a, GuardedUnion) and not is_number_union(a):
         return s.split(a, lambda v: compare(s, opcode, v, b, node))
     if isinstance(b, GuardedUnion) and not is_number_union(b):

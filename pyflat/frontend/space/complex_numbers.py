@@ -16,7 +16,7 @@ import libcst as cst
 from pyflat.errors import InternalError
 from pyflat.frontend.library import complex_check
 from pyflat.frontend.library import complex_library as library
-from pyflat.frontend.space import reals, scalars
+from pyflat.frontend.space import scalars
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.merge import lane, opened, same_static
 from pyflat.frontend.state.values import (
@@ -118,13 +118,13 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
 def _binary(s: Evaluator, opcode: str, x: Complex, y: Complex, node: cst.CSTNode | None) -> Abstract:
     match opcode:
         case "add" | "sub":
-            return Complex(reals.binary(s, opcode, x.real, y.real), reals.binary(s, opcode, x.imag, y.imag))
+            return Complex(scalars.binary(s, opcode, x.real, y.real), scalars.binary(s, opcode, x.imag, y.imag))
         case "mul":
             def times(p: Abstract, q: Abstract) -> Abstract:
-                return reals.binary(s, "mul", p, q)
+                return scalars.binary(s, "mul", p, q)
 
-            return Complex(reals.binary(s, "sub", times(x.real, y.real), times(x.imag, y.imag)),
-                           reals.binary(s, "add", times(x.real, y.imag), times(x.imag, y.real)))
+            return Complex(scalars.binary(s, "sub", times(x.real, y.real), times(x.imag, y.imag)),
+                           scalars.binary(s, "add", times(x.real, y.imag), times(x.imag, y.real)))
         case "truediv":
             return inlined(s, library.quotient, [x.real, x.imag, y.real, y.imag], node)
     return inlined(s, library.power, [x.real, x.imag, y.real, y.imag], node)
@@ -134,7 +134,7 @@ def unary(s: Evaluator, opcode: str, z: Complex) -> Abstract:
     with _apart(s):
         match opcode:
             case "neg" | "pos":
-                return Complex(reals.unary(s, opcode, z.real), reals.unary(s, opcode, z.imag))
+                return Complex(scalars.unary(s, opcode, z.real), scalars.unary(s, opcode, z.imag))
             case "abs":
                 return s.build.op("library_hypot", lane(z.real), lane(z.imag))
     raise s.raised(TypeError, message=f"complex numbers have no `{opcode}`")
@@ -149,7 +149,7 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
             return s.split(value, lambda v, other=other: compare(s, opcode, v, other))  # type: ignore[misc]
     (real, imag), (other_real, other_imag) = _as_compared(a), _as_compared(b)
     with _apart(s):
-        equal = both(s, reals.compare(s, "eq", real, other_real), reals.compare(s, "eq", imag, other_imag))
+        equal = both(s, scalars.compare(s, "eq", real, other_real), scalars.compare(s, "eq", imag, other_imag))
         return scalars.negate(s, equal) if opcode == "ne" else equal
 
 
@@ -183,7 +183,7 @@ def truth(s: Evaluator, z: Complex) -> Static | Value:
 
 
 def is_nan(s: Evaluator, z: Complex) -> Abstract:
-    return either(s, reals.compare(s, "ne", z.real, z.real), reals.compare(s, "ne", z.imag, z.imag))
+    return either(s, scalars.compare(s, "ne", z.real, z.real), scalars.compare(s, "ne", z.imag, z.imag))
 
 
 # --- a complex number in some lanes, a number in others
@@ -229,4 +229,4 @@ def attribute(s: Evaluator, z: Complex, name: str, node: cst.CSTNode) -> Abstrac
 
 def conjugate(s: Evaluator, z: Complex) -> Abstract:
     with _apart(s):
-        return Complex(z.real, reals.unary(s, "neg", z.imag))
+        return Complex(z.real, scalars.unary(s, "neg", z.imag))

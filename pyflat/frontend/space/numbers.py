@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import types
 
-from pyflat.frontend.space import complex_numbers, reals, scalars
+from pyflat.frontend.space import complex_numbers, scalars
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import (
     Abstract,
@@ -38,7 +38,7 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
         return complex_numbers.binary(s, opcode, a, b)
     if isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
         return _split_binary(s, opcode, plain_number(a), plain_number(b))
-    return reals.binary(s, opcode, a, b)
+    return scalars.binary(s, opcode, a, b)
 
 
 def _split_binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
@@ -59,7 +59,7 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
         return s.split(a, lambda v: compare(s, opcode, v, b))
     if isinstance(b, GuardedUnion):
         return s.split(b, lambda v: compare(s, opcode, a, v))
-    return reals.compare(s, opcode, a, b)
+    return scalars.compare(s, opcode, a, b)
 
 
 def truth(s: Evaluator, value: Abstract) -> Static | Value:
@@ -108,4 +108,4 @@ def unary(s: Evaluator, opcode: str, value: Abstract) -> Abstract:
         return s.split(value, lambda v: unary(s, opcode, v))
     if isinstance(value, Complex):
         return complex_numbers.unary(s, opcode, value)
-    return reals.unary(s, opcode, value)
+    return scalars.unary(s, opcode, value)

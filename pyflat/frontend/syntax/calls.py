@@ -14,7 +14,7 @@ from pyflat.errors import FlattenError, Note
 from pyflat.frontend import builtins
 from pyflat.frontend.capture import Captured, capture, nested
 from pyflat.frontend.library import splines
-from pyflat.frontend.space import containers, instances
+from pyflat.frontend.space import containers, objects
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import lookup
 from pyflat.frontend.state.frames import Evaluator, Frame, Scope
@@ -242,7 +242,7 @@ def _call_class(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode
         return Text()
     if not _is_user_class(cls):
         raise s.refuse("flatten/unknown-call", f"{cls.__qualname__}(...) cannot be made from lanes", node)
-    return instances.construct(s, cls, arguments, node)
+    return objects.construct(s, cls, arguments, node)
 
 
 def _super(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -10,8 +10,7 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import array_operators as vectors
-from pyflat.frontend.space import arrays, containers
+from pyflat.frontend.space import arrays, containers, operators
 from pyflat.frontend.space.scalars import METHODS, is_number_union
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -24,7 +23,7 @@ from pyflat.frontend.state.values import (
     Static,
     describe,
 )
-from pyflat.frontend.syntax import calls, contexts, expressions, handlers, loops, patterns, scopes
+from pyflat.frontend.syntax import calls, expressions, handlers, loops, patterns, scopes
 
 Statement = cst.BaseStatement | cst.BaseSmallStatement
 
@@ -144,7 +143,7 @@ def _augmented(s: Evaluator, node: cst.AugAssign) -> None:
 
 def _combine(s: Evaluator, opcode: str, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
     if arrays.is_array(old):
-        return vectors.in_place(s, opcode, old, value, node)
+        return operators.in_place(s, opcode, old, value, node)
     if isinstance(old, GuardedUnion) and not is_number_union(old):
         return s.split(old, lambda part: _combine(s, opcode, part, value, node))
     in_place = lookup.method_of(old, "__i" + METHODS[opcode][2:])
@@ -326,7 +325,7 @@ def _outside(s: Evaluator, node: cst.Global | cst.Nonlocal) -> None:
 
 
 def _with(s: Evaluator, node: cst.With) -> None:
-    contexts.execute_with(s, node)
+    handlers.execute_with(s, node)
 
 
 _RULES: dict[type, Callable[[Evaluator, Any], None]] = {
