@@ -25,7 +25,7 @@ import numpy as np
 from pyflat.errors import refuse
 from pyflat.frontend.library import dates
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane, same_static
+from pyflat.frontend.state.kinds import alternatives, complex_parts, describe, lane, numeric_kind, same_static
 from pyflat.frontend.state.values import (
     MAX_LENGTH,
     UNBOUND,
@@ -40,10 +40,6 @@ from pyflat.frontend.state.values import (
     Seq,
     State,
     Static,
-    alternatives,
-    complex_parts,
-    describe,
-    numeric_kind,
 )
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, Op, Value

@@ -24,7 +24,8 @@ from pyflat.frontend.results import return_what_is_written
 from pyflat.frontend.space import objects
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import ControlLeft, Evaluator
-from pyflat.frontend.state.values import Abstract, Complex, IncomingEdge, ObjRef, Seq, State, Static, numeric_kind
+from pyflat.frontend.state.kinds import numeric_kind
+from pyflat.frontend.state.values import Abstract, Complex, IncomingEdge, ObjRef, Seq, State, Static
 from pyflat.frontend.syntax import calls
 from pyflat.ir.build import Builder
 from pyflat.ir.formats import F8, FloatFormat

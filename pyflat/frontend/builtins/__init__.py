@@ -43,7 +43,8 @@ from pyflat.frontend.space import complex_numbers, objects
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.values import Abstract, Arguments, Bound, GuardedUnion, Static, numeric_kind
+from pyflat.frontend.state.kinds import numeric_kind
+from pyflat.frontend.state.values import Abstract, Arguments, Bound, GuardedUnion, Static
 from pyflat.ir.ops import NUMPY_BINARY, NUMPY_UNARY
 from pyflat.ir.types import BOOL
 

@@ -15,8 +15,8 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import as_float, const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, Static, numeric_kind
+from pyflat.frontend.state.kinds import lane, numeric_kind
+from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, Static
 from pyflat.functions import lanes
 from pyflat.ir.build import const
 from pyflat.ir.formats import F8

@@ -17,8 +17,8 @@ from pyflat.frontend.space.complex_numbers import ZERO, both, either, holds_comp
 from pyflat.frontend.space.scalars import as_float
 from pyflat.frontend.state import lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Arguments, Complex, GuardedUnion, Static, complex_parts
+from pyflat.frontend.state.kinds import complex_parts, lane
+from pyflat.frontend.state.values import Abstract, Arguments, Complex, GuardedUnion, Static
 
 
 # --- conversions

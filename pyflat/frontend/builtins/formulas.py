@@ -15,7 +15,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import as_float
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane
+from pyflat.frontend.state.kinds import describe, lane, numeric_kind
 from pyflat.frontend.state.values import (
     DTYPES,
     NONE,
@@ -28,8 +28,6 @@ from pyflat.frontend.state.values import (
     Seq,
     Slice,
     Static,
-    describe,
-    numeric_kind,
 )
 from pyflat.ir.build import const
 from pyflat.ir.types import BOOL, FLOAT, INT

@@ -20,6 +20,7 @@ from pyflat.frontend.space import arrays, containers
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import is_folded, maybe_unbound, numeric_kind
 from pyflat.frontend.state.values import (
     NONE,
     UNBOUND,
@@ -33,9 +34,6 @@ from pyflat.frontend.state.values import (
     ListRef,
     Ranges,
     Static,
-    is_folded,
-    maybe_unbound,
-    numeric_kind,
 )
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import INT_MAX

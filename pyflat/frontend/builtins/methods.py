@@ -18,7 +18,7 @@ from pyflat.frontend.space import array_items, arrays, comparisons, complex_numb
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane
+from pyflat.frontend.state.kinds import lane
 from pyflat.frontend.state.values import (
     Abstract,
     Arguments,

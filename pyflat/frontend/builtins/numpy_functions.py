@@ -22,7 +22,8 @@ from pyflat.frontend.space.complex_numbers import holds_complex
 from pyflat.frontend.space.scalars import const_eval, is_number_union
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, ListRef, Seq, Static, describe, numeric_kind
+from pyflat.frontend.state.kinds import describe, numeric_kind
+from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, ListRef, Seq, Static
 from pyflat.ir.nodes import Param, Value
 from pyflat.ir.ops import NUMPY_LOOPS
 

@@ -10,7 +10,8 @@ import libcst as cst
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.values import Abstract, Arguments, DictRef, ListRef, ObjRef, Seq, Static, describe
+from pyflat.frontend.state.kinds import describe
+from pyflat.frontend.state.values import Abstract, Arguments, DictRef, ListRef, ObjRef, Seq, Static
 
 
 def _fields(s: Evaluator, value: Abstract, node: cst.CSTNode) -> dict[str, Abstract]:

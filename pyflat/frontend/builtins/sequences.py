@@ -18,7 +18,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane
+from pyflat.frontend.state.kinds import describe, is_folded, lane, numeric_kind
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -30,9 +30,6 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     Text,
-    describe,
-    is_folded,
-    numeric_kind,
 )
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT

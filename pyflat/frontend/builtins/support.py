@@ -12,7 +12,8 @@ import numpy as np
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import as_float
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.values import NONE, Abstract, Arguments, Static, describe, numeric_kind
+from pyflat.frontend.state.kinds import describe, numeric_kind
+from pyflat.frontend.state.values import NONE, Abstract, Arguments, Static
 from pyflat.ir.types import FLOAT
 
 Handler = Callable[[Evaluator, Arguments, cst.CSTNode], Abstract]

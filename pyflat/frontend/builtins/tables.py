@@ -12,8 +12,8 @@ from pyflat.frontend.builtins.support import Given
 from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Static, numeric_kind
+from pyflat.frontend.state.kinds import lane, numeric_kind
+from pyflat.frontend.state.values import Abstract, Static
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, INT

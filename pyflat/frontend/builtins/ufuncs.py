@@ -7,8 +7,8 @@ import numpy as np
 
 from pyflat.frontend.space import complex_numbers, scalars
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Arguments, Complex, GuardedUnion, Static, complex_parts, numeric_kind
+from pyflat.frontend.state.kinds import complex_parts, lane, numeric_kind
+from pyflat.frontend.state.values import Abstract, Arguments, Complex, GuardedUnion, Static
 from pyflat.functions import external_ufuncs as foreign
 from pyflat.functions import ufunc_interface
 from pyflat.ir.nodes import Value

@@ -18,19 +18,8 @@ import numpy as np
 from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import (
-    Abstract,
-    Array,
-    Axes,
-    GuardedUnion,
-    ListRef,
-    Seq,
-    Slice,
-    Static,
-    describe,
-    numeric_kind,
-)
+from pyflat.frontend.state.kinds import describe, lane, numeric_kind
+from pyflat.frontend.state.values import Abstract, Array, Axes, GuardedUnion, ListRef, Seq, Slice, Static
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind

@@ -17,7 +17,7 @@ from pyflat.frontend.space import scalars
 from pyflat.frontend.space.scalars import is_number_union
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane
+from pyflat.frontend.state.kinds import describe, lane, numeric_kind
 from pyflat.frontend.state.values import (
     DTYPES,
     MAX_LENGTH,
@@ -30,8 +30,6 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     StoreRef,
-    describe,
-    numeric_kind,
 )
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind, join_kinds
 

@@ -13,17 +13,8 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, const_eval, is_number_union
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import (
-    Abstract,
-    DictRef,
-    GuardedUnion,
-    ObjRef,
-    Ranges,
-    Static,
-    numeric_kind,
-    plain_number,
-)
+from pyflat.frontend.state.kinds import lane, numeric_kind, plain_number
+from pyflat.frontend.state.values import Abstract, DictRef, GuardedUnion, ObjRef, Ranges, Static
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT

@@ -18,19 +18,8 @@ from pyflat.frontend.library import complex_check
 from pyflat.frontend.library import complex_library as library
 from pyflat.frontend.space import scalars
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane, opened, same_static
-from pyflat.frontend.state.values import (
-    Abstract,
-    Arguments,
-    Bound,
-    Complex,
-    GuardedUnion,
-    Seq,
-    Static,
-    complex_parts,
-    numeric_kind,
-    plain_number,
-)
+from pyflat.frontend.state.kinds import complex_parts, lane, numeric_kind, opened, plain_number, same_static
+from pyflat.frontend.state.values import Abstract, Arguments, Bound, Complex, GuardedUnion, Seq, Static
 from pyflat.ir.nodes import FALSE, TRUE, Origin, Value
 
 ZERO = Static(0.0)

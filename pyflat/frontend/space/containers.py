@@ -18,7 +18,7 @@ from pyflat.frontend.space import array_items, arrays, scalars
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane
+from pyflat.frontend.state.kinds import alternatives, describe, lane, maybe_unbound, numeric_kind
 from pyflat.frontend.state.values import (
     Abstract,
     Array,
@@ -33,10 +33,6 @@ from pyflat.frontend.state.values import (
     Slice,
     Static,
     Subscript,
-    alternatives,
-    describe,
-    maybe_unbound,
-    numeric_kind,
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value

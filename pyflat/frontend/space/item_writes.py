@@ -9,7 +9,7 @@ import libcst as cst
 from pyflat.frontend.space import array_items, arrays, scalars
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane
+from pyflat.frontend.state.kinds import describe, lane, numeric_kind
 from pyflat.frontend.state.values import (
     Abstract,
     Axes,
@@ -21,8 +21,6 @@ from pyflat.frontend.state.values import (
     Slice,
     Static,
     Subscript,
-    describe,
-    numeric_kind,
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value

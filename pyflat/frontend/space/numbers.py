@@ -10,6 +10,7 @@ import types
 
 from pyflat.frontend.space import complex_numbers, scalars
 from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import describe, numeric_kind, plain_number
 from pyflat.frontend.state.values import (
     Abstract,
     Array,
@@ -23,9 +24,6 @@ from pyflat.frontend.state.values import (
     Partial,
     Seq,
     Static,
-    describe,
-    numeric_kind,
-    plain_number,
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value

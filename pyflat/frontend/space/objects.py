@@ -23,6 +23,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import describe, numeric_kind
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -38,8 +39,6 @@ from pyflat.frontend.state.values import (
     Static,
     Super,
     Text,
-    describe,
-    numeric_kind,
 )
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT

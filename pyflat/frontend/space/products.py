@@ -19,8 +19,8 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.blas import Chain, Layout
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Array, Grid, GuardedUnion, Static, alternatives
+from pyflat.frontend.state.kinds import alternatives, lane
+from pyflat.frontend.state.values import Abstract, Array, Grid, GuardedUnion, Static
 from pyflat.ir.build import const
 from pyflat.ir.formats import F8
 from pyflat.ir.nodes import Value

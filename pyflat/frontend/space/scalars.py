@@ -15,7 +15,7 @@ import numpy as np
 
 from pyflat.frontend.state import facts
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane
+from pyflat.frontend.state.kinds import complex_parts, describe, lane, numeric_kind, plain_number
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -29,10 +29,6 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     Text,
-    complex_parts,
-    describe,
-    numeric_kind,
-    plain_number,
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Const, Op, Value

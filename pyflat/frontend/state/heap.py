@@ -8,19 +8,8 @@ from typing import Any
 import libcst as cst
 
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.values import (
-    CONFLICT,
-    UNBOUND,
-    Abstract,
-    DictRef,
-    GuardedUnion,
-    ListRef,
-    Ref,
-    Seq,
-    Static,
-    describe,
-    maybe_unbound,
-)
+from pyflat.frontend.state.kinds import describe, maybe_unbound
+from pyflat.frontend.state.values import CONFLICT, UNBOUND, Abstract, DictRef, GuardedUnion, ListRef, Ref, Seq, Static
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 

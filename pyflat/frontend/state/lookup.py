@@ -13,6 +13,7 @@ import numpy as np
 
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import python_type
 from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
@@ -26,7 +27,6 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     Text,
-    python_type,
 )
 from pyflat.ir.nodes import Value
 

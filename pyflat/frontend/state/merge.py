@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Sequence
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from pyflat.errors import Span, refuse
 from pyflat.frontend.state import aliasing
-from pyflat.frontend.state.guards import same
+from pyflat.frontend.state.kinds import complex_parts, lane, numeric_kind, opened, same_static
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
@@ -34,16 +32,10 @@ from pyflat.frontend.state.values import (
     Static,
     Text,
     Unavailable,
-    complex_parts,
-    numeric_kind,
 )
-from pyflat.ir.build import const, undefined
+from pyflat.ir.build import undefined
 from pyflat.ir.nodes import FALSE, TRUE, Op, Param, Value
 from pyflat.ir.types import BOOL, Kind
-
-
-def same_static(a: Abstract, b: Abstract) -> bool:
-    return isinstance(a, Static) and isinstance(b, Static) and same(a.value, b.value)
 
 
 class Joiner:
@@ -225,27 +217,6 @@ class Joiner:
         if key not in self._tags:
             self._tags[key] = self.leaf(BOOL, predicates, "")
         return self._tags[key]
-
-
-def lane(value: Abstract) -> Value:
-    """The IR value of a number."""
-    if isinstance(value, Value):
-        return value
-    assert isinstance(value, Static)
-    known = value.value.item() if isinstance(value.value, np.generic) else value.value
-    if isinstance(known, bool):
-        return const(known)
-    return const(float(known) if isinstance(known, float) else int(known))
-
-
-def opened(value: Abstract) -> Abstract:
-    """A known tuple or complex number as one whose parts join one by one; anything else as it is."""
-    z = complex_parts(value)
-    if z is not None:
-        return z
-    if isinstance(value, Static) and isinstance(value.value, tuple):
-        return Seq(type(value.value), tuple(map(Static, value.value)))
-    return value
 
 
 def _like_seq(value: Abstract | None, first: Seq) -> bool:

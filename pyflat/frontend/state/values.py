@@ -255,64 +255,6 @@ class Axes:
 Subscript = Abstract | Slice | Axes
 
 
-def numeric_kind(value: Abstract) -> Kind | None:
-    """The kind of a lane value or static number (an int of any size is INT); None for everything else."""
-    if isinstance(value, Value):
-        return value.kind
-    if isinstance(value, Static):
-        return _EXACT.get(type(value.value))
-    return None
-
-
-_EXACT: dict[type, Kind] = {bool: BOOL, int: INT, float: FLOAT, np.bool_: BOOL, np.int64: INT, np.float64: FLOAT}
-"""NumPy's scalars of the lanes' kinds are numbers too: `Evaluator.may_be_numpy` tells where that matters."""
-_BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"]
-_OPERATORS = tuple(f"__{name}__" for name in (
-    *_BINARY, *("r" + name for name in _BINARY), *["neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge"],
-    *["float", "int", "bool", "round", "floor", "ceil", "trunc", "index"]))
-
-
-def complex_parts(value: Abstract | None) -> Complex | None:
-    """A complex number, lanes or known, as its parts; None for everything else."""
-    if isinstance(value, Complex):
-        return value
-    if isinstance(value, Static) and type(value.value) is complex:
-        return Complex(Static(value.value.real), Static(value.value.imag))
-    return None
-
-
-def plain_number(value: Abstract, *, numpy: bool = True) -> Abstract:
-    """A NumPy scalar as Python's number (unless `numpy` is false); a member of an IntEnum too, when it keeps int's
-    operators."""
-    if not isinstance(value, Static) or not isinstance(value.value, int | float | np.int64 | np.bool_):
-        return value
-    if type(value.value) in _EXACT:
-        return Static(value.value.item()) if numpy and isinstance(value.value, np.generic) else value
-    base = int if isinstance(value.value, int) else float
-    cls = type(value.value)
-    if any(getattr(cls, name, None) is not getattr(base, name, None) for name in _OPERATORS):
-        return value
-    return Static(base(value.value))
-
-
-def alternatives(value: Abstract) -> list[Abstract]:
-    """What a value may be, by lane."""
-    if isinstance(value, GuardedUnion):
-        return alternatives(value.then) + alternatives(value.orelse)
-    return [value]
-
-
-def maybe_unbound(value: Abstract) -> bool:
-    """Some lanes have no value here."""
-    if isinstance(value, GuardedUnion):
-        return maybe_unbound(value.then) or maybe_unbound(value.orelse)
-    return value is UNBOUND
-
-
-def python_type(kind: Kind) -> type:
-    return {BOOL: bool, INT: int, FLOAT: float}[kind]
-
-
 class State:
     """What a path has assigned: the locals of the current frame, and the heap."""
 
@@ -342,39 +284,6 @@ class IncomingEdge:
     """Where an edge out of a function leaves it."""
 
 
-def describe(value: Abstract) -> str:
-    """The value in the user's words."""
-    kind = numeric_kind(value)
-    match value:
-        case Static():
-            return f"{value.value!r:.40}"
-        case Complex():
-            return "a complex lane"
-        case Seq():
-            return "a tuple"
-        case ListRef():
-            return "a list"
-        case Array():
-            return "an array"
-        case DictRef():
-            return "a dict"
-        case ObjRef():
-            return f"a {value.cls.__name__}"
-        case Closure() | Bound() | Partial():
-            return "a function"
-        case Caught():
-            return "a caught exception"
-        case Text():
-            return "a string made from lanes"
-        case Ranges():
-            return "a range whose bounds depend on lanes"
-        case IterRef() | Lazy():
-            return "an iterator"
-        case GuardedUnion():
-            return f"{describe(value.then)} or {describe(value.orelse)}"
-    return f"a lane {kind}" if kind else "an unbound name"
-
-
 @dataclass(slots=True)
 class Arguments:
     positional: list[Abstract]
@@ -387,11 +296,3 @@ class Arguments:
         """The Python objects, when all are static."""
         return ([v.value for v in self.positional if isinstance(v, Static)],
                 {k: v.value for k, v in self.named.items() if isinstance(v, Static)})
-
-
-def is_folded(value: Abstract) -> bool:
-    """A range that stays a loop, or a generator over one."""
-    if isinstance(value, Ranges):
-        return True
-    return isinstance(value, Lazy) and value.written is not None and not value.used \
-        and isinstance(value.written.source, Ranges)

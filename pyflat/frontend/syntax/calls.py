@@ -19,6 +19,7 @@ from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import lookup
 from pyflat.frontend.state.frames import Evaluator, Frame, Scope
 from pyflat.frontend.state.guards import same
+from pyflat.frontend.state.kinds import describe
 from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
@@ -32,7 +33,6 @@ from pyflat.frontend.state.values import (
     Static,
     Super,
     Text,
-    describe,
 )
 from pyflat.frontend.syntax import comprehensions, opaque_calls, scopes
 from pyflat.ir.opaque_calls import Call

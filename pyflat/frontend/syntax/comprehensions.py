@@ -23,17 +23,8 @@ import libcst as cst
 from pyflat.frontend.space import containers
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator, Frame
-from pyflat.frontend.state.values import (
-    NONE,
-    UNBOUND,
-    Abstract,
-    GuardedUnion,
-    Lazy,
-    Ranges,
-    Static,
-    Written,
-    maybe_unbound,
-)
+from pyflat.frontend.state.kinds import maybe_unbound
+from pyflat.frontend.state.values import NONE, UNBOUND, Abstract, GuardedUnion, Lazy, Ranges, Static, Written
 from pyflat.frontend.syntax import rolled_loops as rolled
 from pyflat.frontend.syntax import scopes
 from pyflat.ir.nodes import Value

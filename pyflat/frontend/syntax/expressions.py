@@ -13,18 +13,8 @@ from pyflat.errors import InternalError
 from pyflat.frontend.space import containers, scalars
 from pyflat.frontend.state import facts, heap
 from pyflat.frontend.state.frames import Evaluator, Frame
-from pyflat.frontend.state.values import (
-    NONE,
-    UNBOUND,
-    Abstract,
-    Axes,
-    GuardedUnion,
-    Slice,
-    Static,
-    Text,
-    Unavailable,
-    maybe_unbound,
-)
+from pyflat.frontend.state.kinds import maybe_unbound
+from pyflat.frontend.state.values import NONE, UNBOUND, Abstract, Axes, GuardedUnion, Slice, Static, Text, Unavailable
 from pyflat.frontend.syntax import calls, comprehensions
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import INT

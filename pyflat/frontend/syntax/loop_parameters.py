@@ -14,7 +14,7 @@ import numpy as np
 from pyflat.frontend.space import complex_numbers, scalars
 from pyflat.frontend.state import aliasing
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane
+from pyflat.frontend.state.kinds import lane, numeric_kind
 from pyflat.frontend.state.values import (
     Abstract,
     Array,
@@ -30,7 +30,6 @@ from pyflat.frontend.state.values import (
     State,
     StoreRef,
     Unavailable,
-    numeric_kind,
 )
 from pyflat.frontend.syntax import loop_shapes
 from pyflat.frontend.syntax.loop_shapes import (

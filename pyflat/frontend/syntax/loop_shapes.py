@@ -22,7 +22,7 @@ from pyflat.errors import FlattenError
 from pyflat.frontend.space import arrays, complex_numbers, scalars
 from pyflat.frontend.state import aliasing
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import same_static
+from pyflat.frontend.state.kinds import complex_parts, describe, numeric_kind, same_static
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -36,9 +36,6 @@ from pyflat.frontend.state.values import (
     Seq,
     State,
     Static,
-    complex_parts,
-    describe,
-    numeric_kind,
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value

@@ -13,20 +13,8 @@ from pyflat.frontend import results
 from pyflat.frontend.space.scalars import is_number_union, number_union_as_float
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import (
-    Abstract,
-    Arguments,
-    Bound,
-    Closure,
-    Complex,
-    GuardedUnion,
-    ObjRef,
-    Seq,
-    Static,
-    describe,
-    numeric_kind,
-)
+from pyflat.frontend.state.kinds import describe, lane, numeric_kind
+from pyflat.frontend.state.values import Abstract, Arguments, Bound, Closure, Complex, GuardedUnion, ObjRef, Seq, Static
 from pyflat.ir.nodes import TRUE, Op, Value
 from pyflat.ir.opaque_calls import Call, part_of, result_shape
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape

@@ -12,7 +12,8 @@ import libcst as cst
 
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.values import Abstract, DictRef, GuardedUnion, Static, numeric_kind
+from pyflat.frontend.state.kinds import numeric_kind
+from pyflat.frontend.state.values import Abstract, DictRef, GuardedUnion, Static
 
 
 def execute_match(s: Evaluator, node: cst.Match) -> None:

@@ -15,7 +15,8 @@ import libcst as cst
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space import scalars
 from pyflat.frontend.state.frames import ControlLeft, Evaluator, LoopScope, Scope
-from pyflat.frontend.state.merge import Joiner, lane, same_static
+from pyflat.frontend.state.kinds import lane, same_static
+from pyflat.frontend.state.merge import Joiner
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,

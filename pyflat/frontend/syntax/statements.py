@@ -14,15 +14,8 @@ from pyflat.frontend.space import arrays, containers, operators
 from pyflat.frontend.space.scalars import METHODS, is_number_union
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.values import (
-    UNBOUND,
-    Abstract,
-    Caught,
-    GuardedUnion,
-    ListRef,
-    Static,
-    describe,
-)
+from pyflat.frontend.state.kinds import describe
+from pyflat.frontend.state.values import UNBOUND, Abstract, Caught, GuardedUnion, ListRef, Static
 from pyflat.frontend.syntax import calls, expressions, handlers, loops, patterns, scopes
 
 Statement = cst.BaseStatement | cst.BaseSmallStatement
