@@ -2,46 +2,42 @@
 
 from __future__ import annotations
 
-import types
-from collections.abc import Callable
-from typing import Concatenate, ParamSpec, TypeVar, cast
+from typing import Any
 
 from pyflat.frontend.space import comparisons, containers, item_writes, numbers, objects, operators
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.syntax import calls, comprehensions, expressions, statements
 
-P = ParamSpec("P")
-R = TypeVar("R")
 
+class PythonEvaluator(Evaluator):
+    """The evaluator is its own `ObjectSpace`: a function that takes the evaluator first is a method of it, so that
+    asking `s.space` costs no more than calling the function."""
 
-class PythonSpace:
-    """An `ObjectSpace`: each of its methods is a function whose first argument is the evaluator."""
+    def __init__(self, **options: Any):
+        super().__init__(**options)
+        self.space = self
 
-    def __init__(self, s: Evaluator) -> None:
-        def method(function: Callable[Concatenate[Evaluator, P], R]) -> Callable[P, R]:
-            return cast(Callable[P, R], types.MethodType(function, s))
-
-        self.wrap = method(objects.wrap)
-        self.truth = method(numbers.truth)
-        self.unary = method(operators.unary)
-        self.binary = method(operators.binary)
-        self.compare = method(comparisons.compare)
-        self.identical = method(comparisons.identical)
-        self.contains = method(comparisons.contains)
-        self.isinstance = method(objects.isinstance_of)
-        self.getattr = method(objects.attribute)
-        self.setattr = method(objects.store_attribute)
-        self.getitem = method(containers.index)
-        self.setitem = method(item_writes.store_item)
-        self.delitem = method(item_writes.delete_item)
-        self.iterate = method(containers.iterate)
-        self.items = method(containers.items_now)
-        self.sequence_items = method(containers.sequence_items)
-        self.dict_entries = method(containers.dict_entries)
-        self.fold = method(comprehensions.fold)
-        self.call = method(calls.call)
-        self.inline = method(calls.inline)
-        self.evaluate = method(expressions.evaluate)
-        self.condition = method(expressions.condition)
-        self.execute = method(statements.execute_suite)
-        self.assign = method(statements.assign)
+    wrap = objects.wrap
+    truth = numbers.truth
+    unary = operators.unary
+    binary = operators.binary
+    compare = comparisons.compare
+    identical = comparisons.identical
+    contains = comparisons.contains
+    isinstance = objects.isinstance_of
+    getattr = objects.attribute
+    setattr = objects.store_attribute
+    getitem = containers.index
+    setitem = item_writes.store_item
+    delitem = item_writes.delete_item
+    iterate = containers.iterate
+    items = containers.items_now
+    sequence_items = containers.sequence_items
+    dict_entries = containers.dict_entries
+    fold = comprehensions.fold
+    call = calls.call
+    inline = calls.inline
+    evaluate = expressions.evaluate
+    condition = expressions.condition
+    execute = statements.execute_suite
+    assign = statements.assign

@@ -74,7 +74,7 @@ def settle(s: Evaluator, edges: Sequence[IncomingEdge]) -> Shape:
     return shape
 
 
-def _parts(value: Abstract, state: State) -> _Parts | None:
+def parts_of(value: Abstract, state: State) -> _Parts | None:
     date = dates.parts(value, state)
     if date is not None:
         return _Parts(*date)
@@ -113,7 +113,7 @@ def _shape(s: Evaluator, values: Sequence[tuple[Abstract, State]]) -> Shape:
         for kind in kinds[1:]:
             joined = join_kinds(joined, kind)
         return Leaf(joined)
-    records = [(p, state) for p, state in ((_parts(v, state), state) for v, state in options) if p is not None]
+    records = [(p, state) for p, state in ((parts_of(v, state), state) for v, state in options) if p is not None]
     if records:
         return _record(s, records)
     first = options[0][0] if options else Static(None)
@@ -175,7 +175,7 @@ def _leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, sha
         case Record() if shape.cls is complex:
             _complex_leaves(s, edge, where, value, shape, out)
         case Record():
-            parts = _parts(value, edge.state)
+            parts = parts_of(value, edge.state)
             if parts is None or not _fits(parts, shape.cls, shape.names, len(shape.items)):
                 _wrong(edge, where, value, shape, out)
                 return
@@ -213,15 +213,15 @@ def _wrong(edge: IncomingEdge, where: Value, value: Abstract, shape: Shape, out:
         edge.end = edge.block.end = Exit(FAULT, fault=fault)
     else:
         edge.block.ops.append(Op("fault", (where,), VOID, attrs=(("fault", fault),)))
-    out += [undefined(kind) for kind in _kinds(shape)]
+    out += [undefined(kind) for kind in kinds_of(shape)]
 
 
-def _kinds(shape: Shape) -> list[Kind]:
+def kinds_of(shape: Shape) -> list[Kind]:
     match shape:
         case Leaf():
             return [shape.kind]
         case Record():
-            return [k for item in shape.items for k in _kinds(item)]
+            return [k for item in shape.items for k in kinds_of(item)]
         case Fixed():
             return []
 

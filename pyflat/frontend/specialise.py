@@ -11,23 +11,23 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any
 
 from pyflat.errors import FlattenError, refuse
 from pyflat.frontend import results, two_readings
 from pyflat.frontend.capture import capture
-from pyflat.frontend.python_space import PythonSpace
+from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.result import Specialised
 from pyflat.frontend.results import return_what_is_written
 from pyflat.frontend.space import objects
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import ControlLeft, Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
-from pyflat.frontend.state.values import Abstract, Complex, IncomingEdge, ObjRef, Seq, State, Static
+from pyflat.frontend.state.values import Abstract, Complex, IncomingEdge, State, Static
 from pyflat.frontend.syntax import calls
-from pyflat.ir.build import Builder
+from pyflat.ir.build import Builder, undefined
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Function, Param, Yield
 from pyflat.ir.opaque_calls import Call, OpaqueCalls, whitelist_of
@@ -84,10 +84,10 @@ def _specialise(
 ) -> Specialised:
     function, given = _plain(fn, dict(arguments))
     captured = capture(function)
-    s = Evaluator(PythonSpace, loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats)
+    s = PythonEvaluator(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats)
     s.opaque = OpaqueCalls(whitelist_of(whitelist))
     params: list[Param] = []
-    with _deep_recursion():
+    with _deep_recursion(), closing(s):
         bound = _bind(s, function, given, params)
         s.arguments.update(params)
         frame = calls.make_frame(s, function, captured, bound, None)
@@ -99,7 +99,7 @@ def _specialise(
             out = [*frame.returns.edges, *[e for e in edges if not e.dead]]
             return_what_is_written(s, bound, before, out, _own_dicts(function))
             shape = results.settle(s, out)
-    kinds = results._kinds(shape)
+    kinds = results.kinds_of(shape)
     _settle_dead(edges, kinds)
     ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
     ir.label.name = "return"
@@ -115,8 +115,6 @@ def _own_dicts(fn: types.FunctionType) -> set[str]:
 
 
 def _settle_dead(edges: list[IncomingEdge], kinds: list[Kind]) -> None:
-    from pyflat.ir.build import undefined
-
     for edge in edges:
         if edge.dead and isinstance(edge.end, Yield):
             edge.end.values = [undefined(k) for k in kinds]
@@ -181,21 +179,12 @@ def _argument(s: Evaluator, shape: Shape, name: str, params: list[Param], keywor
             return wrapped
         case Record():
             items = tuple(_argument(s, item, _part_name(name, shape, i), params) for i, item in enumerate(shape.items))
-            if keywords or shape.cls is dict:
-                return heap.new_dict(s, dict(zip(shape.names, items, strict=True)))
-            if shape.cls is complex:
-                return Complex(*items)
-            if shape.cls is list:
-                return heap.new_list(s, items)
-            s.guards.class_of_instances(shape.cls)
-            if shape.cls is tuple:
-                return heap.make_tuple(items)
-            if issubclass(shape.cls, tuple):
-                objects.require_plain_tuple(s, shape.cls)
-                return Seq(shape.cls, items)
-            ref = ObjRef(shape.cls)
-            s.state.heap[ref] = tuple(zip(shape.names, items, strict=True))
-            return ref
+            cls = dict if keywords else shape.cls
+            if cls not in (dict, complex, list):
+                s.guards.class_of_instances(cls)
+            if issubclass(cls, tuple) and cls is not tuple:
+                objects.require_plain_tuple(s, cls)
+            return heap.record(s, cls, shape.names, items)
 
 
 def _part_name(name: str, shape: Record, position: int) -> str:

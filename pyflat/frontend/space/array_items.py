@@ -250,7 +250,7 @@ def store(s: Evaluator, owner: Abstract, subscript: Any, value: Abstract, node: 
     """`owner[subscript] = value`."""
     match owner:
         case GuardedUnion():
-            s.split(owner, lambda v: _stored(s, v, subscript, value, node))
+            s.split(owner, lambda v: store(s, v, subscript, value, node))
             return
         case Static():
             raise s.refuse("flatten/effect", "an item of a captured array is written", node,
@@ -260,7 +260,7 @@ def store(s: Evaluator, owner: Abstract, subscript: Any, value: Abstract, node: 
         raise s.refuse("flatten/not-yet", "a slice of an array is written at a lane index", node,
                        help="write the elements one by one in a loop")
     if isinstance(subscript, GuardedUnion):
-        s.split(subscript, lambda v: _stored(s, owner, v, value, node))
+        s.split(subscript, lambda v: store(s, owner, v, value, node))
         return
     parts = _parts(s, subscript, node)
     if all(isinstance(part, Static) for part in parts):
@@ -272,10 +272,6 @@ def store(s: Evaluator, owner: Abstract, subscript: Any, value: Abstract, node: 
         flat = _flat(s, found)
         for number, key in enumerate(found.choices(s, node)):
             write(s, owner, owner.places[key], value, node, s.build.op("eq", flat, const(number)))
-
-
-def _stored(s: Evaluator, owner: Abstract, subscript: Any, value: Abstract, node: cst.CSTNode) -> None:
-    store(s, owner, subscript, value, node)
 
 
 def _targets(s: Evaluator, owner: Array, key: Key, node: cst.CSTNode) -> Any:

@@ -37,7 +37,7 @@ def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, n
         raise s.refuse("flatten/unsupported-expression", f"slices of several axes of {describe(owner)}", node)
     match owner:
         case GuardedUnion():
-            s.split(owner, lambda v: _stored(s, v, key, value, node))
+            s.split(owner, lambda v: store_item(s, v, key, value, node))
         case ListRef() if isinstance(key, Slice):
             changed = list(heap.contents(s, owner, node))
             changed[key.value] = s.space.items(value, node)
@@ -81,10 +81,6 @@ def delete_item(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode
         heap.rewrite(s, owner, tuple(entries.items()), node)
     else:
         raise s.refuse("flatten/effect", f"an item of {describe(owner)} is deleted", node, help="use a local list")
-
-
-def _stored(s: Evaluator, owner: Abstract, key: Abstract | Slice, value: Abstract, node: cst.CSTNode) -> None:
-    store_item(s, owner, key, value, node)
 
 
 def _store_list(s: Evaluator, ref: ListRef, key: Abstract, value: Abstract, node: cst.CSTNode) -> None:

@@ -32,6 +32,8 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 
 def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """`a <op> b` on numbers; sequences and objects are handled by the caller."""
+    if isinstance(a, Static) and isinstance(b, Static):
+        return scalars.binary(s, opcode, a, b)
     if complex_numbers.meet(a, b):
         return complex_numbers.binary(s, opcode, a, b)
     if isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
@@ -51,6 +53,8 @@ def _split_binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstra
 
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """One comparison of two numbers."""
+    if isinstance(a, Static) and isinstance(b, Static):
+        return scalars.compare(s, opcode, a, b)
     if complex_numbers.meet(a, b):
         return complex_numbers.compare(s, opcode, a, b)
     if isinstance(a, GuardedUnion):

@@ -113,9 +113,10 @@ class Nest:
 
 
 class Evaluator:
-    def __init__(self, space: Callable[[Evaluator], ObjectSpace], *, loops: str, max_unroll: int, max_ops: int,
-                 long: int, floats: FloatFormat = F8):
-        self.space = space(self)
+    space: ObjectSpace
+    """What Python's operations mean; `python_space.PythonEvaluator` has one."""
+
+    def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int, floats: FloatFormat = F8):
         self.floats = floats
         self.build = Builder(max_ops)
         self.guards = Guards()
@@ -159,6 +160,10 @@ class Evaluator:
         self.doubtful: FlattenError | None = None
         """The refusal for the first TypeError that a path ends in, where no path returns: genuine Python, or an
         operation that pyflat does not know."""
+
+    def close(self) -> None:
+        """Forget the space, which is the evaluator itself, so that it is freed at once."""
+        del self.space
 
     def use_up(self, iterator: Lazy | Ranges, node: cst.CSTNode | None) -> None:
         """An iterator gives its items once: not to a second loop, nor in every iteration of a loop that stays one."""

@@ -9,7 +9,19 @@ import libcst as cst
 
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, maybe_unbound
-from pyflat.frontend.state.values import CONFLICT, UNBOUND, Abstract, DictRef, GuardedUnion, ListRef, Ref, Seq, Static
+from pyflat.frontend.state.values import (
+    CONFLICT,
+    UNBOUND,
+    Abstract,
+    Complex,
+    DictRef,
+    GuardedUnion,
+    ListRef,
+    ObjRef,
+    Ref,
+    Seq,
+    Static,
+)
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 
@@ -30,6 +42,19 @@ def new_list(s: Evaluator, items: Sequence[Abstract]) -> ListRef:
 def new_dict(s: Evaluator, entries: dict[Any, Abstract]) -> DictRef:
     ref = DictRef()
     s.state.heap[ref] = tuple(entries.items())
+    return ref
+
+
+def record(s: Evaluator, cls: type, names: Sequence[str], items: tuple[Abstract, ...]) -> Abstract:
+    """An object of a class that arguments and results may have, from its parts."""
+    if cls is complex:
+        return Complex(*items)
+    if cls is list:
+        return new_list(s, items)
+    if issubclass(cls, tuple):
+        return make_tuple(items) if cls is tuple else Seq(cls, items)
+    ref = DictRef() if cls is dict else ObjRef(cls)
+    s.state.heap[ref] = tuple(zip(names, items, strict=True))
     return ref
 
 
@@ -81,6 +106,15 @@ def check_index(s: Evaluator, position: Value, size: int, node: cst.CSTNode) -> 
 def fault_if(s: Evaluator, cond: Value, type_name: str, message: str, node: cst.CSTNode) -> None:
     def raise_it() -> Abstract:
         raise s.fault(type_name, message, node)
+
+    s.branch(cond, raise_it, lambda: None)
+
+
+def raise_if(s: Evaluator, cond: Value, cls: type[BaseException]) -> None:
+    """Like fault_if, for an exception that a `try` may catch."""
+
+    def raise_it() -> Abstract:
+        raise s.raised(cls)
 
     s.branch(cond, raise_it, lambda: None)
 

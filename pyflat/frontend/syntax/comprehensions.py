@@ -189,7 +189,7 @@ def _accumulator(s: Evaluator, start: Abstract) -> str:
 
 def _clause(s: Evaluator, clause: cst.CompFor, source: Abstract, inside: Callable[[], None]) -> None:
     if isinstance(source, GuardedUnion):
-        s.split(source, lambda one: _split(s, clause, one, inside))
+        s.split(source, lambda one: _clause(s, clause, one, inside))
         return
     one = functools.partial(_one, s, clause, inside)
     if isinstance(source, Ranges):
@@ -197,11 +197,6 @@ def _clause(s: Evaluator, clause: cst.CompFor, source: Abstract, inside: Callabl
         return
     for item in s.space.iterate(source, clause.iter):
         one(item)
-
-
-def _split(s: Evaluator, clause: cst.CompFor, source: Abstract, inside: Callable[[], None]) -> Abstract:
-    _clause(s, clause, source, inside)
-    return NONE
 
 
 def _one(s: Evaluator, clause: cst.CompFor, inside: Callable[[], None], item: Abstract) -> None:

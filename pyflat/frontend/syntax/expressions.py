@@ -47,10 +47,6 @@ def _words(node: cst.CSTNode) -> str:
 
 
 # --- names
-def _name(s: Evaluator, node: cst.Name) -> Abstract:
-    return load(s, s.frame, node.value, node)
-
-
 def load(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None = None) -> Abstract:
     """A name as Python finds it: local, enclosing, global, builtin."""
     if name in frame.local_names:
@@ -171,18 +167,6 @@ def _elements(s: Evaluator, elements: Any) -> list[Abstract]:
         else:
             items.append(value)
     return items
-
-
-def _tuple(s: Evaluator, node: cst.Tuple) -> Abstract:
-    return heap.make_tuple(_elements(s, node.elements))
-
-
-def _list(s: Evaluator, node: cst.List) -> Abstract:
-    return heap.new_list(s, _elements(s, node.elements))
-
-
-def _set(s: Evaluator, node: cst.Set) -> Abstract:
-    return containers.make_set(s, _elements(s, node.elements), node)
 
 
 def _dict(s: Evaluator, node: cst.Dict) -> Abstract:
@@ -323,10 +307,6 @@ def _walrus(s: Evaluator, node: cst.NamedExpr) -> Abstract:
     return value
 
 
-def _attribute(s: Evaluator, node: cst.Attribute) -> Abstract:
-    return s.space.getattr(evaluate(s, node.value), node.attr.value, node)
-
-
 def _subscript(s: Evaluator, node: cst.Subscript) -> Abstract:
     owner = evaluate(s, node.value)
     return s.space.getitem(owner, subscript_key(s, node), node)
@@ -367,27 +347,17 @@ def _width(lower: Abstract, upper: Abstract) -> int | None:
     return None
 
 
-def _lambda(s: Evaluator, node: cst.Lambda) -> Abstract:
-    return calls.close_over(s, node)
-
-
-def _call(s: Evaluator, node: cst.Call) -> Abstract:
-    return calls.call_node(s, node)
-
-
-def _comprehension(s: Evaluator, node: Any) -> Abstract:
-    if isinstance(node, cst.DictComp):
-        return comprehensions.evaluate_dict(s, node)
-    return comprehensions.evaluate(s, node)
-
-
 _RULES: dict[type, Callable[[Evaluator, Any], Abstract]] = {
-    cst.Name: _name, cst.Integer: _literal, cst.Float: _literal, cst.Imaginary: _literal,
-    cst.SimpleString: _literal, cst.FormattedString: _formatted, cst.ConcatenatedString: _concatenated,
-    cst.Ellipsis: lambda s, node: Static(...), cst.Tuple: _tuple, cst.List: _list, cst.Set: _set, cst.Dict: _dict,
+    cst.Name: lambda s, node: load(s, s.frame, node.value, node),
+    cst.Integer: _literal, cst.Float: _literal, cst.Imaginary: _literal, cst.SimpleString: _literal,
+    cst.FormattedString: _formatted, cst.ConcatenatedString: _concatenated, cst.Ellipsis: lambda s, node: Static(...),
+    cst.Tuple: lambda s, node: heap.make_tuple(_elements(s, node.elements)),
+    cst.List: lambda s, node: heap.new_list(s, _elements(s, node.elements)),
+    cst.Set: lambda s, node: containers.make_set(s, _elements(s, node.elements), node), cst.Dict: _dict,
     cst.BinaryOperation: _binary, cst.UnaryOperation: _unary, cst.BooleanOperation: _boolean,
-    cst.Comparison: _comparison, cst.IfExp: _conditional, cst.NamedExpr: _walrus, cst.Attribute: _attribute,
-    cst.Subscript: _subscript, cst.Lambda: _lambda, cst.Call: _call, cst.ListComp: _comprehension,
-    cst.GeneratorExp: _comprehension, cst.SetComp: _comprehension,
-    cst.DictComp: _comprehension,
+    cst.Comparison: _comparison, cst.IfExp: _conditional, cst.NamedExpr: _walrus,
+    cst.Attribute: lambda s, node: s.space.getattr(evaluate(s, node.value), node.attr.value, node),
+    cst.Subscript: _subscript, cst.Lambda: calls.close_over, cst.Call: calls.call_node,
+    cst.ListComp: comprehensions.evaluate, cst.GeneratorExp: comprehensions.evaluate,
+    cst.SetComp: comprehensions.evaluate, cst.DictComp: comprehensions.evaluate_dict,
 }

@@ -17,6 +17,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator, Scope, TryScope
 from pyflat.frontend.state.values import NONE, UNBOUND, Abstract, Caught, GuardedUnion, Static
 from pyflat.ir.build import Builder, const
@@ -27,10 +28,6 @@ from pyflat.ir.types import FLOAT
 
 Condition = Callable[[Builder, Op], Value | None]
 """The lanes in which an operation raises; None: in none."""
-
-
-def _negative_count(build: Builder, op: Op) -> Value | None:
-    return RULES["negative_count"](build, op)
 
 
 def _nan(build: Builder, op: Op) -> Value | None:
@@ -53,8 +50,8 @@ EDGES: dict[str, tuple[tuple[type[BaseException], Condition], ...]] = {
     "floordiv": ((ZeroDivisionError, RULES["zero_divisor"]),),
     "fmod": ((ValueError, RULES["fmod"]),),
     "index": ((IndexError, RULES["index"]),),
-    "negative_count": ((ValueError, _negative_count),),
-    "shl": ((ValueError, _negative_count),),
+    "negative_count": ((ValueError, RULES["negative_count"]),),
+    "shl": ((ValueError, RULES["negative_count"]),),
     "int_range": ((ValueError, _nan), (OverflowError, _infinite)),
     "pow": ((ZeroDivisionError, _zero_to_negative),),
 }
@@ -183,11 +180,7 @@ def _check(s: Evaluator, op: Op) -> None:
         if any(issubclass(cls, scope.catches) for scope in s.tries):
             condition = condition_of(s.build, op)
             if condition is not None:
-                s.branch(condition, lambda cls=cls: _leave(s, cls), lambda: None)  # type: ignore[misc]
-
-
-def _leave(s: Evaluator, cls: type[BaseException]) -> Abstract:
-    raise s.raised(cls)
+                heap.raise_if(s, condition, cls)
 
 
 # --- with

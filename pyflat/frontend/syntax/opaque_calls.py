@@ -14,7 +14,7 @@ from pyflat.frontend.space.scalars import is_number_union, number_union_as_float
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, Bound, Closure, Complex, GuardedUnion, ObjRef, Seq, Static
+from pyflat.frontend.state.values import Abstract, Arguments, Bound, Closure, GuardedUnion, Static
 from pyflat.ir.nodes import TRUE, Op, Value
 from pyflat.ir.opaque_calls import Call, part_of, result_shape
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
@@ -61,7 +61,7 @@ def keep(s: Evaluator, entry: Call, function: Any, arguments: Arguments, node: c
         call = Op("call", [*guard, *operands], kind, attrs=tuple(attrs.items()), origin=s.build.origin)
         s.build.append(call)
         if isinstance(result, Record):
-            parts = (s.build.op("part", call, kind=leaf, index=i) for i, leaf in enumerate(_leaf_kinds(result)))
+            parts = (s.build.op("part", call, kind=leaf, index=i) for i, leaf in enumerate(results.kinds_of(result)))
             return _record(s, result, parts)
     if isinstance(result, Fixed):
         return Static(result.value)
@@ -99,7 +99,7 @@ def _operands(s: Evaluator, value: Abstract, operands: list[Value], node: cst.CS
         return _choice(s, value, operands, node)
     if isinstance(value, Static) and isinstance(value.value, str | None):
         return Fixed(value.value)
-    parts = results._parts(value, s.state)
+    parts = results.parts_of(value, s.state)
     if parts is None or parts.cls is dict:
         raise s.refuse("flatten/lane-to-object", f"{describe(value)} is an argument of a kept call", node,
                        why="the operation takes numbers, strings and None, and records and sequences of them",
@@ -123,12 +123,6 @@ def _joined(operands: list[Value]) -> Kind:
     return INT if joined is BOOL else joined
 
 
-def _leaf_kinds(shape: Record) -> list[Kind]:
-    from pyflat.ir.shape import leaves
-
-    return [leaf.kind for leaf in leaves(shape)]
-
-
 def _record(s: Evaluator, shape: Shape, values: Iterator[Op]) -> Abstract:
     match shape:
         case Leaf():
@@ -137,12 +131,4 @@ def _record(s: Evaluator, shape: Shape, values: Iterator[Op]) -> Abstract:
             return Static(shape.value)
         case Record():
             items = tuple(_record(s, item, values) for item in shape.items)
-            if shape.cls is complex:
-                return Complex(*items)
-            if shape.cls is list:
-                return heap.new_list(s, items)
-            if issubclass(shape.cls, tuple):
-                return heap.make_tuple(items) if shape.cls is tuple else Seq(shape.cls, items)
-            ref = ObjRef(shape.cls)
-            s.state.heap[ref] = tuple(zip(shape.names, items, strict=True))
-            return ref
+            return heap.record(s, shape.cls, shape.names, items)

@@ -50,7 +50,7 @@ def _title(node: cst.CSTNode) -> str:
 
 
 def _nothing(s: Evaluator, node: Any) -> None:
-    pass
+    """`pass`; `global` and `nonlocal`, where writing to the name is what is refused."""
 
 
 def _expression(s: Evaluator, node: cst.Expr) -> None:
@@ -313,19 +313,11 @@ def _import_from(s: Evaluator, node: cst.ImportFrom) -> None:
         _bind_import(s, alias.evaluated_alias or name, s.space.wrap(value), node)
 
 
-def _outside(s: Evaluator, node: cst.Global | cst.Nonlocal) -> None:
-    """A declaration alone does nothing; writing the name is refused where it happens."""
-
-
-def _with(s: Evaluator, node: cst.With) -> None:
-    handlers.execute_with(s, node)
-
-
 _RULES: dict[type, Callable[[Evaluator, Any], None]] = {
     cst.Pass: _nothing, cst.Expr: _expression, cst.Assign: _assign, cst.AnnAssign: _annotated,
     cst.AugAssign: _augmented, cst.If: _if, cst.For: loops.execute_for, cst.While: loops.execute_while,
     cst.Return: _return, cst.Break: _break, cst.Continue: _continue, cst.Raise: _raise, cst.Assert: _assert,
     cst.Del: _delete, cst.FunctionDef: _define, cst.Import: _import, cst.ImportFrom: _import_from,
-    cst.Global: _outside, cst.Nonlocal: _outside, cst.Try: handlers.execute_try, cst.Match: patterns.execute_match,
-    cst.With: _with,
+    cst.Global: _nothing, cst.Nonlocal: _nothing, cst.Try: handlers.execute_try, cst.Match: patterns.execute_match,
+    cst.With: handlers.execute_with,
 }
