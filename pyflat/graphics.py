@@ -111,7 +111,7 @@ def shader(fn: Callable[..., Any], /, **uniforms: Any) -> Shader:
     if size not in COLOURS:
         raise TypeError(f"{given.function.__name__} gives {size} numbers, which is no colour: expected one (grey), "
                         "three (rgb) or four (rgba)")
-    return Shader(done.flat, done.spec.result, tuple(flags), tuple(values), done.spec.kept.entries)
+    return Shader(done.flat, done.spec.result, tuple(flags), tuple(values), done.spec.opaque.entries)
 
 
 @with_room

@@ -237,7 +237,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of("specialise", "frontend/builtins/__init__.py",
          ("min(a, b) gives b when they are equal", "_HANDLERS", "sequences.least('lt')", "sequences.least('le')"),
          tests="test_values.py test_adversary.py"),
-    *_of("specialise", "frontend/space/numbers.py",
+    *_of("specialise", "frontend/space/scalars.py",
          ("n < 2.5 becomes n <= 3", "_compare_int_bound",
           'return s.build.op("le", n, const(math.floor(bound)))',
           'return s.build.op("le", n, const(math.ceil(bound)))'),

@@ -63,7 +63,7 @@ def registered_engine(name: str, spec: Specialised, flat: Function, arguments: M
     if flat.form != "flat":
         raise refuse("flatten/while-unbounded", f"a loop of {title} stays a loop")
     fused = pipelines.run(flat, pipelines.engine())
-    made = FlatFunction(title, None, fused, spec.result, arguments, spec.kept, spec.captured.source, None, ("flatten",),
-                        {"faults": "mask"})
+    made = FlatFunction(title, None, fused, spec.result, arguments, spec.opaque, spec.captured.source, None,
+                        ("flatten",), {"faults": "mask"})
     folded = flatten_fold(made)
     return RegisteredEngine(folded, registered.load(name)(folded))

@@ -18,7 +18,7 @@ from typing import Any
 from pyflat.errors import FlattenError, InternalError, Span
 from pyflat.ir.interp import LaneResult, run
 from pyflat.ir.nodes import Const, Function, Op, Value
-from pyflat.ir.opaque_calls import Call, KeptCalls, flat_values
+from pyflat.ir.opaque_calls import Call, OpaqueCalls, flat_values
 from pyflat.ir.print import format_function
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, rebuild
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -79,7 +79,7 @@ class FlatFunction:
     function: Function | None = field(default=None, repr=False)
     result: Shape = field(default_factory=lambda: Fixed(None), repr=False)
     arguments: Mapping[str, Shape] = field(default_factory=dict, repr=False)
-    calls: KeptCalls = field(default_factory=KeptCalls, repr=False)
+    calls: OpaqueCalls = field(default_factory=OpaqueCalls, repr=False)
     source: str = field(default="", repr=False)
     original: Callable[..., Any] | None = field(default=None, repr=False)
     steps: tuple[str, ...] = ()

@@ -82,7 +82,7 @@ def _flattened(fn: Callable[..., Any], whitelist: Any, shapes: dict[str, Any], f
         raise refuse("flatten/result-kind", f"no path through {spec.captured.name} returns: each raises")
     flat = pipelines.run(flat, {"drop": pipelines.VALUES, "mask": pipelines.engine(), "keep": ()}[faults])
     name, source = spec.captured.name.strip("<>"), spec.captured.source
-    return FlatFunction(name, None, flat, spec.result, shapes, spec.kept, source, unwrap(fn).function, ("flatten",),
+    return FlatFunction(name, None, flat, spec.result, shapes, spec.opaque, source, unwrap(fn).function, ("flatten",),
                         {"faults": faults})
 
 

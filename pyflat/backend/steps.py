@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pyflat.backend.fast_math import FastMath, fast_math_of
 from pyflat.backend.flat import FlatFunction
 from pyflat.ir.nodes import Const, Op
-from pyflat.ir.opaque_calls import KeptCalls, flat_values
+from pyflat.ir.opaque_calls import OpaqueCalls, flat_values
 from pyflat.ir.recursion import with_room
 from pyflat.passes import pipelines
 
@@ -66,7 +66,7 @@ def _checked(flat: FlatFunction, fast_math: FastMath | bool) -> FastMath:
     return fast
 
 
-def _evaluation(calls: KeptCalls) -> Callable[[Op], Sequence[bool | int | float] | None]:
+def _evaluation(calls: OpaqueCalls) -> Callable[[Op], Sequence[bool | int | float] | None]:
     """The value of a pure call on literals, where the whitelist says how it is computed."""
 
     def evaluate(op: Op) -> Sequence[bool | int | float] | None:

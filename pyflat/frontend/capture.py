@@ -146,8 +146,8 @@ def _parse(code: types.CodeType, found: Found) -> Captured:
     around = recompiled.classes_around(code)
     altered = spelling.name_as_python(module, text, around[-1] if around else None)
     if altered or module.code != text:
-        now = module.code.partition("\n")[2] if above and not is_lambda else module.code
-        if not recompiled.means_the_same(code, own, now):
+        const_eval = module.code.partition("\n")[2] if above and not is_lambda else module.code
+        if not recompiled.means_the_same(code, own, const_eval):
             raise _unparsed(code)
     return Captured(code.co_name, code.co_filename, found.first_line, source, tree, module, code.co_qualname,
                     frozenset({*code.co_varnames, *code.co_cellvars}), found.first_line - 1 - above, positions)

@@ -17,7 +17,7 @@ import libcst.matchers as m
 from pyflat.ir.nodes import Param
 
 if TYPE_CHECKING:
-    from pyflat.frontend.state.frames import Frame, Specialiser
+    from pyflat.frontend.state.frames import Evaluator, Frame
 
 ONE_NUMBER = ("a lane is one element of an array argument, so that this is one number; the elements of a lane can be "
               "passed as a tuple of arrays, f((xs, ys))")
@@ -40,7 +40,7 @@ def in_library(frames: Sequence[Frame]) -> str:
             f"an argument")
 
 
-def make_known(s: Specialiser, node: cst.CSTNode | None) -> str:
+def make_known(s: Evaluator, node: cst.CSTNode | None) -> str:
     """The remedy for a value that has to be known while flattening."""
     choose = "choose between known values, as in `a if n == 1 else b`"
     found = m.findall(node, m.Name()) if node is not None and len(s.frames) == 1 else []

@@ -8,7 +8,7 @@ from pyflat.errors import FlattenError
 from pyflat.frontend.capture import Captured
 from pyflat.frontend.state.guards import Guards
 from pyflat.ir.nodes import Function
-from pyflat.ir.opaque_calls import KeptCalls
+from pyflat.ir.opaque_calls import OpaqueCalls
 from pyflat.ir.shape import Shape
 
 
@@ -22,7 +22,7 @@ class Specialised:
     captured   the source, for the printer
     guards     what was read from outside
     rolled     None, or why a loop was kept (the refusal that a loop-free target raises)
-    kept       the calls that were kept for a backend, and what they mean
+    opaque     the calls that stay calls, for a backend, and what they mean
     """
 
     function: Function
@@ -31,4 +31,4 @@ class Specialised:
     captured: Captured
     guards: Guards
     rolled: FlattenError | None
-    kept: KeptCalls = field(default_factory=KeptCalls)
+    opaque: OpaqueCalls = field(default_factory=OpaqueCalls)

@@ -1,12 +1,22 @@
-"""Results: the ways in which a function returns become lane leaves of one shape.
+"""Results: the paths on which a function returns become lane leaves of one shape.
 
 bool, int, float and complex join to the larger kind. A path that returns something no lane can hold (None, a string,
 a tuple of another length) while others return numbers is a fault in its lanes: the replay reports it.
+
+What a function writes into its arguments (fields of an object, items of a list or dict) are results of their own:
+
+    def shade(x, out):                 Written(returned=None, out_depth=..., out_lit=...)
+        if x > 0.5:
+            out.depth = 2.0 * x        each place that some path writes, once, with what the
+            return                     object has there at the end: under the predicates of
+        out.lit = True                 its writes, as every other value
+
+The call puts them where the original would have put them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
@@ -14,29 +24,26 @@ import numpy as np
 
 from pyflat.errors import refuse
 from pyflat.frontend.library import dates
-from pyflat.frontend.space.numbers import describe
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.merge import lane, same_static
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import alternatives, complex_parts, describe, lane, numeric_kind, same_static
 from pyflat.frontend.state.values import (
     MAX_LENGTH,
     UNBOUND,
     Abstract,
     Array,
-    Choice,
+    Contents,
     DictRef,
+    GuardedUnion,
+    IncomingEdge,
     ListRef,
     ObjRef,
     Seq,
     State,
     Static,
-    Way,
-    alternatives,
-    complex_parts,
-    numeric_kind,
 )
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, Op, Value
-from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape
+from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Path, Record, Shape, written_class
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, VOID, Kind, join_kinds
 
 
@@ -47,27 +54,27 @@ class _Parts:
     items: tuple[Abstract, ...]
 
 
-def settle(s: Specialiser, ways: Sequence[Way]) -> Shape:
-    """Choose the shape, and give every way its leaves as operands."""
-    live = [w for w in ways if not w.dead]
+def settle(s: Evaluator, edges: Sequence[IncomingEdge]) -> Shape:
+    """Choose the shape, and give every edge its leaves as operands."""
+    live = [e for e in edges if not e.dead]
     if not live and s.doubtful is not None:
         raise s.doubtful
     if not live and s.replayed_handlers:
         message = "no path is known to return: a handler may, after a fault that only a replay can tell"
         raise refuse("flatten/unsupported-expression", message,
                      help="test the operands with an `if` instead of catching the exception")
-    with s.at_place(next((w.span for w in live if w.span), None)):
-        shape = _shape(s, [(w.value or Static(None), w.state) for w in live])
-    for way in live:
+    with s.at_place(next((e.span for e in live if e.span), None)):
+        shape = _shape(s, [(e.value or Static(None), e.state) for e in live])
+    for edge in live:
         leaves: list[Value] = []
-        _leaves(s, way, TRUE, way.value or Static(None), shape, leaves)
-        if isinstance(way.end, Exit) and way.end.label is FAULT:
+        _leaves(s, edge, TRUE, edge.value or Static(None), shape, leaves)
+        if isinstance(edge.end, Exit) and edge.end.label is FAULT:
             continue
-        way.end.values = leaves
+        edge.end.values = leaves
     return shape
 
 
-def _parts(value: Abstract, state: State) -> _Parts | None:
+def parts_of(value: Abstract, state: State) -> _Parts | None:
     date = dates.parts(value, state)
     if date is not None:
         return _Parts(*date)
@@ -96,7 +103,7 @@ def _parts(value: Abstract, state: State) -> _Parts | None:
     return None
 
 
-def _shape(s: Specialiser, values: Sequence[tuple[Abstract, State]]) -> Shape:
+def _shape(s: Evaluator, values: Sequence[tuple[Abstract, State]]) -> Shape:
     options = [(option, state) for value, state in values for option in alternatives(value)]
     kinds = [k for k in (numeric_kind(v) for v, _ in options) if k is not None]
     if any(complex_parts(v) is not None for v, _ in options):
@@ -106,7 +113,7 @@ def _shape(s: Specialiser, values: Sequence[tuple[Abstract, State]]) -> Shape:
         for kind in kinds[1:]:
             joined = join_kinds(joined, kind)
         return Leaf(joined)
-    records = [(p, state) for p, state in ((_parts(v, state), state) for v, state in options) if p is not None]
+    records = [(p, state) for p, state in ((parts_of(v, state), state) for v, state in options) if p is not None]
     if records:
         return _record(s, records)
     first = options[0][0] if options else Static(None)
@@ -117,7 +124,7 @@ def _shape(s: Specialiser, values: Sequence[tuple[Abstract, State]]) -> Shape:
         f" or {describe(options[1][0])}" if len(options) > 1 else ""))
 
 
-def _record(s: Specialiser, records: list[tuple[_Parts, State]]) -> Shape:
+def _record(s: Evaluator, records: list[tuple[_Parts, State]]) -> Shape:
     first = records[0][0]
     _check_keys(s, [p for p, _ in records])
     if first.cls is np.ndarray and any(p.cls is not first.cls or p.names != first.names for p, _ in records):
@@ -130,7 +137,7 @@ def _record(s: Specialiser, records: list[tuple[_Parts, State]]) -> Shape:
     return Record(first.cls, first.names, items)
 
 
-def _check_keys(s: Specialiser, records: Sequence[_Parts]) -> None:
+def _check_keys(s: Evaluator, records: Sequence[_Parts]) -> None:
     """A dict of arrays has the same keys in all lanes, and they are strings."""
     dicts = [p.names for p in records if p.cls is dict]
     for keys in dicts:
@@ -146,44 +153,45 @@ def _fits(parts: _Parts, cls: type, names: tuple[str, ...], size: int) -> bool:
     return parts.cls is cls and len(parts.items) == size and (cls not in (dict, np.ndarray) or parts.names == names)
 
 
-def _leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
-    """Append the operands of one way; `where` is the lanes of the way that have this value."""
-    if isinstance(value, Choice):
+def _leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
+    """Append the operands of one edge; `where` is the lanes of the edge that have this value."""
+    if isinstance(value, GuardedUnion):
         first: list[Value] = []
         second: list[Value] = []
-        _leaves(s, way, _emit(way, "and", where, value.cond), value.then, shape, first)
-        _leaves(s, way, _emit(way, "and", where, _emit(way, "not", value.cond)), value.orelse, shape, second)
-        out += [_emit(way, "select", value.cond, a, b) for a, b in zip(first, second, strict=True)]
+        _leaves(s, edge, _emit(edge, "and", where, value.cond), value.then, shape, first)
+        _leaves(s, edge, _emit(edge, "and", where, _emit(edge, "not", value.cond)), value.orelse, shape, second)
+        out += [_emit(edge, "select", value.cond, a, b) for a, b in zip(first, second, strict=True)]
         return
     match shape:
         case Leaf():
             kind = numeric_kind(value)
             if kind is None or isinstance(value, Static) and not _holds(shape.kind, value.value):
-                _wrong(way, where, value, shape, out)
+                _wrong(edge, where, value, shape, out)
             else:
-                out.append(_convert(way, value, shape.kind))
+                out.append(_convert(edge, value, shape.kind))
         case Fixed():
             if not (isinstance(value, Static) and same_static(value, Static(shape.value))):
-                _wrong(way, where, value, shape, out)
+                _wrong(edge, where, value, shape, out)
         case Record() if shape.cls is complex:
-            _complex_leaves(s, way, where, value, shape, out)
+            _complex_leaves(s, edge, where, value, shape, out)
         case Record():
-            parts = _parts(value, way.state)
+            parts = parts_of(value, edge.state)
             if parts is None or not _fits(parts, shape.cls, shape.names, len(shape.items)):
-                _wrong(way, where, value, shape, out)
+                _wrong(edge, where, value, shape, out)
                 return
             for item, inner in zip(parts.items, shape.items, strict=True):
-                _leaves(s, way, where, item, inner, out)
+                _leaves(s, edge, where, item, inner, out)
 
 
-def _complex_leaves(s: Specialiser, way: Way, where: Value, value: Abstract, shape: Record, out: list[Value]) -> None:
+def _complex_leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, shape: Record, out: list[Value]
+                    ) -> None:
     """Real and imaginary part, and which of the two it is where the shape has numbers too."""
     z = complex_parts(value)
     if z is None and numeric_kind(value) is None:
-        _wrong(way, where, value, shape, out)
+        _wrong(edge, where, value, shape, out)
         return
-    _leaves(s, way, where, value if z is None else z.real, shape.items[0], out)
-    out.append(const(0.0) if z is None else _convert(way, z.imag, FLOAT))
+    _leaves(s, edge, where, value if z is None else z.real, shape.items[0], out)
+    out.append(const(0.0) if z is None else _convert(edge, z.imag, FLOAT))
     out += [const(z is not None)] * (len(shape.items) - 2)
 
 
@@ -197,39 +205,39 @@ def _holds(kind: Kind, known: bool | int | float) -> bool:
         return False
 
 
-def _wrong(way: Way, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
+def _wrong(edge: IncomingEdge, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
     """These lanes return what the result cannot hold: they are faults."""
     kind = "UnboundLocalError" if value is UNBOUND else "TypeError"
     fault = Fault(kind, f"returns {describe(value)}")
     if where is TRUE:
-        way.end = way.block.end = Exit(FAULT, fault=fault)
+        edge.end = edge.block.end = Exit(FAULT, fault=fault)
     else:
-        way.block.ops.append(Op("fault", (where,), VOID, attrs=(("fault", fault),)))
-    out += [undefined(kind) for kind in _kinds(shape)]
+        edge.block.ops.append(Op("fault", (where,), VOID, attrs=(("fault", fault),)))
+    out += [undefined(kind) for kind in kinds_of(shape)]
 
 
-def _kinds(shape: Shape) -> list[Kind]:
+def kinds_of(shape: Shape) -> list[Kind]:
     match shape:
         case Leaf():
             return [shape.kind]
         case Record():
-            return [k for item in shape.items for k in _kinds(item)]
+            return [k for item in shape.items for k in kinds_of(item)]
         case Fixed():
             return []
 
 
-def _convert(way: Way, value: Abstract, kind: Kind) -> Value:
+def _convert(edge: IncomingEdge, value: Abstract, kind: Kind) -> Value:
     if isinstance(value, Static):
         return const({BOOL: bool, INT: int, FLOAT: float}[kind](value.value))
     number = lane(value)
     if number.kind is kind:
         return number
     if kind is INT:
-        return _emit(way, "to_int", number)
-    return _emit(way, "exact_float" if number.kind is INT else "to_float", number)
+        return _emit(edge, "to_int", number)
+    return _emit(edge, "exact_float" if number.kind is INT else "to_float", number)
 
 
-def _emit(way: Way, opcode: str, *args: Value) -> Value:
+def _emit(edge: IncomingEdge, opcode: str, *args: Value) -> Value:
     if opcode == "and" and args[0] is TRUE:
         return args[1]
     if opcode == "select" and isinstance(args[1], Const) and args[1].value is None:
@@ -238,5 +246,87 @@ def _emit(way: Way, opcode: str, *args: Value) -> Value:
         return args[1]
     kinds = {"and": BOOL, "not": BOOL, "select": args[-1].kind, "to_int": INT}
     op = Op(opcode, args, kinds.get(opcode, FLOAT))
-    way.block.ops.append(op)
+    edge.block.ops.append(op)
     return op
+
+
+# --- what a function writes into its arguments
+Slots = list[tuple[str | int, Abstract]]
+
+
+Reference = ListRef | DictRef | ObjRef
+
+
+def return_what_is_written(s: Evaluator, bound: Mapping[str, Abstract], before: State, edges: Sequence[IncomingEdge],
+                           private: Collection[str]) -> None:
+    """Let every edge return a record of its value and of what it has written, where some edge writes at all. `private`
+    names parameters whose own dict has no other name (**kwargs). FlattenError where an argument changes its shape."""
+    live = [e for e in edges if not e.dead and not (isinstance(e.end, Exit) and e.end.label is FAULT)]
+    paths: dict[Path, None] = {}
+    for name, value in bound.items():
+        for path, ref in _references(before, (name,), value):
+            if path != (name,) or name not in private:
+                paths.update(dict.fromkeys(path + (step,) for step in _changed(s, path, ref, before, live)))
+    if not paths:
+        return
+    for path in paths:
+        if any(other != path and other[: len(path)] == path for other in paths):
+            raise s.refuse("flatten/effect", f"{_shown(path)} is replaced, and the object that it was is changed")
+    cls = written_class(tuple(paths))
+    for edge in live:
+        items = tuple(_found(edge.state, bound, path) for path in paths)
+        edge.value = Seq(cls, (edge.value or Static(None), *items))
+
+
+def _references(state: State, path: Path, value: Abstract) -> Iterator[tuple[Path, Reference]]:
+    """The objects that an argument consists of."""
+    match value:
+        case ListRef() | DictRef() | ObjRef():
+            yield path, value
+            for step, item in _slots(value, state.heap[value]):
+                yield from _references(state, (*path, step), item)
+        case Seq():
+            for position, item in enumerate(value.items):
+                yield from _references(state, (*path, position), item)
+
+
+def _slots(ref: Reference, contents: Contents) -> Slots:
+    if isinstance(ref, ListRef):
+        return list(enumerate(contents))
+    return [(name, value) for name, value in contents]
+
+
+def _changed(s: Evaluator, path: Path, ref: Reference, before: State, edges: Sequence[IncomingEdge]
+             ) -> Iterator[str | int]:
+    """The steps from an object to the places that some edge has written."""
+    old = before.heap[ref]
+    for edge in edges:
+        now = edge.state.heap.get(ref, old)
+        if now is old:
+            continue
+        if len(now) != len(old) or not isinstance(ref, ListRef) and [k for k, _ in now] != [k for k, _ in old]:
+            raise s.refuse("flatten/effect", f"the argument {_shown(path)} gets other {_held(ref)}",
+                           help="change what is in it, not how many there are, or return a new object")
+        for (step, value), (_, first) in zip(_slots(ref, now), _slots(ref, old), strict=True):
+            if value is not first:
+                yield step
+
+
+def _found(state: State, bound: Mapping[str, Abstract], path: Path) -> Abstract:
+    value = bound[str(path[0])]
+    for step in path[1:]:
+        if isinstance(value, Seq):
+            value = value.items[int(step)]
+        else:
+            assert isinstance(value, ListRef | DictRef | ObjRef)
+            value = dict(_slots(value, state.heap[value]))[step]
+    return value
+
+
+def _held(ref: Reference) -> str:
+    return "attributes" if isinstance(ref, ObjRef) else "keys" if isinstance(ref, DictRef) else "items"
+
+
+def _shown(path: Path) -> str:
+    first, *rest = path
+    return f"{first}" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in rest)

@@ -9,23 +9,26 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from functools import partial
 from typing import Any
 
 from pyflat.errors import FlattenError, refuse
 from pyflat.frontend import results, two_readings
 from pyflat.frontend.capture import capture
+from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.result import Specialised
-from pyflat.frontend.side_effects import return_what_is_written
-from pyflat.frontend.space import containers, instances, objects
-from pyflat.frontend.space.numbers import static
-from pyflat.frontend.state.frames import ControlLeft, Specialiser
-from pyflat.frontend.state.values import Abstract, Complex, ObjRef, Seq, State, Way, numeric_kind
+from pyflat.frontend.results import return_what_is_written
+from pyflat.frontend.space import objects
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import ControlLeft, Evaluator
+from pyflat.frontend.state.kinds import numeric_kind
+from pyflat.frontend.state.values import Abstract, Complex, IncomingEdge, State, Static
 from pyflat.frontend.syntax import calls
-from pyflat.ir.build import Builder
+from pyflat.ir.build import Builder, undefined
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Function, Param, Yield
-from pyflat.ir.opaque_calls import Call, KeptCalls, whitelist_of
+from pyflat.ir.opaque_calls import Call, OpaqueCalls, whitelist_of
 from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import Kind
@@ -76,11 +79,11 @@ def _specialise(
     floats: FloatFormat,
 ) -> Specialised:
     function, given = _plain(fn, dict(arguments))
-    with room_to_recurse(function):
+    s = PythonEvaluator(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats)
+    s.opaque = OpaqueCalls(whitelist_of(whitelist))
+    params: list[Param] = []
+    with room_to_recurse(function), closing(s):
         captured = capture(function)
-        s = Specialiser(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats)
-        s.kept = KeptCalls(whitelist_of(whitelist))
-        params: list[Param] = []
         bound = _bind(s, function, given, params)
         s.arguments.update(params)
         frame = calls.make_frame(s, function, captured, bound, None)
@@ -88,17 +91,17 @@ def _specialise(
         s.state = State(dict(bound), s.state.heap)
         with s.at(captured.tree):
             before = s.state.copy()
-            items, ways = s._arm(lambda: calls.run_body(s, frame), s.state)
-            out = [*frame.returns.ways, *[w for w in ways if not w.dead]]
+            items, edges = s._arm(lambda: calls.run_body(s, frame), s.state)
+            out = [*frame.returns.edges, *[e for e in edges if not e.dead]]
             return_what_is_written(s, bound, before, out, _own_dicts(function))
             shape = results.settle(s, out)
-    kinds = results._kinds(shape)
-    _settle_dead(ways, kinds)
+    kinds = results.kinds_of(shape)
+    _settle_dead(edges, kinds)
     ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
     ir.label.name = "return"
     s.guards.code(function)
     two_readings.tell(function, s.two_readings)
-    return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.kept)
+    return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.opaque)
 
 
 def _own_dicts(fn: types.FunctionType) -> set[str]:
@@ -107,12 +110,10 @@ def _own_dicts(fn: types.FunctionType) -> set[str]:
     return {parameter.name for parameter in parameters if parameter.kind is parameter.VAR_KEYWORD}
 
 
-def _settle_dead(ways: list[Way], kinds: list[Kind]) -> None:
-    from pyflat.ir.build import undefined
-
-    for way in ways:
-        if way.dead and isinstance(way.end, Yield):
-            way.end.values = [undefined(k) for k in kinds]
+def _settle_dead(edges: list[IncomingEdge], kinds: list[Kind]) -> None:
+    for edge in edges:
+        if edge.dead and isinstance(edge.end, Yield):
+            edge.end.values = [undefined(k) for k in kinds]
 
 
 def _plain(fn: Callable[..., Any], given: dict[str, Shape]) -> tuple[types.FunctionType, dict[str, Shape]]:
@@ -136,7 +137,7 @@ def _plain(fn: Callable[..., Any], given: dict[str, Shape]) -> tuple[types.Funct
     raise refuse("flatten/not-a-function", f"{fn!r:.60} is not a Python function")
 
 
-def _bind(s: Specialiser, fn: types.FunctionType, given: dict[str, Shape], params: list[Param]) -> dict[str, Abstract]:
+def _bind(s: Evaluator, fn: types.FunctionType, given: dict[str, Shape], params: list[Param]) -> dict[str, Abstract]:
     bound: dict[str, Abstract] = {}
     for name, parameter in inspect.Signature.from_callable(fn, follow_wrapped=False).parameters.items():
         if name in given:
@@ -145,21 +146,21 @@ def _bind(s: Specialiser, fn: types.FunctionType, given: dict[str, Shape], param
             if not isinstance(bound[name], Complex) and numeric_kind(bound[name]) is None:
                 s.constants[id(bound[name])] = name
         elif parameter.kind is parameter.VAR_POSITIONAL:
-            bound[name] = static(())
+            bound[name] = Static(())
         elif parameter.kind is parameter.VAR_KEYWORD:
-            bound[name] = containers.new_dict(s, {})
+            bound[name] = heap.new_dict(s, {})
         elif parameter.default is parameter.empty:
             raise refuse("flatten/argument-kind", f"the parameter {name!r} of {fn.__qualname__} has no value")
         else:
             s.guards.contents(parameter.default)
-            bound[name] = static(parameter.default)
+            bound[name] = Static(parameter.default)
     unknown = set(given) - set(bound)
     if unknown:
         raise refuse("flatten/static-name", f"{fn.__qualname__} has no parameter {min(unknown)!r}")
     return bound
 
 
-def _argument(s: Specialiser, shape: Shape, name: str, params: list[Param], keywords: bool = False) -> Abstract:
+def _argument(s: Evaluator, shape: Shape, name: str, params: list[Param], keywords: bool = False) -> Abstract:
     match shape:
         case Leaf():
             param = Param(shape.kind, name)
@@ -167,28 +168,19 @@ def _argument(s: Specialiser, shape: Shape, name: str, params: list[Param], keyw
             return param
         case Fixed():
             if keywords and isinstance(shape.value, dict):
-                return containers.new_dict(s, {k: static(v) for k, v in shape.value.items()})
+                return heap.new_dict(s, {k: Static(v) for k, v in shape.value.items()})
             s.binding = s.parameter
-            wrapped = objects.wrap(s, shape.value)
+            wrapped = s.space.wrap(shape.value)
             s.binding = ""
             return wrapped
         case Record():
             items = tuple(_argument(s, item, _part_name(name, shape, i), params) for i, item in enumerate(shape.items))
-            if keywords or shape.cls is dict:
-                return containers.new_dict(s, dict(zip(shape.names, items, strict=True)))
-            if shape.cls is complex:
-                return Complex(*items)
-            if shape.cls is list:
-                return containers.new_list(s, items)
-            s.guards.class_of_instances(shape.cls)
-            if shape.cls is tuple:
-                return containers.make_tuple(items)
-            if issubclass(shape.cls, tuple):
-                instances.require_plain_tuple(s, shape.cls)
-                return Seq(shape.cls, items)
-            ref = ObjRef(shape.cls)
-            s.state.heap[ref] = tuple(zip(shape.names, items, strict=True))
-            return ref
+            cls = dict if keywords else shape.cls
+            if cls not in (dict, complex, list):
+                s.guards.class_of_instances(cls)
+            if issubclass(cls, tuple) and cls is not tuple:
+                objects.require_plain_tuple(s, cls)
+            return heap.record(s, cls, shape.names, items)
 
 
 def _part_name(name: str, shape: Record, position: int) -> str:

@@ -19,8 +19,8 @@ import numpy as np
 
 from pyflat.errors import Span
 from pyflat.frontend.notices import LaneWarning, warn
-from pyflat.frontend.space.numbers import is_number_choice
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.space.scalars import is_number_union
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import Abstract, Static
 
 OPERANDS: dict[Any, tuple[str, ...]] = {
@@ -39,14 +39,14 @@ _PYFLAT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _told: WeakKeyDictionary[FunctionType, set[Span]] = WeakKeyDictionary()
 
 
-def note_reduction(s: Specialiser, fn: Any, title: str, named: Mapping[str, Abstract], node: cst.CSTNode) -> None:
+def note_reduction(s: Evaluator, fn: Any, title: str, named: Mapping[str, Abstract], node: cst.CSTNode) -> None:
     """Remember the place, where every operand is a number that differs from lane to lane."""
     names, span = OPERANDS.get(fn, ()), s.span(node)
     operands = [named[name] for name in names if name in named]
     if not operands or span is None or span.file.startswith((_NUMPY, _PYFLAT)):
         return
     known = [isinstance(operand, Static) for operand in operands]
-    if all(map(is_number_choice, operands)) and not (any(known) if fn in _PRODUCTS else all(known)):
+    if all(map(is_number_union, operands)) and not (any(known) if fn in _PRODUCTS else all(known)):
         s.two_readings.setdefault(span, title)
 
 

@@ -24,7 +24,7 @@ from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.formats import FloatFormat, dtypes
 from pyflat.ir.nodes import FAULT, Block, Const, End, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value
-from pyflat.ir.opaque_calls import KeptCalls
+from pyflat.ir.opaque_calls import OpaqueCalls
 
 Indices = npt.NDArray[np.intp]
 _NONE = np.zeros(0, np.intp)
@@ -56,7 +56,7 @@ class Counts:
     unfinished: int = 0
 
 
-def count_lanes(fn: Function, lanes: Sequence[Any], n: int, *, gang: int, calls: KeptCalls, max_trips: int,
+def count_lanes(fn: Function, lanes: Sequence[Any], n: int, *, gang: int, calls: OpaqueCalls, max_trips: int,
                 seconds: float) -> Counts:
     """Run `n` lanes of a structured function. A loop that runs longer than `max_trips` trips, or past `seconds` for
     the whole run, is left by the lanes that are still in it: `unfinished`."""
@@ -69,7 +69,7 @@ def count_lanes(fn: Function, lanes: Sequence[Any], n: int, *, gang: int, calls:
 
 
 class _Machine:
-    def __init__(self, fn: Function, n: int, gang: int, calls: KeptCalls, max_trips: int, deadline: float):
+    def __init__(self, fn: Function, n: int, gang: int, calls: OpaqueCalls, max_trips: int, deadline: float):
         self.n, self.gang, self.calls, self.max_trips, self.deadline = n, gang, calls, max_trips, deadline
         self.floats, self.dtypes = fn.floats, dtypes(fn.floats)
         self.values: dict[Value, npt.NDArray[Any]] = {}

@@ -131,7 +131,7 @@ def profile(caller: Caller, name: str, args: Sequence[Any], kwargs: Mapping[str,
     operations = sum(1 for _ in all_ops(spec.function.body)) + len(lanes.inputs) + 1
     chosen = _chosen(lanes, max(RUN, min(SAMPLE, MEMORY // 8 // operations)))
     inputs = [lane[chosen] if isinstance(lane, np.ndarray) else lane for lane in lanes.inputs]
-    counts = count_lanes(spec.function, inputs, len(chosen), gang=GANG, calls=spec.kept,
+    counts = count_lanes(spec.function, inputs, len(chosen), gang=GANG, calls=spec.opaque,
                          max_trips=options.max_trips or MAX_TRIPS, seconds=SECONDS)
     places = Places(spec.function)
     return Profile(name, lanes.count, len(chosen), counts.failed, counts.unfinished,

@@ -33,7 +33,7 @@ from pyflat.ir.nodes import (
     Value,
     Yield,
 )
-from pyflat.ir.opaque_calls import KeptCalls
+from pyflat.ir.opaque_calls import OpaqueCalls
 from pyflat.ir.ops import OPERATIONS, OutOfLane
 from pyflat.ir.recursion import with_room
 from pyflat.ir.semantics import meaning
@@ -85,7 +85,7 @@ def run(
     elementary: Elementary | None = None,
     max_trips: int = 100_000,
     on_op: Callable[[Op, Any], None] | None = None,
-    calls: KeptCalls | None = None,
+    calls: OpaqueCalls | None = None,
     wrapping: Collection[Op] = (),
 ) -> LaneResult:
     """Run one lane; `on_op(op, value)` is called after each operation that gives a value. `calls` says what kept calls
@@ -109,7 +109,7 @@ class _Machine:
         elementary: Elementary,
         max_trips: int,
         on_op: Callable[[Op, Any], None] | None = None,
-        calls: KeptCalls | None = None,
+        calls: OpaqueCalls | None = None,
         floats: FloatFormat = F8,
         wrapping: Collection[Op] = (),
     ):

@@ -143,7 +143,7 @@ Part = Any
 
 
 @dataclass
-class KeptCalls:
+class OpaqueCalls:
     """What the kept calls of one function mean in Python: the functions that the source names, and its records."""
 
     entries: dict[str, Call] = field(default_factory=dict)

@@ -162,7 +162,7 @@ class _Reader:
 
 def _require_own_operators(value: Any, name: str) -> None:
     """TypeError for a number whose class has changed an operator: lanes compute as Python's and NumPy's numbers do."""
-    from pyflat.frontend.state.values import changed_operator
+    from pyflat.frontend.state.kinds import changed_operator
 
     cls = type(value)
     base = next(each for each in cls.__mro__ if each.__module__ in ("builtins", "numpy"))

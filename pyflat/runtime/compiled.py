@@ -37,7 +37,7 @@ from pyflat.targets import threads
 if TYPE_CHECKING:
     from pyflat.frontend.result import Specialised
     from pyflat.ir.nodes import Function
-    from pyflat.ir.opaque_calls import KeptCalls
+    from pyflat.ir.opaque_calls import OpaqueCalls
     from pyflat.passes.accuracy import FastFunctions, Rerun
     from pyflat.runtime.settings import Options
 
@@ -180,7 +180,7 @@ def _strictly_folded(exact: Function, spec: Specialised) -> Function:
     """The flat form without what is known. Raises the FlattenError `flatten/fold-residual` where something is left."""
     from pyflat.backend import FlatFunction, flatten_fold
 
-    whole = FlatFunction(exact.name, None, exact, spec.result, dict(spec.arguments), spec.kept, spec.captured.source,
+    whole = FlatFunction(exact.name, None, exact, spec.result, dict(spec.arguments), spec.opaque, spec.captured.source,
                          steps=("flatten",), options={"faults": "keep"})
     return flatten_fold(whole, strict=True).ir
 
@@ -256,17 +256,17 @@ def _exact_retry(make: Callable[[], Compiled]) -> Rerun:
     return Rerun(make)
 
 
-def _kept_calls(done: Flattened, target: str) -> dict[str, KeptCalls]:
+def _kept_calls(done: Flattened, target: str) -> dict[str, OpaqueCalls]:
     """What the engine must know about the calls that `whitelist=` keeps. Only NumPy can make them, where their entries
     say how; otherwise they are refused."""
     from pyflat.ir.loops import all_ops
 
     kept = [op for op in all_ops(done.flat.body) if op.opcode == "call"]
     for op in kept:
-        if target != "numpy" or done.spec.kept.on_arrays(op) is None:
+        if target != "numpy" or done.spec.opaque.on_arrays(op) is None:
             raise refuse("flatten/call-not-runnable", f"{target} cannot make the kept call of {op.attr('name')}",
                          op.origin.span if op.origin else None)
-    return {"calls": done.spec.kept} if kept else {}
+    return {"calls": done.spec.opaque} if kept else {}
 
 
 def _compiler(target: str) -> Callable[..., Compiled]:

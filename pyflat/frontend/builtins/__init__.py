@@ -23,6 +23,7 @@ from pyflat.frontend.builtins import (
     numpy_functions,
     records,
     sequences,
+    support,
     ufuncs,
 )
 from pyflat.frontend.builtins.methods import method
@@ -38,11 +39,12 @@ from pyflat.frontend.builtins.support import (
 )
 from pyflat.frontend.library import splines, stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import complex_numbers, containers, instances, objects
-from pyflat.frontend.space.numbers import now
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import Abstract, Bound, Choice, Static, numeric_kind
-from pyflat.frontend.syntax import calls, contexts
+from pyflat.frontend.space import complex_numbers, objects
+from pyflat.frontend.space.scalars import const_eval
+from pyflat.frontend.state import heap, lookup
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import numeric_kind
+from pyflat.frontend.state.values import Abstract, Arguments, Bound, GuardedUnion, Static
 from pyflat.functions.records import RECORDS
 from pyflat.ir.types import BOOL
 
@@ -74,7 +76,7 @@ def is_pure(function: Any) -> bool:
     if getattr(function, "__name__", "") in _CHANGING:
         return False
     if isinstance(function, types.BuiltinFunctionType) and function.__self__ is not None and module is None:
-        return not isinstance(function.__self__, types.ModuleType) and objects.is_plain(function.__self__)
+        return not isinstance(function.__self__, types.ModuleType) and lookup.is_plain(function.__self__)
     if isinstance(function, type):
         return issubclass(function, bool | int | float | complex | str | bytes | tuple | frozenset | range | slice
                           | np.generic | numbers.Number) or function.__module__ in ("fractions", "decimal") \
@@ -85,7 +87,7 @@ def is_pure(function: Any) -> bool:
         and "random" not in module
 
 
-def are_values(s: Specialiser, arguments: calls.Arguments) -> bool:
+def are_values(s: Evaluator, arguments: Arguments) -> bool:
     """Nothing among static arguments that a call would use up, write to, or ask for more than its value."""
     args, named = arguments.values()
     if "out" in named:
@@ -103,7 +105,7 @@ def mutates(method: Bound) -> bool:
     return method.name in _MUTATORS
 
 
-def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
+def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a call of a known callable, None when it is not in the tables."""
     done = numpy_functions.call(s, fn, arguments, node, is_pure)
     if done is not None:
@@ -119,14 +121,14 @@ def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTN
         args, named = arguments.values()
         if all(not isinstance(v, types.FunctionType) for v in [*args, *named.values()]) and is_pure(fn) \
                 and are_values(s, arguments) and not (isinstance(fn, np.ufunc) and len(args) > fn.nin):
-            return now(s, lambda: fn(*args, **named))
+            return const_eval(s, lambda: fn(*args, **named))
     if isinstance(fn, np.ufunc) and (arguments.named or len(arguments.positional) != fn.nin):
         raise s.refuse("flatten/unsupported-expression", f"options of np.{fn.__name__}", node)
     if any(complex_numbers.holds_complex(v) for v in [*arguments.positional, *arguments.named.values()]):
         complex_functions.check(s, fn, node)
     for position, value in enumerate(arguments.positional):
         whole = fn in complex_functions.HANDLERS and complex_numbers.is_number(value)
-        if isinstance(value, Choice) and (fn not in _ALWAYS or fn in _WHOLE) and not whole:
+        if isinstance(value, GuardedUnion) and (fn not in _ALWAYS or fn in _WHOLE) and not whole:
             return _split_call(s, fn, arguments, position, value, node)
     on_bools = isinstance(fn, np.ufunc) and any(numeric_kind(v) is BOOL for v in arguments.positional)
     if on_bools and fn not in (np.logical_and, np.logical_or, np.logical_not, np.logical_xor):
@@ -137,26 +139,20 @@ def function(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTN
     return s.mark_numpy(result) if str(getattr(fn, "__module__", "numpy")).startswith("numpy") else result
 
 
-def _split_call(s: Specialiser, fn: Any, arguments: calls.Arguments, position: int, value: Choice, node: cst.CSTNode
+def _split_call(s: Evaluator, fn: Any, arguments: Arguments, position: int, value: GuardedUnion, node: cst.CSTNode
                 ) -> Abstract:
-    """A call with a Choice as an argument: one call for each alternative."""
+    """A call with a GuardedUnion as an argument: one call for each alternative."""
     rest = arguments.positional
 
     def one(part: Abstract) -> Abstract:
         replaced = [*rest[:position], part, *rest[position + 1:]]
-        return calls.call(s, Static(fn), calls.Arguments(replaced, arguments.named), node)
+        return s.space.call(Static(fn), Arguments(replaced, arguments.named), node)
 
     return s.split(value, one)
 
 
 _PYTHON_MODULES = {record.python.rpartition(".")[0] for record in RECORDS.values()} - {"numpy", ""}
 """Modules of functions of floats that give Python's floats."""
-
-
-def _warn(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    """A warning is an effect that the replay can have: the lane runs through the original, which warns."""
-    s.doubt("the function warns in every lane", node)
-    raise s.fault("Warning", "the original warns here", node)
 
 
 _FUNCTIONS = {fn: record for record in RECORDS.values()
@@ -170,17 +166,17 @@ _HANDLERS: dict[Any, Handler] = {
     round: arithmetic.round_, pow: arithmetic.pow_, divmod: arithmetic.divmod_,
     min: sequences.least("lt"), max: sequences.least("gt"), sum: sequences.sum_, any: sequences.some("or"),
     all: sequences.some("and"), len: sequences.len_, range: sequences.range_, dict: sequences.dict_,
-    tuple: sequences.sequence(lambda s, items: containers.make_tuple(items)),
-    list: sequences.sequence(containers.new_list),
+    tuple: sequences.sequence(lambda s, items: heap.make_tuple(items)),
+    list: sequences.sequence(heap.new_list),
     set: sequences.set_, frozenset: sequences.set_,
     **iterators.HANDLERS, **records.HANDLERS, functools.reduce: sequences.reduce_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
     str: sequences.text, repr: sequences.text,
     format: sequences.text, operator.add: sequences.operator_add,
-    object.__new__: instances.bare, operator.index: arithmetic.index_,
-    warnings.warn: _warn, warnings.simplefilter: contexts.change_filters,
-    warnings.filterwarnings: contexts.change_filters,
+    object.__new__: objects.bare, operator.index: arithmetic.index_,
+    warnings.warn: support.warn, warnings.simplefilter: support.change_filters,
+    warnings.filterwarnings: support.change_filters,
     # math
     math.floor: arithmetic.to_whole("floor_int"), math.ceil: arithmetic.to_whole("ceil_int"),
     math.trunc: arithmetic.to_whole("to_int"), math.log: arithmetic.log, math.fabs: float_operation("abs"),

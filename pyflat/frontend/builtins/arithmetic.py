@@ -10,14 +10,13 @@ import libcst as cst
 from pyflat.frontend.builtins.support import Handler, inlined_for_ints, only
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import array_operators as vectors
-from pyflat.frontend.space import arrays, containers, objects
+from pyflat.frontend.space import arrays, operators, scalars
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.numbers import as_float, now
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Choice, Static, numeric_kind
-from pyflat.frontend.syntax import calls
+from pyflat.frontend.space.scalars import as_float, const_eval
+from pyflat.frontend.state import heap, lookup
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import lane, numeric_kind
+from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, Static
 from pyflat.functions import lanes
 from pyflat.ir.build import const
 from pyflat.ir.formats import F8
@@ -28,139 +27,141 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 def to_whole(opcode: str) -> Handler:
     """floor, ceil, trunc: float lanes to int lanes, ints as they are."""
 
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         (value,) = only(s, arguments, node, 1, 1)
         if numeric_kind(value) is None:
-            raise num.type_fault(s, value)
+            raise scalars.type_fault(s, value)
         number = lane(value)
-        return s.build.op(opcode, number) if number.kind is FLOAT else num.to_kind(s, number, INT)
+        return s.build.op(opcode, number) if number.kind is FLOAT else scalars.to_kind(s, number, INT)
 
     return handler
 
 
-def int_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def int_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if len(arguments.positional) != 1:
         raise s.refuse("flatten/lane-to-object", "int() of a lane takes one argument", node,
                        why="a base is for strings", help="leave the second argument out")
     return to_whole("to_int")(s, arguments, node)
 
 
-def index_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def index_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """operator.index: ints as they are."""
     (value,) = only(s, arguments, node, 1, 1)
     if numeric_kind(value) is FLOAT or numeric_kind(value) is None:
         raise s.raised(TypeError, node)
-    return num.to_kind(s, lane(value), INT)
+    return scalars.to_kind(s, lane(value), INT)
 
 
-def float_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def float_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return as_float(s, *only(s, arguments, node, 1, 1))
 
 
-def bool_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    return num.truth(s, *only(s, arguments, node, 1, 1))
+def bool_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    return s.space.truth(*only(s, arguments, node, 1, 1))
 
 
-def round_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def round_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = [*arguments.positional, *arguments.named.values()]
     number = lane(values[0]) if numeric_kind(values[0]) is not None else None
     if number is None:
-        raise num.type_fault(s, values[0])
+        raise scalars.type_fault(s, values[0])
     digits = values[1] if len(values) > 1 else Static(None)
     if isinstance(digits, Static) and digits.value is None:
-        return s.build.op("round_int", number) if number.kind is FLOAT else num.to_kind(s, number, INT)
+        return s.build.op("round_int", number) if number.kind is FLOAT else scalars.to_kind(s, number, INT)
     if numeric_kind(digits) not in (INT, BOOL):
         raise s.fault("TypeError", "round() takes an int as its second argument", node)
     if s.may_be_numpy(values[0]):
         raise s.refuse("flatten/unsupported-expression", "round() of a NumPy scalar rounds in NumPy's way", node,
                        help="round(float(x), n)")
     if number.kind is FLOAT:
-        return s.build.op("round_digits", number, num.to_kind(s, lane(digits), INT))
+        return s.build.op("round_digits", number, scalars.to_kind(s, lane(digits), INT))
     if isinstance(digits, Static) and digits.value >= 0:
-        return num.to_kind(s, number, INT)
+        return scalars.to_kind(s, number, INT)
     raise s.refuse("flatten/not-yet", "round() of an int to negative digits", node, help="round the float quotient")
 
 
-def abs_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def abs_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
-    found = objects.method_of(value, "__abs__")
+    found = lookup.method_of(value, "__abs__")
     if found is not None:
-        return objects.call_function(s, found, [value], node)
+        return lookup.call_method(s, found, [value], node)
     if arrays.is_array(value):
-        return vectors.unary(s, "abs", value, node)
+        return operators.unary_array(s, "abs", value, node)
     return num.unary(s, "abs", value)
 
 
-def log(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def log(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = only(s, arguments, node, 1, 2)
     top = one_log(s, values[0])
     return top if len(values) == 1 else num.binary(s, "truediv", top, one_log(s, values[1]))
 
 
-def one_log(s: Specialiser, value: Abstract) -> Abstract:
-    return now(s, lambda: math.log(value.value)) if isinstance(value, Static) else s.build.op("log", as_float(s, value))
+def one_log(s: Evaluator, value: Abstract) -> Abstract:
+    if isinstance(value, Static):
+        return const_eval(s, lambda: math.log(value.value))
+    return s.build.op("log", as_float(s, value))
 
 
 def scale(factor: float) -> Handler:
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         (value,) = only(s, arguments, node, 1, 1)
         return s.build.op("mul", as_float(s, value), const(factor))
 
     return handler
 
 
-def pow_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def pow_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     a, b, *modulus = only(s, arguments, node, 2, 3)
     if modulus:
         raise s.refuse("flatten/not-yet", "pow() with a modulus", node, help="write (a ** b) % m for small values")
     return num.binary(s, "pow", a, b)
 
 
-def divmod_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def divmod_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     a, b = only(s, arguments, node, 2, 2)
-    return containers.make_tuple([num.binary(s, "floordiv", a, b), num.binary(s, "mod", a, b)])
+    return heap.make_tuple([num.binary(s, "floordiv", a, b), num.binary(s, "mod", a, b)])
 
 
-def hypot(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def hypot(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = [as_float(s, v) for v in arguments.positional]
     if len(values) == 1:
         return s.build.op("abs", values[0])
     if len(values) == 2:
         return s.build.op("hypot", *values)
-    return _norm(s, stdlib.norm, calls.Arguments([*values], {}), node)
+    return _norm(s, stdlib.norm, Arguments([*values], {}), node)
 
 
-def dist(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def dist(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return _norm(s, stdlib.dist, arguments, node)
 
 
-def isqrt(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def isqrt(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return inlined_for_ints(library.isqrt if s.floats is F8 else library.isqrt_narrow)(s, arguments, node)
 
 
-def _norm(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def _norm(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     s.require_float64("the norm of several numbers", node, help="write sqrt(x*x + y*y + z*z)")
     if not lanes.hypot_is_known():
         raise s.refuse("flatten/not-yet", "the norm of several numbers in this version of Python", node,
                        help="write sqrt(x*x + y*y + z*z)")
-    return calls.inline(s, fn, arguments, node)
+    return s.space.inline(fn, arguments, node)
 
 
-def fsum(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def fsum(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (source,) = only(s, arguments, node, 1, 1)
-    items = containers.items_now(s, source, node)
-    return calls.call(s, Static(stdlib.fsum), calls.Arguments([containers.make_tuple(items)], {}), node)
+    items = s.space.items(source, node)
+    return s.space.call(Static(stdlib.fsum), Arguments([heap.make_tuple(items)], {}), node)
 
 
-def ldexp(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def ldexp(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     x, exponent = only(s, arguments, node, 2, 2)
     if numeric_kind(exponent) is FLOAT:
         raise s.fault("TypeError", "Expected an int as second argument to ldexp.", node)
-    return s.build.op("ldexp", as_float(s, x), num.to_kind(s, lane(exponent), INT))
+    return s.build.op("ldexp", as_float(s, x), scalars.to_kind(s, lane(exponent), INT))
 
 
 # --- NumPy on scalars
-def np_power(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def np_power(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     a, b = only(s, arguments, node, 2, 2)
     if numeric_kind(a) is FLOAT or numeric_kind(b) is FLOAT:
         return s.build.op("np_power", as_float(s, a), as_float(s, b))
@@ -168,37 +169,38 @@ def np_power(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> A
 
 
 def logical(opcode: str) -> Handler:
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-        a, b = (num.truth(s, v) for v in only(s, arguments, node, 2, 2))
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+        a, b = (s.space.truth(v) for v in only(s, arguments, node, 2, 2))
         return num.binary(s, opcode, a, b)
 
     return handler
 
 
-def logical_not(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    return num.negate(s, *only(s, arguments, node, 1, 1))
+def logical_not(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    return scalars.negate(s, *only(s, arguments, node, 1, 1))
 
 
-def np_sign(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def np_sign(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     if numeric_kind(value) is BOOL:
         raise s.fault("TypeError", "np.sign of a bool", node)
     chosen = library.sign_int if numeric_kind(value) is INT else library.sign
-    return calls.call(s, Static(chosen), arguments, node)
+    return s.space.call(Static(chosen), arguments, node)
 
 
 def extremum(chosen: Any) -> Handler:
     """np.minimum and np.maximum; which of 0.0 and -0.0 they give depends on the machine, so NumPy decides there."""
 
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         a, b = only(s, arguments, node, 2, 2)
-        if FLOAT in (numeric_kind(a), numeric_kind(b)) and not isinstance(a, Choice) and not isinstance(b, Choice):
+        one_kind = not isinstance(a, GuardedUnion) and not isinstance(b, GuardedUnion)
+        if FLOAT in (numeric_kind(a), numeric_kind(b)) and one_kind:
             x, y = as_float(s, a), as_float(s, b)
             zeros = s.build.op("and", s.build.op("eq", x, const(0.0)), s.build.op("eq", y, const(0.0)))
             known = [v.value for v in (a, b) if isinstance(v, Static)]
             if s.floats is F8 and not any(v != 0 for v in known):  # in float32 the first of two zeros
-                containers.suspect_if(s, zeros, "zeros of both signs", node)
-            return calls.call(s, Static(chosen), calls.Arguments([x, y], {}), node)
-        return calls.call(s, Static(chosen), arguments, node)
+                heap.suspect_if(s, zeros, "zeros of both signs", node)
+            return s.space.call(Static(chosen), Arguments([x, y], {}), node)
+        return s.space.call(Static(chosen), arguments, node)
 
     return handler

@@ -11,18 +11,18 @@ import numpy as np
 from pyflat.frontend.builtins.support import Handler, float_operation, only
 from pyflat.frontend.library import complex_check
 from pyflat.frontend.library import complex_library as library
-from pyflat.frontend.space import complex_numbers, objects
+from pyflat.frontend.space import complex_numbers
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.complex_numbers import ZERO, both, either, holds_complex, inlined, promoted, real_number
-from pyflat.frontend.space.numbers import as_float
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Choice, Complex, Static, complex_parts
-from pyflat.frontend.syntax import calls
+from pyflat.frontend.space.scalars import as_float
+from pyflat.frontend.state import lookup
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import complex_parts, lane
+from pyflat.frontend.state.values import Abstract, Arguments, Complex, GuardedUnion, Static
 
 
 # --- conversions
-def construct(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def construct(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """complex(real, imag), both of which may be complex themselves."""
     unknown = arguments.named.keys() - {"real", "imag"}
     values = dict(zip(("real", "imag"), arguments.positional, strict=False))
@@ -30,9 +30,9 @@ def construct(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> 
         raise s.raised(TypeError, node)
     values.update(arguments.named)
     for name, value in values.items():
-        if isinstance(value, Choice):
+        if isinstance(value, GuardedUnion):
             return s.split(value, lambda v, name=name: construct(  # type: ignore[misc]
-                s, calls.Arguments([], {**values, name: v}), node))
+                s, Arguments([], {**values, name: v}), node))
     found = {name: _operand(s, value, node) for name, value in values.items()}
     real, imag = found.get("real", ZERO), found.get("imag")
     x, y = complex_parts(real), complex_parts(imag)
@@ -46,18 +46,18 @@ def construct(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> 
     return Complex(left, right)
 
 
-def _operand(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Abstract:
+def _operand(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
     """An argument of complex(): complex, or a float."""
     if complex_parts(value) is not None:
         return value
-    found = objects.method_of(value, "__complex__")
-    return real_number(s, value) if found is None else objects.call_function(s, found, [value], node)
+    found = lookup.method_of(value, "__complex__")
+    return real_number(s, value) if found is None else lookup.call_method(s, found, [value], node)
 
 
-def argument(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Complex:
+def argument(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Complex:
     """An argument of a function of cmath."""
-    found = objects.method_of(value, "__complex__")
-    return promoted(s, value if found is None else objects.call_function(s, found, [value], node))
+    found = lookup.method_of(value, "__complex__")
+    return promoted(s, value if found is None else lookup.call_method(s, found, [value], node))
 
 
 # --- cmath
@@ -65,7 +65,7 @@ def of_one(name: str) -> Handler:
     """A function of one complex number, inlined."""
     fn = getattr(library, name)
 
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         complex_check.require(s, complex_check.function_is_known(name), f"cmath.{name}")
         (value,) = only(s, arguments, node, 1, 1)
         z = argument(s, value, node)
@@ -74,7 +74,7 @@ def of_one(name: str) -> Handler:
     return handler
 
 
-def _log(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def _log(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     z, *base = [argument(s, value, node) for value in only(s, arguments, node, 1, 2)]
     complex_check.require(s, complex_check.function_is_known("log"), "cmath.log")
     if not base:
@@ -82,51 +82,51 @@ def _log(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstr
     return inlined(s, library.log_base, [z.real, z.imag, base[0].real, base[0].imag], node)
 
 
-def _polar(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def _polar(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     z = argument(s, value, node)
-    return calls.call(s, Static(library.polar), calls.Arguments([z.real, z.imag], {}), node)
+    return s.space.call(Static(library.polar), Arguments([z.real, z.imag], {}), node)
 
 
-def _rect(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def _rect(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     r, phi = (real_number(s, value) for value in only(s, arguments, node, 2, 2))
     return inlined(s, library.rect, [r, phi], node)
 
 
-def _isfinite(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def _isfinite(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     z = argument(s, value, node)
     return both(s, _finite(s, z.real), _finite(s, z.imag))
 
 
-def _finite(s: Specialiser, part: Abstract) -> Abstract:
+def _finite(s: Evaluator, part: Abstract) -> Abstract:
     if isinstance(part, Static):
         return Static(np.isfinite(part.value).item())
     return s.build.op("isfinite", lane(part))
 
 
-def _isclose(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def _isclose(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     named = {name: real_number(s, value) for name, value in arguments.named.items()}
     if named.keys() - {"a", "b", "rel_tol", "abs_tol"} or len(arguments.positional) != 2:
         raise s.refuse("flatten/bad-call", "cmath.isclose takes two numbers, rel_tol= and abs_tol=", node)
     a, b = (argument(s, value, node) for value in arguments.positional)
     tolerances = [named.get("rel_tol", Static(1e-09)), named.get("abs_tol", Static(0.0))]
     numbers = [a.real, a.imag, b.real, b.imag, *tolerances]
-    return calls.call(s, Static(library.isclose), calls.Arguments(numbers, {}), node)
+    return s.space.call(Static(library.isclose), Arguments(numbers, {}), node)
 
 
 # --- NumPy
 def _part(name: str) -> Handler:
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         (value,) = only(s, arguments, node, 1, 1)
         if not complex_numbers.is_number(value):
             raise s.refuse("flatten/not-yet", f"np.{name} of something else than a number", node)
-        return objects.attribute(s, value, name, node)
+        return s.space.getattr(value, name, node)
 
     return handler
 
 
-def _angle(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def _angle(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     z = promoted(s, value)
     return s.build.op("np_arctan2", lane(z.imag), lane(z.real))
@@ -136,7 +136,7 @@ def of_parts(opcode: str) -> Handler:
     """np.isnan, np.isinf, np.isfinite of a float or complex number."""
     simple = float_operation(opcode)
 
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         (value,) = only(s, arguments, node, 1, 1)
         if not holds_complex(value):
             return simple(s, arguments, node)
@@ -147,7 +147,7 @@ def of_parts(opcode: str) -> Handler:
     return handler
 
 
-def check(s: Specialiser, fn: Any, node: cst.CSTNode) -> None:
+def check(s: Evaluator, fn: Any, node: cst.CSTNode) -> None:
     """Refuses NumPy functions that would give a NumPy complex number, whose arithmetic is not Python's."""
     module = str(getattr(fn, "__module__", None) or "numpy")
     if (isinstance(fn, np.ufunc) or module.startswith("numpy")) and fn not in _NUMPY:
@@ -167,4 +167,3 @@ HANDLERS: dict[Any, Handler] = {
     np.isnan: of_parts("isnan"), np.isinf: of_parts("isinf"), np.isfinite: of_parts("isfinite"),
 }
 _NUMPY = {np.real, np.imag, np.angle, np.isnan, np.isinf, np.isfinite}
-

@@ -18,29 +18,29 @@ from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
 from pyflat.frontend.space import arrays, containers
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import is_folded, maybe_unbound, numeric_kind
 from pyflat.frontend.state.values import (
     NONE,
     UNBOUND,
     Abstract,
+    Arguments,
     Array,
-    Choice,
     DictRef,
+    GuardedUnion,
     IterRef,
     Lazy,
     ListRef,
     Ranges,
     Static,
-    maybe_unbound,
-    numeric_kind,
 )
-from pyflat.frontend.syntax import calls, folds
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import INT_MAX
 
 
 # --- builtins
-def enumerate_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def enumerate_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = [*arguments.positional, *arguments.named.values()]
     start = values[1] if len(values) > 1 else Static(0)
     if not isinstance(start, Static):
@@ -51,13 +51,13 @@ def enumerate_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) ->
         return _numbered(s, source, first, node)
 
     def items() -> Iterator[Abstract]:
-        for number, item in enumerate(containers.iterate(s, values[0], node), start.value):
-            yield containers.make_tuple([Static(number), item])
+        for number, item in enumerate(s.space.iterate(values[0], node), start.value):
+            yield heap.make_tuple([Static(number), item])
 
     return Lazy(items)
 
 
-def zip_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def zip_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     strict = arguments.named.get("strict", Static(False))
     if not isinstance(strict, Static) or arguments.named.keys() - {"strict"}:
         raise s.refuse("flatten/bad-call", "these options of zip", node)
@@ -68,17 +68,17 @@ def zip_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstr
         return _zipped(s, arguments.positional, node)
 
     def items() -> Iterator[Abstract]:
-        columns = [containers.iterate(s, v, node) for v in arguments.positional]
+        columns = [s.space.iterate(v, node) for v in arguments.positional]
         try:
             for row in zip(*columns, strict=bool(strict.value)):
-                yield containers.make_tuple(row)
+                yield heap.make_tuple(row)
         except ValueError:
             raise s.raised(ValueError, node) from None
 
     return Lazy(items)
 
 
-def reversed_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def reversed_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     if isinstance(value, Static) and isinstance(value.value, range):
         return Static(value.value[::-1])
@@ -86,40 +86,40 @@ def reversed_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> 
         if value.once:
             raise s.raised(TypeError, node)
         return _backwards(s, value, node)
-    size = len(containers.items_now(s, value, node))
+    size = len(s.space.items(value, node))
 
     def items() -> Iterator[Abstract]:
         for position in range(size - 1, -1, -1):
-            yield containers.items_now(s, value, node)[position]
+            yield s.space.items(value, node)[position]
 
     return Lazy(items)
 
 
-def map_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def map_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     fn, *sources = arguments.positional
 
     if len(sources) == 1 and isinstance(sources[0], Ranges):
-        return _mapped(s, sources[0], node, lambda item: calls.call(s, fn, calls.Arguments([item], {}), node))
+        return _mapped(s, sources[0], node, lambda item: s.space.call(fn, Arguments([item], {}), node))
 
     def items() -> Iterator[Abstract]:
-        for row in zip(*[containers.iterate(s, v, node) for v in sources], strict=False):
-            yield calls.call(s, fn, calls.Arguments(list(row), {}), node)
+        for row in zip(*[s.space.iterate(v, node) for v in sources], strict=False):
+            yield s.space.call(fn, Arguments(list(row), {}), node)
 
     return Lazy(items)
 
 
-def filter_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def filter_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """Items that a lane filters out are gaps, which reductions understand."""
     fn, source = only(s, arguments, node, 2, 2)
 
     def items() -> Iterator[Abstract]:
-        for item in containers.iterate(s, source, node):
+        for item in s.space.iterate(source, node):
             kept: Abstract = item
             if not (isinstance(fn, Static) and fn.value is None):
-                kept = calls.call(s, fn, calls.Arguments([item], {}), node)
-            held = num.truth(s, kept)
+                kept = s.space.call(fn, Arguments([item], {}), node)
+            held = s.space.truth(kept)
             if not isinstance(held, Static):
-                yield Choice(held, item, UNBOUND)
+                yield GuardedUnion(held, item, UNBOUND)
             elif held.value:
                 yield item
 
@@ -127,73 +127,73 @@ def filter_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Ab
 
 
 # --- over a range of lanes
-def _iterated(s: Specialiser, source: Ranges, node: cst.CSTNode) -> None:
+def _iterated(s: Evaluator, source: Ranges, node: cst.CSTNode) -> None:
     """Another iterator takes the items of this one from now on."""
     if source.once:
         s.use_up(source, node)
 
 
-def _mapped(s: Specialiser, source: Ranges, node: cst.CSTNode, item: Callable[[Abstract], Abstract]) -> Ranges:
+def _mapped(s: Evaluator, source: Ranges, node: cst.CSTNode, item: Callable[[Abstract], Abstract]) -> Ranges:
     _iterated(s, source, node)
     inner = source.item
     made = item if inner is None else lambda counter: item(inner(counter))
     return Ranges(source.start, source.stop, source.step, made, once=True)
 
 
-def _numbered(s: Specialiser, source: Ranges, first: Static, node: cst.CSTNode) -> Ranges:
+def _numbered(s: Evaluator, source: Ranges, first: Static, node: cst.CSTNode) -> Ranges:
     """enumerate(range(a, b, step)): the number of a counter is its distance from the start."""
     _iterated(s, source, node)
 
     def pair(counter: Abstract) -> Abstract:
         trips = num.binary(s, "floordiv", num.binary(s, "sub", counter, source.start), Static(source.step))
         item = counter if source.item is None else source.item(counter)
-        return containers.make_tuple([num.binary(s, "add", trips, first), item])
+        return heap.make_tuple([num.binary(s, "add", trips, first), item])
 
     return Ranges(source.start, source.stop, source.step, pair, once=True)
 
 
-def _backwards(s: Specialiser, source: Ranges, node: cst.CSTNode) -> Ranges:
+def _backwards(s: Evaluator, source: Ranges, node: cst.CSTNode) -> Ranges:
     if abs(source.step) != 1:
         raise s.refuse("flatten/iterable-not-static", "reversed() of a range with a step whose bounds are lanes", node)
     ends = [num.binary(s, "sub", bound, Static(source.step)) for bound in (source.stop, source.start)]
     return Ranges(ends[0], ends[1], -source.step, once=True)
 
 
-def _zipped(s: Specialiser, sources: Sequence[Abstract], node: cst.CSTNode) -> Ranges:
+def _zipped(s: Evaluator, sources: Sequence[Abstract], node: cst.CSTNode) -> Ranges:
     """zip() of ranges of lanes and sequences: a range up to the shortest of them that gives a tuple of items."""
     lengths = [_length(s, source, node) for source in sources]
-    shortest = calls.call(s, Static(min), calls.Arguments(lengths, {}), node) if len(lengths) > 1 else lengths[0]
+    shortest = s.space.call(Static(min), Arguments(lengths, {}), node) if len(lengths) > 1 else lengths[0]
 
     def row(counter: Abstract) -> Abstract:
-        return containers.make_tuple([_at(s, *column, counter, node) for column in zip(sources, lengths, strict=True)])
+        return heap.make_tuple([_at(s, *column, counter, node) for column in zip(sources, lengths, strict=True)])
 
     return Ranges(Static(0), shortest, 1, row, once=True)
 
 
-def _length(s: Specialiser, source: Abstract, node: cst.CSTNode) -> Abstract:
+def _length(s: Evaluator, source: Abstract, node: cst.CSTNode) -> Abstract:
     if not isinstance(source, Ranges):
-        if isinstance(source, Lazy | IterRef | DictRef | Choice) and not arrays.is_array(source):
+        if isinstance(source, Lazy | IterRef | DictRef | GuardedUnion) and not arrays.is_array(source):
             raise s.refuse("flatten/not-yet", "zip() of an iterator and a range whose bounds depend on lanes", node,
                            help="make a tuple(...) of the iterator first")
-        return Static(len(containers.items_now(s, source, node)))
+        return Static(len(s.space.items(source, node)))
     _iterated(s, source, node)
     bounds = [source.start, source.stop, Static(source.step)]
-    return calls.call(s, Static(library.range_length), calls.Arguments(bounds, {}), node)
+    return s.space.call(Static(library.range_length), Arguments(bounds, {}), node)
 
 
-def _at(s: Specialiser, column: Abstract, length: Abstract, counter: Abstract, node: cst.CSTNode) -> Abstract:
+def _at(s: Evaluator, column: Abstract, length: Abstract, counter: Abstract, node: cst.CSTNode) -> Abstract:
     """The item as it is when the loop gets there."""
     if not isinstance(column, Ranges):
-        items = containers.items_now(s, column, node)
+        items = s.space.items(column, node)
         if not isinstance(length, Static) or len(items) != length.value:
             raise s.refuse("flatten/list-mutation", "a list that zip() iterates over gets more or fewer items", node)
-        return containers.index(s, containers.make_tuple(items), counter, node)
+        return s.space.getitem(heap.make_tuple(items), counter, node)
     item = num.binary(s, "add", column.start, num.binary(s, "mul", counter, Static(column.step)))
     return item if column.item is None else column.item(item)
 
 
 # --- iter and next
-def iter_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def iter_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """An iterator with identity: what is left of it lives on the heap."""
     (value,) = only(s, arguments, node, 1, 1)
     view = value.start if isinstance(value, Lazy) and value.written is None else None
@@ -205,11 +205,11 @@ def iter_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abst
     if isinstance(source, Array):
         s.frozen.add(source.store)
     ref = IterRef()
-    s.state.heap[ref] = tuple(containers.items_now(s, value, node))
+    s.state.heap[ref] = tuple(s.space.items(value, node))
     return ref
 
 
-def next_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def next_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     source, *default = only(s, arguments, node, 1, 2)
 
     def nothing() -> Abstract:
@@ -218,23 +218,23 @@ def next_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abst
         raise s.raised(StopIteration, node)
 
     if isinstance(source, IterRef):
-        left = containers.contents(s, source, node)
+        left = heap.contents(s, source, node)
         if not left:
             return nothing()
-        containers.rewrite(s, source, left[1:], node)
+        heap.rewrite(s, source, left[1:], node)
         first: Abstract = left[0]
         return first
     if not isinstance(source, Lazy) or source.written is None:
         raise s.refuse("flatten/unknown-call", "next() of this iterator cannot be flattened", node,
                        help="write next(iter(...)), or next() of a generator expression")
-    return containers.where_present(s, _first(s, source, node), lambda item: item, nothing)
+    return heap.where_present(s, _first(s, source, node), lambda item: item, nothing)
 
 
-def _first(s: Specialiser, source: Lazy, node: cst.CSTNode) -> Abstract:
+def _first(s: Evaluator, source: Lazy, node: cst.CSTNode) -> Abstract:
     """The first item of a generator expression; the later ones are made only in the lanes that have none yet."""
-    if folds.is_folded(source):
-        return folds.fold(s, source, UNBOUND,
-                          lambda old, make: containers.where_present(s, old, lambda item: item, make), node)
+    if is_folded(source):
+        return s.space.fold(source, UNBOUND,
+                            lambda old, make: heap.where_present(s, old, lambda item: item, make), node)
     items = iter(containers.gaps_of(s, source, node))
     found: Abstract = UNBOUND
     ended = False
@@ -246,7 +246,7 @@ def _first(s: Specialiser, source: Lazy, node: cst.CSTNode) -> Abstract:
         return UNBOUND if item is None else item
 
     while maybe_unbound(found):
-        found = containers.where_present(s, found, lambda item: item, another)
+        found = heap.where_present(s, found, lambda item: item, another)
         if ended:
             break
     return found
@@ -258,7 +258,7 @@ def _lazy(make: Callable[..., Iterator[Any]], *, named: Sequence[str] = (), leas
     """`make(s, node, *arguments)` gives the items; `named` are the keywords that it takes; `at_once`: it reads what
     it is given before the first item is asked for."""
 
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         if arguments.named.keys() - set(named) or len(arguments.positional) < least:
             raise s.refuse("flatten/bad-call", "these arguments of an itertools function", node)
         if at_once:
@@ -269,7 +269,7 @@ def _lazy(make: Callable[..., Iterator[Any]], *, named: Sequence[str] = (), leas
     return handler
 
 
-def _known(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Any:
+def _known(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Any:
     if not isinstance(value, Static):
         raise s.refuse("flatten/lane-to-object", "an argument of an itertools function differs from lane to lane", node)
     return value.value
@@ -278,101 +278,101 @@ def _known(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Any:
 def _combined(function: Callable[..., Any]) -> Handler:
     """A function that only rearranges the items: they are made first, as itertools does."""
 
-    def make(s: Specialiser, node: cst.CSTNode, *sources: Abstract, r: Abstract | None = None,
+    def make(s: Evaluator, node: cst.CSTNode, *sources: Abstract, r: Abstract | None = None,
              repeat: Abstract | None = None) -> Iterator[Abstract]:
         given, length = list(sources), r
         if function is not itertools.product and length is None:
             length = given.pop() if len(given) > 1 else None
-        pools = [containers.items_now(s, value, node) for value in given]
+        pools = [s.space.items(value, node) for value in given]
         if function is itertools.product:
             rows = function(*pools, repeat=1 if repeat is None else _known(s, repeat, node))
         else:
             rows = function(*pools, len(pools[0]) if length is None else _known(s, length, node))
-        return (containers.make_tuple(row) for row in rows)
+        return (heap.make_tuple(row) for row in rows)
 
     return _lazy(make, named=("r", "repeat"), at_once=True)
 
 
-def _chain(s: Specialiser, node: cst.CSTNode, *sources: Abstract) -> Iterator[Abstract]:
+def _chain(s: Evaluator, node: cst.CSTNode, *sources: Abstract) -> Iterator[Abstract]:
     for source in sources:
-        yield from containers.iterate(s, source, node)
+        yield from s.space.iterate(source, node)
 
 
-def _chain_from(s: Specialiser, node: cst.CSTNode, source: Abstract) -> Iterator[Abstract]:
-    for one in containers.iterate(s, source, node):
-        yield from containers.iterate(s, one, node)
+def _chain_from(s: Evaluator, node: cst.CSTNode, source: Abstract) -> Iterator[Abstract]:
+    for one in s.space.iterate(source, node):
+        yield from s.space.iterate(one, node)
 
 
-def _pairwise(s: Specialiser, node: cst.CSTNode, source: Abstract) -> Iterator[Abstract]:
-    for pair in itertools.pairwise(containers.iterate(s, source, node)):
-        yield containers.make_tuple(pair)
+def _pairwise(s: Evaluator, node: cst.CSTNode, source: Abstract) -> Iterator[Abstract]:
+    for pair in itertools.pairwise(s.space.iterate(source, node)):
+        yield heap.make_tuple(pair)
 
 
-def _islice(s: Specialiser, node: cst.CSTNode, source: Abstract, *bounds: Abstract) -> Iterator[Abstract]:
-    return itertools.islice(containers.iterate(s, source, node), *[_known(s, bound, node) for bound in bounds])
+def _islice(s: Evaluator, node: cst.CSTNode, source: Abstract, *bounds: Abstract) -> Iterator[Abstract]:
+    return itertools.islice(s.space.iterate(source, node), *[_known(s, bound, node) for bound in bounds])
 
 
-def _repeat(s: Specialiser, node: cst.CSTNode, value: Abstract, times: Abstract | None = None) -> Iterator[Abstract]:
+def _repeat(s: Evaluator, node: cst.CSTNode, value: Abstract, times: Abstract | None = None) -> Iterator[Abstract]:
     return itertools.repeat(value) if times is None else itertools.repeat(value, _known(s, times, node))
 
 
-def _accumulate(s: Specialiser, node: cst.CSTNode, source: Abstract, func: Abstract | None = None,
+def _accumulate(s: Evaluator, node: cst.CSTNode, source: Abstract, func: Abstract | None = None,
                 initial: Abstract | None = None) -> Iterator[Abstract]:
     add = Static(operator.add) if func is None or isinstance(func, Static) and func.value is None else func
     total = None if isinstance(initial, Static) and initial.value is None else initial
     if total is not None:
         yield total
-    for item in containers.iterate(s, source, node):
-        total = item if total is None else calls.call(s, add, calls.Arguments([total, item], {}), node)
+    for item in s.space.iterate(source, node):
+        total = item if total is None else s.space.call(add, Arguments([total, item], {}), node)
         yield total
 
 
-def _starmap(s: Specialiser, node: cst.CSTNode, function: Abstract, source: Abstract) -> Iterator[Abstract]:
-    for row in containers.iterate(s, source, node):
-        yield calls.call(s, function, calls.Arguments(containers.items_now(s, row, node), {}), node)
+def _starmap(s: Evaluator, node: cst.CSTNode, function: Abstract, source: Abstract) -> Iterator[Abstract]:
+    for row in s.space.iterate(source, node):
+        yield s.space.call(function, Arguments(s.space.items(row, node), {}), node)
 
 
-def _zip_longest(s: Specialiser, node: cst.CSTNode, *sources: Abstract, fillvalue: Abstract = NONE
+def _zip_longest(s: Evaluator, node: cst.CSTNode, *sources: Abstract, fillvalue: Abstract = NONE
                  ) -> Iterator[Abstract]:
-    columns = [containers.iterate(s, source, node) for source in sources]
+    columns = [s.space.iterate(source, node) for source in sources]
     for row in itertools.zip_longest(*columns, fillvalue=fillvalue):
-        yield containers.make_tuple(row)
+        yield heap.make_tuple(row)
 
 
-def _cycle(s: Specialiser, node: cst.CSTNode, source: Abstract) -> Iterator[Abstract]:
-    return itertools.cycle(containers.items_now(s, source, node))
+def _cycle(s: Evaluator, node: cst.CSTNode, source: Abstract) -> Iterator[Abstract]:
+    return itertools.cycle(s.space.items(source, node))
 
 
-def _takewhile(s: Specialiser, node: cst.CSTNode, test: Abstract, source: Abstract) -> Iterator[Abstract]:
+def _takewhile(s: Evaluator, node: cst.CSTNode, test: Abstract, source: Abstract) -> Iterator[Abstract]:
     """Items behind the first one that fails in a lane are gaps there; the test does not see them."""
     going: Static | Value = Static(True)
-    for item in containers.iterate(s, source, node):
+    for item in s.space.iterate(source, node):
         def held(item: Abstract = item) -> Static | Value:
-            return num.truth(s, calls.call(s, test, calls.Arguments([item], {}), node))
+            return s.space.truth(s.space.call(test, Arguments([item], {}), node))
 
         if isinstance(going, Value):
-            going = num.truth(s, s.branch(going, held, lambda: Static(False)))
+            going = s.space.truth(s.branch(going, held, lambda: Static(False)))
         else:
             going = held()
         if isinstance(going, Value):
-            yield Choice(going, item, UNBOUND)
+            yield GuardedUnion(going, item, UNBOUND)
         elif going.value:
             yield item
         else:
             return
 
 
-def _compress(s: Specialiser, node: cst.CSTNode, source: Abstract, selectors: Abstract) -> Iterator[Abstract]:
-    pairs = zip(containers.iterate(s, source, node), containers.iterate(s, selectors, node), strict=False)
+def _compress(s: Evaluator, node: cst.CSTNode, source: Abstract, selectors: Abstract) -> Iterator[Abstract]:
+    pairs = zip(s.space.iterate(source, node), s.space.iterate(selectors, node), strict=False)
     for item, selector in pairs:
-        held = num.truth(s, selector)
+        held = s.space.truth(selector)
         if not isinstance(held, Static):
-            yield Choice(held, item, UNBOUND)
+            yield GuardedUnion(held, item, UNBOUND)
         elif held.value:
             yield item
 
 
-def _count(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def _count(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """itertools.count of ints: a range without an end that a lane could reach."""
     values = [*arguments.positional, *arguments.named.values()]
     start = values[0] if values else Static(0)

@@ -8,10 +8,9 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.builtins.support import Given
-from pyflat.frontend.space import arrays
-from pyflat.frontend.space import numbers as num
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import DTYPES, Abstract, Array, Choice, Grid, Static
+from pyflat.frontend.space import arrays, scalars
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.values import DTYPES, Abstract, Array, Grid, GuardedUnion, Static
 from pyflat.ir.build import const
 from pyflat.ir.types import FLOAT, Kind
 
@@ -19,12 +18,12 @@ _VIEWS = {np.ravel, np.reshape, np.transpose, np.squeeze, np.atleast_1d, np.atle
           np.fliplr, np.flipud, np.swapaxes, np.moveaxis, np.rot90}
 
 
-def dtype_of(s: Specialiser, given: Given, node: cst.CSTNode) -> Kind | None:
+def dtype_of(s: Evaluator, given: Given, node: cst.CSTNode) -> Kind | None:
     """The kind that dtype= asks for; None where it is left out."""
     wanted = given.static("dtype", None)
     if wanted is None:
         return None
-    found = num.now(s, lambda: np.dtype(wanted))
+    found = scalars.const_eval(s, lambda: np.dtype(wanted))
     assert isinstance(found, Static)
     kind = next((k for k, dtype in DTYPES.items() if np.dtype(dtype) == found.value), None)
     if kind is None:
@@ -33,7 +32,7 @@ def dtype_of(s: Specialiser, given: Given, node: cst.CSTNode) -> Kind | None:
     return kind
 
 
-def _fresh(s: Specialiser, value: Abstract, node: cst.CSTNode, kind: Kind | None) -> Abstract:
+def _fresh(s: Evaluator, value: Abstract, node: cst.CSTNode, kind: Kind | None) -> Abstract:
     """A copy of an array; a number as it is."""
     found = arrays.as_grid(s, value, node)
     if found.shape:
@@ -44,10 +43,10 @@ def _fresh(s: Specialiser, value: Abstract, node: cst.CSTNode, kind: Kind | None
     return number if kind is None else arrays.element(s, number, kind, node)
 
 
-def array(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def array(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """np.array copies an array, np.asarray does not."""
     value, kind = given.value("a"), dtype_of(s, given, node)
-    if isinstance(value, Choice) and not arrays.is_array(value) and not num.is_number_choice(value):
+    if isinstance(value, GuardedUnion) and not arrays.is_array(value) and not scalars.is_number_union(value):
         return s.split(value, lambda v: array(s, Given(s, given.title, {**given.named, "a": v}, node), node))
     copies = given.static("copy", True if given.title == "np.array" else None)
     if copies or isinstance(value, Static) and arrays.is_array(value):
@@ -55,16 +54,16 @@ def array(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return s.mark_numpy(arrays.array(s, value, node, kind))
 
 
-def copy(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def copy(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     return s.mark_numpy(_fresh(s, given.value("a"), node, None))
 
 
-def full(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def full(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     shape, value = given.static("shape", ()), given.value("fill_value")
     return _spread(s, shape, value, dtype_of(s, given, node), node)
 
 
-def _spread(s: Specialiser, shape: Any, value: Abstract, kind: Kind | None, node: cst.CSTNode) -> Abstract:
+def _spread(s: Evaluator, shape: Any, value: Abstract, kind: Kind | None, node: cst.CSTNode) -> Abstract:
     found = arrays.as_grid(s, value, node)
     try:
         spread: Grid = np.broadcast_to(found, shape)
@@ -79,19 +78,19 @@ def _spread(s: Specialiser, shape: Any, value: Abstract, kind: Kind | None, node
 def like(fill: int) -> Any:
     """np.zeros_like and np.ones_like of an array or number."""
 
-    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         return _like(s, given, Static(fill), node)
 
     return handler
 
 
-def full_like(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def full_like(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     return _like(s, given, given.value("fill_value"), node)
 
 
-def _like(s: Specialiser, given: Given, fill: Abstract, node: cst.CSTNode) -> Abstract:
+def _like(s: Evaluator, given: Given, fill: Abstract, node: cst.CSTNode) -> Abstract:
     model = given.value("a")
-    if isinstance(model, Choice) and not arrays.is_array(model):
+    if isinstance(model, GuardedUnion) and not arrays.is_array(model):
         return s.split(model, lambda v: _like(s, Given(s, given.title, {**given.named, "a": v}, node), fill, node))
     found = arrays.as_grid(s, model, node)
     kind = dtype_of(s, given, node) or (arrays.kind_of(model) if arrays.is_array(model)
@@ -99,9 +98,9 @@ def _like(s: Specialiser, given: Given, fill: Abstract, node: cst.CSTNode) -> Ab
     return _spread(s, found.shape, fill, kind, node)
 
 
-def linspace(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def linspace(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """NumPy's formula for lane ends; the step is taken before it is multiplied, unless it is zero."""
-    start, stop = (num.as_float(s, given.value(name)) for name in ("start", "stop"))
+    start, stop = (scalars.as_float(s, given.value(name)) for name in ("start", "stop"))
     count, endpoint = given.static("num", 50), bool(given.static("endpoint", True))
     steps = count - 1 if endpoint else count
     gap = s.build.op("sub", stop, start)
@@ -120,7 +119,7 @@ def linspace(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return arrays.new(s, arrays.filled((count,), items), node, FLOAT)
 
 
-def diag(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def diag(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     value, offset = arrays.array(s, given.value("v"), node), given.static("k", 0)
     found = arrays.grid(s, value, node)
     if found.ndim == 2:
@@ -135,10 +134,9 @@ def diag(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
 def joined(fn: Any) -> Any:
     """np.concatenate and its kin: all elements get one kind."""
 
-    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
-        from pyflat.frontend.space import containers
+    def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
 
-        parts = [arrays.array(s, v, node) for v in containers.items_now(s, given.value("arrays"), node)]
+        parts = [arrays.array(s, v, node) for v in s.space.items(given.value("arrays"), node)]
         grids = [arrays.grid(s, v, node) for v in parts]
         named = {k: given.static(k, None) for k in ("axis",) if k in given.named}
         made = _moved(s, lambda: fn(grids, **named), node)
@@ -147,14 +145,14 @@ def joined(fn: Any) -> Any:
     return handler
 
 
-def append(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def append(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     grids = [arrays.as_grid(s, given.value(name), node) for name in ("arr", "values")]
     axis = given.static("axis", None)
     made = _moved(s, lambda: np.append(grids[0], grids[1], axis), node)
     return arrays.new(s, made, node)
 
 
-def _moved(s: Specialiser, move: Any, node: cst.CSTNode) -> Any:
+def _moved(s: Evaluator, move: Any, node: cst.CSTNode) -> Any:
     try:
         return move()
     except np.exceptions.AxisError:
@@ -166,10 +164,10 @@ def _moved(s: Specialiser, move: Any, node: cst.CSTNode) -> Any:
 def moved(fn: Any) -> Any:
     """A function that moves the elements of one array: applied to places it shows whether NumPy makes a view."""
 
-    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         value = arrays.array(s, given.value("a"), node)
         rest = {k: given.static(k, None) for k in given.named if k != "a"}
-        if isinstance(value, Choice) and arrays.is_array(value) and fn in _VIEWS:
+        if isinstance(value, GuardedUnion) and arrays.is_array(value) and fn in _VIEWS:
             return s.split(value, lambda v: handler(s, Given(s, given.title, {**given.named, "a": v}, node), node))
         positional = list(rest.values())
         if isinstance(value, Array) and fn in _VIEWS:
@@ -188,12 +186,12 @@ def moved(fn: Any) -> Any:
     return handler
 
 
-def copied_view(s: Specialiser, value: Abstract, made: Grid, node: cst.CSTNode, why: str) -> Abstract:
+def copied_view(s: Evaluator, value: Abstract, made: Grid, node: cst.CSTNode, why: str) -> Abstract:
     """A copy for what is a view of `value` in NumPy: neither may be written to any more."""
     if isinstance(value, Array):
         s.frozen.add(value.store)
     return arrays.new(s, made, node, arrays.kind_of(value), why)
 
 
-def astype(s: Specialiser, value: Abstract, kind: Kind, node: cst.CSTNode) -> Abstract:
+def astype(s: Evaluator, value: Abstract, kind: Kind, node: cst.CSTNode) -> Abstract:
     return arrays.new(s, arrays.grid(s, value, node), node, kind)

@@ -1,4 +1,5 @@
-"""Methods of builtin types: local lists and dicts, lane numbers, strings."""
+"""Methods of builtin types: local lists and dicts, lane numbers, strings; and of NumPy arrays, most of which are
+functions of np by another name."""
 
 from __future__ import annotations
 
@@ -6,61 +7,64 @@ import functools
 from typing import Any
 
 import libcst as cst
+import numpy as np
 
-from pyflat.frontend.builtins import array_methods
+from pyflat.frontend.builtins import making
 from pyflat.frontend.builtins.sequences import sort_lanes
-from pyflat.frontend.builtins.support import only
+from pyflat.frontend.builtins.support import bind_names, only
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import arrays, complex_numbers, containers, objects
+from pyflat.frontend.space import array_items, arrays, comparisons, complex_numbers, containers, scalars
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.merge import lane
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import lane
 from pyflat.frontend.state.values import (
     Abstract,
+    Arguments,
     Array,
     Bound,
-    Choice,
     Complex,
     DictRef,
+    Grid,
+    GuardedUnion,
     Lazy,
     ListRef,
     Seq,
     Static,
     Text,
 )
-from pyflat.frontend.syntax import calls
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
 
 
-def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
+def method(s: Evaluator, bound: Bound, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """A method of a local list or dict, of a lane number, or of a string."""
     receiver, name = bound.receiver, bound.name
     match receiver:
         case ListRef():
             return _list_method(s, receiver, name, arguments, node)
         case DictRef():
-            return _dict_method(s, containers.dict_entries(s, receiver), receiver, name, arguments, node)
+            return _dict_method(s, s.space.dict_entries(receiver), receiver, name, arguments, node)
         case Static() if isinstance(receiver.value, dict) and name in ("get", "items", "keys", "values"):
-            return _dict_method(s, containers.dict_entries(s, receiver), None, name, arguments, node)
+            return _dict_method(s, s.space.dict_entries(receiver), None, name, arguments, node)
         case Static() if isinstance(receiver.value, str) and not arguments.all_static():
             return Text()
         case Static() if name in ("index", "count") and not arguments.all_static():
-            return _find(s, containers.items_now(s, receiver, node), name, arguments, node)
+            return _find(s, s.space.items(receiver, node), name, arguments, node)
         case Text():
             return Text()
         case Seq() if name in ("index", "count"):
             return _find(s, list(receiver.items), name, arguments, node)
-        case Array() | Choice() | Static() if arrays.is_array(receiver) and not (
+        case Array() | GuardedUnion() | Static() if arrays.is_array(receiver) and not (
                 isinstance(receiver, Static) and arguments.all_static() and name not in ("copy", "flatten")):
-            return array_methods.method(s, receiver, name, arguments, node)
+            return array_method(s, receiver, name, arguments, node)
         case Value() if name == "is_integer" and receiver.kind is FLOAT:
-            return calls.call(s, Static(library.is_integer), calls.Arguments([receiver], {}), node)
+            return s.space.call(Static(library.is_integer), Arguments([receiver], {}), node)
         case Value() if name == "bit_length" and receiver.kind is not FLOAT:
-            return calls.call(s, Static(library.bit_length), calls.Arguments([receiver], {}), node)
+            return s.space.call(Static(library.bit_length), Arguments([receiver], {}), node)
         case Value() if name == "bit_count" and receiver.kind is not FLOAT:
-            return calls.call(s, Static(stdlib.bit_count), calls.Arguments([receiver], {}), node)
+            return s.space.call(Static(stdlib.bit_count), Arguments([receiver], {}), node)
         case Value() if name == "item":
             return s.mark_python(receiver, [receiver])
         case Value() if name == "conjugate":
@@ -70,21 +74,21 @@ def method(s: Specialiser, bound: Bound, arguments: calls.Arguments, node: cst.C
         case _ if isinstance(getattr(getattr(receiver, "cls", None), "_fields", None), tuple) and name == "_replace":
             cls = receiver.cls  # type: ignore[union-attr]
             items = dict(zip(cls._fields, receiver.items, strict=True))  # type: ignore[union-attr]
-            return calls.call(s, Static(cls), calls.Arguments([], {**items, **arguments.named}), node)
+            return s.space.call(Static(cls), Arguments([], {**items, **arguments.named}), node)
         case Seq() if name == "_asdict" and hasattr(receiver.cls, "_fields"):
-            return containers.new_dict(s, dict(zip(receiver.cls._fields, receiver.items, strict=True)))
+            return heap.new_dict(s, dict(zip(receiver.cls._fields, receiver.items, strict=True)))
     return None
 
 
-def _list_method(s: Specialiser, ref: ListRef, name: str, arguments: calls.Arguments, node: cst.CSTNode
+def _list_method(s: Evaluator, ref: ListRef, name: str, arguments: Arguments, node: cst.CSTNode
                  ) -> Abstract | None:
-    items = list(containers.contents(s, ref, node))
+    items = list(heap.contents(s, ref, node))
     values = arguments.positional
     match name:
         case "append":
             items.append(*values)
         case "extend":
-            items += containers.items_now(s, values[0], node)
+            items += s.space.items(values[0], node)
         case "insert" if isinstance(values[0], Static):
             items.insert(values[0].value, values[1])
         case "pop" if not values or isinstance(values[0], Static):
@@ -92,55 +96,55 @@ def _list_method(s: Specialiser, ref: ListRef, name: str, arguments: calls.Argum
             if not -len(items) <= position < len(items):
                 raise s.fault("IndexError", "pop from empty list or index out of range", node)
             taken: Abstract = items.pop(position)
-            containers.rewrite(s, ref, tuple(items), node)
+            heap.rewrite(s, ref, tuple(items), node)
             return taken
         case "clear":
             items = []
         case "reverse":
             items.reverse()
         case "copy":
-            return containers.new_list(s, items)
+            return heap.new_list(s, items)
         case "sort":
-            sorted_ref = sort_lanes(s, calls.Arguments([ref], arguments.named), node)
-            items = containers.items_now(s, sorted_ref, node)
+            sorted_ref = sort_lanes(s, Arguments([ref], arguments.named), node)
+            items = s.space.items(sorted_ref, node)
         case "index" | "count":
             return _find(s, items, name, arguments, node)
         case _:
             return None
-    containers.rewrite(s, ref, tuple(items), node)
+    heap.rewrite(s, ref, tuple(items), node)
     return Static(None)
 
 
-def _find(s: Specialiser, items: list[Abstract], name: str, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def _find(s: Evaluator, items: list[Abstract], name: str, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (wanted,) = only(s, arguments, node, 1, 1)
     if name == "count":
         total: Abstract = Static(0)
         for item in items:
-            held = num.truth(s, objects.same_element(s, item, wanted, node))
+            held = s.space.truth(comparisons.same_element(s, item, wanted, node))
             total = num.binary(s, "add", total, held)
         return total
     found: Abstract = Static(None)
     missing: Abstract = Static(True)
     for position in range(len(items) - 1, -1, -1):
-        held = num.truth(s, objects.same_element(s, items[position], wanted, node))
+        held = s.space.truth(comparisons.same_element(s, items[position], wanted, node))
         if isinstance(held, Static):
             if held.value:
                 found, missing = Static(position), Static(False)
             continue
         here: Abstract = Static(position)
-        found = num.choose(s, held, here, here if isinstance(missing, Static) and missing.value else found)
-        missing = num.negate(s, held) if isinstance(missing, Static) and missing.value else \
-            num.binary(s, "and", missing, num.negate(s, held))
+        found = scalars.choose(s, held, here, here if isinstance(missing, Static) and missing.value else found)
+        missing = scalars.negate(s, held) if isinstance(missing, Static) and missing.value else \
+            num.binary(s, "and", missing, scalars.negate(s, held))
     if isinstance(missing, Static):
         if missing.value:
             raise s.fault("ValueError", "not in list", node)
     else:
-        containers.fault_if(s, lane(missing), "ValueError", "not in list", node)
+        heap.fault_if(s, lane(missing), "ValueError", "not in list", node)
     return found
 
 
-def _dict_method(s: Specialiser, entries: dict[Any, Abstract], ref: DictRef | None, name: str,
-                 arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
+def _dict_method(s: Evaluator, entries: dict[Any, Abstract], ref: DictRef | None, name: str,
+                 arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     values = arguments.positional
     match name:
         case "get":
@@ -148,31 +152,109 @@ def _dict_method(s: Specialiser, entries: dict[Any, Abstract], ref: DictRef | No
             if isinstance(values[0], Static):
                 return entries.get(values[0].value, default)
             found = containers.dict_lookup(s, entries, values[0], node)
-            return default if found is None else num.choose(s, found[0], found[1], default)
+            return default if found is None else scalars.choose(s, found[0], found[1], default)
         case "keys" | "values" | "items":
             return Lazy(functools.partial(containers.dict_view, s, ref, entries, name, node))
         case "update" if ref is not None:
             for value in values:
-                entries.update(containers.dict_entries(s, value))
-            containers.rewrite(s, ref, tuple({**entries, **arguments.named}.items()), node)
+                entries.update(s.space.dict_entries(value))
+            heap.rewrite(s, ref, tuple({**entries, **arguments.named}.items()), node)
             return Static(None)
         case "copy" if ref is not None:
-            return containers.new_dict(s, entries)
+            return heap.new_dict(s, entries)
         case "pop" if ref is not None and values and isinstance(values[0], Static):
             if values[0].value not in entries:
                 if len(values) == 1:
                     raise s.raised(KeyError, node)
                 return values[1]
             taken = entries.pop(values[0].value)
-            containers.rewrite(s, ref, tuple(entries.items()), node)
+            heap.rewrite(s, ref, tuple(entries.items()), node)
             return taken
         case "setdefault" if ref is not None and values and isinstance(values[0], Static):
             kept = entries.setdefault(values[0].value, values[1] if len(values) > 1 else Static(None))
-            containers.rewrite(s, ref, tuple(entries.items()), node)
+            heap.rewrite(s, ref, tuple(entries.items()), node)
             return kept
         case "clear" if ref is not None:
-            containers.rewrite(s, ref, (), node)
+            heap.rewrite(s, ref, (), node)
             return Static(None)
     return None
 
 
+# --- methods of arrays
+_FUNCTIONS: dict[str, Any] = {
+    "sum": np.sum, "prod": np.prod, "mean": np.mean, "var": np.var, "std": np.std, "max": np.max, "min": np.min,
+    "any": np.any, "all": np.all, "argmax": np.argmax, "argmin": np.argmin, "cumsum": np.cumsum, "cumprod": np.cumprod,
+    "round": np.round, "clip": np.clip, "ravel": np.ravel, "squeeze": np.squeeze, "swapaxes": np.swapaxes,
+    "repeat": np.repeat, "dot": np.dot, "trace": np.trace, "searchsorted": np.searchsorted, "copy": np.copy,
+}
+
+
+def array_method(s: Evaluator, owner: Abstract, name: str, arguments: Arguments, node: cst.CSTNode
+                 ) -> Abstract | None:
+    """A method of an array of lanes; None for one that pyflat does not know."""
+    if name == "copy" and isinstance(owner, Array) and not arguments.positional and not arguments.named:
+        made = arrays.new(s, arrays.grid(s, owner, node), node, owner.store.kind)
+        made.store.in_order = True  # the method has the order C, the function that of its operand
+        return made
+    if name in _FUNCTIONS:
+        return s.space.call(Static(_FUNCTIONS[name]),
+                            Arguments([owner, *arguments.positional], arguments.named), node)
+    match name:
+        case "conj" | "conjugate" if not arguments.positional and not arguments.named:
+            return owner  # NumPy gives the array itself, where it is not complex
+        case "reshape" | "transpose":
+            return _shaped(s, owner, name, arguments, node)
+        case "flatten":
+            copied = s.space.call(Static(np.copy), Arguments([owner], {}), node)
+            return s.space.call(Static(np.ravel), Arguments([copied], {}), node)
+        case "tolist":
+            return _listed(s, owner, node)
+        case "item":
+            return _item(s, owner, arguments, node)
+        case "astype":
+            given = bind_names(s, "astype", "dtype !order !casting !subok copy", arguments, node)
+            kind = making.dtype_of(s, given, node)
+            if kind is arrays.kind_of(owner) and isinstance(owner, Array) and not given.static("copy", True):
+                return owner
+            return None if kind is None else making.astype(s, owner, kind, node)
+        case "fill" if isinstance(owner, Array):
+            (value,) = only(s, arguments, node, 1, 1)
+            array_items.write(s, owner, owner.places, value, node)
+            return Static(None)
+        case "sort" if isinstance(owner, Array) and not arguments.positional and not arguments.named:
+            ordered = s.space.call(Static(np.sort), Arguments([owner], {}), node)
+            array_items.update(s, owner, ordered, node)
+            return Static(None)
+    return None
+
+
+def _shaped(s: Evaluator, owner: Abstract, name: str, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """reshape(2, 3) and reshape((2, 3))."""
+    fn = np.reshape if name == "reshape" else np.transpose
+    values = arguments.positional
+    if len(values) > 1 or values and isinstance(values[0], Static) and isinstance(values[0].value, int):
+        values = [heap.make_tuple(values)]
+    return s.space.call(Static(fn), Arguments([owner, *values], arguments.named), node)
+
+
+def _listed(s: Evaluator, owner: Abstract, node: cst.CSTNode) -> Abstract:
+    def nested(part: Grid) -> Abstract:
+        if not part.shape:
+            found: Abstract = part[()]
+            return Static(found.value.item()) if isinstance(found, Static) else s.mark_python(found, [found])
+        return heap.new_list(s, [nested(part[i, ...]) for i in range(len(part))])
+
+    return nested(arrays.grid(s, owner, node))
+
+
+def _item(s: Evaluator, owner: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    found = arrays.grid(s, owner, node)
+    if not arguments.positional:
+        if found.size != 1:
+            raise s.raised(ValueError, node)
+        one: Abstract = found.flat[0]
+        return s.mark_python(one, [one])
+    if len(arguments.positional) > 1:
+        return array_items.index(s, owner, heap.make_tuple(arguments.positional), node)
+    flat = arrays.new(s, found.ravel(), node)
+    return array_items.index(s, flat, arguments.positional[0], node)

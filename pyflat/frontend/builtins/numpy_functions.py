@@ -14,27 +14,26 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend import two_readings
-from pyflat.frontend.builtins import complex_functions, formulas, making, products, reductions, tables
+from pyflat.frontend.builtins import complex_functions, formulas, making, reductions, tables
 from pyflat.frontend.builtins.support import Given, bind_names
 from pyflat.frontend.library import numpy_library
-from pyflat.frontend.space import array_operators as vectors
-from pyflat.frontend.space import arrays, containers
-from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space import arrays, operators, scalars
 from pyflat.frontend.space.complex_numbers import holds_complex
-from pyflat.frontend.space.numbers import describe, is_number_choice, now
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import Abstract, Choice, ListRef, Seq, Static, numeric_kind
-from pyflat.frontend.syntax import calls
+from pyflat.frontend.space.scalars import const_eval, is_number_union
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import describe, numeric_kind
+from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, ListRef, Seq, Static
 from pyflat.ir.nodes import Param, Value
 from pyflat.ir.ops import NUMPY_LOOPS
 
-NumpyHandler = Callable[[Specialiser, Given, cst.CSTNode], Abstract]
+NumpyHandler = Callable[[Evaluator, Given, cst.CSTNode], Abstract]
 _REDUCED = "a axis !dtype !out keepdims !initial !where"
 _EXTREME = "a axis !out keepdims !initial !where"
 _BOOLS = "a axis !out keepdims !where"
 
 
-def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode, is_pure: Callable[[Any], bool]
+def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode, is_pure: Callable[[Any], bool]
          ) -> Abstract | None:
     """The value of a call of a NumPy function; None when it is for the other tables."""
     if isinstance(fn, np.poly1d):
@@ -82,12 +81,12 @@ def call(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode,
     if fn in _LOOPS:
         arrays.require_forwards(s, operands, node)
     if fn is np.power:
-        return vectors.powers(s, operands[0], operands[1], node)
+        return operators.powers(s, operands[0], operands[1], node)
     return arrays.apply(
-        s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), arguments.named), node), operands, node)
+        s, lambda *row: s.space.call(Static(fn), Arguments(list(row), arguments.named), node), operands, node)
 
 
-def _require_size(s: Specialiser, fn: Any, arguments: calls.Arguments, node: cst.CSTNode) -> None:
+def _require_size(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> None:
     """np.arange(n), np.zeros(n) of a lane are refused."""
     sizes = arguments.positional[:1]
     if fn in _SIZED and sizes and not isinstance(sizes[0], Static) and numeric_kind(sizes[0]) is not None:
@@ -101,7 +100,7 @@ _WITHOUT_AXES: set[Any] = {np.array, np.asarray, np.asanyarray, np.ascontiguousa
                            np.reshape, np.full, np.transpose, np.broadcast_to}
 """They give an array without axes for a number."""
 _FILLED: dict[Any, Any] = {np.empty: np.zeros, np.empty_like: np.zeros_like}
-"""What is in an empty array is nobody's business; here it is zeros."""
+"""What is in an empty array is not defined; here it is zeros."""
 _SIZED = {np.arange, np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, np.full}
 _SHAPELESS = {"unique", "nonzero", "flatnonzero", "argwhere", "extract", "compress"}
 
@@ -114,13 +113,13 @@ _INSTEAD = {**dict.fromkeys(("det", "inv", "solve", "eig", "eigh", "eigvals", "s
             "argsort": "compare the elements"}
 
 
-def _reduced(s: Specialiser, ufunc: np.ufunc, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract | None:
+def _reduced(s: Evaluator, ufunc: np.ufunc, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """np.add.reduce(v) of one axis is np.sum(v)."""
     same = _REDUCE.get(ufunc)
     if same is None or arguments.named or len(arguments.positional) != 1 \
             or arrays.as_grid(s, arguments.positional[0], node).ndim != 1:
         return None
-    return calls.call(s, Static(same), arguments, node)
+    return s.space.call(Static(same), arguments, node)
 
 
 def _title(fn: Any) -> str:
@@ -151,7 +150,7 @@ def _has_elements(value: Abstract) -> bool:
         or isinstance(value, Static) and isinstance(value.value, list | tuple)
 
 
-def _now(s: Specialiser, fn: Any, arguments: calls.Arguments, is_pure: Callable[[Any], bool]) -> Abstract | None:
+def _now(s: Evaluator, fn: Any, arguments: Arguments, is_pure: Callable[[Any], bool]) -> Abstract | None:
     """The call on known values."""
     every = [*arguments.positional, *arguments.named.values()]
     if not all(isinstance(v, Static) or _has_elements(v) for v in every) or not is_pure(fn) or "out" in arguments.named:
@@ -165,7 +164,7 @@ def _now(s: Specialiser, fn: Any, arguments: calls.Arguments, is_pure: Callable[
         return None
     named = dict(zip(arguments.named, found[count:], strict=True))
     fn = _FILLED.get(fn, fn)
-    result = now(s, lambda: fn(*found[:count], **named))
+    result = const_eval(s, lambda: fn(*found[:count], **named))
     if isinstance(result, Static) and any(arrays.is_array(v) and not isinstance(v, Static) and _shares(result.value, f)
                                           for f, v in zip(found, every, strict=True)):
         return None
@@ -180,7 +179,7 @@ def _shares(result: Any, source: Any) -> bool:
 
 
 # --- one number after the other
-def where(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def where(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """np.where: both values have one kind, whichever is taken."""
     if "x" not in given.named or "y" not in given.named:
         raise s.refuse("flatten/lane-to-object", "np.where with a condition only", node,
@@ -190,11 +189,11 @@ def where(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     kind = arrays.joined_kind(s, [arrays.grid(s, v, node) for v in values], node)
 
     def one(test: Abstract, a: Abstract, b: Abstract) -> Abstract:
-        cond = num.truth(s, test)
+        cond = s.space.truth(test)
         a, b = arrays.cast(s, a, kind, node), arrays.cast(s, b, kind, node)
         if isinstance(cond, Static):
             return a if cond.value else b
-        return num.choose(s, cond, a, b)
+        return scalars.choose(s, cond, a, b)
 
     return arrays.apply(s, one, [condition, *values], node, kind)
 
@@ -202,14 +201,14 @@ def where(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
 def by_element(fn: Any, *names: str) -> NumpyHandler:
     """A function of numbers, written in Python: inlined for each element."""
 
-    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         operands = [arrays.array(s, given.value(name), node) for name in names]
         for name, value in zip(names, operands, strict=True):
-            if arrays.kind_of(value) is None and not (isinstance(value, Choice) and is_number_choice(value)):
+            if arrays.kind_of(value) is None and not (isinstance(value, GuardedUnion) and is_number_union(value)):
                 raise s.refuse("flatten/unsupported-expression", f"{name} of {given.title} is {describe(value)}", node)
         rest = {k: v for k, v in given.named.items() if k not in names}
         return arrays.apply(
-            s, lambda *row: calls.call(s, Static(fn), calls.Arguments(list(row), rest), node), operands, node)
+            s, lambda *row: s.space.call(Static(fn), Arguments(list(row), rest), node), operands, node)
 
     return handler
 
@@ -218,7 +217,7 @@ def by_element(fn: Any, *names: str) -> NumpyHandler:
 def about(read: Callable[[tuple[int, ...]], Any]) -> NumpyHandler:
     """np.shape, np.ndim, np.size."""
 
-    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         value = given.value("a")
         shape = arrays.shape_of(value) if arrays.is_array(value) else arrays.as_grid(s, value, node).shape
         return Static(read(shape))
@@ -226,9 +225,9 @@ def about(read: Callable[[tuple[int, ...]], Any]) -> NumpyHandler:
     return handler
 
 
-def isscalar(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def isscalar(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     value = given.value("element")
-    if isinstance(value, Choice) or isinstance(value, Value) and s.saw_numpy and (
+    if isinstance(value, GuardedUnion) or isinstance(value, Value) and s.saw_numpy and (
             value in s.zero_dimensional or isinstance(value, Param) and value not in s.arguments):
         raise s.refuse("flatten/unsupported-expression", "np.isscalar of what NumPy has made", node,
                        why="it is false for arrays without axes, which pyflat does not tell from numbers",
@@ -236,18 +235,18 @@ def isscalar(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return Static(numeric_kind(value) is not None)
 
 
-def broadcast_arrays(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def broadcast_arrays(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """Numbers as they are; arrays spread to one shape, as copies that are not written to."""
     values = [arrays.array(s, v, node) for v in arguments.positional]
     if not any(map(arrays.is_array, values)):
-        return containers.make_tuple(values)
+        return heap.make_tuple(values)
     try:
         spread = np.broadcast_arrays(*[arrays.grid(s, v, node) for v in values])
     except ValueError:
         raise s.raised(ValueError, node) from None
     frozen = "np.broadcast_arrays gives views"
-    return containers.make_tuple([making.copied_view(s, v, g, node, frozen)
-                                  for g, v in zip(spread, values, strict=True)])
+    return heap.make_tuple([making.copied_view(s, v, g, node, frozen)
+                            for g, v in zip(spread, values, strict=True)])
 
 
 _TABLE: dict[Any, tuple[NumpyHandler, str]] = {
@@ -299,10 +298,10 @@ _TABLE: dict[Any, tuple[NumpyHandler, str]] = {
     np.trapezoid: (formulas.trapezoid, "y x dx !axis"),
     np.trace: (formulas.trace, "a !offset !axis1 !axis2 !dtype !out"),
     # products
-    np.dot: (products.np_dot, "a b !out"), np.vdot: (products.vdot, "a b"), np.inner: (products.inner, "a b"),
-    np.matmul: (products.np_matmul, "a b !out"), np.outer: (products.outer, "a b !out"),
-    np.cross: (products.cross, "a b !axisa !axisb !axisc !axis"),
-    np.linalg.norm: (products.norm, "x ord axis !keepdims"),
+    np.dot: (reductions.np_dot, "a b !out"), np.vdot: (reductions.vdot, "a b"), np.inner: (reductions.inner, "a b"),
+    np.matmul: (reductions.np_matmul, "a b !out"), np.outer: (reductions.outer, "a b !out"),
+    np.cross: (reductions.cross, "a b !axisa !axisb !axisc !axis"),
+    np.linalg.norm: (reductions.norm, "x ord axis !keepdims"),
     # tables
     np.interp: (tables.interp, "x xp fp left right !period"),
     np.searchsorted: (tables.searchsorted, "a v side !sorter"),

@@ -8,53 +8,52 @@ from typing import Any
 import libcst as cst
 
 from pyflat.frontend.builtins.support import Handler, only
-from pyflat.frontend.space import containers, objects
-from pyflat.frontend.space.numbers import describe
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import Abstract, DictRef, ListRef, ObjRef, Seq, Static
-from pyflat.frontend.syntax import calls
+from pyflat.frontend.state import heap, lookup
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import describe
+from pyflat.frontend.state.values import Abstract, Arguments, DictRef, ListRef, ObjRef, Seq, Static
 
 
-def _fields(s: Specialiser, value: Abstract, node: cst.CSTNode) -> dict[str, Abstract]:
+def _fields(s: Evaluator, value: Abstract, node: cst.CSTNode) -> dict[str, Abstract]:
     """The fields of a dataclass instance made in the flattened code, or of one that came in."""
-    cls = objects.class_of(value)
+    cls = lookup.class_of(value)
     if cls is None or not dataclasses.is_dataclass(cls):
         raise s.refuse("flatten/bad-call", f"{describe(value)} is no dataclass instance", node)
-    return {f.name: objects.attribute(s, value, f.name, node) for f in dataclasses.fields(cls)}
+    return {f.name: s.space.getattr(value, f.name, node) for f in dataclasses.fields(cls)}
 
 
-def replace(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def replace(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """dataclasses.replace: a new instance through __init__, with some fields changed."""
     (value,) = arguments.positional[:1]
     fields = _fields(s, value, node)
-    cls: Any = objects.class_of(value)
+    cls: Any = lookup.class_of(value)
     made = {f.name: fields[f.name] for f in dataclasses.fields(cls) if f.init}
     if any(not f.init and f.name in arguments.named for f in dataclasses.fields(cls)):
         raise s.raised(ValueError, node)
-    return calls.call(s, Static(cls), calls.Arguments([], {**made, **arguments.named}), node)
+    return s.space.call(Static(cls), Arguments([], {**made, **arguments.named}), node)
 
 
 def _flattened(as_dict: bool) -> Handler:
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         (value,) = only(s, arguments, node, 1, 1)
-        return _parts(s, value, as_dict, node) if objects.class_of(value) is not None else value
+        return _parts(s, value, as_dict, node) if lookup.class_of(value) is not None else value
 
     return handler
 
 
-def _parts(s: Specialiser, value: Abstract, as_dict: bool, node: cst.CSTNode) -> Abstract:
+def _parts(s: Evaluator, value: Abstract, as_dict: bool, node: cst.CSTNode) -> Abstract:
     """asdict and astuple go through dataclasses, lists, tuples and dicts, and copy the rest."""
     match value:
-        case ObjRef() | Static() if dataclasses.is_dataclass(objects.class_of(value)):
+        case ObjRef() | Static() if dataclasses.is_dataclass(lookup.class_of(value)):
             parts = {name: _parts(s, part, as_dict, node) for name, part in _fields(s, value, node).items()}
-            return containers.new_dict(s, dict(parts)) if as_dict else containers.make_tuple(list(parts.values()))
+            return heap.new_dict(s, dict(parts)) if as_dict else heap.make_tuple(list(parts.values()))
         case ListRef():
-            return containers.new_list(s, [_parts(s, v, as_dict, node) for v in containers.contents(s, value, node)])
+            return heap.new_list(s, [_parts(s, v, as_dict, node) for v in heap.contents(s, value, node)])
         case Seq() if value.cls is tuple:
-            return containers.make_tuple([_parts(s, v, as_dict, node) for v in value.items])
+            return heap.make_tuple([_parts(s, v, as_dict, node) for v in value.items])
         case DictRef():
-            entries = containers.dict_entries(s, value)
-            return containers.new_dict(s, {k: _parts(s, v, as_dict, node) for k, v in entries.items()})
+            entries = s.space.dict_entries(value)
+            return heap.new_dict(s, {k: _parts(s, v, as_dict, node) for k, v in entries.items()})
     return value
 
 

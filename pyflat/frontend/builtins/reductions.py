@@ -1,4 +1,5 @@
-"""NumPy's reductions of small arrays and of sequences of numbers: sums in NumPy's order, so that they have its bits."""
+"""NumPy's reductions of small arrays and of sequences of numbers: sums in NumPy's order, so that they have its bits;
+products (np.dot, np.outer, np.linalg.norm, ...) by their names."""
 
 from __future__ import annotations
 
@@ -9,11 +10,13 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.builtins.support import Given
-from pyflat.frontend.space import arrays, containers
+from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Array, Choice, Grid, Static, numeric_kind
+from pyflat.frontend.space.products import dot, matmul
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import lane, numeric_kind
+from pyflat.frontend.state.values import Abstract, Array, Grid, GuardedUnion, Static
 from pyflat.ir.build import const
 from pyflat.ir.formats import F8
 from pyflat.ir.nodes import Value
@@ -24,14 +27,14 @@ _BLOCK = 128
 _PAIRWISE_FROM = 8
 _DONE = Static(None)
 Row = Sequence[Abstract]
-Reduce = Callable[[Specialiser, Row, cst.CSTNode], Abstract]
+Reduce = Callable[[Evaluator, Row, cst.CSTNode], Abstract]
 
 
 def reduction(reduce: Reduce, *, ordered: bool = False, kind: Kind | None = None, strict: bool = False) -> Any:
     """A handler for f(a, axis=None, keepdims=False); `ordered`: the order of the elements in memory matters; `strict`:
     a number has no axis 0 (ufuncs take it for one)."""
 
-    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         value = given.value("a")
         found = arrays.as_grid(s, value, node)
         axis = given.static("axis", None)
@@ -55,18 +58,18 @@ def reduction(reduce: Reduce, *, ordered: bool = False, kind: Kind | None = None
     return handler
 
 
-def _kept(s: Specialiser, result: Abstract, found: Grid, given: Given, node: cst.CSTNode) -> Abstract:
+def _kept(s: Evaluator, result: Abstract, found: Grid, given: Given, node: cst.CSTNode) -> Abstract:
     if not given.static("keepdims", False) or not found.ndim:
         return s.mark_numpy(result)
     return arrays.new(s, arrays.filled((1,) * found.ndim, [result]), node)
 
 
-def _check_axis(s: Specialiser, axis: Any, ndim: int, node: cst.CSTNode) -> None:
+def _check_axis(s: Evaluator, axis: Any, ndim: int, node: cst.CSTNode) -> None:
     if isinstance(axis, int) and not -ndim <= axis < ndim:
         raise s.raised(np.exceptions.AxisError, node)
 
 
-def _flat(s: Specialiser, value: Abstract, found: Grid, node: cst.CSTNode) -> Row:
+def _flat(s: Evaluator, value: Abstract, found: Grid, node: cst.CSTNode) -> Row:
     """The elements in the order in which NumPy adds them."""
     if found.ndim < 2 or found.size < _PAIRWISE_FROM and arrays.is_plain(value) or arrays.is_plain(value):
         return list(found.flat)
@@ -79,28 +82,28 @@ def _flat(s: Specialiser, value: Abstract, found: Grid, node: cst.CSTNode) -> Ro
 
 
 # --- sums and products
-def total(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+def total(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
     """np.sum in NumPy's order of additions."""
     if not items:
         return Static(np.float64(0.0))
     if not any(_is_float(v) for v in items):
-        whole = [num.to_kind(s, lane(v), INT) if numeric_kind(v) is BOOL else v for v in items]
+        whole = [scalars.to_kind(s, lane(v), INT) if numeric_kind(v) is BOOL else v for v in items]
         return s.mark_numpy(chain(s, "add", whole))
-    return s.mark_numpy(num.binary(s, "add", Static(0.0), pairwise(s, [num.as_float(s, v) for v in items])))
+    return s.mark_numpy(num.binary(s, "add", Static(0.0), pairwise(s, [scalars.as_float(s, v) for v in items])))
 
 
 def _is_float(value: Abstract) -> bool:
-    return numeric_kind(value) is FLOAT or isinstance(value, Choice)
+    return numeric_kind(value) is FLOAT or isinstance(value, GuardedUnion)
 
 
-def chain(s: Specialiser, opcode: str, items: Row) -> Abstract:
+def chain(s: Evaluator, opcode: str, items: Row) -> Abstract:
     result = items[0]
     for item in items[1:]:
         result = num.binary(s, opcode, result, item)
     return result
 
 
-def pairwise(s: Specialiser, items: Row) -> Abstract:
+def pairwise(s: Evaluator, items: Row) -> Abstract:
     """The blocked pairwise summation of NumPy's `pairwise_sum` (numpy/core/src/umath/loops_utils)."""
     if len(items) < _PAIRWISE_FROM:
         return chain(s, "add", items)
@@ -117,27 +120,27 @@ def pairwise(s: Specialiser, items: Row) -> Abstract:
     return chain(s, "add", [sums[0], *items[whole:]])
 
 
-def mean(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+def mean(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
     if not items:
         return Static(np.float64("nan"))
-    summed = total(s, [num.as_float(s, v) for v in items], node)
+    summed = total(s, [scalars.as_float(s, v) for v in items], node)
     return s.mark_numpy(num.binary(s, "truediv", summed, Static(float(len(items)))))
 
 
-def variance(s: Specialiser, items: Row, node: cst.CSTNode, ddof: float = 0) -> Abstract:
+def variance(s: Evaluator, items: Row, node: cst.CSTNode, ddof: float = 0) -> Abstract:
     middle = mean(s, items, node)
-    offsets = [num.binary(s, "sub", num.as_float(s, v), middle) for v in items]
+    offsets = [num.binary(s, "sub", scalars.as_float(s, v), middle) for v in items]
     squares = [num.binary(s, "mul", v, v) for v in offsets]
     return s.mark_numpy(num.binary(s, "truediv", total(s, squares, node), Static(max(float(len(items) - ddof), 0.0))))
 
 
 def var(*, root: bool) -> Any:
-    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         ddof = given.static("ddof", 0)
 
-        def reduce(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+        def reduce(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
             found = variance(s, items, node, ddof)
-            return s.build.op("np_sqrt", num.as_float(s, found)) if root else found
+            return s.build.op("np_sqrt", scalars.as_float(s, found)) if root else found
 
         found: Abstract = reduction(reduce, ordered=True, strict=True)(s, given, node)
         return found
@@ -145,11 +148,11 @@ def var(*, root: bool) -> Any:
     return handler
 
 
-def product(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+def product(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
     if not items:
         return Static(np.float64(1.0))
     floats = any(_is_float(v) for v in items)
-    whole = [num.as_float(s, v) if floats else num.to_kind(s, lane(v), INT) for v in items]
+    whole = [scalars.as_float(s, v) if floats else scalars.to_kind(s, lane(v), INT) for v in items]
     return s.mark_numpy(chain(s, "mul", [const(1.0) if floats else const(1), *whole]))
 
 
@@ -157,11 +160,11 @@ def product(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
 def extreme(opcode: str, *, skip_nan: bool = False) -> Reduce:
     """np.max, np.min: nan wins (loses with `skip_nan`); which of 0.0 and -0.0 they give depends on the machine."""
 
-    def reduce(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+    def reduce(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
         if not items:
             raise s.raised(ValueError, node)
         floats = any(_is_float(v) for v in items)
-        row = [num.as_float(s, v) if floats else lane(v) for v in items]
+        row = [scalars.as_float(s, v) if floats else lane(v) for v in items]
         if len(row) > 1 and floats:
             _suspect_zeros(s, row, node)
         best = row[0]
@@ -172,7 +175,7 @@ def extreme(opcode: str, *, skip_nan: bool = False) -> Reduce:
     return reduce
 
 
-def better(s: Specialiser, opcode: str, a: Value, b: Value, *, skip_nan: bool = False) -> Value:
+def better(s: Evaluator, opcode: str, a: Value, b: Value, *, skip_nan: bool = False) -> Value:
     build = s.build
     first = build.op(opcode, a, b)
     if a.kind is FLOAT:
@@ -181,7 +184,7 @@ def better(s: Specialiser, opcode: str, a: Value, b: Value, *, skip_nan: bool = 
     return build.op("select", first, a, b)
 
 
-def _suspect_zeros(s: Specialiser, row: Sequence[Value], node: cst.CSTNode) -> None:
+def _suspect_zeros(s: Evaluator, row: Sequence[Value], node: cst.CSTNode) -> None:
     """Two zeros among the elements: where they are of both signs, only NumPy knows which one it gives (in float32 it is
     the first)."""
     if s.floats is not F8:
@@ -192,10 +195,10 @@ def _suspect_zeros(s: Specialiser, row: Sequence[Value], node: cst.CSTNode) -> N
     for item in row[1:]:
         zero = build.op("eq", item, const(0.0))
         twice, seen = build.op("or", twice, build.op("and", seen, zero)), build.op("or", seen, zero)
-    containers.suspect_if(s, twice, "zeros of both signs", node)
+    heap.suspect_if(s, twice, "zeros of both signs", node)
 
 
-def spread(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+def spread(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
     """np.ptp; the difference of the extremes does not depend on the sign of a zero, unless both are zeros."""
     return num.binary(s, "sub", extreme("ge")(s, items, node), extreme("le")(s, items, node))
 
@@ -203,11 +206,11 @@ def spread(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
 def where_extreme(opcode: str) -> Reduce:
     """np.argmax, np.argmin: the first of the best; the first nan, where there is one."""
 
-    def reduce(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+    def reduce(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
         if not items:
             raise s.raised(ValueError, node)
         floats = any(_is_float(v) for v in items)
-        row = [num.as_float(s, v) if floats else lane(v) for v in items]
+        row = [scalars.as_float(s, v) if floats else lane(v) for v in items]
         best = row[0]
         at: Value = const(0)
         for position, item in enumerate(row[1:], 1):
@@ -224,31 +227,31 @@ def where_extreme(opcode: str) -> Reduce:
 def some(opcode: str) -> Reduce:
     """np.any, np.all."""
 
-    def reduce(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+    def reduce(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
         found: Abstract = Static(np.bool_(opcode == "and"))
         for item in items:
-            found = num.binary(s, opcode, found, num.truth(s, item))
+            found = num.binary(s, opcode, found, s.space.truth(item))
         return s.mark_numpy(found)
 
     return reduce
 
 
-def count_nonzero(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
-    return total(s, [num.to_kind(s, lane(num.truth(s, v)), INT) for v in items], node)
+def count_nonzero(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
+    return total(s, [scalars.to_kind(s, lane(s.space.truth(v)), INT) for v in items], node)
 
 
-def median(s: Specialiser, items: Row, node: cst.CSTNode) -> Abstract:
+def median(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
     """The mean of the middle one or two; nan where there is one. Zeros of both signs are left to NumPy."""
     if not items:
         return Static(np.float64("nan"))
-    row = sort(s, [num.as_float(s, v) for v in items], node)
+    row = sort(s, [scalars.as_float(s, v) for v in items], node)
     half = len(row) // 2
     missing = chain(s, "or", [s.build.op("ne", v, v) for v in row])
     found = lane(mean(s, row[half:half + 1] if len(row) % 2 else row[half - 1:half + 1], node))
     return s.mark_numpy(s.build.op("select", lane(missing), const(float("nan")), found))
 
 
-def sort(s: Specialiser, items: Sequence[Value], node: cst.CSTNode) -> list[Value]:
+def sort(s: Evaluator, items: Sequence[Value], node: cst.CSTNode) -> list[Value]:
     """A network of compare-and-exchange for a few lanes, without nan; zeros of both signs are left to NumPy."""
     if len(items) > 16:
         raise s.refuse("flatten/too-large", f"sorting {len(items)} lane values", node)
@@ -267,7 +270,7 @@ def sort(s: Specialiser, items: Sequence[Value], node: cst.CSTNode) -> list[Valu
 def running(opcode: str) -> Any:
     """np.cumsum, np.cumprod: one after the other."""
 
-    def handler(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         found = arrays.as_grid(s, given.value("a"), node)
         if given.static("axis", None) not in (None, 0, -1) or found.ndim > 1:
             raise s.refuse("flatten/not-yet", "a running total over an axis of an array of several axes", node,
@@ -281,3 +284,87 @@ def running(opcode: str) -> Any:
         return arrays.new(s, arrays.filled((len(made),), made), node, kind)
 
     return handler
+
+
+# --- products
+def _operands(s: Evaluator, given: Given, node: cst.CSTNode) -> tuple[Abstract, Abstract]:
+    return arrays.array(s, given.value("a"), node), arrays.array(s, given.value("b"), node)
+
+
+def np_matmul(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
+    return matmul(s, *_operands(s, given, node), node)
+
+
+def np_dot(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
+    """np.dot: a product with a number, otherwise a matrix product."""
+    a, b = _operands(s, given, node)
+    if arrays.shape_of(a) and arrays.shape_of(b):
+        return matmul(s, a, b, node, "dot")
+    return s.mark_numpy(arrays.apply(s, lambda x, y: num.binary(s, "mul", x, y), [a, b], node))
+
+
+def vdot(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
+    left, right = (arrays.grid(s, v, node).ravel() for v in _operands(s, given, node))
+    if left.shape != right.shape:
+        raise s.raised(ValueError, node)
+    return dot(s, left, right, node)
+
+
+def inner(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
+    a, b = _operands(s, given, node)
+    if len(arrays.shape_of(a)) == 1 and len(arrays.shape_of(b)) == 1:
+        return matmul(s, a, b, node, "dot")
+    if arrays.shape_of(a) and arrays.shape_of(b):
+        raise s.refuse("flatten/not-yet", "np.inner of arrays of several axes", node, help="write a @ b.T")
+    return np_dot(s, given, node)
+
+
+def outer(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
+    left, right = (arrays.grid(s, v, node).ravel() for v in _operands(s, given, node))
+    cells = [num.binary(s, "mul", x, y) for x in left for y in right]
+    return arrays.new(s, arrays.filled((left.size, right.size), cells), node)
+
+
+def cross(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
+    """Of two vectors of three."""
+    a, b = (arrays.grid(s, v, node) for v in _operands(s, given, node))
+    if a.shape != (3,) or b.shape != (3,):
+        raise s.refuse("flatten/not-yet", "np.cross of anything else than two vectors of three", node)
+
+    def difference(i: int, j: int) -> Abstract:
+        return num.binary(s, "sub", num.binary(s, "mul", a[i], b[j]), num.binary(s, "mul", a[j], b[i]))
+
+    return arrays.new(s, arrays.filled((3,), [difference(1, 2), difference(2, 0), difference(0, 1)]), node)
+
+
+def norm(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
+    """np.linalg.norm of a vector: the root of a dot product, or with axis= of a sum; with ord= 1 or inf a sum or an
+    extreme of absolute values. Of a matrix: the root of the sum of all squares."""
+    value = arrays.array(s, given.value("x"), node)
+    found = arrays.grid(s, value, node)
+    order, axis = given.static("ord", None), given.static("axis", None)
+    row = arrays.filled(found.shape, [scalars.as_float(s, v) for v in found.flat])
+    if axis is None and order in (None, "fro", "f") or axis is None and order == 2 and found.ndim == 1:
+        if found.ndim > 1 and not arrays.is_plain(value):
+            raise s.refuse("flatten/not-yet", "np.linalg.norm of a part of an array", node,
+                           help="take it of the .copy()")
+        return _root(s, dot(s, row.ravel(), row.ravel(), node))
+    if found.ndim == 2 and axis in (0, 1, -1, -2) and order in (None, 2) and found.shape[axis] < 8:
+        lines = row.T if axis in (0, -2) else row
+        return arrays.new(s, arrays.filled((len(lines),), [_root(s, _squares(s, line, node)) for line in lines]), node)
+    if found.ndim != 1 or axis not in (None, 0, -1) or order not in (None, 2, 1, np.inf, -np.inf):
+        raise s.refuse("flatten/not-yet", f"np.linalg.norm with ord={order!r} and axis={axis!r}", node,
+                       help="use ord=None, 1, 2 or np.inf on a vector")
+    if order in (None, 2):
+        return _root(s, _squares(s, row, node))
+    sizes: list[Abstract] = [s.build.op("abs", lane(v)) for v in row]
+    reduce = total if order == 1 else extreme("ge" if order == np.inf else "le")
+    return s.mark_numpy(reduce(s, sizes, node))
+
+
+def _squares(s: Evaluator, row: Grid, node: cst.CSTNode) -> Abstract:
+    return total(s, [num.binary(s, "mul", v, v) for v in row], node)
+
+
+def _root(s: Evaluator, value: Abstract) -> Abstract:
+    return s.mark_numpy(s.build.op("np_sqrt", scalars.as_float(s, value)))

@@ -13,24 +13,24 @@ import libcst as cst
 from pyflat.frontend import remedies
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import containers, objects
+from pyflat.frontend.space import containers, scalars
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.numbers import describe, now
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.merge import lane
+from pyflat.frontend.space.scalars import const_eval
+from pyflat.frontend.state import heap, lookup
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import describe, is_folded, lane, numeric_kind
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
-    Choice,
+    Arguments,
     DictRef,
+    GuardedUnion,
     ObjRef,
     Ranges,
     Seq,
     Static,
     Text,
-    numeric_kind,
 )
-from pyflat.frontend.syntax import calls, folds
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
 
@@ -39,26 +39,26 @@ from pyflat.ir.types import FLOAT
 def least(opcode: str) -> Handler:
     """min and max as Python computes them: `b if b < a else a`, in order."""
 
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         items = arguments.positional
         key = arguments.named.get("key", Static(None))
         best: Abstract = UNBOUND
-        if len(items) == 1 and folds.is_folded(items[0]):
-            best = folds.fold(s, items[0], best, lambda old, make: _better(s, opcode, key, old, node, make()),
-                              node)
+        if len(items) == 1 and is_folded(items[0]):
+            best = s.space.fold(items[0], best, lambda old, make: _better(s, opcode, key, old, node, make()),
+                                node)
             items = []
         elif len(items) == 1:
             items = containers.items_or_gaps(s, items[0], node)
         for item in items:
-            best = containers.where_present(s, item, functools.partial(_better, s, opcode, key, best, node),
-                                            functools.partial(_same, best))
+            best = heap.where_present(s, item, functools.partial(_better, s, opcode, key, best, node),
+                                      functools.partial(_same, best))
 
         def nothing() -> Abstract:
             if "default" in arguments.named:
                 return arguments.named["default"]
             raise s.raised(ValueError, node)
 
-        return containers.where_present(s, best, lambda pair: pair.items[0] if isinstance(pair, Seq) else pair, nothing)
+        return heap.where_present(s, best, lambda pair: pair.items[0] if isinstance(pair, Seq) else pair, nothing)
 
     return handler
 
@@ -67,22 +67,22 @@ def _same(value: Abstract) -> Abstract:
     return value
 
 
-def _better(s: Specialiser, opcode: str, key: Abstract, best: Abstract, node: cst.CSTNode, item: Abstract) -> Abstract:
+def _better(s: Evaluator, opcode: str, key: Abstract, best: Abstract, node: cst.CSTNode, item: Abstract) -> Abstract:
     """The better of `best` (UNBOUND: none yet) and `item`, as (item, key) pairs where there is a key function."""
     keyed = not (isinstance(key, Static) and key.value is None)
     pair: Abstract = item
-    if keyed or containers.sequence_items(s, item, node) is not None:
-        ranked = calls.call(s, key, calls.Arguments([item], {}), node) if keyed else item
+    if keyed or s.space.sequence_items(item, node) is not None:
+        ranked = s.space.call(key, Arguments([item], {}), node) if keyed else item
         pair = Seq(_Ranked, (item, ranked))
 
     def against(old: Abstract) -> Abstract:
         ranks = (pair.items[1], old.items[1]) if isinstance(pair, Seq) and isinstance(old, Seq) else (pair, old)
-        better = num.truth(s, objects.compare(s, opcode, *ranks, node))
+        better = s.space.truth(s.space.compare(opcode, *ranks, node))
         if isinstance(better, Static):
             return pair if better.value else old
-        return num.choose(s, better, pair, old)
+        return scalars.choose(s, better, pair, old)
 
-    return containers.where_present(s, best, against, lambda: pair)
+    return heap.where_present(s, best, against, lambda: pair)
 
 
 class _Ranked(tuple[Any, ...]):
@@ -91,27 +91,27 @@ class _Ranked(tuple[Any, ...]):
     __slots__ = ()
 
 
-def sum_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def sum_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     rest = [*arguments.positional[1:], *arguments.named.values()]
     total: Abstract = rest[0] if rest else Static(0)
-    if folds.is_folded(arguments.positional[0]):
-        return folds.fold(s, arguments.positional[0], total, lambda old, make: _plus(s, old, node, make()), node)
+    if is_folded(arguments.positional[0]):
+        return s.space.fold(arguments.positional[0], total, lambda old, make: _plus(s, old, node, make()), node)
     items = containers.items_or_gaps(s, arguments.positional[0], node)
     for item in items:
-        total = containers.where_present(s, item, functools.partial(_plus, s, total, node),
-                                         functools.partial(_same, total))
+        total = heap.where_present(s, item, functools.partial(_plus, s, total, node),
+                                   functools.partial(_same, total))
     return total
 
 
-def _plus(s: Specialiser, total: Abstract, node: cst.CSTNode, item: Abstract) -> Abstract:
-    return calls.call(s, Static(operator.add), calls.Arguments([total, item], {}), node)
+def _plus(s: Evaluator, total: Abstract, node: cst.CSTNode, item: Abstract) -> Abstract:
+    return s.space.call(Static(operator.add), Arguments([total, item], {}), node)
 
 
-def product(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def product(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     total = arguments.named.get("start", Static(1))
-    if folds.is_folded(arguments.positional[0]):
-        return folds.fold(s, arguments.positional[0], total, lambda old, make: num.binary(s, "mul", old, make()), node)
-    for item in containers.items_now(s, arguments.positional[0], node):
+    if is_folded(arguments.positional[0]):
+        return s.space.fold(arguments.positional[0], total, lambda old, make: num.binary(s, "mul", old, make()), node)
+    for item in s.space.items(arguments.positional[0], node):
         total = num.binary(s, "mul", total, item)
     return total
 
@@ -119,13 +119,13 @@ def product(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Ab
 def some(opcode: str) -> Handler:
     """any and all: an element is computed only in the lanes that no earlier one has decided."""
 
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         stop = opcode == "or"
         source = only(s, arguments, node, 1, 1)[0]
-        if isinstance(source, Choice):
-            return s.split(source, lambda v: handler(s, calls.Arguments([v], {}), node))
-        if folds.is_folded(source):
-            return folds.fold(s, source, Static(not stop), functools.partial(_decided, s, stop), node)
+        if isinstance(source, GuardedUnion):
+            return s.split(source, lambda v: handler(s, Arguments([v], {}), node))
+        if is_folded(source):
+            return s.space.fold(source, Static(not stop), functools.partial(_decided, s, stop), node)
         items = iter(containers.gaps_of(s, source, node))
         known: Abstract = Static(not stop)
         while True:
@@ -139,15 +139,15 @@ def some(opcode: str) -> Handler:
     return handler
 
 
-def _decided(s: Specialiser, stop: bool, known: Abstract, make: Callable[[], Abstract]) -> Abstract:
+def _decided(s: Evaluator, stop: bool, known: Abstract, make: Callable[[], Abstract]) -> Abstract:
     """`known` after one more element, which is made only in the lanes that are not decided."""
     if isinstance(known, Static):
-        return num.truth(s, make())
+        return s.space.truth(make())
     decided = lane(known) if stop else s.build.op("not", lane(known))
-    return num.truth(s, s.branch(decided, lambda: Static(stop), lambda: num.truth(s, make())))
+    return s.space.truth(s.branch(decided, lambda: Static(stop), lambda: s.space.truth(make())))
 
 
-def _next_truth(s: Specialiser, items: Iterator[Abstract], known: Abstract, stop: bool) -> Abstract | None:
+def _next_truth(s: Evaluator, items: Iterator[Abstract], known: Abstract, stop: bool) -> Abstract | None:
     """`known` after one more element; None when there is none."""
     ended = False
 
@@ -158,44 +158,44 @@ def _next_truth(s: Specialiser, items: Iterator[Abstract], known: Abstract, stop
         except StopIteration:
             ended = True
             return Static(not stop)
-        return containers.where_present(s, item, lambda v: num.truth(s, v), lambda: Static(not stop))
+        return heap.where_present(s, item, s.space.truth, lambda: Static(not stop))
 
     found = _decided(s, stop, known, test)
     return None if ended else found
 
 
-def set_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def set_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = only(s, arguments, node, 0, 1)
-    return containers.make_set(s, containers.items_now(s, values[0], node) if values else [], node)
+    return containers.make_set(s, s.space.items(values[0], node) if values else [], node)
 
 
-def len_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     if isinstance(value, DictRef):
-        return Static(len(containers.contents(s, value, node)))
+        return Static(len(heap.contents(s, value, node)))
     if isinstance(value, Ranges):
         if value.once:
             raise s.raised(TypeError, node)
-        return calls.call(s, Static(library.range_length),
-                          calls.Arguments([value.start, value.stop, Static(value.step)], {}), node)
-    found = objects.method_of(value, "__len__")
+        return s.space.call(Static(library.range_length),
+                            Arguments([value.start, value.stop, Static(value.step)], {}), node)
+    found = lookup.method_of(value, "__len__")
     if found is not None:
-        return objects.call_function(s, found, [value], node)
+        return lookup.call_method(s, found, [value], node)
     if isinstance(value, Static):
-        return now(s, lambda: len(value.value))
-    items = containers.sequence_items(s, value, node)
+        return const_eval(s, lambda: len(value.value))
+    items = s.space.sequence_items(value, node)
     if items is None:
         raise s.refuse("flatten/unsupported-expression", f"len() of {describe(value)}", node,
                        help=remedies.ONE_NUMBER if numeric_kind(value) is not None else "")
     return Static(len(items))
 
 
-def range_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def range_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = only(s, arguments, node, 1, 3)
     if any(numeric_kind(v) is FLOAT for v in values):
         raise s.fault("TypeError", "'float' object cannot be interpreted as an integer", node)
     if all(isinstance(v, Static) for v in values):
-        return now(s, lambda: range(*[v.value for v in values if isinstance(v, Static)]))
+        return const_eval(s, lambda: range(*[v.value for v in values if isinstance(v, Static)]))
     start, stop = (Static(0), values[0]) if len(values) == 1 else (values[0], values[1])
     step = values[2] if len(values) == 3 else Static(1)
     if not isinstance(step, Static) or step.value == 0:
@@ -203,35 +203,35 @@ def range_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abs
     return Ranges(start, stop, step.value)
 
 
-def sequence(make: Callable[[Specialiser, list[Abstract]], Abstract]) -> Handler:
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def sequence(make: Callable[[Evaluator, list[Abstract]], Abstract]) -> Handler:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         values = only(s, arguments, node, 0, 1)
-        return make(s, containers.items_now(s, values[0], node) if values else [])
+        return make(s, s.space.items(values[0], node) if values else [])
 
     return handler
 
 
-def dict_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def dict_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     entries: dict[Any, Abstract] = {}
     for value in arguments.positional:
         if isinstance(value, DictRef) or isinstance(value, Static) and isinstance(value.value, dict):
-            entries.update(containers.dict_entries(s, value))
+            entries.update(s.space.dict_entries(value))
             continue
-        for pair in containers.items_now(s, value, node):
-            key, item = containers.items_now(s, pair, node)
-            entries[containers.static_key(s, key, node)] = item
-    return containers.new_dict(s, {**entries, **arguments.named})
+        for pair in s.space.items(value, node):
+            key, item = s.space.items(pair, node)
+            entries[heap.static_key(s, key, node)] = item
+    return heap.new_dict(s, {**entries, **arguments.named})
 
 
-def sort_lanes(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """A stable insertion network of compare-and-exchange: for a few lanes."""
-    items = containers.items_now(s, arguments.positional[0], node)
+    items = s.space.items(arguments.positional[0], node)
     known = [v.value for v in [*items, *arguments.named.values()] if isinstance(v, Static)]
     if len(known) == len(items) + len(arguments.named) and not any(isinstance(v, types.FunctionType) for v in known):
         named = {k: v.value for k, v in arguments.named.items() if isinstance(v, Static)}
-        ordered = now(s, lambda: sorted(known[:len(items)], **named))
+        ordered = const_eval(s, lambda: sorted(known[:len(items)], **named))
         assert isinstance(ordered, Static)
-        return containers.new_list(s, [num.static(v) for v in ordered.value])
+        return heap.new_list(s, [Static(v) for v in ordered.value])
     key, reverse = arguments.named.get("key", Static(None)), arguments.named.get("reverse", Static(False))
     if not isinstance(reverse, Static) or arguments.named.keys() - {"key", "reverse"}:
         raise s.refuse("flatten/bad-call", "these options of sorted()", node)
@@ -240,79 +240,79 @@ def sort_lanes(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) ->
     if isinstance(key, Static) and key.value is None:
         ranks = list(items)
     else:
-        ranks = [calls.call(s, key, calls.Arguments([item], {}), node) for item in items]
+        ranks = [s.space.call(key, Arguments([item], {}), node) for item in items]
     for rank in ranks:
         _suspect_nan(s, rank, node)
     opcode = "gt" if reverse.value else "lt"  # both keep the order of equal items
     for end in range(1, len(items)):
         for at in range(end, 0, -1):
-            swap = num.truth(s, objects.compare(s, opcode, ranks[at], ranks[at - 1], node))
+            swap = s.space.truth(s.space.compare(opcode, ranks[at], ranks[at - 1], node))
             together = ranks[at] is items[at] and ranks[at - 1] is items[at - 1]
             items[at - 1], items[at] = _exchange(s, swap, items[at - 1], items[at])
             exchanged = _exchange(s, swap, ranks[at - 1], ranks[at])
             ranks[at - 1], ranks[at] = items[at - 1:at + 1] if together else exchanged
-    return containers.new_list(s, items)
+    return heap.new_list(s, items)
 
 
-def _exchange(s: Specialiser, swap: Static | Value, a: Abstract, b: Abstract) -> tuple[Abstract, Abstract]:
+def _exchange(s: Evaluator, swap: Static | Value, a: Abstract, b: Abstract) -> tuple[Abstract, Abstract]:
     if isinstance(swap, Static):
         return (b, a) if swap.value else (a, b)
-    return num.choose(s, swap, b, a), num.choose(s, swap, a, b)
+    return scalars.choose(s, swap, b, a), scalars.choose(s, swap, a, b)
 
 
-def _suspect_nan(s: Specialiser, rank: Abstract, node: cst.CSTNode) -> None:
+def _suspect_nan(s: Evaluator, rank: Abstract, node: cst.CSTNode) -> None:
     """Where nan ends up in a sort depends on CPython's algorithm."""
     if isinstance(rank, Value) and rank.kind is FLOAT:
-        containers.suspect_if(s, s.build.op("ne", rank, rank), "nan in a sort", node)
-    elif isinstance(rank, Choice) and num.is_number_choice(rank):
-        _suspect_nan(s, num.number_choice_as_float(s, rank), node)
+        heap.suspect_if(s, s.build.op("ne", rank, rank), "nan in a sort", node)
+    elif isinstance(rank, GuardedUnion) and scalars.is_number_union(rank):
+        _suspect_nan(s, scalars.number_union_as_float(s, rank), node)
     elif isinstance(rank, Seq):
         for item in rank.items:
             _suspect_nan(s, item, node)
 
 
-def reduce_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def reduce_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     fn, source, *start = only(s, arguments, node, 2, 3)
-    if folds.is_folded(source):
+    if is_folded(source):
         return _reduced_range(s, fn, source, start[0] if start else UNBOUND, node)
-    items = [*start, *containers.items_now(s, source, node)]
+    items = [*start, *s.space.items(source, node)]
     if not items:
         raise s.raised(TypeError, node)
     total = items[0]
     for item in items[1:]:
-        total = calls.call(s, fn, calls.Arguments([total, item], {}), node)
+        total = s.space.call(fn, Arguments([total, item], {}), node)
     return total
 
 
-def _reduced_range(s: Specialiser, fn: Abstract, source: Abstract, start: Abstract, node: cst.CSTNode) -> Abstract:
+def _reduced_range(s: Evaluator, fn: Abstract, source: Abstract, start: Abstract, node: cst.CSTNode) -> Abstract:
     def step(total: Abstract, make: Callable[[], Abstract]) -> Abstract:
         item = make()
-        return containers.where_present(s, total, lambda old: calls.call(s, fn, calls.Arguments([old, item], {}), node),
-                                        lambda: item)
+        return heap.where_present(s, total, lambda old: s.space.call(fn, Arguments([old, item], {}), node),
+                                  lambda: item)
 
     def nothing() -> Abstract:
         raise s.raised(TypeError, node)
 
-    return containers.where_present(s, folds.fold(s, source, start, step, node), _same, nothing)
+    return heap.where_present(s, s.space.fold(source, start, step, node), _same, nothing)
 
 
 # --- types
-def isinstance_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def isinstance_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     value, classes = only(s, arguments, node, 2, 2)
     if not isinstance(classes, Static):
         raise s.refuse("flatten/lane-to-object", "isinstance needs a static class", node)
-    return objects.isinstance_of(s, value, classes.value, node)
+    return s.space.isinstance(value, classes.value, node)
 
 
-def type_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def type_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
-    cls = objects.class_of(value)
+    cls = lookup.class_of(value)
     if cls is None:
         raise s.refuse("flatten/unsupported-expression", f"type() of {describe(value)}", node)
     return Static(cls)
 
 
-def getattr_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def getattr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     owner, name, *default = arguments.positional
     if not isinstance(name, Static):
         raise s.refuse("flatten/lane-to-object", "getattr needs a static name", node)
@@ -321,12 +321,12 @@ def getattr_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> A
     if default and isinstance(owner, Static) and not hasattr(owner.value, name.value):
         s.guards.member(owner.value, name.value)
         return default[0]
-    return objects.attribute(s, owner, name.value, node)
+    return s.space.getattr(owner, name.value, node)
 
 
-def hasattr_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def hasattr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     owner, name = only(s, arguments, node, 2, 2)
-    cls = objects.class_of(owner)
+    cls = lookup.class_of(owner)
     if not isinstance(name, Static) or cls is None:
         raise s.refuse("flatten/lane-to-object", "hasattr needs a known object and name", node)
     if not isinstance(name.value, str):
@@ -334,25 +334,20 @@ def hasattr_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> A
     if isinstance(owner, Static):
         s.guards.member(owner.value, name.value)
         return Static(hasattr(owner.value, name.value))
-    if isinstance(owner, ObjRef) and name.value in dict(containers.contents(s, owner, node)):
+    if isinstance(owner, ObjRef) and name.value in dict(heap.contents(s, owner, node)):
         return Static(True)
     return Static(hasattr(cls, name.value))
 
 
-def callable_(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def callable_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     return Static(callable(value.value) if isinstance(value, Static) else numeric_kind(value) is None)
 
 
-def text(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def text(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return Text()
 
 
-def operator_add(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-    from pyflat.frontend.syntax.expressions import operate
-
+def operator_add(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     a, b = only(s, arguments, node, 2, 2)
-    return operate(s, cst.Add(), a, b, node)
-
-
-
+    return s.space.binary("add", a, b, node)

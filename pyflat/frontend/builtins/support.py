@@ -10,21 +10,20 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space import objects
-from pyflat.frontend.space.numbers import as_float, describe
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import Abstract, Static, numeric_kind
-from pyflat.frontend.syntax import calls
+from pyflat.frontend.space.scalars import as_float
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import describe, numeric_kind
+from pyflat.frontend.state.values import NONE, Abstract, Arguments, Static
 from pyflat.ir.types import FLOAT
 
-Handler = Callable[[Specialiser, "calls.Arguments", cst.CSTNode], Abstract]
+Handler = Callable[[Evaluator, Arguments, cst.CSTNode], Abstract]
 
 
 @dataclass(slots=True)
 class Given:
     """The arguments of a NumPy function by name."""
 
-    s: Specialiser
+    s: Evaluator
     title: str
     named: dict[str, Abstract]
     node: cst.CSTNode
@@ -46,7 +45,7 @@ class Given:
         return found.value
 
 
-def bind_names(s: Specialiser, title: str, parameters: str, arguments: calls.Arguments, node: cst.CSTNode) -> Given:
+def bind_names(s: Evaluator, title: str, parameters: str, arguments: Arguments, node: cst.CSTNode) -> Given:
     """The arguments by name; `parameters` in NumPy's order, those marked ! may only have their default."""
     names = parameters.split()
     if len(arguments.positional) > len(names):
@@ -65,7 +64,7 @@ def bind_names(s: Specialiser, title: str, parameters: str, arguments: calls.Arg
                             if not (isinstance(v, Static) and v.value is np._NoValue)}, node)
 
 
-def only(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode, least: int, most: int) -> list[Abstract]:
+def only(s: Evaluator, arguments: Arguments, node: cst.CSTNode, least: int, most: int) -> list[Abstract]:
     """The positional arguments, checked in number; keywords are an error."""
     if arguments.named:
         raise s.refuse("flatten/bad-call", f"the keyword {next(iter(arguments.named))!r} is not supported here", node)
@@ -75,7 +74,7 @@ def only(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode, least: i
 
 
 def float_operation(opcode: str, count: int = 1) -> Handler:
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         values = only(s, arguments, node, count, count)
         return s.build.op(opcode, *[as_float(s, v) for v in values])
 
@@ -85,8 +84,8 @@ def float_operation(opcode: str, count: int = 1) -> Handler:
 def inlined(fn: Any) -> Handler:
     """A library function that is inlined."""
 
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
-        return calls.inline(s, fn, arguments, node)
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+        return s.space.inline(fn, arguments, node)
 
     return handler
 
@@ -94,9 +93,9 @@ def inlined(fn: Any) -> Handler:
 def inlined_float64(fn: Any) -> Handler:
     """A library function that is inlined, and depends on the format of float64."""
 
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         s.require_float64(f"math.{fn.__name__}", node)
-        return calls.inline(s, fn, arguments, node)
+        return s.space.inline(fn, arguments, node)
 
     return handler
 
@@ -104,17 +103,17 @@ def inlined_float64(fn: Any) -> Handler:
 def inlined_for_ints(fn: Any) -> Handler:
     """A library function of ints that is inlined; Python raises TypeError for a float."""
 
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         if any(numeric_kind(value) is FLOAT for value in arguments.positional):
             s.doubt("'float' object cannot be interpreted as an integer", node)
             raise s.raised(TypeError, node)
-        return calls.inline(s, fn, arguments, node)
+        return s.space.inline(fn, arguments, node)
 
     return handler
 
 
 def binary_operation(opcode: str) -> Handler:
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         a, b = only(s, arguments, node, 2, 2)
         return num.binary(s, opcode, a, b)
 
@@ -122,17 +121,29 @@ def binary_operation(opcode: str) -> Handler:
 
 
 def comparison(opcode: str) -> Handler:
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         a, b = only(s, arguments, node, 2, 2)
-        return objects.compare(s, opcode, a, b, node)
+        return s.space.compare(opcode, a, b, node)
 
     return handler
 
 
 def unary_operation(opcode: str) -> Handler:
-    def handler(s: Specialiser, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         return num.unary(s, opcode, *only(s, arguments, node, 1, 1))
 
     return handler
 
 
+def warn(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """A warning is an effect that the replay can have: the lane runs through the original, which warns."""
+    s.doubt("the function warns in every lane", node)
+    raise s.fault("Warning", "the original warns here", node)
+
+
+def change_filters(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """warnings.simplefilter and filterwarnings, which a surrounding catch_warnings undoes."""
+    if not s.catching_warnings:
+        raise s.refuse("flatten/effect", "the filters of the warnings module are changed", node,
+                       help="do it inside `with warnings.catch_warnings():`")
+    return NONE

@@ -9,11 +9,11 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.builtins.support import Given
-from pyflat.frontend.space import arrays
+from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Static, numeric_kind
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import lane, numeric_kind
+from pyflat.frontend.state.values import Abstract, Static
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, INT
@@ -23,13 +23,13 @@ _COUNT_UP_TO = 8
 Table = np.ndarray[Any, Any]
 
 
-def table(s: Specialiser, given: Given, name: str, node: cst.CSTNode) -> Table:
+def table(s: Evaluator, given: Given, name: str, node: cst.CSTNode) -> Table:
     """A known array of one axis."""
     found = arrays.known(s, given.value(name))
     if found is None:
         raise s.refuse("flatten/lane-to-object", f"{name} of {given.title} differs from lane to lane", node,
                        help="use a table that is known while flattening, or write the search as a loop")
-    made = num.now(s, lambda: np.asarray(found))
+    made = scalars.const_eval(s, lambda: np.asarray(found))
     assert isinstance(made, Static)
     value: Table = made.value
     if value.ndim != 1 or value.dtype.kind not in "bif":
@@ -38,7 +38,7 @@ def table(s: Specialiser, given: Given, name: str, node: cst.CSTNode) -> Table:
     return value.astype(np.float64 if value.dtype.kind == "f" else np.int64)
 
 
-def place(s: Specialiser, entries: list[Any], x: Value, opcode: str) -> Value:
+def place(s: Evaluator, entries: list[Any], x: Value, opcode: str) -> Value:
     """How many entries of a sorted table hold `x <opcode> entry` ("ge", "gt"): where x belongs."""
     build = s.build
     if len(entries) <= _COUNT_UP_TO:
@@ -63,7 +63,7 @@ def place(s: Specialiser, entries: list[Any], x: Value, opcode: str) -> Value:
     return at
 
 
-def _sorted(s: Specialiser, values: Table, title: str, node: cst.CSTNode) -> list[Any]:
+def _sorted(s: Evaluator, values: Table, title: str, node: cst.CSTNode) -> list[Any]:
     if (np.diff(values) < 0).any() or np.isnan(values).any():
         raise s.refuse("flatten/unsupported-expression", f"the table of {title} is not sorted", node,
                        why="what NumPy finds in an unsorted table depends on the steps of its search",
@@ -72,20 +72,20 @@ def _sorted(s: Specialiser, values: Table, title: str, node: cst.CSTNode) -> lis
     return found
 
 
-def interp(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def interp(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """NumPy's arr_interp for one number: the same formulas, in the same order."""
     xp, fp = (table(s, given, name, node).astype(np.float64) for name in ("xp", "fp"))
     if len(xp) != len(fp) or not len(xp):
         raise s.raised(ValueError, node)
     xs, ys = _sorted(s, xp, "np.interp", node), fp.tolist()
     left, right = (given.value(name, Static(None)) for name in ("left", "right"))
-    outside = [num.as_float(s, Static(y) if isinstance(v, Static) and v.value is None else v)
+    outside = [scalars.as_float(s, Static(y) if isinstance(v, Static) and v.value is None else v)
                for v, y in ((left, ys[0]), (right, ys[-1]))]
-    return arrays.apply(s, lambda x: _interpolate(s, num.as_float(s, x), xs, ys, outside),
+    return arrays.apply(s, lambda x: _interpolate(s, scalars.as_float(s, x), xs, ys, outside),
                         [arrays.array(s, given.value("x"), node)], node, FLOAT)
 
 
-def _interpolate(s: Specialiser, x: Value, xs: list[float], ys: list[float], outside: list[Value]) -> Value:
+def _interpolate(s: Evaluator, x: Value, xs: list[float], ys: list[float], outside: list[Value]) -> Value:
     build = s.build
     below, above = build.op("lt", x, const(xs[0])), build.op("gt", x, const(xs[-1]))
     if len(xs) == 1:
@@ -108,7 +108,7 @@ def _interpolate(s: Specialiser, x: Value, xs: list[float], ys: list[float], out
     return build.op("select", build.op("ne", x, x), x, value)
 
 
-def _other_way(s: Specialiser, x: Value, value: Value, piece: Value, slope: Value, xs: list[float], ys: list[float]
+def _other_way(s: Evaluator, x: Value, value: Value, piece: Value, slope: Value, xs: list[float], ys: list[float]
                ) -> Value:
     """nan from one end of the piece: try the other end; equal ends give their value."""
     build = s.build
@@ -121,7 +121,7 @@ def _other_way(s: Specialiser, x: Value, value: Value, piece: Value, slope: Valu
     return build.op("select", build.op("ne", value, value), again, value)
 
 
-def searchsorted(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def searchsorted(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     values = table(s, given, "a", node)
     side = given.static("side", "left")
     if side not in ("left", "right"):
@@ -129,15 +129,15 @@ def searchsorted(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
     return _search(s, values, arrays.array(s, given.value("v"), node), side, "np.searchsorted", node)
 
 
-def _search(s: Specialiser, values: Table, wanted: Abstract, side: str, title: str, node: cst.CSTNode) -> Abstract:
+def _search(s: Evaluator, values: Table, wanted: Abstract, side: str, title: str, node: cst.CSTNode) -> Abstract:
     _sorted(s, values, title, node)
 
     def one(v: Abstract) -> Abstract:
         if numeric_kind(v) is None:
-            raise num.type_fault(s, v)
+            raise scalars.type_fault(s, v)
         kind = FLOAT if values.dtype.kind == "f" or numeric_kind(v) is FLOAT else INT
         entries = values.astype(np.float64 if kind is FLOAT else np.int64).tolist()
-        x = num.as_float(s, v) if kind is FLOAT else num.to_kind(s, lane(v), INT)
+        x = scalars.as_float(s, v) if kind is FLOAT else scalars.to_kind(s, lane(v), INT)
         found = place(s, entries, x, "ge" if side == "right" else "gt")
         if kind is INT:
             return found
@@ -146,7 +146,7 @@ def _search(s: Specialiser, values: Table, wanted: Abstract, side: str, title: s
     return arrays.apply(s, one, [wanted], node, INT)
 
 
-def digitize(s: Specialiser, given: Given, node: cst.CSTNode) -> Abstract:
+def digitize(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     bins = table(s, given, "bins", node)
     x = arrays.array(s, given.value("x"), node)
     steps = np.diff(bins)

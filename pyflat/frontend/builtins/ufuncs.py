@@ -5,26 +5,24 @@ from __future__ import annotations
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.space import complex_numbers
-from pyflat.frontend.space import numbers as num
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Choice, Complex, Static, complex_parts, numeric_kind
-from pyflat.frontend.syntax import calls
+from pyflat.frontend.space import complex_numbers, scalars
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import complex_parts, lane, numeric_kind
+from pyflat.frontend.state.values import Abstract, Arguments, Complex, GuardedUnion, Static
 from pyflat.functions import external_ufuncs as foreign
 from pyflat.functions import ufunc_interface
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, INT
 
 
-def call(s: Specialiser, ufunc: np.ufunc, arguments: calls.Arguments, node: cst.CSTNode) -> Abstract:
+def call(s: Evaluator, ufunc: np.ufunc, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """The operation for a call with numbers; refused where NumPy would choose no loop over int64 and float64."""
     values = arguments.positional
     for position, value in enumerate(values):
-        if isinstance(value, Choice):
+        if isinstance(value, GuardedUnion):
             def with_one(one: Abstract, at: int = position) -> Abstract:
                 replaced = [*values[:at], one, *values[at + 1:]]
-                return calls.call(s, Static(ufunc), calls.Arguments(replaced, arguments.named), node)
+                return s.space.call(Static(ufunc), Arguments(replaced, arguments.named), node)
 
             return s.split(value, with_one)
     types = [_type(value) for value in values]
@@ -55,11 +53,11 @@ def _type(value: Abstract) -> type | None:
     return None if kind is None else float if kind is FLOAT else int
 
 
-def _operands(s: Specialiser, value: Abstract, letter: str) -> list[Value]:
+def _operands(s: Evaluator, value: Abstract, letter: str) -> list[Value]:
     if letter == "D":
         parts = complex_numbers.promoted(s, value)
         return [lane(parts.real), lane(parts.imag)]
     number = lane(value)
     if letter == "d":
         return [number if number.kind is FLOAT else s.build.op("to_float", number)]
-    return [num.to_kind(s, number, INT)]
+    return [scalars.to_kind(s, number, INT)]

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from pyflat.frontend.library import complex_library as library
-from pyflat.frontend.state.frames import Specialiser
+from pyflat.frontend.state.frames import Evaluator
 
 _EDGES = (0.0, -0.0, 1.5, -2.0, 1e200, math.inf, math.nan)
 _PARTS = (*_EDGES, -1.5, 0.3, 5e-324, 1e-160, 709.0, -math.inf)
@@ -62,7 +62,7 @@ def _whole(value: Any) -> Any:
     return value
 
 
-def require(s: Specialiser, known: bool, what: str) -> None:
+def require(s: Evaluator, known: bool, what: str) -> None:
     """Refuses what this version of Python computes in another way."""
     if not known:
         raise s.refuse("flatten/not-yet", f"{what} of complex numbers in this version of Python",

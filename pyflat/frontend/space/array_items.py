@@ -15,12 +15,11 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.space import arrays, containers
-from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.numbers import describe
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Array, Choice, ListRef, Seq, Static, numeric_kind
+from pyflat.frontend.space import arrays, scalars
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import describe, lane, numeric_kind
+from pyflat.frontend.state.values import Abstract, Array, Axes, GuardedUnion, ListRef, Seq, Slice, Static
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -49,7 +48,7 @@ class _Lanes:
         rest = iter(numbers)
         return tuple(part.value if isinstance(part, Static) else next(rest) for part in self.parts)
 
-    def choices(self, s: Specialiser, node: cst.CSTNode) -> list[Key]:
+    def choices(self, s: Evaluator, node: cst.CSTNode) -> list[Key]:
         count = int(np.prod(self.sizes))
         if count > _MAX_COMBINATIONS:
             raise s.refuse("flatten/too-large", f"lane indices into an array of {count:,} elements", node)
@@ -57,18 +56,18 @@ class _Lanes:
 
 
 # --- reading
-def index(s: Specialiser, owner: Abstract, subscript: Any, node: cst.CSTNode) -> Abstract:
+def index(s: Evaluator, owner: Abstract, subscript: Any, node: cst.CSTNode) -> Abstract:
     """`owner[subscript]` of an array."""
-    if isinstance(subscript, Choice):
+    if isinstance(subscript, GuardedUnion):
         return s.split(subscript, lambda v: index(s, owner, v, node))
-    if isinstance(subscript, containers.Slice) and subscript.start is not None:
+    if isinstance(subscript, Slice) and subscript.start is not None:
         return _window(s, owner, subscript, node)
     parts = _parts(s, subscript, node)
     if all(isinstance(part, Static) for part in parts):
         return _known(s, owner, _key(parts), node)
     if len(parts) == 1 and isinstance(parts[0], Array):
         return _by_array(s, owner, parts[0], node)
-    if isinstance(owner, Choice):
+    if isinstance(owner, GuardedUnion):
         return s.split(owner, lambda v: index(s, v, subscript, node))
     found = _lanes(s, parts, arrays.shape_of(owner), node)
     if isinstance(owner, Static) and arrays.kind_of(owner) is not None and found.is_basic:
@@ -76,12 +75,12 @@ def index(s: Specialiser, owner: Abstract, subscript: Any, node: cst.CSTNode) ->
     return _choose(s, owner, found.choices(s, node), _flat(s, found), node)
 
 
-def _known(s: Specialiser, owner: Abstract, key: Key, node: cst.CSTNode) -> Abstract:
+def _known(s: Evaluator, owner: Abstract, key: Key, node: cst.CSTNode) -> Abstract:
     match owner:
-        case Choice():
+        case GuardedUnion():
             return s.split(owner, lambda v: _known(s, v, key, node))
         case Static():
-            taken = num.now(s, lambda: owner.value[key])
+            taken = scalars.const_eval(s, lambda: owner.value[key])
             is_part = isinstance(taken, Static) and isinstance(taken.value, np.ndarray)
             return taken if is_part else arrays.local(s, taken)
     assert isinstance(owner, Array)
@@ -89,7 +88,7 @@ def _known(s: Specialiser, owner: Abstract, key: Key, node: cst.CSTNode) -> Abst
         places: Any = owner.places[key]
     except IndexError:
         raise s.raised(IndexError, node) from None
-    items = containers.contents(s, owner.store, node)
+    items = heap.contents(s, owner.store, node)
     if not isinstance(places, np.ndarray):
         found: Abstract = items[places]
         return found
@@ -98,7 +97,7 @@ def _known(s: Specialiser, owner: Abstract, key: Key, node: cst.CSTNode) -> Abst
     return arrays.new(s, arrays.filled(places.shape, [items[p] for p in places.flat]), node, owner.store.kind)
 
 
-def _choose(s: Specialiser, owner: Abstract, keys: Sequence[Key], position: Value, node: cst.CSTNode) -> Abstract:
+def _choose(s: Evaluator, owner: Abstract, keys: Sequence[Key], position: Value, node: cst.CSTNode) -> Abstract:
     """What `keys[position]` gives; `position` is known to be inside."""
     if isinstance(owner, Array):
         shape = np.shape(owner.places[keys[0]])
@@ -117,7 +116,7 @@ def _choose(s: Specialiser, owner: Abstract, keys: Sequence[Key], position: Valu
     return arrays.laid_out(made, owner.value[keys[0]]) if isinstance(owner, Static) else made
 
 
-def _gathered(s: Specialiser, owner: Static, lanes: _Lanes, node: cst.CSTNode) -> Abstract:
+def _gathered(s: Evaluator, owner: Static, lanes: _Lanes, node: cst.CSTNode) -> Abstract:
     """Gathers from a captured table of any size: one for each element of what is taken."""
     whole = owner.value[lanes.key([slice(None)] * len(lanes.sizes))]
     kept = [part for part in lanes.parts if not (isinstance(part, Static) and isinstance(part.value, int))]
@@ -134,32 +133,32 @@ def _gathered(s: Specialiser, owner: Static, lanes: _Lanes, node: cst.CSTNode) -
     return arrays.laid_out(made, owner.value[lanes.key([0] * len(lanes.sizes))])
 
 
-def _pick(s: Specialiser, items: Sequence[Abstract], position: Value) -> Abstract:
+def _pick(s: Evaluator, items: Sequence[Abstract], position: Value) -> Abstract:
     if all(isinstance(v, Static) for v in items):
         table = tuple(v.value.item() for v in items if isinstance(v, Static))
         kind: Kind = {bool: BOOL, int: INT, float: FLOAT}[type(table[0])]
         return s.build.op("gather", position, kind=kind, table=table)
     chosen = items[-1]
     for number in range(len(items) - 2, -1, -1):
-        chosen = num.choose(s, s.build.op("eq", position, const(number)), items[number], chosen)
+        chosen = scalars.choose(s, s.build.op("eq", position, const(number)), items[number], chosen)
     return chosen
 
 
-def _one_of(s: Specialiser, views: Sequence[Abstract], position: Value) -> Abstract:
+def _one_of(s: Evaluator, views: Sequence[Abstract], position: Value) -> Abstract:
     chosen = views[-1]
     for number in range(len(views) - 2, -1, -1):
-        chosen = Choice(s.build.op("eq", position, const(number)), views[number], chosen)
+        chosen = GuardedUnion(s.build.op("eq", position, const(number)), views[number], chosen)
     return chosen
 
 
-def _window(s: Specialiser, owner: Abstract, part: containers.Slice, node: cst.CSTNode) -> Abstract:
+def _window(s: Evaluator, owner: Abstract, part: Slice, node: cst.CSTNode) -> Abstract:
     """`v[i : i + WIDTH]` inside the array; where it reaches outside, the lane is replayed."""
-    if isinstance(owner, Choice):
+    if isinstance(owner, GuardedUnion):
         return s.split(owner, lambda v: _window(s, v, part, node))
     build, start, last = s.build, part.start, arrays.shape_of(owner)[0] - part.width
     assert start is not None
     outside = build.op("or", build.op("lt", start, const(0)), build.op("gt", start, const(last)))
-    containers.fault_if(s, outside, "IndexError", "a slice reaches over the end", node)
+    heap.fault_if(s, outside, "IndexError", "a slice reaches over the end", node)
     if last < 0:
         raise s.fault("IndexError", "a slice reaches over the end", node)
     if isinstance(owner, Static) and owner.value.ndim == 1 and arrays.kind_of(owner) is not None:
@@ -171,7 +170,7 @@ def _window(s: Specialiser, owner: Abstract, part: containers.Slice, node: cst.C
     return _choose(s, owner, [slice(at, at + part.width) for at in range(last + 1)], start, node)
 
 
-def _by_array(s: Specialiser, owner: Abstract, indices: Array, node: cst.CSTNode) -> Abstract:
+def _by_array(s: Evaluator, owner: Abstract, indices: Array, node: cst.CSTNode) -> Abstract:
     if indices.store.kind is BOOL:
         raise s.refuse("flatten/lane-to-object", "a mask that differs from lane to lane picks the elements of an array",
                        node, why="the number of elements would differ from lane to lane",
@@ -183,12 +182,12 @@ def _by_array(s: Specialiser, owner: Abstract, indices: Array, node: cst.CSTNode
 
 
 # --- subscripts
-def _parts(s: Specialiser, subscript: Any, node: cst.CSTNode) -> list[Abstract]:
+def _parts(s: Evaluator, subscript: Any, node: cst.CSTNode) -> list[Abstract]:
     """The subscript axis by axis; what is known as Static."""
     match subscript:
-        case containers.Slice():
+        case Slice():
             return [Static(subscript.value)]
-        case containers.Axes():
+        case Axes():
             return [part for each in subscript.parts for part in _parts(s, each, node)]
         case Static() if isinstance(subscript.value, tuple):
             return [Static(v) for v in subscript.value]
@@ -215,7 +214,7 @@ def _key(parts: Sequence[Abstract]) -> Key:
     return values[0] if len(values) == 1 else values
 
 
-def _lanes(s: Specialiser, parts: list[Abstract], shape: tuple[int, ...], node: cst.CSTNode) -> _Lanes:
+def _lanes(s: Evaluator, parts: list[Abstract], shape: tuple[int, ...], node: cst.CSTNode) -> _Lanes:
     used = sum(not (isinstance(p, Static) and (p.value is None or p.value is ...)) for p in parts)
     if used > len(shape):
         raise s.raised(IndexError, node)
@@ -225,20 +224,20 @@ def _lanes(s: Specialiser, parts: list[Abstract], shape: tuple[int, ...], node: 
         full += [Static(slice(None))] * (len(shape) - used) if dots else [part]
     axis, positions, sizes = 0, [], []
     for part in full:
-        if isinstance(part, Array | Choice):
+        if isinstance(part, Array | GuardedUnion):
             raise s.refuse("flatten/not-yet", "an array of lane indices beside other indices", node,
                            help="index with one int for each axis")
         if isinstance(part, Value):
             if not shape[axis]:
                 raise s.raised(IndexError, node)
-            positions.append(containers.check_index(s, num.to_kind(s, part, INT), shape[axis], node))
+            positions.append(heap.check_index(s, scalars.to_kind(s, part, INT), shape[axis], node))
             sizes.append(shape[axis])
         axis += not (isinstance(part, Static) and part.value is None)
 
     return _Lanes(tuple(full), tuple(positions), tuple(sizes))
 
 
-def _flat(s: Specialiser, lanes: _Lanes) -> Value:
+def _flat(s: Evaluator, lanes: _Lanes) -> Value:
     """The number of the combination, in the order of `choices`."""
     flat = lanes.positions[0]
     for position, size in zip(lanes.positions[1:], lanes.sizes[1:], strict=True):
@@ -247,21 +246,21 @@ def _flat(s: Specialiser, lanes: _Lanes) -> Value:
 
 
 # --- writing
-def store(s: Specialiser, owner: Abstract, subscript: Any, value: Abstract, node: cst.CSTNode) -> None:
+def store(s: Evaluator, owner: Abstract, subscript: Any, value: Abstract, node: cst.CSTNode) -> None:
     """`owner[subscript] = value`."""
     match owner:
-        case Choice():
-            s.split(owner, lambda v: _stored(s, v, subscript, value, node))
+        case GuardedUnion():
+            s.split(owner, lambda v: store(s, v, subscript, value, node))
             return
         case Static():
             raise s.refuse("flatten/effect", "an item of a captured array is written", node,
                            help="make a copy in the function: w = np.array(TABLE)")
     assert isinstance(owner, Array)
-    if isinstance(subscript, containers.Slice) and subscript.start is not None:
+    if isinstance(subscript, Slice) and subscript.start is not None:
         raise s.refuse("flatten/not-yet", "a slice of an array is written at a lane index", node,
                        help="write the elements one by one in a loop")
-    if isinstance(subscript, Choice):
-        s.split(subscript, lambda v: _stored(s, owner, v, value, node))
+    if isinstance(subscript, GuardedUnion):
+        s.split(subscript, lambda v: store(s, owner, v, value, node))
         return
     parts = _parts(s, subscript, node)
     if all(isinstance(part, Static) for part in parts):
@@ -275,31 +274,27 @@ def store(s: Specialiser, owner: Abstract, subscript: Any, value: Abstract, node
             write(s, owner, owner.places[key], value, node, s.build.op("eq", flat, const(number)))
 
 
-def _stored(s: Specialiser, owner: Abstract, subscript: Any, value: Abstract, node: cst.CSTNode) -> None:
-    store(s, owner, subscript, value, node)
-
-
-def _targets(s: Specialiser, owner: Array, key: Key, node: cst.CSTNode) -> Any:
+def _targets(s: Evaluator, owner: Array, key: Key, node: cst.CSTNode) -> Any:
     try:
         return owner.places[key]
     except IndexError:
         raise s.raised(IndexError, node) from None
 
 
-def _store_masked(s: Specialiser, owner: Array, mask: Array, value: Abstract, node: cst.CSTNode) -> None:
+def _store_masked(s: Evaluator, owner: Array, mask: Array, value: Abstract, node: cst.CSTNode) -> None:
     if mask.store.kind is not BOOL or mask.places.shape != owner.places.shape or arrays.is_array(value):
         raise s.refuse("flatten/not-yet", "this assignment by an array of lane indices", node,
                        help="write w = np.where(mask, value, w)")
     conditions = arrays.grid(s, mask, node)
     for place, cond in zip(owner.places.flat, conditions.flat, strict=True):
-        decided = num.truth(s, cond)
+        decided = s.space.truth(cond)
         if not isinstance(decided, Static):
             write(s, owner, place, value, node, decided)
         elif decided.value:
             write(s, owner, place, value, node)
 
 
-def write(s: Specialiser, owner: Array, targets: Any, value: Abstract, node: cst.CSTNode, where: Value | None = None
+def write(s: Evaluator, owner: Array, targets: Any, value: Abstract, node: cst.CSTNode, where: Value | None = None
           ) -> None:
     """Put `value`, cast and broadcast, into these places of the store; only in the lanes of `where`."""
     if owner.store.frozen or owner.store in s.frozen:
@@ -313,7 +308,7 @@ def write(s: Specialiser, owner: Array, targets: Any, value: Abstract, node: cst
         elements = np.broadcast_to(whole, shape)
     except ValueError:
         raise s.raised(ValueError, node) from None
-    changed = list(containers.contents(s, owner.store, node))
+    changed = list(heap.contents(s, owner.store, node))
     for place, item in zip(np.ravel(targets), elements.flat, strict=True):
         cast = arrays.element(s, item, owner.store.kind, node)
         if where is None:
@@ -323,7 +318,7 @@ def write(s: Specialiser, owner: Array, targets: Any, value: Abstract, node: cst
     s.state.heap[owner.store] = tuple(changed)
 
 
-def update(s: Specialiser, owner: Array, value: Abstract, node: cst.CSTNode) -> None:
+def update(s: Evaluator, owner: Array, value: Abstract, node: cst.CSTNode) -> None:
     """The end of `owner += ...`: the result of the operator goes into the array's own memory."""
     kinds = (arrays.kind_of(value), owner.store.kind)
     if arrays.shape_of(value) not in ((), owner.places.shape):

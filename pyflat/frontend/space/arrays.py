@@ -13,23 +13,23 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.space import containers
-from pyflat.frontend.space import numbers as num
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.merge import lane
+from pyflat.frontend.space import scalars
+from pyflat.frontend.space.scalars import is_number_union
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import describe, lane, numeric_kind
 from pyflat.frontend.state.values import (
     DTYPES,
     MAX_LENGTH,
     Abstract,
     Array,
     Bound,
-    Choice,
     Grid,
+    GuardedUnion,
     ListRef,
     Seq,
     Static,
     StoreRef,
-    numeric_kind,
 )
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind, join_kinds
 
@@ -44,7 +44,7 @@ def is_array(value: Abstract) -> bool:
             return True
         case Static():
             return isinstance(value.value, np.ndarray) and value.value.ndim > 0
-        case Choice():
+        case GuardedUnion():
             return is_array(value.then) and is_array(value.orelse) and shape_of(value.then) == shape_of(value.orelse) \
                 and kind_of(value.then) is kind_of(value.orelse) is not None
     return False
@@ -57,16 +57,16 @@ def shape_of(value: Abstract) -> tuple[int, ...]:
             return tuple(value.places.shape)
         case Static() if isinstance(value.value, np.ndarray):
             return tuple(value.value.shape)
-        case Choice() if is_array(value):
+        case GuardedUnion() if is_array(value):
             return shape_of(value.then)
     return ()
 
 
-def require_forwards(s: Specialiser, operands: Sequence[Abstract], node: cst.CSTNode) -> None:
+def require_forwards(s: Evaluator, operands: Sequence[Abstract], node: cst.CSTNode) -> None:
     """NumPy's vector code leaves arrays that run backwards to other code, with other bits."""
     for value in operands:
         match value:
-            case Choice():
+            case GuardedUnion():
                 require_forwards(s, [value.then, value.orelse], node)
             case Array() if kind_of(value) is FLOAT and value.places.size > 1 and min(value.places.strides) < 0:
                 raise s.refuse("flatten/not-yet", "a function of an array that runs backwards", node,
@@ -81,30 +81,30 @@ def kind_of(value: Abstract) -> Kind | None:
             return value.store.kind
         case Static() if isinstance(value.value, np.ndarray):
             return _KINDS.get(value.value.dtype)
-        case Choice() if is_array(value):
+        case GuardedUnion() if is_array(value):
             return kind_of(value.then)
     return numeric_kind(value)
 
 
-def known(s: Specialiser, value: Abstract) -> Any:
+def known(s: Evaluator, value: Abstract) -> Any:
     """The value as an ndarray, number or other object if nothing in it is a lane; None otherwise."""
     match value:
         case Static():
             return value.value
         case Array():
-            items = containers.contents(s, value.store)
+            items = heap.contents(s, value.store)
             if not all(isinstance(v, Static) for v in items):
                 return None
             flat = np.array([v.value for v in items], DTYPES[value.store.kind])
             return flat[value.places]
         case ListRef():
-            return _known_items(s, containers.contents(s, value))
+            return _known_items(s, heap.contents(s, value))
         case Seq() if value.cls in (tuple, list):
             return _known_items(s, value.items)
     return None
 
 
-def _known_items(s: Specialiser, items: Sequence[Abstract]) -> list[Any] | None:
+def _known_items(s: Evaluator, items: Sequence[Abstract]) -> list[Any] | None:
     found = [known(s, v) for v in items]
     return None if any(v is None for v in found) else found
 
@@ -117,24 +117,24 @@ def filled(shape: tuple[int, ...], items: Iterable[Abstract]) -> Grid:
     return made
 
 
-def grid(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Grid:
+def grid(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Grid:
     """The elements of an array as they are now; a number is a grid without axes."""
     match value:
         case Array():
-            items = containers.contents(s, value.store, node)
+            items = heap.contents(s, value.store, node)
             return filled(value.places.shape, [items[p] for p in value.places.flat])
         case Static() if isinstance(value.value, np.ndarray):
             _check(s, value.value, node)
             s.saw_turned |= value.value.ndim > 1 and not value.value.flags.c_contiguous
             return filled(value.value.shape, [Static(v) for v in value.value.flat])
-        case Choice() if is_array(value):
+        case GuardedUnion() if is_array(value):
             then, orelse = grid(s, value.then, node), grid(s, value.orelse, node)
-            cond = value.cond
-            return filled(then.shape, [num.choose(s, cond, a, b) for a, b in zip(then.flat, orelse.flat, strict=True)])
+            pairs = zip(then.flat, orelse.flat, strict=True)
+            return filled(then.shape, [scalars.choose(s, value.cond, a, b) for a, b in pairs])
     return filled((), [value])
 
 
-def _check(s: Specialiser, value: np.ndarray[Any, Any], node: cst.CSTNode | None) -> None:
+def _check(s: Evaluator, value: np.ndarray[Any, Any], node: cst.CSTNode | None) -> None:
     if value.dtype not in _KINDS:
         raise s.refuse("flatten/unsupported-expression", f"an array of dtype {value.dtype}", node, needs_number=True,
                        help="use an array of float64, int64 or bool")
@@ -143,17 +143,17 @@ def _check(s: Specialiser, value: np.ndarray[Any, Any], node: cst.CSTNode | None
                        help=f"up to {MAX_LENGTH} elements; larger arrays can be indexed, or given to np.interp")
 
 
-def as_grid(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Grid:
+def as_grid(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Grid:
     """The grid of what np.asarray takes: arrays, numbers, nested sequences of them."""
-    if is_array(value) or numeric_kind(value) is not None or isinstance(value, Choice) and num.is_number_choice(value):
+    if is_array(value) or numeric_kind(value) is not None or isinstance(value, GuardedUnion) and is_number_union(value):
         return grid(s, value, node)
     if isinstance(value, Static):
-        made = num.now(s, lambda: np.asarray(value.value))
+        made = scalars.const_eval(s, lambda: np.asarray(value.value))
         assert isinstance(made, Static)
         return grid(s, made, node)
-    items = containers.sequence_items(s, value, node) if isinstance(value, ListRef | Seq) else None
+    items = s.space.sequence_items(value, node) if isinstance(value, ListRef | Seq) else None
     if items is None:
-        raise s.refuse("flatten/unsupported-expression", f"{num.describe(value)} is used as a NumPy array", node)
+        raise s.refuse("flatten/unsupported-expression", f"{describe(value)} is used as a NumPy array", node)
     rows = [as_grid(s, item, node) for item in items]
     if any(row.shape != rows[0].shape for row in rows):
         raise s.raised(ValueError, node)
@@ -164,7 +164,7 @@ def as_grid(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Grid:
     return whole
 
 
-def joined_kind(s: Specialiser, grids: Iterable[Grid], node: cst.CSTNode | None) -> Kind:
+def joined_kind(s: Evaluator, grids: Iterable[Grid], node: cst.CSTNode | None) -> Kind:
     """The kind of an array of all these elements; of no elements, float."""
     items = [v for g in grids for v in g.flat]
     if len(items) > MAX_LENGTH:
@@ -172,12 +172,12 @@ def joined_kind(s: Specialiser, grids: Iterable[Grid], node: cst.CSTNode | None)
     kinds = {numeric_kind(v) for v in items}
     if None in kinds:
         odd = next(v for v in items if numeric_kind(v) is None)
-        if isinstance(odd, Choice) and num.is_number_choice(odd):
+        if isinstance(odd, GuardedUnion) and is_number_union(odd):
             if FLOAT in kinds:
                 return FLOAT
             raise s.refuse("flatten/mixed-join", "an array that is of ints in some lanes and of floats in others", node,
                            help="write 0.0 instead of 0 where the number is meant as a float")
-        raise s.refuse("flatten/unsupported-expression", f"an array with {num.describe(odd)} in it", node,
+        raise s.refuse("flatten/unsupported-expression", f"an array with {describe(odd)} in it", node,
                        why="its elements are numbers: bool, int or float", help="use nested lists or tuples")
     kind = BOOL if kinds else FLOAT
     for each in kinds:
@@ -187,7 +187,7 @@ def joined_kind(s: Specialiser, grids: Iterable[Grid], node: cst.CSTNode | None)
 
 
 # --- making arrays
-def new(s: Specialiser, elements: Grid, node: cst.CSTNode | None, kind: Kind | None = None, frozen: str = "") -> Array:
+def new(s: Evaluator, elements: Grid, node: cst.CSTNode | None, kind: Kind | None = None, frozen: str = "") -> Array:
     """A fresh array of these elements, converted to one kind as NumPy promotes them."""
     s.saw_numpy = True
     kind = kind or joined_kind(s, [elements], node)
@@ -196,7 +196,7 @@ def new(s: Specialiser, elements: Grid, node: cst.CSTNode | None, kind: Kind | N
     return Array(store, np.arange(elements.size).reshape(elements.shape))
 
 
-def array(s: Specialiser, value: Abstract, node: cst.CSTNode, kind: Kind | None = None) -> Abstract:
+def array(s: Evaluator, value: Abstract, node: cst.CSTNode, kind: Kind | None = None) -> Abstract:
     """np.asarray: an array as it is; a number is a number still."""
     if is_array(value) and kind in (None, kind_of(value)):
         return value
@@ -207,29 +207,29 @@ def array(s: Specialiser, value: Abstract, node: cst.CSTNode, kind: Kind | None 
     return number if kind is None else element(s, number, kind, node)
 
 
-def element(s: Specialiser, value: Abstract, kind: Kind, node: cst.CSTNode | None = None) -> Abstract:
+def element(s: Evaluator, value: Abstract, kind: Kind, node: cst.CSTNode | None = None) -> Abstract:
     """A number as an element of an array of this kind."""
     return s.mark_numpy(cast(s, value, kind, node))
 
 
-def cast(s: Specialiser, value: Abstract, kind: Kind, node: cst.CSTNode | None = None) -> Abstract:
+def cast(s: Evaluator, value: Abstract, kind: Kind, node: cst.CSTNode | None = None) -> Abstract:
     """NumPy's promotion, or its cast on assignment."""
-    if numeric_kind(value) is None and not (isinstance(value, Choice) and num.is_number_choice(value)):
-        raise s.refuse("flatten/unsupported-expression", f"an element that is {num.describe(value)}", node)
+    if numeric_kind(value) is None and not (isinstance(value, GuardedUnion) and is_number_union(value)):
+        raise s.refuse("flatten/unsupported-expression", f"an element that is {describe(value)}", node)
     if isinstance(value, Static):
         if kind is INT and not INT_MIN <= value.value <= INT_MAX:
             raise s.refuse("flatten/int-too-large", f"the number {value.value} is no int64", node)
-        return num.now(s, lambda: DTYPES[kind](value.value))
+        return scalars.const_eval(s, lambda: DTYPES[kind](value.value))
     if kind is FLOAT:
-        return num.as_float(s, value)
+        return scalars.as_float(s, value)
     if kind is BOOL:
-        return lane(num.truth(s, value))
-    if isinstance(value, Choice):
-        return s.split(value, lambda v: num.to_kind(s, lane(v), INT))
-    return num.to_kind(s, lane(value), kind)
+        return lane(s.space.truth(value))
+    if isinstance(value, GuardedUnion):
+        return s.split(value, lambda v: scalars.to_kind(s, lane(v), INT))
+    return scalars.to_kind(s, lane(value), kind)
 
 
-def local(s: Specialiser, value: Abstract, sources: Iterable[Any] = ()) -> Abstract:
+def local(s: Evaluator, value: Abstract, sources: Iterable[Any] = ()) -> Abstract:
     """What a call on known values gives: a small new array is one that the code may write to."""
     if not isinstance(value, Static) or not isinstance(value.value, np.ndarray):
         return value
@@ -243,11 +243,11 @@ def local(s: Specialiser, value: Abstract, sources: Iterable[Any] = ()) -> Abstr
 
 
 # --- element by element
-def apply(s: Specialiser, use: Callable[..., Abstract], operands: Sequence[Abstract], node: cst.CSTNode,
+def apply(s: Evaluator, use: Callable[..., Abstract], operands: Sequence[Abstract], node: cst.CSTNode,
           kind: Kind | None = None) -> Abstract:
     """`use` on corresponding elements, broadcast; a number where no operand is an array."""
     for position, value in enumerate(operands):
-        if isinstance(value, Choice) and not is_array(value) and not _fits(value, operands):
+        if isinstance(value, GuardedUnion) and not is_array(value) and not _fits(value, operands):
             return s.split(value, lambda v, i=position: apply(  # type: ignore[misc]
                 s, use, [*operands[:i], v, *operands[i + 1:]], node, kind))
     try:
@@ -261,9 +261,9 @@ def apply(s: Specialiser, use: Callable[..., Abstract], operands: Sequence[Abstr
     return new(s, made, node, kind or (None if made.size else _kind_of_none(operands)))
 
 
-def _fits(value: Choice, operands: Sequence[Abstract]) -> bool:
+def _fits(value: GuardedUnion, operands: Sequence[Abstract]) -> bool:
     """An int in some lanes, a float in others, beside floats: it is a float in every lane."""
-    return num.is_number_choice(value) and any(kind_of(v) is FLOAT for v in operands)
+    return is_number_union(value) and any(kind_of(v) is FLOAT for v in operands)
 
 
 def _kind_of_none(operands: Sequence[Abstract]) -> Kind:
@@ -273,18 +273,18 @@ def _kind_of_none(operands: Sequence[Abstract]) -> Kind:
     return kind
 
 
-def row(s: Specialiser, value: Abstract, position: int, node: cst.CSTNode | None) -> Abstract:
+def row(s: Evaluator, value: Abstract, position: int, node: cst.CSTNode | None) -> Abstract:
     """`value[position]` while iterating: an element, or a view of a row."""
     match value:
         case Array() if value.places.ndim == 1:
-            found: Abstract = containers.contents(s, value.store, node)[value.places[position]]
+            found: Abstract = heap.contents(s, value.store, node)[value.places[position]]
             return found
         case Array():
             return Array(value.store, value.places[position])
-        case Choice():
+        case GuardedUnion():
             return s.split(value, lambda v: row(s, v, position, node))
     assert isinstance(value, Static)
-    return num.static(value.value[position])
+    return Static(value.value[position])
 
 
 def attribute(owner: Array, name: str) -> Abstract:
@@ -314,7 +314,7 @@ def laid_out(value: Array, like: np.ndarray[Any, Any]) -> Array:
     return Array(value.store, places)
 
 
-def _some_turned(s: Specialiser) -> bool:
+def _some_turned(s: Evaluator) -> bool:
     """An array of another order than C's may be among the operands of what is made now."""
     stores = [ref for ref in list(s.state.heap) if isinstance(ref, StoreRef)]
     return s.saw_turned or any(store.has_views or not store.in_order for store in stores)
@@ -327,6 +327,6 @@ def is_plain(value: Abstract) -> bool:
             return bool(value.places.flags.c_contiguous) and value.store.in_order
         case Static() if isinstance(value.value, np.ndarray):
             return bool(value.value.flags.c_contiguous)
-        case Choice():
+        case GuardedUnion():
             return is_plain(value.then) and is_plain(value.orelse)
     return True

@@ -1,8 +1,8 @@
 """Complex numbers: pairs of floats, operated on with CPython's algorithms (`complex_library`).
 
 A number that meets a complex one becomes complex first, as `complex(x, 0.0)`: signed zeros depend on it. Where a name
-is a number in some lanes and complex in others it stays a Choice of both, until an operation with a complex number
-makes the difference disappear.
+is a number in some lanes and complex in others it stays a GuardedUnion of both, until an operation with a complex
+number makes the difference disappear.
 """
 
 from __future__ import annotations
@@ -16,20 +16,10 @@ import libcst as cst
 from pyflat.errors import InternalError
 from pyflat.frontend.library import complex_check
 from pyflat.frontend.library import complex_library as library
-from pyflat.frontend.space import numbers as num
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.merge import lane, opened, same_static
-from pyflat.frontend.state.values import (
-    Abstract,
-    Bound,
-    Choice,
-    Complex,
-    Seq,
-    Static,
-    complex_parts,
-    numeric_kind,
-    plain_number,
-)
+from pyflat.frontend.space import scalars
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import complex_parts, lane, numeric_kind, opened, plain_number, same_static
+from pyflat.frontend.state.values import Abstract, Arguments, Bound, Complex, GuardedUnion, Seq, Static
 from pyflat.ir.nodes import FALSE, TRUE, Origin, Value
 
 ZERO = Static(0.0)
@@ -37,14 +27,14 @@ ZERO = Static(0.0)
 
 def is_number(value: Abstract) -> bool:
     """A number or complex number, or one of several of them."""
-    if isinstance(value, Choice):
+    if isinstance(value, GuardedUnion):
         return is_number(value.then) and is_number(value.orelse)
     return numeric_kind(plain_number(value)) is not None or complex_parts(value) is not None
 
 
 def holds_complex(value: Abstract) -> bool:
     """A complex number in some lanes."""
-    if isinstance(value, Choice):
+    if isinstance(value, GuardedUnion):
         return holds_complex(value.then) or holds_complex(value.orelse)
     return complex_parts(value) is not None
 
@@ -55,12 +45,12 @@ def meet(a: Abstract, b: Abstract) -> bool:
     return certain and is_number(a) and is_number(b) and not (isinstance(a, Static) and isinstance(b, Static))
 
 
-def promoted(s: Specialiser, value: Abstract) -> Complex:
+def promoted(s: Evaluator, value: Abstract) -> Complex:
     """A number as a complex one. TypeError on this path for what is no number."""
     known = complex_parts(value)
     if known is not None:
         return known
-    if isinstance(value, Choice) and is_number(value):
+    if isinstance(value, GuardedUnion) and is_number(value):
         then, orelse = promoted(s, value.then), promoted(s, value.orelse)
         return Complex(_select(s, value.cond, then.real, orelse.real), _select(s, value.cond, then.imag, orelse.imag))
     if s.may_be_numpy(value):
@@ -69,33 +59,32 @@ def promoted(s: Specialiser, value: Abstract) -> Complex:
     return Complex(real_number(s, value), ZERO)
 
 
-def _select(s: Specialiser, cond: Value, a: Abstract, b: Abstract) -> Abstract:
+def _select(s: Evaluator, cond: Value, a: Abstract, b: Abstract) -> Abstract:
     return a if a is b or same_static(a, b) else s.build.op("select", cond, lane(a), lane(b))
 
 
-def real_number(s: Specialiser, value: Abstract) -> Abstract:
+def real_number(s: Evaluator, value: Abstract) -> Abstract:
     """A number as a float, known where it is known."""
     value = plain_number(value)
     if isinstance(value, Static) and numeric_kind(value) is not None:
-        return num.now(s, lambda: float(value.value))
-    return num.as_float(s, value)
+        return scalars.const_eval(s, lambda: float(value.value))
+    return scalars.as_float(s, value)
 
 
-def inlined(s: Specialiser, fn: Any, numbers: Sequence[Abstract], node: cst.CSTNode | None) -> Abstract:
+def inlined(s: Evaluator, fn: Any, numbers: Sequence[Abstract], node: cst.CSTNode | None) -> Abstract:
     """A function of the library; pairs become complex numbers."""
-    from pyflat.frontend.syntax import calls
 
     if node is None:
         raise InternalError("an operator without a place in the source")
     s.require_float64(f"the complex function {fn.__name__}", node)
-    result = calls.inline(s, fn, calls.Arguments(list(numbers), {}), node)
+    result = s.space.inline(fn, Arguments(list(numbers), {}), node)
     pair = opened(result)
     return Complex(*pair.items) if isinstance(pair, Seq) else result
 
 
 # --- operators
 @contextmanager
-def _apart(s: Specialiser) -> Iterator[cst.CSTNode | None]:
+def _apart(s: Evaluator) -> Iterator[cst.CSTNode | None]:
     """Operations built inside are on parts: the source text, which is about the whole numbers, is not theirs."""
     saved = s.build.origin
     if saved is not None:
@@ -106,7 +95,7 @@ def _apart(s: Specialiser) -> Iterator[cst.CSTNode | None]:
         s.build.origin = saved
 
 
-def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
+def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """`a <op> b` of two numbers that `meet`."""
     if opcode not in ("add", "sub", "mul", "truediv", "pow"):
         raise s.raised(TypeError, message=f"complex numbers have no `{opcode}`")
@@ -115,42 +104,42 @@ def binary(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
         return _binary(s, opcode, promoted(s, a), promoted(s, b), node)
 
 
-def _binary(s: Specialiser, opcode: str, x: Complex, y: Complex, node: cst.CSTNode | None) -> Abstract:
+def _binary(s: Evaluator, opcode: str, x: Complex, y: Complex, node: cst.CSTNode | None) -> Abstract:
     match opcode:
         case "add" | "sub":
-            return Complex(num.binary(s, opcode, x.real, y.real), num.binary(s, opcode, x.imag, y.imag))
+            return Complex(scalars.binary(s, opcode, x.real, y.real), scalars.binary(s, opcode, x.imag, y.imag))
         case "mul":
             def times(p: Abstract, q: Abstract) -> Abstract:
-                return num.binary(s, "mul", p, q)
+                return scalars.binary(s, "mul", p, q)
 
-            return Complex(num.binary(s, "sub", times(x.real, y.real), times(x.imag, y.imag)),
-                           num.binary(s, "add", times(x.real, y.imag), times(x.imag, y.real)))
+            return Complex(scalars.binary(s, "sub", times(x.real, y.real), times(x.imag, y.imag)),
+                           scalars.binary(s, "add", times(x.real, y.imag), times(x.imag, y.real)))
         case "truediv":
             return inlined(s, library.quotient, [x.real, x.imag, y.real, y.imag], node)
     return inlined(s, library.power, [x.real, x.imag, y.real, y.imag], node)
 
 
-def unary(s: Specialiser, opcode: str, z: Complex) -> Abstract:
+def unary(s: Evaluator, opcode: str, z: Complex) -> Abstract:
     with _apart(s):
         match opcode:
             case "neg" | "pos":
-                return Complex(num.unary(s, opcode, z.real), num.unary(s, opcode, z.imag))
+                return Complex(scalars.unary(s, opcode, z.real), scalars.unary(s, opcode, z.imag))
             case "abs":
                 return s.build.op("library_hypot", lane(z.real), lane(z.imag))
     raise s.raised(TypeError, message=f"complex numbers have no `{opcode}`")
 
 
-def compare(s: Specialiser, opcode: str, a: Abstract, b: Abstract) -> Abstract:
+def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """== and != of two numbers that `meet`: the real parts exactly, also when one of them is an int."""
     if opcode not in ("eq", "ne"):
         raise s.raised(TypeError, message="complex numbers have no order")
     for value, other in ((a, b), (b, a)):
-        if isinstance(value, Choice):
+        if isinstance(value, GuardedUnion):
             return s.split(value, lambda v, other=other: compare(s, opcode, v, other))  # type: ignore[misc]
     (real, imag), (other_real, other_imag) = _as_compared(a), _as_compared(b)
     with _apart(s):
-        equal = both(s, num.compare(s, "eq", real, other_real), num.compare(s, "eq", imag, other_imag))
-        return num.negate(s, equal) if opcode == "ne" else equal
+        equal = both(s, scalars.compare(s, "eq", real, other_real), scalars.compare(s, "eq", imag, other_imag))
+        return scalars.negate(s, equal) if opcode == "ne" else equal
 
 
 def _as_compared(value: Abstract) -> tuple[Abstract, Abstract]:
@@ -159,7 +148,7 @@ def _as_compared(value: Abstract) -> tuple[Abstract, Abstract]:
     return (value, ZERO) if z is None else (z.real, z.imag)
 
 
-def both(s: Specialiser, a: Abstract, b: Abstract) -> Abstract:
+def both(s: Evaluator, a: Abstract, b: Abstract) -> Abstract:
     """`a and b` of bools."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Static):
@@ -167,7 +156,7 @@ def both(s: Specialiser, a: Abstract, b: Abstract) -> Abstract:
     return s.build.op("and", lane(a), lane(b))
 
 
-def either(s: Specialiser, a: Abstract, b: Abstract) -> Abstract:
+def either(s: Evaluator, a: Abstract, b: Abstract) -> Abstract:
     """`a or b` of bools."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Static):
@@ -175,29 +164,29 @@ def either(s: Specialiser, a: Abstract, b: Abstract) -> Abstract:
     return s.build.op("or", lane(a), lane(b))
 
 
-def truth(s: Specialiser, z: Complex) -> Static | Value:
+def truth(s: Evaluator, z: Complex) -> Static | Value:
     with _apart(s):
-        found = either(s, num.truth(s, z.real), num.truth(s, z.imag))
+        found = either(s, s.space.truth(z.real), s.space.truth(z.imag))
     assert isinstance(found, Static | Value)
     return found
 
 
-def is_nan(s: Specialiser, z: Complex) -> Abstract:
-    return either(s, num.compare(s, "ne", z.real, z.real), num.compare(s, "ne", z.imag, z.imag))
+def is_nan(s: Evaluator, z: Complex) -> Abstract:
+    return either(s, scalars.compare(s, "ne", z.real, z.real), scalars.compare(s, "ne", z.imag, z.imag))
 
 
 # --- a complex number in some lanes, a number in others
-def where_complex(s: Specialiser, value: Abstract) -> Value:
+def where_complex(s: Evaluator, value: Abstract) -> Value:
     """The lanes in which the value is complex."""
-    if isinstance(value, Choice):
+    if isinstance(value, GuardedUnion):
         then, orelse = where_complex(s, value.then), where_complex(s, value.orelse)
         return then if then is orelse else s.build.op("select", value.cond, then, orelse)
     return FALSE if complex_parts(value) is None else TRUE
 
 
-def complex_part(s: Specialiser, value: Abstract) -> Complex:
+def complex_part(s: Evaluator, value: Abstract) -> Complex:
     """The complex number where there is one; any number in the other lanes."""
-    if isinstance(value, Choice):
+    if isinstance(value, GuardedUnion):
         if not holds_complex(value.then) or not holds_complex(value.orelse):
             return complex_part(s, value.then if holds_complex(value.then) else value.orelse)
         then, orelse = complex_part(s, value.then), complex_part(s, value.orelse)
@@ -207,14 +196,14 @@ def complex_part(s: Specialiser, value: Abstract) -> Complex:
 
 def number_part(value: Abstract) -> Abstract | None:
     """The number where there is one, None where there is none anywhere."""
-    if not isinstance(value, Choice):
+    if not isinstance(value, GuardedUnion):
         return value if complex_parts(value) is None else None
     then, orelse = number_part(value.then), number_part(value.orelse)
-    return Choice(value.cond, then, orelse) if then is not None and orelse is not None else then or orelse
+    return GuardedUnion(value.cond, then, orelse) if then is not None and orelse is not None else then or orelse
 
 
 # --- attributes
-def attribute(s: Specialiser, z: Complex, name: str, node: cst.CSTNode) -> Abstract:
+def attribute(s: Evaluator, z: Complex, name: str, node: cst.CSTNode) -> Abstract:
     match name:
         case "real":
             return z.real
@@ -227,6 +216,6 @@ def attribute(s: Specialiser, z: Complex, name: str, node: cst.CSTNode) -> Abstr
     raise s.raised(AttributeError, node)
 
 
-def conjugate(s: Specialiser, z: Complex) -> Abstract:
+def conjugate(s: Evaluator, z: Complex) -> Abstract:
     with _apart(s):
-        return Complex(z.real, num.unary(s, "neg", z.imag))
+        return Complex(z.real, scalars.unary(s, "neg", z.imag))

@@ -6,8 +6,7 @@ read, never written, and what is read of them is guarded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from enum import EnumMeta
 from typing import Any
 
@@ -15,27 +14,25 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend import remedies
-from pyflat.frontend.space import array_items, arrays, objects
-from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.numbers import describe, now, static
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.merge import lane
+from pyflat.frontend.space import array_items, arrays, scalars
+from pyflat.frontend.space.scalars import const_eval
+from pyflat.frontend.state import heap, lookup
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import alternatives, describe, lane, maybe_unbound, numeric_kind
 from pyflat.frontend.state.values import (
-    CONFLICT,
-    UNBOUND,
     Abstract,
     Array,
-    Choice,
+    Axes,
     DictRef,
+    GuardedUnion,
     IterRef,
     Lazy,
     ListRef,
     ObjRef,
-    Ref,
     Seq,
+    Slice,
     Static,
-    maybe_unbound,
-    numeric_kind,
+    Subscript,
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
@@ -46,31 +43,8 @@ _ITERABLES: Any = (tuple, list, dict, np.ndarray, str, frozenset, set, EnumMeta,
                    type({}.values()))
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """A subscript `a:b:c`; `start` and `width` instead of a known `value` for `i : i + WIDTH` with a lane i."""
-
-    value: slice
-    start: Value | None = None
-    width: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Axes:
-    """A subscript of several parts with a slice among them."""
-
-    parts: tuple[Abstract | Slice, ...]
-
-
 # --- building
-def make_tuple(items: Sequence[Abstract]) -> Abstract:
-    """A tuple; static when every item is."""
-    if all(isinstance(v, Static) for v in items):
-        return Static(tuple(v.value for v in items if isinstance(v, Static)))
-    return Seq(tuple, tuple(items))
-
-
-def make_set(s: Specialiser, items: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
+def make_set(s: Evaluator, items: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
     """A set of known values; which members a set of lanes has differs from lane to lane."""
     known = [v.value for v in items if isinstance(v, Static)]
     if len(known) != len(items):
@@ -83,65 +57,28 @@ def make_set(s: Specialiser, items: Sequence[Abstract], node: cst.CSTNode) -> Ab
             made.add(value)
         return made
 
-    return now(s, build)
+    return const_eval(s, build)
 
 
-def new_list(s: Specialiser, items: Sequence[Abstract]) -> ListRef:
-    ref = ListRef()
-    s.state.heap[ref] = tuple(items)
-    return ref
-
-
-def new_dict(s: Specialiser, entries: dict[Any, Abstract]) -> DictRef:
-    ref = DictRef()
-    s.state.heap[ref] = tuple(entries.items())
-    return ref
-
-
-def contents(s: Specialiser, ref: Ref, node: cst.CSTNode | None = None) -> tuple[Any, ...]:
-    found = s.state.heap[ref]
-    if found is CONFLICT:
-        if isinstance(ref, DictRef):
-            raise s.refuse("flatten/list-mutation", "the paths before this point leave the dict with different keys",
-                           node, why="a dict that is changed under a condition must have the same keys, in the same "
-                           "order, on both paths", help="give every key a value before the condition")
-        raise s.refuse("flatten/list-mutation", "the paths before this point leave the list in different shapes", node)
-    return found
-
-
-def rewrite(s: Specialiser, ref: Ref, items: tuple[Any, ...], node: cst.CSTNode | None) -> None:
-    """New contents of a list, dict or object that is there already."""
-    if ref in s.frozen:
-        raise s.refuse("flatten/list-mutation", f"{describe(ref)} that changes hands in a loop that stays a loop is "
-                       "written, and another name may see it", node, help="write to a copy")
-    s.state.heap[ref] = items
-
-
-def static_key(s: Specialiser, key: Abstract, node: cst.CSTNode) -> Any:
-    if isinstance(key, Static):
-        return key.value
-    raise s.refuse("flatten/lane-to-object", f"{describe(key)} is used as a dict key", node)
-
-
-def dict_entries(s: Specialiser, value: Abstract) -> dict[Any, Abstract]:
+def dict_entries(s: Evaluator, value: Abstract) -> dict[Any, Abstract]:
     if isinstance(value, DictRef):
-        return dict(contents(s, value))
+        return dict(heap.contents(s, value))
     if isinstance(value, Static) and isinstance(value.value, dict):
-        return {k: objects.wrap(s, v) for k, v in value.value.items()}
+        return {k: s.space.wrap(v) for k, v in value.value.items()}
     raise s.refuse("flatten/unsupported-expression", f"** needs a dict, not {describe(value)}")
 
 
 # --- iterating
-def items_now(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> list[Abstract]:
+def items_now(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> list[Abstract]:
     return list(iterate(s, value, node))
 
 
-def items_or_gaps(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> list[Abstract]:
-    """Like items_now; an item that a generator's `if` leaves out in some lanes is a Choice with UNBOUND."""
+def items_or_gaps(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> list[Abstract]:
+    """Like items_now; an item that a generator's `if` leaves out in some lanes is a GuardedUnion with UNBOUND."""
     return list(gaps_of(s, value, node))
 
 
-def gaps_of(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> Iterator[Abstract]:
+def gaps_of(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> Iterator[Abstract]:
     """The items one by one, computed when they are asked for, gaps included."""
     if isinstance(value, Lazy):
         s.use_up(value, node)
@@ -149,19 +86,7 @@ def gaps_of(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) ->
     return iterate(s, value, node)
 
 
-def where_present(s: Specialiser, item: Abstract, use: Callable[[Abstract], Abstract], skip: Callable[[], Abstract]
-                  ) -> Abstract:
-    """`use(item)` in the lanes that have the item, `skip()` in the others."""
-    if item is UNBOUND:
-        return skip()
-    if isinstance(item, Choice) and maybe_unbound(item):
-        then, orelse = item.then, item.orelse
-        return s.branch(item.cond, lambda: where_present(s, then, use, skip),
-                        lambda: where_present(s, orelse, use, skip))
-    return use(item)
-
-
-def _without_gaps(s: Specialiser, items: Iterator[Abstract], node: cst.CSTNode | None) -> Iterator[Abstract]:
+def _without_gaps(s: Evaluator, items: Iterator[Abstract], node: cst.CSTNode | None) -> Iterator[Abstract]:
     for item in items:
         if maybe_unbound(item):
             raise s.refuse("flatten/list-mutation", "the `if` of a generator depends on lanes", node,
@@ -169,12 +94,12 @@ def _without_gaps(s: Specialiser, items: Iterator[Abstract], node: cst.CSTNode |
         yield item
 
 
-def iterate(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> Iterator[Abstract]:
+def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> Iterator[Abstract]:
     """The items, one by one; a local list is read live, so that changes in a loop body are seen as in Python."""
     match value:
         case Seq():
             return iter(value.items)
-        case Array() | Choice() if arrays.is_array(value):
+        case Array() | GuardedUnion() if arrays.is_array(value):
             return (arrays.row(s, value, i, node) for i in range(arrays.shape_of(value)[0]))
         case IterRef():
             return _used_up(s, value, node)
@@ -191,42 +116,42 @@ def iterate(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) ->
                    help=remedies.ONE_NUMBER if numeric_kind(value) is not None else "")
 
 
-def dict_view(s: Specialiser, ref: DictRef | None, known: dict[Any, Abstract], view: str, node: cst.CSTNode | None
+def dict_view(s: Evaluator, ref: DictRef | None, known: dict[Any, Abstract], view: str, node: cst.CSTNode | None
               ) -> Iterator[Abstract]:
     """Keys, values or items as they are when the iteration reaches them; RuntimeError when the size changes."""
-    size = len(known if ref is None else contents(s, ref, node))
+    size = len(known if ref is None else heap.contents(s, ref, node))
     for position in range(size):
-        now_there = list(known.items()) if ref is None else list(contents(s, ref, node))
+        now_there = list(known.items()) if ref is None else list(heap.contents(s, ref, node))
         if len(now_there) != size:
             raise s.raised(RuntimeError, node)
         key, value = now_there[position]
-        yield static(key) if view == "keys" else value if view == "values" else make_tuple([static(key), value])
-    if ref is not None and len(contents(s, ref, node)) != size:
+        yield Static(key) if view == "keys" else value if view == "values" else heap.make_tuple([Static(key), value])
+    if ref is not None and len(heap.contents(s, ref, node)) != size:
         raise s.raised(RuntimeError, node)
 
 
-def _live(s: Specialiser, ref: ListRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
+def _live(s: Evaluator, ref: ListRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
     position = 0
-    while position < len(contents(s, ref, node)):
-        yield contents(s, ref, node)[position]
+    while position < len(heap.contents(s, ref, node)):
+        yield heap.contents(s, ref, node)[position]
         position += 1
 
 
-def _used_up(s: Specialiser, ref: IterRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
-    while left := contents(s, ref, node):
-        rewrite(s, ref, left[1:], node)
+def _used_up(s: Evaluator, ref: IterRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
+    while left := heap.contents(s, ref, node):
+        heap.rewrite(s, ref, left[1:], node)
         yield left[0]
 
 
-def _static_items(s: Specialiser, known: Any, node: cst.CSTNode | None) -> Sequence[Abstract] | Iterator[Abstract]:
+def _static_items(s: Evaluator, known: Any, node: cst.CSTNode | None) -> Sequence[Abstract] | Iterator[Abstract]:
     if isinstance(known, range):
         return (Static(i) for i in known)
     if isinstance(known, _ITERABLES):
-        return [objects.wrap(s, v) for v in list(known)]
+        return [s.space.wrap(v) for v in list(known)]
     raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(Static(known))}", node)
 
 
-def sequence_items(s: Specialiser, value: Abstract, node: cst.CSTNode | None = None) -> tuple[Abstract, ...] | None:
+def sequence_items(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> tuple[Abstract, ...] | None:
     """The items of something with a length and an order, None for anything else."""
     match value:
         case IterRef():
@@ -236,32 +161,32 @@ def sequence_items(s: Specialiser, value: Abstract, node: cst.CSTNode | None = N
         case Array():
             return tuple(arrays.row(s, value, i, node) for i in range(len(value.places)))
         case ListRef():
-            return contents(s, value, node)
+            return heap.contents(s, value, node)
         case Static() if isinstance(value.value, tuple | list | range | np.ndarray | str):
             return tuple(_static_items(s, value.value, node))
     return None
 
 
 # --- indexing
-def index(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, node: cst.CSTNode) -> Abstract:
+def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> Abstract:
     """`owner[key]`."""
     if arrays.is_array(owner):
         return array_items.index(s, owner, key, node)
-    if isinstance(owner, Choice):
+    if isinstance(owner, GuardedUnion):
         return s.split(owner, lambda v: index(s, v, key, node))
     if isinstance(key, Axes):
         raise s.refuse("flatten/unsupported-expression", f"slices of several axes of {describe(owner)}", node)
     if isinstance(key, Slice):
         return _window(s, owner, key, node) if key.start is not None else _slice(s, owner, key.value, node)
-    if isinstance(key, Choice):
+    if isinstance(key, GuardedUnion):
         return s.split(key, lambda v: index(s, owner, v, node))
     if isinstance(key, Static) and isinstance(owner, Static):
         return _static_index(s, owner.value, key.value, node)
     if isinstance(owner, DictRef) or isinstance(owner, Static) and isinstance(owner.value, dict):
         return _dict_index(s, dict_entries(s, owner), key, node)
-    found = objects.method_of(owner, "__getitem__")
+    found = lookup.method_of(owner, "__getitem__")
     if found is not None:
-        return objects.call_function(s, found, [owner, key], node)
+        return lookup.call_method(s, found, [owner, key], node)
     if isinstance(owner, Static) and isinstance(key, Value) and (kind := _kind_of_all(owner.value)) is not None:
         return _table(s, owner.value, _position(s, key, node), kind)
     items = sequence_items(s, owner, node)
@@ -276,18 +201,18 @@ def index(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, node: c
     return lane_index(s, items, key, node)
 
 
-def _static_index(s: Specialiser, owner: Any, key: Any, node: cst.CSTNode) -> Abstract:
+def _static_index(s: Evaluator, owner: Any, key: Any, node: cst.CSTNode) -> Abstract:
     if isinstance(owner, tuple | str | range | bytes):
-        return now(s, lambda: owner[key])
-    function = objects.method_of(Static(owner), "__getitem__")
+        return const_eval(s, lambda: owner[key])
+    function = lookup.method_of(Static(owner), "__getitem__")
     if function is not None:
-        return objects.call_function(s, function, [Static(owner), Static(key)], node)
-    found = now(s, lambda: owner[key])
+        return lookup.call_method(s, function, [Static(owner), Static(key)], node)
+    found = const_eval(s, lambda: owner[key])
     assert isinstance(found, Static)
-    return objects.wrap(s, found.value)
+    return s.space.wrap(found.value)
 
 
-def _item(s: Specialiser, items: tuple[Abstract, ...], key: Any, node: cst.CSTNode) -> Abstract:
+def _item(s: Evaluator, items: tuple[Abstract, ...], key: Any, node: cst.CSTNode) -> Abstract:
     try:
         found: Abstract = items[key]
         return found
@@ -297,33 +222,33 @@ def _item(s: Specialiser, items: tuple[Abstract, ...], key: Any, node: cst.CSTNo
         raise s.fault("TypeError", str(error), node) from None
 
 
-def _slice(s: Specialiser, owner: Abstract, part: slice, node: cst.CSTNode) -> Abstract:
+def _slice(s: Evaluator, owner: Abstract, part: slice, node: cst.CSTNode) -> Abstract:
     if isinstance(owner, Static):
-        return now(s, lambda: owner.value[part])
+        return const_eval(s, lambda: owner.value[part])
     items = sequence_items(s, owner, node)
     if items is None:
         raise s.refuse("flatten/unsupported-expression", f"{describe(owner)} cannot be sliced", node)
-    return new_list(s, items[part]) if isinstance(owner, ListRef) else make_tuple(items[part])
+    return heap.new_list(s, items[part]) if isinstance(owner, ListRef) else heap.make_tuple(items[part])
 
 
-def _window(s: Specialiser, owner: Abstract, part: Slice, node: cst.CSTNode) -> Abstract:
+def _window(s: Evaluator, owner: Abstract, part: Slice, node: cst.CSTNode) -> Abstract:
     """`xs[i : i + WIDTH]` inside the sequence; where it reaches outside, the lane is replayed."""
     items = sequence_items(s, owner, node)
     if items is None or part.start is None:
         raise s.refuse("flatten/unsupported-expression", f"{describe(owner)} cannot be sliced", node)
     build, start = s.build, part.start
     outside = build.op("or", build.op("lt", start, const(0)), build.op("gt", start, const(len(items) - part.width)))
-    fault_if(s, outside, "IndexError", "a slice reaches over the end", node)
+    heap.fault_if(s, outside, "IndexError", "a slice reaches over the end", node)
     window = [lane_index(s, items, build.op("add", start, const(offset)), node) for offset in range(part.width)]
-    cls = objects.class_of(owner)
+    cls = lookup.class_of(owner)
     if cls is tuple:
-        return make_tuple(window)
+        return heap.make_tuple(window)
     if cls is not list:
         raise s.refuse("flatten/unsupported-expression", f"a slice of {describe(owner)} at a lane index", node)
-    return new_list(s, window) if isinstance(owner, ListRef) else Seq(cls, tuple(window))
+    return heap.new_list(s, window) if isinstance(owner, ListRef) else Seq(cls, tuple(window))
 
 
-def lane_index(s: Specialiser, items: tuple[Abstract, ...], key: Abstract, node: cst.CSTNode) -> Abstract:
+def lane_index(s: Evaluator, items: tuple[Abstract, ...], key: Abstract, node: cst.CSTNode) -> Abstract:
     """`items[i]` with a lane index: a gather from a constant table, or selects over lane items."""
     position = _position(s, key, node)
     if not items:
@@ -332,30 +257,30 @@ def lane_index(s: Specialiser, items: tuple[Abstract, ...], key: Abstract, node:
     if table is not None:
         return table
     if any(isinstance(row, ListRef | DictRef | ObjRef) for row in items):
-        return _choose_object(s, items, check_index(s, position, len(items), node))
+        return _choose_object(s, items, heap.check_index(s, position, len(items), node))
     if all(isinstance(v, Static) and numeric_kind(v) is None and not isinstance(v.value, tuple | list) for v in items):
-        return _choose_object(s, items, check_index(s, position, len(items), node))
+        return _choose_object(s, items, heap.check_index(s, position, len(items), node))
     rows = [None if isinstance(v, Static) and isinstance(v.value, str) else sequence_items(s, v, node) for v in items]
     if all(r is not None and len(r) == len(rows[0] or ()) <= MAX_COLUMNS for r in rows):
         columns = [lane_index(s, tuple(r[i] for r in rows if r is not None), key, node)
                    for i in range(len(rows[0] or ()))]
-        classes = {objects.class_of(v) for v in items}
+        classes = {lookup.class_of(v) for v in items}
         cls = classes.pop() if len(classes) == 1 else None
         if cls is None or not issubclass(cls, tuple | list):
-            return _choose_object(s, items, check_index(s, position, len(items), node))
-        return make_tuple(columns) if cls is tuple else Seq(cls, tuple(columns))
-    wrapped = check_index(s, position, len(items), node)
+            return _choose_object(s, items, heap.check_index(s, position, len(items), node))
+        return heap.make_tuple(columns) if cls is tuple else Seq(cls, tuple(columns))
+    wrapped = heap.check_index(s, position, len(items), node)
     chosen = items[-1]
     for number, item in reversed(list(enumerate(items[:-1]))):
-        chosen = num.choose(s, s.build.op("eq", wrapped, const(number)), item, chosen)
+        chosen = scalars.choose(s, s.build.op("eq", wrapped, const(number)), item, chosen)
     return chosen
 
 
-def _position(s: Specialiser, key: Abstract, node: cst.CSTNode) -> Value:
+def _position(s: Evaluator, key: Abstract, node: cst.CSTNode) -> Value:
     kind = numeric_kind(key)
     if kind is FLOAT or kind is None:
         raise s.fault("TypeError", "indices must be integers", node)
-    return num.to_kind(s, lane(key), INT)
+    return scalars.to_kind(s, lane(key), INT)
 
 
 def _kind_of_all(values: Any) -> Kind | None:
@@ -370,15 +295,15 @@ def _kind_of_all(values: Any) -> Kind | None:
     return None
 
 
-def _choose_object(s: Specialiser, items: tuple[Abstract, ...], position: Value) -> Abstract:
+def _choose_object(s: Evaluator, items: tuple[Abstract, ...], position: Value) -> Abstract:
     """One of several objects: the choice keeps their identity, so that writing to it writes to the right one."""
     chosen = items[-1]
     for number, item in reversed(list(enumerate(items[:-1]))):
-        chosen = Choice(s.build.op("eq", position, const(number)), item, chosen)
+        chosen = GuardedUnion(s.build.op("eq", position, const(number)), item, chosen)
     return chosen
 
 
-def _gather(s: Specialiser, items: tuple[Abstract, ...], position: Value) -> Abstract | None:
+def _gather(s: Evaluator, items: tuple[Abstract, ...], position: Value) -> Abstract | None:
     known = [v.value for v in items if isinstance(v, Static)]
     kinds = {kind_of(v) for v in known}
     if len(known) != len(items) or None in kinds or kinds > {INT, FLOAT}:
@@ -388,39 +313,15 @@ def _gather(s: Specialiser, items: tuple[Abstract, ...], position: Value) -> Abs
     if kinds != {INT, FLOAT}:
         return None
     is_int = _table(s, [isinstance(v, int) for v in known], position, BOOL)
-    return Choice(is_int, _table(s, [int(v) if isinstance(v, int) else 0 for v in known], position, INT),
-                  _table(s, [float(v) for v in known], position, FLOAT))
+    return GuardedUnion(is_int, _table(s, [int(v) if isinstance(v, int) else 0 for v in known], position, INT),
+                        _table(s, [float(v) for v in known], position, FLOAT))
 
 
-def _table(s: Specialiser, values: Sequence[Any], position: Value, kind: Kind | None) -> Value:
+def _table(s: Evaluator, values: Sequence[Any], position: Value, kind: Kind | None) -> Value:
     return s.build.op("gather", position, kind=kind, table=tuple(values))
 
 
-def check_index(s: Specialiser, position: Value, size: int, node: cst.CSTNode) -> Value:
-    """Python's index rule: negative counts from the end, outside is an IndexError."""
-    build = s.build
-    outside = build.op("or", build.op("lt", position, const(-size)), build.op("ge", position, const(size)))
-    fault_if(s, outside, "IndexError", "index out of range", node)
-    return build.op("select", build.op("lt", position, const(0)), build.op("add", position, const(size)), position)
-
-
-def fault_if(s: Specialiser, cond: Value, type_name: str, message: str, node: cst.CSTNode) -> None:
-    def raise_it() -> Abstract:
-        raise s.fault(type_name, message, node)
-
-    s.branch(cond, raise_it, lambda: None)
-
-
-def suspect_if(s: Specialiser, cond: Value, why: str, node: cst.CSTNode) -> None:
-    """Lanes that only the original can decide."""
-
-    def give_up() -> Abstract:
-        raise s.fault("Undecided", why, node)
-
-    s.branch(cond, give_up, lambda: None)
-
-
-def _dict_index(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode) -> Abstract:
+def _dict_index(s: Evaluator, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode) -> Abstract:
     if isinstance(key, Static):
         if key.value in entries:
             return entries[key.value]
@@ -430,11 +331,11 @@ def _dict_index(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, nod
         raise s.raised(KeyError, node)
     hit, value = found
     missing = s.build.op("not", hit)
-    fault_if(s, missing, "KeyError", "", node)
+    heap.fault_if(s, missing, "KeyError", "", node)
     return value
 
 
-def dict_lookup(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode
+def dict_lookup(s: Evaluator, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode
                 ) -> tuple[Value, Abstract] | None:
     """(is there, value) for a lane key among static keys; None when no key can match."""
     is_tuple = isinstance(key, Seq) and issubclass(key.cls, tuple)
@@ -444,7 +345,7 @@ def dict_lookup(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, nod
     for known, value in entries.items():
         if not isinstance(known, tuple if is_tuple else int | float):
             continue
-        same = num.truth(s, objects.compare(s, "eq", key, static(known), node))
+        same = s.space.truth(s.space.compare("eq", key, Static(known), node))
         if isinstance(same, Value):
             matches.append((same, value))
         elif same.value:
@@ -453,6 +354,38 @@ def dict_lookup(s: Specialiser, entries: dict[Any, Abstract], key: Abstract, nod
         return None
     hit, chosen = matches[-1]
     for same, value in reversed(matches[:-1]):
-        chosen = num.choose(s, same, value, chosen)
+        chosen = scalars.choose(s, same, value, chosen)
         hit = s.build.op("or", same, hit)
     return hit, chosen
+
+
+def starred_items(s: Evaluator, value: Abstract, node: cst.CSTNode) -> list[Abstract]:
+    """The items of `f(*value)`. Alternatives of one length join item by item; one that has no items is Python's fault
+    in its lanes."""
+    if not isinstance(value, GuardedUnion):
+        return items_now(s, value, node)
+    found = [sequence_items(s, option, node) for option in alternatives(value) if not _is_single(option)]
+    lengths = {-1 if items is None else len(items) for items in found}
+    if len(lengths) != 1 or lengths == {-1}:
+        return items_now(s, value, node)
+    return items_to_unpack(s, value, lengths.pop(), node)
+
+
+def _is_single(value: Abstract) -> bool:
+    """None or a number: nothing to iterate over."""
+    return numeric_kind(value) is not None or isinstance(value, Static) and value.value is None
+
+
+def items_to_unpack(s: Evaluator, value: Abstract, count: int, node: cst.CSTNode) -> list[Abstract]:
+    """The items; an alternative that cannot be unpacked is Python's fault in its lanes."""
+    if isinstance(value, GuardedUnion):
+        def one(part: Abstract) -> Abstract:
+            items = items_to_unpack(s, part, count, node)
+            if len(items) != count:
+                raise s.raised(ValueError, node)
+            return heap.make_tuple(items)
+
+        return items_now(s, s.split(value, one), node)
+    if _is_single(value):
+        raise s.fault("TypeError", f"cannot unpack {describe(value)}", node)
+    return items_now(s, value, node)

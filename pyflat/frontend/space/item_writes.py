@@ -6,19 +6,28 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import array_items, arrays, containers
-from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.containers import Axes, Slice
-from pyflat.frontend.space.numbers import describe
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Choice, DictRef, IterRef, ListRef, Seq, Static, numeric_kind
+from pyflat.frontend.space import array_items, arrays, scalars
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import describe, lane, numeric_kind
+from pyflat.frontend.state.values import (
+    Abstract,
+    Axes,
+    DictRef,
+    GuardedUnion,
+    IterRef,
+    ListRef,
+    Seq,
+    Slice,
+    Static,
+    Subscript,
+)
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, INT
 
 
-def store_item(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, value: Abstract, node: cst.CSTNode
+def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, node: cst.CSTNode
                ) -> None:
     """`owner[key] = value` on a local list, dict or array."""
     if arrays.is_array(owner):
@@ -27,18 +36,18 @@ def store_item(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, va
     if isinstance(key, Axes):
         raise s.refuse("flatten/unsupported-expression", f"slices of several axes of {describe(owner)}", node)
     match owner:
-        case Choice():
-            s.split(owner, lambda v: _stored(s, v, key, value, node))
+        case GuardedUnion():
+            s.split(owner, lambda v: store_item(s, v, key, value, node))
         case ListRef() if isinstance(key, Slice):
-            changed = list(containers.contents(s, owner, node))
-            changed[key.value] = containers.items_now(s, value, node)
-            containers.rewrite(s, owner, tuple(changed), node)
+            changed = list(heap.contents(s, owner, node))
+            changed[key.value] = s.space.items(value, node)
+            heap.rewrite(s, owner, tuple(changed), node)
         case ListRef() if not isinstance(key, Slice):
             _store_list(s, owner, key, value, node)
         case DictRef() if isinstance(key, Static):
-            entries = dict(containers.contents(s, owner, node))
+            entries = dict(heap.contents(s, owner, node))
             entries[key.value] = value
-            containers.rewrite(s, owner, tuple(entries.items()), node)
+            heap.rewrite(s, owner, tuple(entries.items()), node)
         case Static() if not isinstance(owner.value, bool | int | float | str | tuple | type(None)):
             raise s.refuse("flatten/effect", "the flattened function writes to a captured object", node)
         case Seq() if issubclass(owner.cls, list):
@@ -49,7 +58,7 @@ def store_item(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, va
             raise s.refuse("flatten/unsupported-statement", f"cannot assign to an item of {describe(owner)}", node)
 
 
-def delete_item(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, node: cst.CSTNode) -> None:
+def delete_item(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> None:
     """`del owner[key]` on a local list or dict."""
     if isinstance(key, Slice) and key.start is None:
         position: Any = key.value
@@ -58,28 +67,24 @@ def delete_item(s: Specialiser, owner: Abstract, key: Abstract | Slice | Axes, n
     else:
         raise s.refuse("flatten/list-mutation", "which item is deleted differs from lane to lane", node)
     if isinstance(owner, ListRef) and not isinstance(owner, IterRef):
-        items = list(containers.contents(s, owner, node))
+        items = list(heap.contents(s, owner, node))
         try:
             del items[position]
         except IndexError:
             raise s.raised(IndexError, node) from None
-        containers.rewrite(s, owner, tuple(items), node)
+        heap.rewrite(s, owner, tuple(items), node)
     elif isinstance(owner, DictRef):
-        entries = dict(containers.contents(s, owner, node))
+        entries = dict(heap.contents(s, owner, node))
         if position not in entries:
             raise s.raised(KeyError, node)
         del entries[position]
-        containers.rewrite(s, owner, tuple(entries.items()), node)
+        heap.rewrite(s, owner, tuple(entries.items()), node)
     else:
         raise s.refuse("flatten/effect", f"an item of {describe(owner)} is deleted", node, help="use a local list")
 
 
-def _stored(s: Specialiser, owner: Abstract, key: Abstract | Slice, value: Abstract, node: cst.CSTNode) -> None:
-    store_item(s, owner, key, value, node)
-
-
-def _store_list(s: Specialiser, ref: ListRef, key: Abstract, value: Abstract, node: cst.CSTNode) -> None:
-    items = list(containers.contents(s, ref, node))
+def _store_list(s: Evaluator, ref: ListRef, key: Abstract, value: Abstract, node: cst.CSTNode) -> None:
+    items = list(heap.contents(s, ref, node))
     if isinstance(key, Static):
         if not isinstance(key.value, int) or not -len(items) <= key.value < len(items):
             raise s.raised(IndexError, node)
@@ -88,6 +93,6 @@ def _store_list(s: Specialiser, ref: ListRef, key: Abstract, value: Abstract, no
         kind = numeric_kind(key)
         if kind is None or kind is FLOAT:
             raise s.fault("TypeError", "list indices must be integers", node)
-        position = containers.check_index(s, num.to_kind(s, lane(key), INT), len(items), node)
-        items = [num.choose(s, s.build.op("eq", position, const(i)), value, item) for i, item in enumerate(items)]
-    containers.rewrite(s, ref, tuple(items), node)
+        position = heap.check_index(s, scalars.to_kind(s, lane(key), INT), len(items), node)
+        items = [scalars.choose(s, s.build.op("eq", position, const(i)), value, item) for i, item in enumerate(items)]
+    heap.rewrite(s, ref, tuple(items), node)

@@ -14,22 +14,23 @@ import libcst as cst
 import numpy as np
 
 from pyflat.errors import FlattenError
-from pyflat.frontend.space import arrays, blas, containers
+from pyflat.frontend.space import arrays, blas, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.blas import Chain, Layout
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Array, Choice, Grid, Static, alternatives
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import alternatives, lane
+from pyflat.frontend.state.values import Abstract, Array, Grid, GuardedUnion, Static
 from pyflat.ir.build import const
 from pyflat.ir.formats import F8
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT
 
 
-def matmul(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, function: str = "matmul") -> Abstract:
+def matmul(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode, function: str = "matmul") -> Abstract:
     """`a @ b` or np.dot of arrays of one or two axes."""
     for value in (a, b):
-        if isinstance(value, Choice) and not arrays.is_array(value):
+        if isinstance(value, GuardedUnion) and not arrays.is_array(value):
             return s.split(value, lambda v, old=value: matmul(  # type: ignore[misc]
                 s, v if a is old else a, v if b is old else b, node, function))
     left, right = (arrays.grid(s, v, node) for v in (a, b))
@@ -52,31 +53,31 @@ def matmul(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, function
     return arrays.new(s, made, node)
 
 
-def _in_order(s: Specialiser, left: Grid, right: Grid, shape: tuple[int, ...], dot: _Dot) -> Grid:
+def _in_order(s: Evaluator, left: Grid, right: Grid, shape: tuple[int, ...], dot: _Dot) -> Grid:
     rows = left if left.ndim == 2 else left[None, :]
     columns = right if right.ndim == 2 else right[:, None]
     return arrays.filled(shape, [dot(s, row, column) for row in rows for column in columns.T])
 
 
-def _int_dot(s: Specialiser, a: Grid, b: Grid) -> Abstract:
+def _int_dot(s: Evaluator, a: Grid, b: Grid) -> Abstract:
     total: Abstract = Static(np.int64(0))
     for x, y in zip(a, b, strict=True):
-        total = num.binary(s, "add", total, num.binary(s, "mul", *(num.to_kind(s, lane(v), INT) for v in (x, y))))
+        total = num.binary(s, "add", total, num.binary(s, "mul", *(scalars.to_kind(s, lane(v), INT) for v in (x, y))))
     return total
 
 
-def _narrow_dot(s: Specialiser, a: Grid, b: Grid) -> Abstract:
+def _narrow_dot(s: Evaluator, a: Grid, b: Grid) -> Abstract:
     """In float32, where no bits of BLAS are promised: the products, added from left to right."""
     total: Value = const(0.0)
     for x, y in zip(a, b, strict=True):
-        total = s.build.op("add", total, s.build.op("mul", num.as_float(s, x), num.as_float(s, y)))
+        total = s.build.op("add", total, s.build.op("mul", scalars.as_float(s, x), scalars.as_float(s, y)))
     return total
 
 
-_Dot = Callable[[Specialiser, Grid, Grid], Abstract]
+_Dot = Callable[[Evaluator, Grid, Grid], Abstract]
 
 
-def _floats(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode, function: str) -> Grid:
+def _floats(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode, function: str) -> Grid:
     layouts = [_layout(s, v, node) for v in (a, b)]
     shared = all(len(layout.shape) == 2 for layout in layouts) and _may_share(a, b)
     if shared and not (isinstance(a, Array) and isinstance(b, Array) and _memory(a) is _memory(b)):
@@ -106,19 +107,19 @@ def _orders(function: str, layouts: list[Layout], apart: int | None, others: lis
     return found if all(each is not None and (each == found).all() for each in more) else None
 
 
-def _other_layouts(s: Specialiser, value: Abstract) -> list[Layout] | None:
+def _other_layouts(s: Evaluator, value: Abstract) -> list[Layout] | None:
     """Other ways in which the array may lie in memory; None where they are not known."""
     if not isinstance(value, Array):
         return [] if all(not isinstance(v, Array) or v.store.in_order for v in alternatives(value)) else None
     if value.store.in_order:
         return []
     places = value.places
-    whole = places.flags.c_contiguous and places.size == len(containers.contents(s, value.store))
+    whole = places.flags.c_contiguous and places.size == len(heap.contents(s, value.store))
     return [Layout(places.shape, (1, len(places)))] if whole and places.ndim == 2 else None
 
 
-def _chain(s: Specialiser, chain: Chain, row: Grid, column: Grid, node: cst.CSTNode) -> Abstract:
-    a, b = ([num.as_float(s, side[i]) for i in chain.order] for side in (row, column))
+def _chain(s: Evaluator, chain: Chain, row: Grid, column: Grid, node: cst.CSTNode) -> Abstract:
+    a, b = ([scalars.as_float(s, side[i]) for i in chain.order] for side in (row, column))
     build = s.build
     if not chain.fused:
         products = [build.op("mul", x, y) for x, y in zip(a, b, strict=True)]
@@ -129,11 +130,11 @@ def _chain(s: Specialiser, chain: Chain, row: Grid, column: Grid, node: cst.CSTN
         zero = const(0.0)
         terms = [build.op("and", build.op("ne", x, zero), build.op("ne", y, zero)) for x, y in zip(a, b, strict=True)]
         some = functools.reduce(lambda p, q: build.op("or", p, q), terms)
-        containers.suspect_if(s, build.op("and", build.op("eq", result, zero), some), "a zero of either sign", node)
+        heap.suspect_if(s, build.op("and", build.op("eq", result, zero), some), "a zero of either sign", node)
     return s.mark_numpy(result)
 
 
-def _unknown_order(s: Specialiser, node: cst.CSTNode) -> FlattenError:
+def _unknown_order(s: Evaluator, node: cst.CSTNode) -> FlattenError:
     return s.refuse("flatten/unsupported-expression", "a product of arrays of floats that BLAS adds in its own order",
                     node, why="on this machine none of the orders that pyflat tries has NumPy's bits, for up to 15 "
                     "terms", help="write sum(x * y for x, y in zip(a, b)), or (a * b).sum(); of a transposed "
@@ -162,7 +163,7 @@ def _apart(a: Abstract, b: Abstract) -> int:
     return (b.places.ctypes.data - a.places.ctypes.data) // b.places.itemsize
 
 
-def _layout(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Layout:
+def _layout(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Layout:
     """How the array that BLAS gets lies in memory; ints are converted into an array of their own."""
     if arrays.kind_of(value) is not FLOAT:
         return blas.plain(arrays.shape_of(value))
@@ -171,7 +172,7 @@ def _layout(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Layout:
             return blas.layout_of(value.places)
         case Static():
             return blas.layout_of(value.value)
-        case Choice():
+        case GuardedUnion():
             first, second = _layout(s, value.then, node), _layout(s, value.orelse, node)
             if first == second:
                 return first
@@ -179,7 +180,7 @@ def _layout(s: Specialiser, value: Abstract, node: cst.CSTNode) -> Layout:
                    help="multiply a copy")
 
 
-def dot(s: Specialiser, a: Grid, b: Grid, node: cst.CSTNode) -> Abstract:
+def dot(s: Evaluator, a: Grid, b: Grid, node: cst.CSTNode) -> Abstract:
     """The inner product (np.dot) of two vectors that lie in memory one number after the other."""
     kinds = {arrays.joined_kind(s, [side], node) for side in (a, b)}
     if FLOAT not in kinds:

@@ -10,9 +10,9 @@ from pyflat.frontend.state.values import (
     Abstract,
     Array,
     Bound,
-    Choice,
     Closure,
     DictRef,
+    GuardedUnion,
     ListRef,
     ObjRef,
     Partial,
@@ -59,7 +59,7 @@ def _refs(value: Abstract) -> Iterator[Ref]:
         case Seq():
             for item in value.items:
                 yield from _refs(item)
-        case Choice():
+        case GuardedUnion():
             yield from _refs(value.then)
             yield from _refs(value.orelse)
         case Bound():

@@ -1,6 +1,6 @@
-"""Frames and the specialiser's context: where we are, what is bound, and how control splits and joins.
+"""Frames and the evaluator's context: where we are, what is bound, and how control splits and joins.
 
-`Specialiser` holds the builder, the current state and the stack of inlined frames. `branch` and `region` are the
+`Evaluator` holds the builder, the current state and the stack of inlined frames. `branch` and `region` are the
 only places where paths split and meet; whoever leaves a list (return, break, continue, raise) ends it in the
 builder and raises ControlLeft, which unwinds to them.
 """
@@ -24,12 +24,24 @@ from pyflat.frontend.capture import Captured
 from pyflat.frontend.state.facts import Fact
 from pyflat.frontend.state.guards import Guards
 from pyflat.frontend.state.merge import Joiner
-from pyflat.frontend.state.values import NONE, Abstract, Choice, Complex, Lazy, Ranges, Ref, State, Static, Way
+from pyflat.frontend.state.object_space import ObjectSpace
+from pyflat.frontend.state.values import (
+    NONE,
+    Abstract,
+    Complex,
+    GuardedUnion,
+    IncomingEdge,
+    Lazy,
+    Ranges,
+    Ref,
+    State,
+    Static,
+)
 from pyflat.ir import recursion
 from pyflat.ir.build import Builder
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, If, Item, Label, Op, Origin, Param, Region, Value, Yield
-from pyflat.ir.opaque_calls import KeptCalls
+from pyflat.ir.opaque_calls import OpaqueCalls
 
 MAX_NOTES = 8
 """Calls that a refusal names."""
@@ -41,10 +53,10 @@ class ControlLeft(Exception):
 
 @dataclass(eq=False)
 class Scope:
-    """The target of break, continue or return: the label, and the ways that reach it."""
+    """The target of break, continue or return: the label, and the edges that reach it."""
 
     label: Label
-    ways: list[Way] = field(default_factory=list)
+    edges: list[IncomingEdge] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -104,7 +116,10 @@ class Nest:
     """The known lengths of the running loops, for the projected count in a refusal."""
 
 
-class Specialiser:
+class Evaluator:
+    space: ObjectSpace
+    """What Python's operations mean; `python_space.PythonEvaluator` has one."""
+
     def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int, floats: FloatFormat = F8):
         self.floats = floats
         self.build = Builder(max_ops)
@@ -120,7 +135,7 @@ class Specialiser:
         """Iterators with a lower serial were made before the loop around the place, which stays a loop."""
         self.counter = 0
         self.tries: list[TryScope] = []
-        self.kept = KeptCalls()
+        self.opaque = OpaqueCalls()
         self.numpy_values: set[Value] = set()
         self.python_values: set[Value] = set()
         self.arguments: set[Value] = set()
@@ -149,6 +164,10 @@ class Specialiser:
         self.doubtful: FlattenError | None = None
         """The refusal for the first TypeError that a path ends in, where no path returns: genuine Python, or an
         operation that pyflat does not know."""
+
+    def close(self) -> None:
+        """Forget the space, which is the evaluator itself, so that it is freed at once."""
+        del self.space
 
     def use_up(self, iterator: Lazy | Ranges, node: cst.CSTNode | None) -> None:
         """An iterator gives its items once: not to a second loop, nor in every iteration of a loop that stays one."""
@@ -180,7 +199,7 @@ class Specialiser:
             return isinstance(value.value, np.generic)
         if not self.saw_numpy:
             return False
-        if isinstance(value, Choice):
+        if isinstance(value, GuardedUnion):
             return self.may_be_numpy(value.then) or self.may_be_numpy(value.orelse)
         waiting, seen = [value], set()
         while waiting:
@@ -267,7 +286,7 @@ class Specialiser:
     def leave(self, scope: Scope, value: Abstract | None = None) -> ControlLeft:
         """Exit to a label: ends the list; the caller raises what this returns."""
         end = self.build.end(Exit(scope.label))
-        scope.ways.append(Way(self.build.block, end, self.state, value, span=self.span()))
+        scope.edges.append(IncomingEdge(self.build.block, end, self.state, value, span=self.span()))
         return ControlLeft()
 
     def fault(self, type_name: str, message: str = "", node: cst.CSTNode | None = None) -> ControlLeft:
@@ -295,14 +314,14 @@ class Specialiser:
                     assert scope.frame.state is not None
                     state = State(dict(scope.frame.state.locals), self.state.heap)
                 end = self.build.end(Exit(scope.raised.label))
-                scope.raised.ways.append(Way(self.build.block, end, state, Static(cls)))
+                scope.raised.edges.append(IncomingEdge(self.build.block, end, state, Static(cls)))
                 return ControlLeft()
         return self.fault(cls.__name__, message, node)
 
     # --- splitting and joining
     def _arm(self, run: Callable[[], Abstract | None], before: State, fact: Fact | None = None
-             ) -> tuple[list[Item], list[Way]]:
-        """Runs one list from a copy of `before`, where `fact` holds: its items and the way that falls off its end, if
+             ) -> tuple[list[Item], list[IncomingEdge]]:
+        """Runs one list from a copy of `before`, where `fact` holds: its items and the edge that falls off its end, if
         any."""
         self.state = before.copy()
         known = len(self.facts)
@@ -311,52 +330,53 @@ class Specialiser:
         with self.build.detached() as items:
             try:
                 value = run()
-                ways = [Way(self.build.block, self.build.end(Yield()), self.state, value)]
+                edges = [IncomingEdge(self.build.block, self.build.end(Yield()), self.state, value)]
             except ControlLeft:
                 if not self.build.ended:
                     raise InternalError("control left a list that has no end") from None
                 block = self.build.block
                 dead = isinstance(block.end, Yield)
-                ways = [Way(block, block.end, self.state, None, dead=True)] if dead and block.end else []
+                edges = [IncomingEdge(block, block.end, self.state, None, dead=True)] if dead and block.end else []
         del self.facts[known:]
-        return items, ways
+        return items, edges
 
     def branch(self, cond: Value, then: Callable[[], Abstract | None], orelse: Callable[[], Abstract | None],
                name: str = "") -> Abstract:
         """An If: runs both arms from the same state and joins them. `name` is the variable the value goes to."""
         before = self.state
-        then_items, ways = self._arm(then, before, (cond, True))
+        then_items, edges = self._arm(then, before, (cond, True))
         else_items, more = self._arm(orelse, before, (cond, False))
-        if not ways or not more:  # the rest of the list runs for the lanes of one arm only
-            self.facts.append((cond, bool(ways)))
-        return self._close(ways + more, before, lambda results: If(cond, then_items, else_items, results), name)
+        if not edges or not more:  # the rest of the list runs for the lanes of one arm only
+            self.facts.append((cond, bool(edges)))
+        return self._close(edges + more, before, lambda results: If(cond, then_items, else_items, results), name)
 
     def region(self, scope: Scope, run: Callable[[], Abstract | None], name: str = "") -> Abstract:
         """A Region whose label is `scope`: joins the fall-through with every exit to it."""
         before = self.state
-        items, ways = self._arm(run, before)
-        ways = scope.ways + ways
-        live = [w for w in ways if not w.dead]
+        items, edges = self._arm(run, before)
+        edges = scope.edges + edges
+        live = [e for e in edges if not e.dead]
         if len(live) == 1 and live[0].block is items[-1]:
             return self._splice(items, live[0])
-        return self._close(ways, before, lambda results: Region(scope.label, items, results), name)
+        return self._close(edges, before, lambda results: Region(scope.label, items, results), name)
 
-    def _splice(self, items: list[Item], way: Way) -> Abstract:
+    def _splice(self, items: list[Item], edge: IncomingEdge) -> Abstract:
         """A list that is only left at its end needs no node: its items continue the current list."""
         self.build.continue_with(items)
         self.build.block.end = None
-        self.state = way.state
-        return NONE if way.value is None else way.value
+        self.state = edge.state
+        return NONE if edge.value is None else edge.value
 
-    def _close(self, ways: list[Way], before: State, node: Callable[[list[Any]], If | Region], name: str) -> Abstract:
-        joiner = Joiner(ways, self.span(), self.outer_states(), self.frozen)
-        if not joiner.ways:
+    def _close(self, edges: list[IncomingEdge], before: State, node: Callable[[list[Any]], If | Region], name: str
+               ) -> Abstract:
+        joiner = Joiner(edges, self.span(), self.outer_states(), self.frozen)
+        if not joiner.edges:
             self.state = before
             self.build.node(node([]))
             self.build.end(Yield())
             raise ControlLeft
         state = joiner.state(before)
-        values = [w.value for w in joiner.ways]
+        values = [e.value for e in joiner.edges]
         joiner.names = 0
         value = NONE if all(v is None for v in values) else joiner.join([v or NONE for v in values], name)
         state.heap.update(joiner.made)
@@ -364,8 +384,8 @@ class Specialiser:
         self.build.node(node(joiner.results))
         return value
 
-    def split(self, choice: Choice, use: Callable[[Abstract], Abstract | None], name: str = "") -> Abstract:
-        """Do something with each alternative of a Choice, under its predicate, and join."""
+    def split(self, choice: GuardedUnion, use: Callable[[Abstract], Abstract | None], name: str = "") -> Abstract:
+        """Do something with each alternative of a GuardedUnion, under its predicate, and join."""
         return self.branch(choice.cond, lambda: use(choice.then), lambda: use(choice.orelse), name)
 
     def outer_states(self) -> list[State]:

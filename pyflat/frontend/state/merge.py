@@ -1,7 +1,7 @@
-"""Joins: what is known after several ways meet, and the operands that each way carries there.
+"""Joins: what is known after several edges meet, and the operands that each edge carries there.
 
 Numbers of one kind become one result of the node. Tuples join item by item. Values that one lane value cannot
-hold both of (an int and a float, a string and None, two functions, bound and unbound) become a Choice: a bool
+hold both of (an int and a float, a string and None, two functions, bound and unbound) become a GuardedUnion: a bool
 result that says which one this lane has, and each alternative on its own.
 """
 
@@ -10,65 +10,57 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Sequence
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from pyflat.errors import Span, refuse
-from pyflat.frontend.state import aliasing as sharing
-from pyflat.frontend.state.guards import same
+from pyflat.frontend.state import aliasing
+from pyflat.frontend.state.kinds import complex_parts, lane, numeric_kind, opened, same_static
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
     Abstract,
     Array,
-    Choice,
     Complex,
     Contents,
     DictRef,
+    GuardedUnion,
+    IncomingEdge,
     IterRef,
     ListRef,
-    Lost,
     ObjRef,
     Ref,
     Seq,
     State,
     Static,
     Text,
-    Way,
-    complex_parts,
-    numeric_kind,
+    Unavailable,
 )
-from pyflat.ir.build import const, undefined
+from pyflat.ir.build import undefined
 from pyflat.ir.nodes import FALSE, TRUE, Op, Param, Value
 from pyflat.ir.types import BOOL, Kind
 
 
-def same_static(a: Abstract, b: Abstract) -> bool:
-    return isinstance(a, Static) and isinstance(b, Static) and same(a.value, b.value)
-
-
 class Joiner:
-    """Builds the joined state of `ways`; `results` are the node's results in operand order."""
+    """Builds the joined state of `edges`; `results` are the node's results in operand order."""
 
-    def __init__(self, ways: Sequence[Way], span: Span | None, outer: Sequence[State] = (),
+    def __init__(self, edges: Sequence[IncomingEdge], span: Span | None, outer: Sequence[State] = (),
                  frozen: Container[Ref] = ()):
         """`outer`: the states of the calling frames; `frozen`: objects that more than one name may mean."""
-        self.ways = [w for w in ways if not w.dead]
+        self.edges = [e for e in edges if not e.dead]
         self.outer = outer
         self.frozen = frozen
         self.made: dict[Ref, Contents] = {}
         self.names = 1
         """How many names mean a value that is joined: a result has none yet."""
-        self.dead = [w for w in ways if w.dead]
+        self.dead = [e for e in edges if e.dead]
         self.results: list[Param] = []
         self.span = span
         self._tags: dict[tuple[bool, ...], Param] = {}
 
     def state(self, before: State) -> State:
-        """The joined locals and heap; what no way has changed stays the same object."""
+        """The joined locals and heap; what no edge has changed stays the same object."""
         names: dict[str, Abstract] = {}
-        for name in dict.fromkeys(n for w in self.ways for n in w.state.locals):
+        for name in dict.fromkeys(n for e in self.edges for n in e.state.locals):
             old = before.locals.get(name, UNBOUND)
-            values = [w.state.locals.get(name, UNBOUND) for w in self.ways]
+            values = [e.state.locals.get(name, UNBOUND) for e in self.edges]
             if all(v is old for v in values):
                 names[name] = old
             else:
@@ -79,28 +71,28 @@ class Joiner:
 
     def _heap(self, before: State) -> WeakKeyDictionary[Ref, Contents]:
         heap: WeakKeyDictionary[Ref, Contents] = WeakKeyDictionary()
-        for way in self.ways:
-            for ref in list(way.state.heap):
+        for edge in self.edges:
+            for ref in list(edge.state.heap):
                 if ref not in heap:
-                    contents = [w.state.heap.get(ref) for w in self.ways]
+                    contents = [e.state.heap.get(ref) for e in self.edges]
                     heap[ref] = self._contents(ref, contents, before.heap.get(ref))
         return heap
 
-    def _contents(self, ref: Ref, ways: list[Contents | None], old: Contents | None) -> Contents:
-        present = [c for c in ways if c is not None]
-        if old is not None and all(c is old for c in ways):
+    def _contents(self, ref: Ref, edges: list[Contents | None], old: Contents | None) -> Contents:
+        present = [c for c in edges if c is not None]
+        if old is not None and all(c is old for c in edges):
             return old
         first = present[0]
         if any(len(c) != len(first) for c in present) or any(c is CONFLICT for c in present):
             return CONFLICT
-        if isinstance(ref, DictRef) or not isinstance(ref, DictRef) and first and isinstance(first[0], tuple):
+        if isinstance(ref, DictRef | ObjRef):
             if any([k for k, _ in c] != [k for k, _ in first] for c in present):
                 return CONFLICT
-            joined = [self._slot([None if c is None else c[i][1] for c in ways],
+            joined = [self._slot([None if c is None else c[i][1] for c in edges],
                                  None if old is None or len(old) != len(first) else old[i][1], str(first[i][0]))
                       for i in range(len(first))]
             return tuple((k, v) for (k, _), v in zip(first, joined, strict=True))
-        return tuple(self._slot([None if c is None else c[i] for c in ways],
+        return tuple(self._slot([None if c is None else c[i] for c in edges],
                                 None if old is None or len(old) != len(first) else old[i], "")
                      for i in range(len(first)))
 
@@ -110,60 +102,66 @@ class Joiner:
         return self.join(values, name)
 
     def leaf(self, kind: Kind, values: Sequence[Value | None], name: str) -> Param:
-        """One result; None where a way has nothing to say."""
+        """One result; None where an edge has nothing to say."""
         param = Param(kind, name)
-        for way, value in zip(self.ways, values, strict=True):
-            way.end.values.append(undefined(kind) if value is None else value)
-        for way in self.dead:
-            way.end.values.append(undefined(kind))
+        for edge, value in zip(self.edges, values, strict=True):
+            edge.end.values.append(undefined(kind) if value is None else value)
+        for edge in self.dead:
+            edge.end.values.append(undefined(kind))
         self.results.append(param)
         return param
 
     def join(self, values: Sequence[Abstract | None], name: str = "") -> Abstract:
-        """The one abstract value that stands for `values`, one for each way (None: this way never reads it)."""
+        """The one abstract value that stands for `values`, one for each edge (None: this edge never reads it)."""
         present = [v for v in values if v is not None]
         first = present[0]
         if all(same_static(v, first) for v in present) or isinstance(first, Array) and all(map(first.is_same, present)):
             return first
         values = [None if v is None else opened(v) for v in values]
         present = [v for v in values if v is not None]
-        lost = next((v for v in present if isinstance(v, Lost)), None)
+        lost = next((v for v in present if isinstance(v, Unavailable)), None)
         if lost is not None:
             return lost
-        first = present[0]
         kinds = {numeric_kind(v) for v in present}
         if len(kinds) == 1 and (kind := kinds.pop()) is not None:
             return self.leaf(kind, [None if v is None else lane(v) for v in values], name)
-        if isinstance(first, Complex) and all(isinstance(v, Complex) for v in present):
-            parts = [complex_parts(v) for v in values]
-            return Complex(self.join([z and z.real for z in parts], name and f"{name}_real"),
-                           self.join([z and z.imag for z in parts], name and f"{name}_imag"))
-        if isinstance(first, Seq) and all(_like_seq(v, first) for v in present):
-            items = [self.join([None if v is None else v.items[i] for v in values], name)  # type: ignore[union-attr]
-                     for i in range(len(first.items))]
-            return Seq(first.cls, tuple(items))
-        if isinstance(first, Text) and all(isinstance(v, Text) for v in present):
-            return first
-        if not isinstance(first, Value | Choice | Seq) and all(v is first for v in present):
-            return first
-        return self._one_object(values, name) or self._choice(values, name)
+        return self._of_one_class(values, name) or self._one_object(values, name) or self._choice(values, name)
+
+    def _of_one_class(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:
+        """Values of one class join part by part; None where they do not."""
+        present = [v for v in values if v is not None]
+        match first := present[0]:
+            case Complex() if all(isinstance(v, Complex) for v in present):
+                parts = [complex_parts(v) for v in values]
+                return Complex(self.join([z and z.real for z in parts], name and f"{name}_real"),
+                               self.join([z and z.imag for z in parts], name and f"{name}_imag"))
+            case Seq() if all(_like_seq(v, first) for v in present):
+                columns = [v.items if isinstance(v, Seq) else None for v in values]
+                return Seq(first.cls, tuple(self.join([None if c is None else c[i] for c in columns], name)
+                                            for i in range(len(first.items))))
+            case Text() if all(isinstance(v, Text) for v in present):
+                return first
+            case Value() | GuardedUnion() | Seq():
+                return None
+        return first if all(v is first for v in present) else None
 
     def _one_object(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:
         """Objects of one class with the same attributes, to which nothing else refers, are one object from here on,
-        whose contents are joined: nobody can tell. None where somebody could."""
-        pairs = [(v, w) for v, w in zip(values, self.ways, strict=True) if v is not None]
+        whose contents are joined. None where another name could tell."""
+        pairs = [(v, e) for v, e in zip(values, self.edges, strict=True) if v is not None]
         refs = [v for v, _ in pairs if isinstance(v, ListRef | DictRef | ObjRef) and not isinstance(v, IterRef)]
         if len(refs) != len(pairs) or any(ref in self.frozen for ref in refs):
             return None
-        layouts = {sharing.layout(w.state, ref) for ref, (_, w) in zip(refs, pairs, strict=True)}
+        layouts = {aliasing.layout(e.state, ref) for ref, (_, e) in zip(refs, pairs, strict=True)}
         layout = layouts.pop()
         if layouts or layout is None:
             return None
-        for ref, (_, way) in zip(refs, pairs, strict=True):
-            if sharing.is_shared([way.state, *self.outer], way.state, ref, self.names):
+        for ref, (_, edge) in zip(refs, pairs, strict=True):
+            if aliasing.is_shared([edge.state, *self.outer], edge.state, ref, self.names):
                 return None
-        made = sharing.empty_like(layout[0])
-        columns = [None if v is None else sharing.items_of(w.state, v) for v, w in zip(values, self.ways, strict=True)]
+        made = aliasing.empty_like(layout[0])
+        columns = [None if v is None else aliasing.items_of(e.state, v)
+                   for v, e in zip(values, self.edges, strict=True)]
         names, self.names = self.names, 1
         items = [self.join([None if c is None else c[i] for c in columns], name) for i in range(layout[2])]
         self.names = names
@@ -171,20 +169,20 @@ class Joiner:
         return made
 
     def _choice(self, values: Sequence[Abstract | None], name: str) -> Abstract:
-        options = [[] if v is None else _alternatives(v, TRUE, w) for v, w in zip(values, self.ways, strict=True)]
+        options = [[] if v is None else _alternatives(v, TRUE, e) for v, e in zip(values, self.edges, strict=True)]
         keys = list(dict.fromkeys(_signature(value) for option in options for _, value in option))
         columns = [self._column(options, key, name) for key in keys]
         joined = columns[-1][1]
         for predicates, payload in reversed(columns[:-1]):
-            joined = Choice(self._tag(predicates), payload, joined)
+            joined = GuardedUnion(self._tag(predicates), payload, joined)
         return joined
 
     def _column(self, options: list[list[tuple[Value, Abstract]]], key: Hashable, name: str
                 ) -> tuple[list[Value | None], Abstract]:
-        """For one alternative: per way the bool "this is it", and the joined payload."""
+        """For one alternative: per edge the bool "this is it", and the joined payload."""
         predicates: list[Value | None] = []
         payloads: list[Abstract | None] = []
-        for option, way in zip(options, self.ways, strict=True):
+        for option, edge in zip(options, self.edges, strict=True):
             matching = [(p, v) for p, v in option if _signature(v) == key]
             if not matching:
                 predicates.append(FALSE if option else None)
@@ -192,24 +190,24 @@ class Joiner:
                 continue
             predicate, payload = matching[-1]
             for other, value in reversed(matching[:-1]):
-                payload = self._select(way, other, value, payload)
-                predicate = _emit(way, "or", other, predicate)
+                payload = self._select(edge, other, value, payload)
+                predicate = _emit(edge, "or", other, predicate)
             predicates.append(predicate)
             payloads.append(payload)
         return predicates, self.join(payloads, name)
 
-    def _select(self, way: Way, cond: Value, a: Abstract, b: Abstract) -> Abstract:
+    def _select(self, edge: IncomingEdge, cond: Value, a: Abstract, b: Abstract) -> Abstract:
         if a is b or same_static(a, b) or isinstance(a, Array) and a.is_same(b):
             return a
         x, y = complex_parts(a), complex_parts(b)
         if x is not None and y is not None:
-            return Complex(self._select(way, cond, x.real, y.real), self._select(way, cond, x.imag, y.imag))
+            return Complex(self._select(edge, cond, x.real, y.real), self._select(edge, cond, x.imag, y.imag))
         kind = numeric_kind(a)
         if kind is not None and kind is numeric_kind(b):
-            return _emit(way, "select", cond, lane(a), lane(b))
+            return _emit(edge, "select", cond, lane(a), lane(b))
         if isinstance(a, Seq) and _like_seq(b, a):
             assert isinstance(b, Seq)
-            return Seq(a.cls, tuple(self._select(way, cond, x, y) for x, y in zip(a.items, b.items, strict=True)))
+            return Seq(a.cls, tuple(self._select(edge, cond, x, y) for x, y in zip(a.items, b.items, strict=True)))
         raise refuse("flatten/mixed-join", "paths join values of too many shapes here", self.span)
 
     def _tag(self, predicates: list[Value | None]) -> Param:
@@ -219,27 +217,6 @@ class Joiner:
         if key not in self._tags:
             self._tags[key] = self.leaf(BOOL, predicates, "")
         return self._tags[key]
-
-
-def lane(value: Abstract) -> Value:
-    """The IR value of a number."""
-    if isinstance(value, Value):
-        return value
-    assert isinstance(value, Static)
-    known = value.value.item() if isinstance(value.value, np.generic) else value.value
-    if isinstance(known, bool):
-        return const(known)
-    return const(float(known) if isinstance(known, float) else int(known))
-
-
-def opened(value: Abstract) -> Abstract:
-    """A known tuple or complex number as one whose parts join one by one; anything else as it is."""
-    z = complex_parts(value)
-    if z is not None:
-        return z
-    if isinstance(value, Static) and isinstance(value.value, tuple):
-        return Seq(type(value.value), tuple(map(Static, value.value)))
-    return value
 
 
 def _like_seq(value: Abstract | None, first: Seq) -> bool:
@@ -269,24 +246,22 @@ def _hashable(value: object) -> Hashable:
     return value if isinstance(value, str | bytes | None) else id(value)
 
 
-def _alternatives(value: Abstract, predicate: Value, way: Way) -> list[tuple[Value, Abstract]]:
-    """A Choice as exclusive (predicate, alternative) pairs."""
-    if not isinstance(value, Choice):
+def _alternatives(value: Abstract, predicate: Value, edge: IncomingEdge) -> list[tuple[Value, Abstract]]:
+    """A GuardedUnion as exclusive (predicate, alternative) pairs."""
+    if not isinstance(value, GuardedUnion):
         return [(predicate, value)]
-    yes = _emit(way, "and", predicate, value.cond)
-    no = _emit(way, "and", predicate, _emit(way, "not", value.cond))
-    return _alternatives(value.then, yes, way) + _alternatives(value.orelse, no, way)
+    yes = _emit(edge, "and", predicate, value.cond)
+    no = _emit(edge, "and", predicate, _emit(edge, "not", value.cond))
+    return _alternatives(value.then, yes, edge) + _alternatives(value.orelse, no, edge)
 
 
-def _emit(way: Way, opcode: str, *args: Value) -> Value:
-    """An operation at the end of a way whose list is already closed."""
+def _emit(edge: IncomingEdge, opcode: str, *args: Value) -> Value:
+    """An operation at the end of an edge whose list is already closed."""
     if opcode == "and" and args[0] is TRUE:
         return args[1]
     if opcode == "or" and any(a is TRUE for a in args):
         return TRUE
     kind = args[1].kind if opcode == "select" else BOOL
     op = Op(opcode, args, kind)
-    way.block.ops.append(op)
+    edge.block.ops.append(op)
     return op
-
-

@@ -11,7 +11,7 @@
     Lazy        an iterator (zip, enumerate, map, ...), consumed once, by a loop
     Ranges      a range whose bounds are lanes
     Text        a string that depends on lanes: only good for raising
-    Choice      `then` where the lane's `cond` holds, else `orelse`: two values that no single lane value holds
+    GuardedUnion      `then` where the lane's `cond` holds, else `orelse`: two values that no single lane value holds
     UNBOUND     the name has no value
 """
 
@@ -156,13 +156,22 @@ def next_serial() -> int:
 
 
 @dataclass(eq=False, slots=True)
+class Written:
+    """A generator expression as it was written: its frame, its text and its evaluated first iterable."""
+
+    frame: Frame
+    node: Any
+    source: Abstract
+
+
+@dataclass(eq=False, slots=True)
 class Lazy:
-    """`written`: the generator expression that it comes from (`folds.Written`), None for other iterators. `serial`:
+    """`written`: the generator expression that it comes from, None for other iterators. `serial`:
     the place among all iterators, in the order of their making."""
 
     start: Callable[[], Iterator[Abstract]]
     used: bool = False
-    written: object = None
+    written: Written | None = None
     serial: int = field(default_factory=_serials.__next__)
 
 
@@ -193,14 +202,14 @@ class Caught:
 
 
 @dataclass(eq=False, slots=True)
-class Choice:
+class GuardedUnion:
     cond: Value
     then: Abstract
     orelse: Abstract
 
 
 @dataclass(eq=False, slots=True)
-class Lost:
+class Unavailable:
     """What a loop that stays a loop cannot carry from one iteration to the next: reading it is refused with `error`."""
 
     error: Any
@@ -215,84 +224,35 @@ UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef | StoreRef
 Abstract = (Static | Value | Complex | Seq | Array | Ref | Closure | Bound | Partial | Super | Lazy | Ranges | Text
-            | Caught | Choice | Lost | _Unbound)
+            | Caught | GuardedUnion | Unavailable | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
 
 
 class Conflict:
-    """Heap contents that the ways left in different shapes: an error only if somebody looks."""
+    """Heap contents that the edges left in different shapes: an error only where they are read."""
 
 
 CONFLICT: Contents = (Conflict(),)
 
 
-def numeric_kind(value: Abstract) -> Kind | None:
-    """The kind of a lane value or static number (an int of any size is INT); None for everything else."""
-    if isinstance(value, Value):
-        return value.kind
-    if isinstance(value, Static):
-        return _EXACT.get(type(value.value))
-    return None
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A subscript `a:b:c`; `start` and `width` instead of a known `value` for `i : i + WIDTH` with a lane i."""
+
+    value: slice
+    start: Value | None = None
+    width: int = 0
 
 
-_EXACT: dict[type, Kind] = {bool: BOOL, int: INT, float: FLOAT, np.bool_: BOOL, np.int64: INT, np.float64: FLOAT}
-"""NumPy's scalars of the lanes' kinds are numbers too: `Specialiser.may_be_numpy` tells where that matters."""
-_BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"]
-_OPERATORS = tuple(f"__{name}__" for name in (
-    *_BINARY, *("r" + name for name in _BINARY), *["neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge"],
-    *["float", "int", "bool", "round", "floor", "ceil", "trunc", "index"]))
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """A subscript of several parts with a slice among them."""
+
+    parts: tuple[Abstract | Slice, ...]
 
 
-def complex_parts(value: Abstract | None) -> Complex | None:
-    """A complex number, lanes or known, as its parts; None for everything else."""
-    if isinstance(value, Complex):
-        return value
-    if isinstance(value, Static) and type(value.value) is complex:
-        return Complex(Static(value.value.real), Static(value.value.imag))
-    return None
-
-
-def changed_operator(cls: type, base: type) -> str | None:
-    """An operator of which `cls` has another one than `base`, which it is made from."""
-    return next((name for name in _OPERATORS if _found(cls, name) is not _found(base, name)), None)
-
-
-def _found(cls: type, name: str) -> object:
-    """What the classes say; `getattr` would also find the operators of types, as in `int | float`."""
-    return next((each.__dict__[name] for each in cls.__mro__ if name in each.__dict__), None)
-
-
-def plain_number(value: Abstract, *, numpy: bool = True) -> Abstract:
-    """A NumPy scalar as Python's number (unless `numpy` is false); a member of an IntEnum too, when it keeps int's
-    operators."""
-    if not isinstance(value, Static) or not isinstance(value.value, int | float | np.int64 | np.bool_):
-        return value
-    if type(value.value) in _EXACT:
-        return Static(value.value.item()) if numpy and isinstance(value.value, np.generic) else value
-    base = int if isinstance(value.value, int) else float
-    cls = type(value.value)
-    if changed_operator(cls, base) is not None:
-        return value
-    return Static(base(value.value))
-
-
-def alternatives(value: Abstract) -> list[Abstract]:
-    """What a value may be, by lane."""
-    if isinstance(value, Choice):
-        return alternatives(value.then) + alternatives(value.orelse)
-    return [value]
-
-
-def maybe_unbound(value: Abstract) -> bool:
-    """Some lanes have no value here."""
-    if isinstance(value, Choice):
-        return maybe_unbound(value.then) or maybe_unbound(value.orelse)
-    return value is UNBOUND
-
-
-def python_type(kind: Kind) -> type:
-    return {BOOL: bool, INT: int, FLOAT: float}[kind]
+Subscript = Abstract | Slice | Axes
 
 
 class State:
@@ -309,10 +269,10 @@ class State:
 
 
 @dataclass(eq=False, slots=True)
-class Way:
-    """One way into a join: its block and end, the state there, and the value it carries.
+class IncomingEdge:
+    """One edge into a join: its block and end, the state there, and the value it carries.
 
-    `dead` ways are never taken (the list ended because both arms of an if left): their operands are undefined.
+    `dead` edges are never taken (the list ended because both arms of an if left): their operands are undefined.
     """
 
     block: Block
@@ -321,4 +281,18 @@ class Way:
     value: Abstract | None
     dead: bool = False
     span: Span | None = None
-    """Where a way out of a function leaves it."""
+    """Where an edge out of a function leaves it."""
+
+
+@dataclass(slots=True)
+class Arguments:
+    positional: list[Abstract]
+    named: dict[str, Abstract]
+
+    def all_static(self) -> bool:
+        return all(isinstance(v, Static) for v in [*self.positional, *self.named.values()])
+
+    def values(self) -> tuple[list[Any], dict[str, Any]]:
+        """The Python objects, when all are static."""
+        return ([v.value for v in self.positional if isinstance(v, Static)],
+                {k: v.value for k, v in self.named.items() if isinstance(v, Static)})

@@ -1,1 +1,0 @@
-import pyflat.frontend.syntax.calls  # noqa: F401  # the order in which the circle of imports closes

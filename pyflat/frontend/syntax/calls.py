@@ -5,26 +5,27 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import libcst as cst
 import numpy as np
 
 from pyflat.errors import FlattenError, Note
-from pyflat.frontend import builtins as known
+from pyflat.frontend import builtins
 from pyflat.frontend.capture import Captured, capture, nested
 from pyflat.frontend.library import splines
-from pyflat.frontend.space import containers, instances, objects
-from pyflat.frontend.space.numbers import describe, now, static
-from pyflat.frontend.state.frames import Frame, Scope, Specialiser
+from pyflat.frontend.space import containers, objects
+from pyflat.frontend.space.scalars import const_eval
+from pyflat.frontend.state import lookup
+from pyflat.frontend.state.frames import Evaluator, Frame, Scope
 from pyflat.frontend.state.guards import same
+from pyflat.frontend.state.kinds import describe
 from pyflat.frontend.state.values import (
     Abstract,
+    Arguments,
     Bound,
-    Choice,
     Closure,
+    GuardedUnion,
     ObjRef,
     Partial,
     Seq,
@@ -33,8 +34,7 @@ from pyflat.frontend.state.values import (
     Super,
     Text,
 )
-from pyflat.frontend.syntax import comprehensions, expressions, scopes, statements
-from pyflat.frontend.syntax import opaque_calls as kept
+from pyflat.frontend.syntax import comprehensions, opaque_calls, scopes
 from pyflat.ir.opaque_calls import Call
 
 MAX_DEPTH = 150
@@ -44,31 +44,17 @@ MAX_FRAMES = 400
 """How often a function may call itself with other lanes before a condition has to be decided."""
 
 
-@dataclass(slots=True)
-class Arguments:
-    positional: list[Abstract]
-    named: dict[str, Abstract]
-
-    def all_static(self) -> bool:
-        return all(isinstance(v, Static) for v in [*self.positional, *self.named.values()])
-
-    def values(self) -> tuple[list[Any], dict[str, Any]]:
-        """The Python objects, when all are static."""
-        return ([v.value for v in self.positional if isinstance(v, Static)],
-                {k: v.value for k, v in self.named.items() if isinstance(v, Static)})
-
-
 _TAKES_ALL: Any = (sum, min, max)
 """What takes every item of a list, in order, and nothing else of it: the list need not be made."""
 
 
 # --- the call expression
-def call_node(s: Specialiser, node: cst.Call) -> Abstract:
-    function = expressions.evaluate(s, node.func)
+def call_node(s: Evaluator, node: cst.Call) -> Abstract:
+    function = s.space.evaluate(node.func)
     return call(s, function, _arguments(s, node, function), node)
 
 
-def _arguments(s: Specialiser, node: cst.Call, function: Abstract) -> Arguments:
+def _arguments(s: Evaluator, node: cst.Call, function: Abstract) -> Arguments:
     """Python evaluates positional and starred arguments first, keywords afterwards."""
     arguments = Arguments([], {})
     for arg in node.args:
@@ -76,28 +62,28 @@ def _arguments(s: Specialiser, node: cst.Call, function: Abstract) -> Arguments:
             if isinstance(arg.value, cst.ListComp) and isinstance(function, Static) and function.value in _TAKES_ALL:
                 value: Abstract = comprehensions.evaluate(s, arg.value, at_once=True)
             else:
-                value = expressions.evaluate(s, arg.value)
-            arguments.positional += statements.starred_items(s, value, arg) if arg.star else [value]
+                value = s.space.evaluate(arg.value)
+            arguments.positional += containers.starred_items(s, value, arg) if arg.star else [value]
     for arg in node.args:
         if arg.keyword is None and arg.star != "**":
             continue
-        value = expressions.evaluate(s, arg.value)
-        named = {arg.keyword.value: value} if arg.keyword is not None else containers.dict_entries(s, value)
+        value = s.space.evaluate(arg.value)
+        named = {arg.keyword.value: value} if arg.keyword is not None else s.space.dict_entries(value)
         if arguments.named.keys() & named.keys():
             raise s.refuse("flatten/bad-call", "a keyword argument is given twice", arg)
         arguments.named.update(named)
     return arguments
 
 
-def call(s: Specialiser, function: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def call(s: Evaluator, function: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """The value of a call; whatever cannot be evaluated in place or turned into operations is refused."""
-    whitelisted = kept.entry_for(s, function)
+    whitelisted = opaque_calls.entry_for(s, function)
     if whitelisted is not None:
         value = _call_kept(s, *whitelisted, function, arguments, node)
         if value is not None:
             return value
     match function:
-        case Choice():
+        case GuardedUnion():
             return s.split(function, lambda f: call(s, f, arguments, node))
         case Closure():
             return inline_closure(s, function, arguments, node)
@@ -109,41 +95,41 @@ def call(s: Specialiser, function: Abstract, arguments: Arguments, node: cst.CST
         case Static():
             return _call_static(s, function.value, arguments, node)
         case ObjRef() | Seq():
-            found = objects.method_of(function, "__call__")
+            found = lookup.method_of(function, "__call__")
             if found is not None:
                 return _with_self(s, found, function, arguments, node)
     raise s.refuse("flatten/unknown-call", f"{describe(function)} is called", node)
 
 
-def _call_kept(s: Specialiser, entry: Call, callee: Any, function: Abstract, arguments: Arguments, node: cst.CSTNode
+def _call_kept(s: Evaluator, entry: Call, callee: Any, function: Abstract, arguments: Arguments, node: cst.CSTNode
                ) -> Abstract | None:
     """A whitelisted call; None for one on constants that is computed now like any other."""
-    if arguments.all_static() and kept.may_fold(entry, callee is not None and known.is_pure(callee)):
+    if arguments.all_static() and opaque_calls.may_fold(entry, callee is not None and builtins.is_pure(callee)):
         if entry.python is None:
             return None
         args, named = arguments.values()
         python = entry.python
-        return now(s, lambda: python(*args, **named))
+        return const_eval(s, lambda: python(*args, **named))
     if isinstance(function, Bound):
         arguments = Arguments([function.receiver, *arguments.positional], arguments.named)
-    return kept.keep(s, entry, callee, arguments, node)
+    return opaque_calls.keep(s, entry, callee, arguments, node)
 
 
-def _with_self(s: Specialiser, fn: Any, receiver: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _with_self(s: Evaluator, fn: Any, receiver: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return call(s, Static(fn), Arguments([receiver, *arguments.positional], arguments.named), node)
 
 
-def _call_bound(s: Specialiser, method: Bound, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _call_bound(s: Evaluator, method: Bound, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if method.function is not None:
         return _with_self(s, method.function, method.receiver, arguments, node)
-    handled = known.method(s, method, arguments, node)
+    handled = builtins.method(s, method, arguments, node)
     if handled is not None:
         return handled
-    if isinstance(method.receiver, Static) and arguments.all_static() and objects.is_plain(method.receiver.value):
-        if known.mutates(method):
+    if isinstance(method.receiver, Static) and arguments.all_static() and lookup.is_plain(method.receiver.value):
+        if builtins.mutates(method):
             raise s.refuse("flatten/effect", f".{method.name} changes a captured object", node)
         args, named = arguments.values()
-        return now(s, lambda: getattr(method.receiver.value, method.name)(*args, **named))  # type: ignore[union-attr]
+        return const_eval(s, lambda: getattr(method.receiver.value, method.name)(*args, **named))  # type: ignore[union-attr]
     if isinstance(method.receiver, Static) and isinstance(method.receiver.value, list | dict) \
             and method.name in _CHANGING:
         kind = type(method.receiver.value).__name__
@@ -174,38 +160,39 @@ def see_through(function: Any) -> Any:
             return function
 
 
-def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    handled = known.function(s, function, arguments, node)
+def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    handled = builtins.function(s, function, arguments, node)
     if handled is not None:
         return handled
     function = see_through(function)
     match function:
         case types.FunctionType() if hasattr(function, "dispatch") and hasattr(function, "registry"):
             return _dispatched(s, function, arguments, node)
-        case types.FunctionType() if (function.__module__, function.__qualname__) in known.REPLACED:
-            return _replaced(s, function, known.REPLACED[function.__module__, function.__qualname__], arguments, node)
+        case types.FunctionType() if (function.__module__, function.__qualname__) in builtins.REPLACED:
+            replacement = builtins.REPLACED[function.__module__, function.__qualname__]
+            return _replaced(s, function, replacement, arguments, node)
         case types.FunctionType():
             return inline(s, function, arguments, node)
         case types.MethodType():
-            return _with_self(s, function.__func__, static(function.__self__), arguments, node)
+            return _with_self(s, function.__func__, Static(function.__self__), arguments, node)
         case functools.partial():
             s.guards.contents(function.args)
             s.guards.contents(function.keywords)
-            bound = Arguments([static(v) for v in function.args] + arguments.positional,
-                              {**{k: static(v) for k, v in function.keywords.items()}, **arguments.named})
-            return call(s, static(function.func), bound, node)
+            bound = Arguments([Static(v) for v in function.args] + arguments.positional,
+                              {**{k: Static(v) for k, v in function.keywords.items()}, **arguments.named})
+            return call(s, Static(function.func), bound, node)
         case type():
             return _call_class(s, function, arguments, node)
     if isinstance(getattr(function, "original", None), types.FunctionType) and type(function).__name__ == "Twin":
         return inline(s, function.original, arguments, node)
     if isinstance(function, np.ufunc) and not arguments.all_static():
-        return known.ufuncs.call(s, function, arguments, node)
+        return builtins.ufuncs.call(s, function, arguments, node)
     special = inspect.getattr_static(type(function), "__call__", None)
     if isinstance(special, types.FunctionType):
         return _with_self(s, special, Static(function), arguments, node)
-    if arguments.all_static() and known.is_pure(function) and known.are_values(s, arguments):
+    if arguments.all_static() and builtins.is_pure(function) and builtins.are_values(s, arguments):
         args, named = arguments.values()
-        return now(s, lambda: function(*args, **named))
+        return const_eval(s, lambda: function(*args, **named))
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
     module = getattr(function, "__module__", None)
     title = f"{module}.{name}" if module else name
@@ -219,10 +206,10 @@ def _call_static(s: Specialiser, function: Any, arguments: Arguments, node: cst.
 _OUTPUT = (print, open, input)
 
 
-def _replaced(s: Specialiser, function: types.FunctionType, replacement: types.FunctionType, arguments: Arguments,
+def _replaced(s: Evaluator, function: types.FunctionType, replacement: types.FunctionType, arguments: Arguments,
               node: cst.CSTNode) -> Abstract:
     """A function around compiled code, by what computes the same in Python."""
-    for name, value in bind(s, _signature(replacement), arguments, node).items():
+    for name, value in lookup.bind(s, lookup.signature_of(replacement), arguments, node).items():
         if name in splines.DERIVATIVES and not (isinstance(value, Static) and value.value == 0):
             raise s.refuse("flatten/unknown-call", f"the derivative of a spline ({name}= of {function.__name__})", node,
                            help="flatten the spline itself, or compute the derivative outside and pass it")
@@ -230,36 +217,37 @@ def _replaced(s: Specialiser, function: types.FunctionType, replacement: types.F
     return s.mark_numpy(inline(s, replacement, arguments, node))
 
 
-def _dispatched(s: Specialiser, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _dispatched(s: Evaluator, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """A functools.singledispatch function: the class of the first argument chooses the implementation."""
     if not arguments.positional:
         raise s.raised(TypeError, node)
     first, *rest = arguments.positional
-    if isinstance(first, Choice):
+    if isinstance(first, GuardedUnion):
         return s.split(first, lambda one: _dispatched(s, function, Arguments([one, *rest], arguments.named), node))
-    cls = objects.class_of(first)
+    cls = lookup.class_of(first)
     if cls is None:
         raise s.refuse("flatten/unsupported-expression", f"the class of {describe(first)} is not known", node)
     s.guards.contents(inspect.getclosurevars(function.dispatch).nonlocals.get("registry"))
     return call(s, Static(function.dispatch(cls)), arguments, node)
 
 
-def _call_class(s: Specialiser, cls: type, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _call_class(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if cls is super:
         return _super(s, arguments, node)
-    if arguments.all_static() and (known.is_pure(cls) or not _is_user_class(cls)) and known.are_values(s, arguments):
+    pure = builtins.is_pure(cls) or not _is_user_class(cls)
+    if pure and arguments.all_static() and builtins.are_values(s, arguments):
         args, named = arguments.values()
-        return now(s, lambda: cls(*args, **named))
+        return const_eval(s, lambda: cls(*args, **named))
     if cls is functools.partial:
         return Partial(arguments.positional[0], arguments.positional[1:], arguments.named)
     if issubclass(cls, BaseException):  # with lanes in it: only good for raising
         return Text()
     if not _is_user_class(cls):
         raise s.refuse("flatten/unknown-call", f"{cls.__qualname__}(...) cannot be made from lanes", node)
-    return instances.construct(s, cls, arguments, node)
+    return objects.construct(s, cls, arguments, node)
 
 
-def _super(s: Specialiser, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _super(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """super() in a method: the class that the method was written in, and its first argument."""
     cell = s.frame.cells.get("__class__")
     names = list(s.frame.arguments)
@@ -272,66 +260,26 @@ def _is_user_class(cls: type) -> bool:
     return cls.__module__ not in ("builtins", "enum", "numpy") and not hasattr(cls, "__members__")
 
 
-# --- binding
-def bind(s: Specialiser, signature: inspect.Signature, arguments: Arguments, node: cst.CSTNode) -> dict[str, Abstract]:
-    """Parameter name -> value, defaults included."""
-    try:
-        bound = signature.bind(*arguments.positional, **arguments.named)
-    except TypeError as error:
-        raise s.refuse("flatten/bad-call", f"this call does not fit: {error}", node) from None
-    values: dict[str, Abstract] = {}
-    for name, parameter in signature.parameters.items():
-        if name not in bound.arguments:
-            if parameter.kind is parameter.VAR_POSITIONAL:
-                values[name] = Static(())
-            elif parameter.kind is parameter.VAR_KEYWORD:
-                values[name] = containers.new_dict(s, {})
-            else:
-                default = parameter.default
-                s.guards.contents(default)
-                values[name] = default if isinstance(default, Abstract) else static(default)
-        elif parameter.kind is parameter.VAR_POSITIONAL:
-            values[name] = containers.make_tuple(bound.arguments[name])
-        elif parameter.kind is parameter.VAR_KEYWORD:
-            values[name] = containers.new_dict(s, bound.arguments[name])
-        else:
-            values[name] = bound.arguments[name]
-    return values
-
-
-_signatures: WeakKeyDictionary[types.FunctionType, tuple[Any, inspect.Signature]] = WeakKeyDictionary()
-
-
-def _signature(fn: types.FunctionType) -> inspect.Signature:
-    """The signature; made again when the defaults or the code were replaced."""
-    parts = (fn.__code__, fn.__defaults__, fn.__kwdefaults__)
-    known_parts, signature = _signatures.get(fn, (None, None))
-    if signature is None or known_parts is None or any(a is not b for a, b in zip(parts, known_parts, strict=True)):
-        signature = inspect.Signature.from_callable(fn, follow_wrapped=False)
-        _signatures[fn] = (parts, signature)
-    return signature
-
-
 # --- inlining
-def inline(s: Specialiser, fn: types.FunctionType, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def inline(s: Evaluator, fn: types.FunctionType, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """Evaluate a Python function in place."""
     try:
         captured = capture(fn)
     except FlattenError as error:
         raise _with_note(s, error, fn, node) from None
     s.guards.code(fn)
-    bound = bind(s, _signature(fn), arguments, node)
+    bound = lookup.bind(s, lookup.signature_of(fn), arguments, node)
     return enter(s, make_frame(s, fn, captured, bound, s.span(node)), node)
 
 
-def _with_note(s: Specialiser, error: FlattenError, fn: types.FunctionType, node: cst.CSTNode) -> FlattenError:
+def _with_note(s: Evaluator, error: FlattenError, fn: types.FunctionType, node: cst.CSTNode) -> FlattenError:
     found = error.diagnostic
     chained = s.refuse(found.code, found.message, node, why=found.why, help=found.help)
     return type(error)(type(found)(found.code, found.message, chained.diagnostic.span, found.label, found.why,
                                    found.help, (Note(f"called here: {fn.__qualname__}"), *chained.diagnostic.notes)))
 
 
-def make_frame(s: Specialiser, fn: types.FunctionType, captured: Captured, bound: dict[str, Abstract],
+def make_frame(s: Evaluator, fn: types.FunctionType, captured: Captured, bound: dict[str, Abstract],
                call_span: Any) -> Frame:
     code = fn.__code__
     cells = dict(zip(code.co_freevars, fn.__closure__ or (), strict=True))
@@ -341,9 +289,9 @@ def make_frame(s: Specialiser, fn: types.FunctionType, captured: Captured, bound
                  Scope(s.fresh(f"return_{captured.name.strip('<>')}")), call_span, bound)
 
 
-def inline_closure(s: Specialiser, closure: Closure, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def inline_closure(s: Evaluator, closure: Closure, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     captured, outer = closure.captured, closure.frame
-    bound = bind(s, _tree_signature(closure), arguments, node)
+    bound = lookup.bind(s, _tree_signature(closure), arguments, node)
     s.counter += 1
     frame = Frame(s.counter, captured, closure, outer.globals, scopes.local_names(captured.tree), {}, outer,
                   Scope(s.fresh(f"return_{captured.name.strip('<>')}")), s.span(node), bound,
@@ -365,7 +313,7 @@ def _tree_signature(closure: Closure) -> inspect.Signature:
                               for name, kind in rows])
 
 
-def enter(s: Specialiser, frame: Frame, node: cst.CSTNode) -> Abstract:
+def enter(s: Evaluator, frame: Frame, node: cst.CSTNode) -> Abstract:
     """Run a frame as a region whose label is its return; the caller's locals are untouched."""
     _check_recursion(s, frame, node)
     caller = s.state
@@ -383,23 +331,23 @@ def enter(s: Specialiser, frame: Frame, node: cst.CSTNode) -> Abstract:
     return value
 
 
-def run_body(s: Specialiser, frame: Frame) -> Abstract:
+def run_body(s: Evaluator, frame: Frame) -> Abstract:
     """The body of a function; what it falls off with is None."""
     tree = frame.captured.tree
     if isinstance(tree, cst.Lambda):
-        return expressions.evaluate(s, tree.body)
-    statements.execute_suite(s, tree.body)
+        return s.space.evaluate(tree.body)
+    s.space.execute(tree.body)
     drop_locals(s)
     return Static(None)
 
 
-def drop_locals(s: Specialiser) -> None:
+def drop_locals(s: Evaluator) -> None:
     """A frame that is left takes its locals along, unless a closure may still read them."""
     if not s.frame.has_closures:
         s.state = State({}, s.state.heap)
 
 
-def _check_recursion(s: Specialiser, frame: Frame, node: cst.CSTNode) -> None:
+def _check_recursion(s: Evaluator, frame: Frame, node: cst.CSTNode) -> None:
     active = [f for f in s.frames if _identity(f) is _identity(frame)]
     repeated = [f for f in active if _no_progress(f.arguments, frame.arguments)]
     frame.recursive = bool(repeated)
@@ -437,7 +385,7 @@ def _alike(a: Abstract, b: Abstract) -> bool:
     return type(a) is type(b) or not isinstance(a, Static) and not isinstance(b, Static)
 
 
-def close_over(s: Specialiser, tree: cst.FunctionDef | cst.Lambda) -> Closure:
+def close_over(s: Evaluator, tree: cst.FunctionDef | cst.Lambda) -> Closure:
     """The closure that a nested def or lambda makes; defaults are evaluated now."""
     if isinstance(tree, cst.FunctionDef) and tree.asynchronous is not None:
         raise s.refuse("flatten/generator", "a nested coroutine cannot be flattened", tree)
@@ -445,7 +393,7 @@ def close_over(s: Specialiser, tree: cst.FunctionDef | cst.Lambda) -> Closure:
         raise s.refuse("flatten/unsupported-expression", "a function that reads the variable of a comprehension", tree,
                        help="give it the value as a default: lambda x, k=k: ...")
     params = tree.params
-    defaults = {p.name.value: expressions.evaluate(s, p.default)
+    defaults = {p.name.value: s.space.evaluate(p.default)
                 for p in [*params.posonly_params, *params.params, *params.kwonly_params] if p.default is not None}
     s.frame.has_closures = True
     return Closure(nested(s.frame.captured, tree), s.frame, defaults)

@@ -1,4 +1,15 @@
-"""Comprehensions and generator expressions: elements are made when Python makes them."""
+"""Comprehensions and generator expressions: elements are made when Python makes them.
+
+A reduction whose number of elements differs from lane to lane is one loop with an accumulator:
+
+    sum(i * x for i in range(n) if i != k)      total = 0
+                                                for i in range(n):
+                                                    if i != k:
+                                                        total = total + i * x
+
+The accumulator is a hidden variable of the frame, so that the loop's fixpoint settles its kind like any other. An
+element is computed inside the step, which may leave it out: `any` computes none after the first that holds.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +21,22 @@ from typing import Any
 import libcst as cst
 
 from pyflat.frontend.space import containers
-from pyflat.frontend.space import numbers as num
-from pyflat.frontend.state.frames import Frame, Specialiser
-from pyflat.frontend.state.values import UNBOUND, Abstract, Lazy, Ranges, Static, maybe_unbound
-from pyflat.frontend.syntax import expressions, statements
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import Evaluator, Frame
+from pyflat.frontend.state.kinds import maybe_unbound
+from pyflat.frontend.state.values import NONE, UNBOUND, Abstract, GuardedUnion, Lazy, Ranges, Static, Written
+from pyflat.frontend.syntax import rolled_loops as rolled
+from pyflat.frontend.syntax import scopes
 from pyflat.ir.nodes import Value
 
 
-def evaluate(s: Specialiser, node: Any, *, at_once: bool = False) -> Abstract:
+def evaluate(s: Evaluator, node: Any, *, at_once: bool = False) -> Abstract:
     """A list is made at once; a generator expression when it is consumed, element by element. `at_once`: the list is
     consumed as soon as it is made, so that one over a range of lanes need not be made.
 
-    An element whose `if` depends on lanes is a Choice between the value and UNBOUND, which reductions understand.
+    An element whose `if` depends on lanes is a GuardedUnion between the value and UNBOUND, which reductions understand.
     """
-    first = expressions.evaluate(s, node.for_in.iter)
+    first = s.space.evaluate(node.for_in.iter)
     if isinstance(node, cst.GeneratorExp) or at_once and isinstance(first, Ranges):
         return lazily(s, node, first)
     items = list(_elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)))
@@ -31,24 +44,23 @@ def evaluate(s: Specialiser, node: Any, *, at_once: bool = False) -> Abstract:
         raise s.refuse("flatten/list-mutation", "the `if` of this comprehension depends on lanes", node,
                        help="use a generator inside sum, min, max, any or all, or a conditional expression")
     if isinstance(node, cst.ListComp):
-        return containers.new_list(s, items)
+        return heap.new_list(s, items)
     return containers.make_set(s, items, node)
 
 
-def lazily(s: Specialiser, node: cst.GeneratorExp | cst.ListComp, first: Abstract) -> Lazy:
+def lazily(s: Evaluator, node: cst.GeneratorExp | cst.ListComp, first: Abstract) -> Lazy:
     """A generator of the elements; also a list comprehension, where it is consumed at once."""
-    from pyflat.frontend.syntax.folds import Written
 
     return Lazy(functools.partial(_generate, s, s.frame, node, first), written=Written(s.frame, node, first))
 
 
-def _element(s: Specialiser, node: cst.BaseExpression, present: Value | None) -> Abstract:
+def _element(s: Evaluator, node: cst.BaseExpression, present: Value | None) -> Abstract:
     if present is None:
-        return expressions.evaluate(s, node)
-    return s.branch(present, lambda: expressions.evaluate(s, node), lambda: UNBOUND)
+        return s.space.evaluate(node)
+    return s.branch(present, lambda: s.space.evaluate(node), lambda: UNBOUND)
 
 
-def _generate(s: Specialiser, frame: Frame, node: Any, first: Abstract) -> Iterator[Abstract]:
+def _generate(s: Evaluator, frame: Frame, node: Any, first: Abstract) -> Iterator[Abstract]:
     """Runs in the frame that wrote the generator: there its names mean what they say."""
     for item in _elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)):
         if s.frame is not frame:
@@ -57,43 +69,43 @@ def _generate(s: Specialiser, frame: Frame, node: Any, first: Abstract) -> Itera
         yield item
 
 
-def evaluate_dict(s: Specialiser, node: cst.DictComp) -> Abstract:
+def evaluate_dict(s: Evaluator, node: cst.DictComp) -> Abstract:
     entries: dict[Any, Abstract] = {}
 
     def add(present: Value | None) -> None:
         if present is not None:
             raise s.refuse("flatten/list-mutation", "the `if` of this comprehension depends on lanes", node)
-        key = expressions.evaluate(s, node.key)
-        entries[containers.static_key(s, key, node.key)] = expressions.evaluate(s, node.value)
+        key = s.space.evaluate(node.key)
+        entries[heap.static_key(s, key, node.key)] = s.space.evaluate(node.value)
 
-    for _ in _elements_of(s, node.for_in, expressions.evaluate(s, node.for_in.iter), add):
+    for _ in _elements_of(s, node.for_in, s.space.evaluate(node.for_in.iter), add):
         pass
-    return containers.new_dict(s, entries)
+    return heap.new_dict(s, entries)
 
 
-def _elements_of(s: Specialiser, clause: cst.CompFor, source: Abstract, make: Callable[[Value | None], Any],
+def _elements_of(s: Evaluator, clause: cst.CompFor, source: Abstract, make: Callable[[Value | None], Any],
                  outer: Value | None = None) -> Iterator[Any]:
     """`make(present)` for every element, `present` being the lanes that have it (None: all).
 
     The clause's variables hide the function's only while an element is made.
     """
-    names = statements.target_names(clause.target)
-    for item in _counted(s, containers.iterate(s, source, clause.iter)):
+    names = scopes.target_names(clause.target)
+    for item in _counted(s, s.space.iterate(source, clause.iter)):
         with hidden(s, names):
-            statements.assign(s, clause.target, item)
+            s.space.assign(clause.target, item)
             present = _filter(s, clause, outer)
             if isinstance(present, Static):
                 continue
             if clause.inner_for_in is None:
                 made = [make(present)]
             else:
-                inner = expressions.evaluate(s, clause.inner_for_in.iter)
+                inner = s.space.evaluate(clause.inner_for_in.iter)
                 made = list(_elements_of(s, clause.inner_for_in, inner, make, present))
         yield from made
 
 
 @contextmanager
-def hidden(s: Specialiser, names: Sequence[str]) -> Iterator[None]:
+def hidden(s: Evaluator, names: Sequence[str]) -> Iterator[None]:
     """A scope in which a clause's variables hide the function's."""
     saved, local_names = {n: s.state.locals.get(n, UNBOUND) for n in names}, s.frame.local_names
     s.frame.local_names = s.frame.local_names | frozenset(names)
@@ -110,15 +122,15 @@ def hidden(s: Specialiser, names: Sequence[str]) -> Iterator[None]:
                 s.state.locals[name] = value
 
 
-def _filter(s: Specialiser, clause: cst.CompFor, outer: Value | None) -> Value | Static | None:
+def _filter(s: Evaluator, clause: cst.CompFor, outer: Value | None) -> Value | Static | None:
     """The lanes in which the `if` clauses hold: None for all, Static(False) for none."""
     present = outer
     for test in clause.ifs:
         if present is None:
-            held = expressions.condition(s, test.test)
+            held = s.space.condition(test.test)
         else:
-            test_it = functools.partial(expressions.condition, s, test.test)
-            held = num.truth(s, s.branch(present, test_it, lambda: Static(False)))
+            test_it = functools.partial(s.space.condition, test.test)
+            held = s.space.truth(s.branch(present, test_it, lambda: Static(False)))
         if isinstance(held, Static):
             if not held.value:
                 return Static(False)
@@ -127,8 +139,88 @@ def _filter(s: Specialiser, clause: cst.CompFor, outer: Value | None) -> Value |
     return present
 
 
-def _counted(s: Specialiser, items: Iterator[Abstract]) -> Iterator[Abstract]:
+def _counted(s: Evaluator, items: Iterator[Abstract]) -> Iterator[Abstract]:
     for count, item in enumerate(items):
         if count >= s.max_unroll:
             raise s.refuse("flatten/loop-too-long", f"a comprehension has more than {s.max_unroll} elements")
         yield item
+
+
+# --- reductions over a range of lanes
+Step = Callable[[Abstract, Callable[[], Abstract]], Abstract]
+"""(accumulator, element on demand) -> accumulator."""
+
+
+def fold(s: Evaluator, value: Abstract, start: Abstract, step: Step, node: cst.CSTNode) -> Abstract:
+    """The accumulator after all elements of what `is_folded`."""
+    if isinstance(value, Ranges):
+        return _fold_range(s, value, start, step, node)
+    assert isinstance(value, Lazy) and value.written is not None
+    s.use_up(value, node)
+    written = value.written
+    if s.frame is not written.frame:
+        raise s.refuse("flatten/generator", "a generator expression is consumed by another function", written.node,
+                       help="pass a list or tuple")
+    name = _accumulator(s, start)
+
+    def element() -> None:
+        s.state.locals[name] = step(s.state.locals[name], lambda: s.space.evaluate(written.node.elt))
+
+    _clause(s, written.node.for_in, written.source, element)
+    return s.state.locals.pop(name)
+
+
+def _fold_range(s: Evaluator, source: Ranges, start: Abstract, step: Step, node: cst.CSTNode) -> Abstract:
+    name = _accumulator(s, start)
+
+    def each(_: object, item: Abstract) -> None:
+        s.state.locals[name] = step(s.state.locals[name], lambda: item)
+
+    rolled.roll_counter(s, node, source, each)
+    return s.state.locals.pop(name)
+
+
+def _accumulator(s: Evaluator, start: Abstract) -> str:
+    s.counter += 1
+    name = f"fold {s.counter}"
+    s.state.locals[name] = start
+    return name
+
+
+def _clause(s: Evaluator, clause: cst.CompFor, source: Abstract, inside: Callable[[], None]) -> None:
+    if isinstance(source, GuardedUnion):
+        s.split(source, lambda one: _clause(s, clause, one, inside))
+        return
+    one = functools.partial(_one, s, clause, inside)
+    if isinstance(source, Ranges):
+        rolled.roll_counter(s, clause, source, lambda _, counter: one(counter))
+        return
+    for item in s.space.iterate(source, clause.iter):
+        one(item)
+
+
+def _one(s: Evaluator, clause: cst.CompFor, inside: Callable[[], None], item: Abstract) -> None:
+    names = scopes.target_names(clause.target)
+    with hidden(s, names):
+        s.space.assign(clause.target, item)
+        _filtered(s, [test.test for test in clause.ifs], clause.inner_for_in, inside)
+
+
+def _filtered(s: Evaluator, tests: list[cst.BaseExpression], inner: cst.CompFor | None, inside: Callable[[], None]
+              ) -> None:
+    if not tests:
+        if inner is None:
+            inside()
+        else:
+            _clause(s, inner, s.space.evaluate(inner.iter), inside)
+        return
+    held = s.space.condition(tests[0])
+
+    def rest() -> Abstract:
+        _filtered(s, tests[1:], inner, inside)
+        return NONE
+
+    if not isinstance(held, Static):
+        s.branch(held, rest, lambda: NONE)
+    elif held.value:
+        rest()

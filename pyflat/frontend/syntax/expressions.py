@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import types
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -11,30 +10,27 @@ from typing import Any
 import libcst as cst
 
 from pyflat.errors import InternalError
-from pyflat.frontend.space import array_operators as vectors
-from pyflat.frontend.space import arrays, complex_numbers, containers, membership, objects
-from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.numbers import BINARY, COMPARE, describe, now
-from pyflat.frontend.state import facts
-from pyflat.frontend.state.frames import Frame, Specialiser
-from pyflat.frontend.state.values import (
-    NONE,
-    UNBOUND,
-    Abstract,
-    Choice,
-    Lost,
-    Static,
-    Text,
-    maybe_unbound,
-    numeric_kind,
-    plain_number,
-)
+from pyflat.frontend.space import containers, scalars
+from pyflat.frontend.state import facts, heap
+from pyflat.frontend.state.frames import Evaluator, Frame
+from pyflat.frontend.state.kinds import maybe_unbound
+from pyflat.frontend.state.values import NONE, UNBOUND, Abstract, Axes, GuardedUnion, Slice, Static, Text, Unavailable
 from pyflat.frontend.syntax import calls, comprehensions
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.types import BOOL, INT
+from pyflat.ir.types import INT
+
+BINARY: dict[type, str] = {
+    cst.Add: "add", cst.Subtract: "sub", cst.Multiply: "mul", cst.Divide: "truediv", cst.FloorDivide: "floordiv",
+    cst.Modulo: "mod", cst.Power: "pow", cst.BitAnd: "and", cst.BitOr: "or", cst.BitXor: "xor", cst.LeftShift: "shl",
+    cst.RightShift: "shr", cst.MatrixMultiply: "matmul",
+}
+_COMPARE: dict[type, str] = {
+    cst.Equal: "eq", cst.NotEqual: "ne", cst.LessThan: "lt", cst.LessThanEqual: "le", cst.GreaterThan: "gt",
+    cst.GreaterThanEqual: "ge",
+}
 
 
-def evaluate(s: Specialiser, node: cst.BaseExpression) -> Abstract:
+def evaluate(s: Evaluator, node: cst.BaseExpression) -> Abstract:
     """The abstract value of an expression; every kind of node that is not in the table is refused."""
     rule = _RULES.get(type(node))
     if rule is None:
@@ -51,11 +47,7 @@ def _words(node: cst.CSTNode) -> str:
 
 
 # --- names
-def _name(s: Specialiser, node: cst.Name) -> Abstract:
-    return load(s, s.frame, node.value, node)
-
-
-def load(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | None = None) -> Abstract:
+def load(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None = None) -> Abstract:
     """A name as Python finds it: local, enclosing, global, builtin."""
     if name in frame.local_names:
         return _load_local(s, frame, name, node)
@@ -81,7 +73,7 @@ def _enclosing(frame: Frame | None, name: str) -> Frame | None:
     return None
 
 
-def _locals_of(s: Specialiser, frame: Frame) -> dict[str, Abstract]:
+def _locals_of(s: Evaluator, frame: Frame) -> dict[str, Abstract]:
     if frame is s.frame:
         return s.state.locals
     if frame.state is None:
@@ -89,42 +81,42 @@ def _locals_of(s: Specialiser, frame: Frame) -> dict[str, Abstract]:
     return frame.state.locals
 
 
-def _load_local(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
+def _load_local(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
     value = _locals_of(s, frame).get(name, UNBOUND)
     if value is UNBOUND:
         raise s.raised(UnboundLocalError, node)
-    if isinstance(value, Lost):
+    if isinstance(value, Unavailable):
         raise value.error
-    if isinstance(value, Choice) and maybe_unbound(value):
+    if isinstance(value, GuardedUnion) and maybe_unbound(value):
         value = _bound_part(s, value, name, node)
         if frame is s.frame:
             s.state.locals[name] = value
     return value
 
 
-def _bound_part(s: Specialiser, value: Abstract, name: str, node: cst.CSTNode | None) -> Abstract:
+def _bound_part(s: Evaluator, value: Abstract, name: str, node: cst.CSTNode | None) -> Abstract:
     if value is UNBOUND:
         raise s.raised(UnboundLocalError, node)
-    if isinstance(value, Choice) and maybe_unbound(value):
+    if isinstance(value, GuardedUnion) and maybe_unbound(value):
         return s.split(value, lambda v: _bound_part(s, v, name, node), name)
     return value
 
 
-def _load_cell(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
+def _load_cell(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
     cell = frame.cells[name]
     try:
         value = cell.cell_contents
     except ValueError:
         raise s.refuse("flatten/unbound-name", f"the enclosing variable {name!r} has no value yet", node) from None
     s.guards.cell(cell, name, value)
-    return objects.wrap(s, value)
+    return s.space.wrap(value)
 
 
-def load_global(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
+def load_global(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
     if name in frame.globals:
         value = frame.globals[name]
         s.guards.global_name(frame.globals, name, value)
-        return objects.wrap(s, value)
+        return s.space.wrap(value)
     if hasattr(builtins, name):
         s.guards.absent(frame.globals, name)
         return Static(getattr(builtins, name))
@@ -132,7 +124,7 @@ def load_global(s: Specialiser, frame: Frame, name: str, node: cst.CSTNode | Non
 
 
 # --- literals
-def _literal(s: Specialiser, node: Any) -> Abstract:
+def _literal(s: Evaluator, node: Any) -> Abstract:
     match node:  # `evaluated_value` compiles each literal
         case cst.Integer():
             return Static(int(node.value, 0))
@@ -143,7 +135,7 @@ def _literal(s: Specialiser, node: Any) -> Abstract:
         return Static(node.evaluated_value)
 
 
-def _formatted(s: Specialiser, node: cst.FormattedString) -> Abstract:
+def _formatted(s: Evaluator, node: cst.FormattedString) -> Abstract:
     text = ""
     for part in node.parts:
         if isinstance(part, cst.FormattedStringText):
@@ -159,99 +151,59 @@ def _formatted(s: Specialiser, node: cst.FormattedString) -> Abstract:
     return Static(text)
 
 
-def _concatenated(s: Specialiser, node: cst.ConcatenatedString) -> Abstract:
+def _concatenated(s: Evaluator, node: cst.ConcatenatedString) -> Abstract:
     left, right = evaluate(s, node.left), evaluate(s, node.right)
     if isinstance(left, Static) and isinstance(right, Static):
         return Static(left.value + right.value)
     return Text()
 
 
-def _elements(s: Specialiser, elements: Any) -> list[Abstract]:
+def _elements(s: Evaluator, elements: Any) -> list[Abstract]:
     items: list[Abstract] = []
     for element in elements:
         value = evaluate(s, element.value)
         if isinstance(element, cst.StarredElement):
-            items += containers.items_now(s, value)
+            items += s.space.items(value)
         else:
             items.append(value)
     return items
 
 
-def _tuple(s: Specialiser, node: cst.Tuple) -> Abstract:
-    return containers.make_tuple(_elements(s, node.elements))
-
-
-def _list(s: Specialiser, node: cst.List) -> Abstract:
-    return containers.new_list(s, _elements(s, node.elements))
-
-
-def _set(s: Specialiser, node: cst.Set) -> Abstract:
-    return containers.make_set(s, _elements(s, node.elements), node)
-
-
-def _dict(s: Specialiser, node: cst.Dict) -> Abstract:
+def _dict(s: Evaluator, node: cst.Dict) -> Abstract:
     entries: dict[Any, Abstract] = {}
     for element in node.elements:
         if isinstance(element, cst.StarredDictElement):
-            entries.update(containers.dict_entries(s, evaluate(s, element.value)))
+            entries.update(s.space.dict_entries(evaluate(s, element.value)))
             continue
         assert isinstance(element, cst.DictElement)
         key, value = evaluate(s, element.key), evaluate(s, element.value)
-        entries[containers.static_key(s, key, element.key)] = value
-    return containers.new_dict(s, entries)
+        entries[heap.static_key(s, key, element.key)] = value
+    return heap.new_dict(s, entries)
 
 
 # --- operators
-def _binary(s: Specialiser, node: cst.BinaryOperation) -> Abstract:
+def _binary(s: Evaluator, node: cst.BinaryOperation) -> Abstract:
     left = evaluate(s, node.left)
-    return operate(s, node.operator, left, evaluate(s, node.right), node)
+    return s.space.binary(BINARY[type(node.operator)], left, evaluate(s, node.right), node)
 
 
-def operate(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
-    """`a <operator> b` for numbers, sequences, strings and objects."""
-    opcode, python, dunder = BINARY[type(operator)]
-    if arrays.is_array(a) or arrays.is_array(b):
-        return vectors.operate(s, opcode, a, b, node)
-    a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
-    if complex_numbers.meet(a, b):
-        return complex_numbers.binary(s, opcode, a, b)
-    if numeric_kind(a) is not None and numeric_kind(b) is not None or isinstance(a, Choice) or isinstance(b, Choice):
-        if any(isinstance(v, Choice) and not num.is_number_choice(v) for v in (a, b)):
-            return num.split_pair(s, a, b, lambda x, y: operate(s, operator, x, y, node))
-        return num.binary(s, opcode, a, b)
-    special = objects.operate(s, opcode, dunder, a, b)
-    if special is not None:
-        return special
-    if isinstance(a, Static) and isinstance(b, Static):
-        if objects.is_plain(a.value) and objects.is_plain(b.value) or _are_types(a.value, b.value):
-            return now(s, lambda: python(a.value, b.value))
-        raise s.refuse("flatten/unsupported-expression", f"`{opcode}` of {describe(a)} and {describe(b)}", node,
-                       needs_number=True)
-    return num.binary(s, opcode, a, b)
-
-
-def _are_types(*values: Any) -> bool:
-    """`int | float`"""
-    return all(isinstance(value, type | types.UnionType | types.GenericAlias) for value in values)
-
-
-def _unary(s: Specialiser, node: cst.UnaryOperation) -> Abstract:
+def _unary(s: Evaluator, node: cst.UnaryOperation) -> Abstract:
     value = evaluate(s, node.expression)
     match node.operator:
         case cst.Not():
-            return num.negate(s, value)
+            return scalars.negate(s, value)
         case cst.Minus():
-            return objects.unary(s, "neg", value, node)
+            return s.space.unary("neg", value, node)
         case cst.Plus():
-            return objects.unary(s, "pos", value, node)
+            return s.space.unary("pos", value, node)
         case _:
-            return objects.unary(s, "invert", value, node)
+            return s.space.unary("invert", value, node)
 
 
-def _boolean(s: Specialiser, node: cst.BooleanOperation) -> Abstract:
+def _boolean(s: Evaluator, node: cst.BooleanOperation) -> Abstract:
     """`a and b`, `a or b`: an operand, the second evaluated only where the first does not decide."""
     left = evaluate(s, node.left)
-    decided = num.truth(s, left)
+    decided = s.space.truth(left)
     is_and = isinstance(node.operator, cst.And)
     if isinstance(decided, Static):
         return evaluate(s, node.right) if bool(decided.value) is is_and else left
@@ -260,7 +212,7 @@ def _boolean(s: Specialiser, node: cst.BooleanOperation) -> Abstract:
     return s.branch(decided, lambda: left, lambda: evaluate(s, node.right))
 
 
-def condition(s: Specialiser, node: cst.BaseExpression) -> Static | Value:
+def condition(s: Evaluator, node: cst.BaseExpression) -> Static | Value:
     """The truth of a test: like `truth(evaluate(node))`, but and/or/not only carry bools. In a function that calls
     itself, what holds around the call may decide it."""
     test = _condition(s, node)
@@ -274,7 +226,7 @@ def condition(s: Specialiser, node: cst.BaseExpression) -> Static | Value:
     return test
 
 
-def _condition(s: Specialiser, node: cst.BaseExpression) -> Static | Value:
+def _condition(s: Evaluator, node: cst.BaseExpression) -> Static | Value:
     match node:
         case cst.BooleanOperation():
             left = condition(s, node.left)
@@ -290,90 +242,64 @@ def _condition(s: Specialiser, node: cst.BaseExpression) -> Static | Value:
                     return known
 
                 if is_and:
-                    joined = num.truth(s, s.branch(left, right, lambda: Static(False)))
+                    joined = s.space.truth(s.branch(left, right, lambda: Static(False)))
                 else:
-                    joined = num.truth(s, s.branch(left, lambda: Static(True), right))
+                    joined = s.space.truth(s.branch(left, lambda: Static(True), right))
                 if isinstance(joined, Value) and len(parts) == 2:
                     s.combined[joined] = is_and, tuple(parts)
                 return joined
         case cst.UnaryOperation(operator=cst.Not()):
             inner = condition(s, node.expression)
             with s.at(node):
-                negated = num.negate(s, inner)
+                negated = scalars.negate(s, inner)
             assert isinstance(negated, Static | Value)
             return negated
         case _:
             value = evaluate(s, node)
             with s.at(node):
-                return num.truth(s, value)
+                return s.space.truth(value)
 
 
-def _comparison(s: Specialiser, node: cst.Comparison) -> Abstract:
+def _comparison(s: Evaluator, node: cst.Comparison) -> Abstract:
     """`a < b < c`: the middle evaluated once, the rest only where the first part holds."""
     left = evaluate(s, node.left)
     return _chain(s, node, left, 0)
 
 
-def _chain(s: Specialiser, node: cst.Comparison, left: Abstract, index: int) -> Abstract:
+def _chain(s: Evaluator, node: cst.Comparison, left: Abstract, index: int) -> Abstract:
     target = node.comparisons[index]
     right = evaluate(s, target.comparator)
     result = compare(s, target.operator, left, right, node)
     if index + 1 == len(node.comparisons):
         return result
-    holds = num.truth(s, result)
+    holds = s.space.truth(result)
     if isinstance(holds, Static):
         return _chain(s, node, right, index + 1) if holds.value else result
     return s.branch(holds, lambda: _chain(s, node, right, index + 1), lambda: result)
 
 
-def compare(s: Specialiser, operator: Any, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+def compare(s: Evaluator, operator: Any, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     match operator:
         case cst.In():
-            return membership.contains(s, b, a, node)
+            return s.space.contains(b, a, node)
         case cst.NotIn():
-            return num.negate(s, membership.contains(s, b, a, node))
+            return scalars.negate(s, s.space.contains(b, a, node))
         case cst.Is():
-            return identical(s, a, b, node)
+            return s.space.identical(a, b, node)
         case cst.IsNot():
-            return num.negate(s, identical(s, a, b, node))
-    return objects.compare(s, COMPARE[type(operator)][0], a, b, node)
-
-
-def identical(s: Specialiser, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
-    """`a is b`, decided for None, bools and objects; identity of numbers in lanes has no meaning."""
-    if isinstance(a, Choice):
-        return s.split(a, lambda v: identical(s, v, b, node))
-    if isinstance(b, Choice):
-        return s.split(b, lambda v: identical(s, a, v, node))
-    if isinstance(a, Static) and isinstance(b, Static):
-        return Static(a.value is b.value)
-    if numeric_kind(a) is BOOL and s.may_be_numpy(a) or numeric_kind(b) is BOOL and s.may_be_numpy(b):
-        raise s.refuse("flatten/unsupported-expression", "`is` on a NumPy bool", node)
-    for one, other in ((a, b), (b, a)):
-        if isinstance(one, Static) and (one.value is None or not isinstance(one.value, int | float)):
-            return Static(False)
-        if isinstance(one, Static) and isinstance(one.value, bool) and isinstance(other, Value):
-            if other.kind is BOOL:
-                return num.compare(s, "eq", one, other)
-            return Static(False)
-    if complex_numbers.is_number(a) and complex_numbers.is_number(b):
-        raise s.refuse("flatten/unsupported-expression", "`is` on lane numbers has no meaning", node,
-                       help="compare numbers with ==")
-    if a in s.frozen or b in s.frozen:
-        raise s.refuse("flatten/unsupported-expression", "`is` on objects that change hands in a loop",
-                       node)
-    return Static(a is b)
+            return scalars.negate(s, s.space.identical(a, b, node))
+    return s.space.compare(_COMPARE[type(operator)], a, b, node)
 
 
 # --- the rest
-def _conditional(s: Specialiser, node: cst.IfExp) -> Abstract:
+def _conditional(s: Evaluator, node: cst.IfExp) -> Abstract:
     test = condition(s, node.test)
     if isinstance(test, Static):
         return evaluate(s, node.body if test.value else node.orelse)
     return s.branch(test, lambda: evaluate(s, node.body), lambda: evaluate(s, node.orelse))
 
 
-def _walrus(s: Specialiser, node: cst.NamedExpr) -> Abstract:
+def _walrus(s: Evaluator, node: cst.NamedExpr) -> Abstract:
     value = evaluate(s, node.value)
     if not isinstance(node.target, cst.Name):
         raise InternalError("a walrus assigns a name")
@@ -381,25 +307,21 @@ def _walrus(s: Specialiser, node: cst.NamedExpr) -> Abstract:
     return value
 
 
-def _attribute(s: Specialiser, node: cst.Attribute) -> Abstract:
-    return objects.attribute(s, evaluate(s, node.value), node.attr.value, node)
-
-
-def _subscript(s: Specialiser, node: cst.Subscript) -> Abstract:
+def _subscript(s: Evaluator, node: cst.Subscript) -> Abstract:
     owner = evaluate(s, node.value)
-    return containers.index(s, owner, subscript_key(s, node), node)
+    return s.space.getitem(owner, subscript_key(s, node), node)
 
 
-def subscript_key(s: Specialiser, node: cst.Subscript) -> Abstract | containers.Slice | containers.Axes:
+def subscript_key(s: Evaluator, node: cst.Subscript) -> Abstract | Slice | Axes:
     parts = [_one_index(s, element.slice) for element in node.slice]
     if len(parts) == 1:
         return parts[0]
-    if any(isinstance(p, containers.Slice) for p in parts):
-        return containers.Axes(tuple(parts))
-    return containers.make_tuple([p for p in parts if not isinstance(p, containers.Slice)])
+    if any(isinstance(p, Slice) for p in parts):
+        return Axes(tuple(parts))
+    return heap.make_tuple([p for p in parts if not isinstance(p, Slice)])
 
 
-def _one_index(s: Specialiser, part: cst.BaseSlice) -> Abstract | containers.Slice:
+def _one_index(s: Evaluator, part: cst.BaseSlice) -> Abstract | Slice:
     if isinstance(part, cst.Index):
         return evaluate(s, part.value)
     assert isinstance(part, cst.Slice)
@@ -407,12 +329,12 @@ def _one_index(s: Specialiser, part: cst.BaseSlice) -> Abstract | containers.Sli
     width = _width(bounds[0], bounds[1])
     if width is not None and isinstance(bounds[2], Static) and bounds[2].value in (None, 1):
         assert isinstance(bounds[0], Value)
-        return containers.Slice(slice(None), bounds[0], width)
+        return Slice(slice(None), bounds[0], width)
     for bound in bounds:
         if not isinstance(bound, Static):
             raise s.refuse("flatten/lane-to-object", "a slice bound differs from lane to lane", part,
                            why="the number of items would differ, and lists and arrays have one length in all lanes")
-    return containers.Slice(slice(*[b.value for b in bounds if isinstance(b, Static)]))
+    return Slice(slice(*[b.value for b in bounds if isinstance(b, Static)]))
 
 
 def _width(lower: Abstract, upper: Abstract) -> int | None:
@@ -425,28 +347,17 @@ def _width(lower: Abstract, upper: Abstract) -> int | None:
     return None
 
 
-def _lambda(s: Specialiser, node: cst.Lambda) -> Abstract:
-    return calls.close_over(s, node)
-
-
-def _call(s: Specialiser, node: cst.Call) -> Abstract:
-    return calls.call_node(s, node)
-
-
-def _comprehension(s: Specialiser, node: Any) -> Abstract:
-    if isinstance(node, cst.DictComp):
-        return comprehensions.evaluate_dict(s, node)
-    return comprehensions.evaluate(s, node)
-
-
-_RULES: dict[type, Callable[[Specialiser, Any], Abstract]] = {
-    cst.Name: _name, cst.Integer: _literal, cst.Float: _literal, cst.Imaginary: _literal,
-    cst.SimpleString: _literal, cst.FormattedString: _formatted, cst.ConcatenatedString: _concatenated,
-    cst.Ellipsis: lambda s, node: Static(...), cst.Tuple: _tuple, cst.List: _list, cst.Set: _set, cst.Dict: _dict,
+_RULES: dict[type, Callable[[Evaluator, Any], Abstract]] = {
+    cst.Name: lambda s, node: load(s, s.frame, node.value, node),
+    cst.Integer: _literal, cst.Float: _literal, cst.Imaginary: _literal, cst.SimpleString: _literal,
+    cst.FormattedString: _formatted, cst.ConcatenatedString: _concatenated, cst.Ellipsis: lambda s, node: Static(...),
+    cst.Tuple: lambda s, node: heap.make_tuple(_elements(s, node.elements)),
+    cst.List: lambda s, node: heap.new_list(s, _elements(s, node.elements)),
+    cst.Set: lambda s, node: containers.make_set(s, _elements(s, node.elements), node), cst.Dict: _dict,
     cst.BinaryOperation: _binary, cst.UnaryOperation: _unary, cst.BooleanOperation: _boolean,
-    cst.Comparison: _comparison, cst.IfExp: _conditional, cst.NamedExpr: _walrus, cst.Attribute: _attribute,
-    cst.Subscript: _subscript, cst.Lambda: _lambda, cst.Call: _call, cst.ListComp: _comprehension,
-    cst.GeneratorExp: _comprehension, cst.SetComp: _comprehension,
-    cst.DictComp: _comprehension,
+    cst.Comparison: _comparison, cst.IfExp: _conditional, cst.NamedExpr: _walrus,
+    cst.Attribute: lambda s, node: s.space.getattr(evaluate(s, node.value), node.attr.value, node),
+    cst.Subscript: _subscript, cst.Lambda: calls.close_over, cst.Call: calls.call_node,
+    cst.ListComp: comprehensions.evaluate, cst.GeneratorExp: comprehensions.evaluate,
+    cst.SetComp: comprehensions.evaluate, cst.DictComp: comprehensions.evaluate_dict,
 }
-

@@ -1,4 +1,5 @@
-"""`try`: exceptions that are certain become edges to the handlers.
+"""`try`: exceptions that are certain become edges to the handlers. `with`: context managers that only settle what NumPy
+or the warnings module does about a warning.
 
 Inside a `try` body an operation whose fault can be told exactly from its operands (a zero divisor, a negative root, an
 index outside its table) is preceded by a check that leaves to the handlers; so does a `raise` of a known class. Every
@@ -8,13 +9,17 @@ original with its handlers: slower, never wrong.
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 from collections.abc import Callable
+from typing import Any
 
 import libcst as cst
+import numpy as np
 
-from pyflat.frontend.state.frames import Scope, Specialiser, TryScope
-from pyflat.frontend.state.values import UNBOUND, Abstract, Caught, Choice, Static
-from pyflat.frontend.syntax import expressions, statements
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import Evaluator, Scope, TryScope
+from pyflat.frontend.state.values import NONE, UNBOUND, Abstract, Caught, GuardedUnion, Static
 from pyflat.functions.records import Outside
 from pyflat.ir.build import Builder, const
 from pyflat.ir.faults import RULES, outside_domain
@@ -24,10 +29,6 @@ from pyflat.ir.types import FLOAT
 
 Condition = Callable[[Builder, Op], Value | None]
 """The lanes in which an operation raises; None: in none."""
-
-
-def _negative_count(build: Builder, op: Op) -> Value | None:
-    return RULES["negative_count"](build, op)
 
 
 def _nan(build: Builder, op: Op) -> Value | None:
@@ -50,8 +51,8 @@ EDGES: dict[str, tuple[tuple[type[BaseException], Condition], ...]] = {
     "floordiv": ((ZeroDivisionError, RULES["zero_divisor"]),),
     "fmod": ((ValueError, RULES["fmod"]),),
     "index": ((IndexError, RULES["index"]),),
-    "negative_count": ((ValueError, _negative_count),),
-    "shl": ((ValueError, _negative_count),),
+    "negative_count": ((ValueError, RULES["negative_count"]),),
+    "shl": ((ValueError, RULES["negative_count"]),),
     "int_range": ((ValueError, _nan), (OverflowError, _infinite)),
     "pow": ((ZeroDivisionError, _zero_to_negative),),
 }
@@ -77,7 +78,7 @@ Classes = tuple[tuple[type[BaseException], ...], ...]
 """For each handler the classes that it catches."""
 
 
-def execute_try(s: Specialiser, node: cst.Try) -> None:
+def execute_try(s: Evaluator, node: cst.Try) -> None:
     if node.finalbody is not None and _jumps_out(node):
         raise s.refuse("flatten/not-yet", "`finally` around a return, break or continue", node,
                        help="move the return behind the try block")
@@ -88,7 +89,7 @@ def execute_try(s: Specialiser, node: cst.Try) -> None:
     caught = tuple(_classes(s, handler) for handler in node.handlers)
     s.region(done, lambda: _try(s, node, caught, done))
     if node.finalbody is not None:
-        statements.execute_suite(s, node.finalbody.body)
+        s.space.execute(node.finalbody.body)
 
 
 class _Leaves(cst.CSTVisitor):
@@ -115,10 +116,10 @@ def _jumps_out(node: cst.Try) -> bool:
     return visitor.found
 
 
-def _classes(s: Specialiser, handler: cst.ExceptHandler) -> tuple[type[BaseException], ...]:
+def _classes(s: Evaluator, handler: cst.ExceptHandler) -> tuple[type[BaseException], ...]:
     if handler.type is None:
         return (BaseException,)
-    value = expressions.evaluate(s, handler.type)
+    value = s.space.evaluate(handler.type)
     known = value.value if isinstance(value, Static) else None
     classes = known if isinstance(known, tuple) else (known,)
     if not all(isinstance(c, type) and issubclass(c, BaseException) for c in classes):
@@ -126,7 +127,7 @@ def _classes(s: Specialiser, handler: cst.ExceptHandler) -> tuple[type[BaseExcep
     return classes
 
 
-def _try(s: Specialiser, node: cst.Try, caught: Classes, done: Scope) -> Abstract:
+def _try(s: Evaluator, node: cst.Try, caught: Classes, done: Scope) -> Abstract:
     """The body leaves to `done` when it ends; what falls out of the inner region is an exception class."""
     scope = TryScope(Scope(s.fresh("raised")), tuple(c for classes in caught for c in classes), s.frame)
 
@@ -135,20 +136,20 @@ def _try(s: Specialiser, node: cst.Try, caught: Classes, done: Scope) -> Abstrac
         s.tries.append(scope)
         s.build.before_append = lambda op: _check(s, op)
         try:
-            statements.execute_suite(s, node.body)
+            s.space.execute(node.body)
         finally:
             s.tries.pop()
             s.build.before_append = outer
         if node.orelse is not None:
-            statements.execute_suite(s, node.orelse.body)
+            s.space.execute(node.orelse.body)
         raise s.leave(done)
 
     _dispatch(s, node, caught, s.region(scope.raised, body))
     return Static(None)
 
 
-def _dispatch(s: Specialiser, node: cst.Try, caught: Classes, raised: Abstract) -> None:
-    if isinstance(raised, Choice):
+def _dispatch(s: Evaluator, node: cst.Try, caught: Classes, raised: Abstract) -> None:
+    if isinstance(raised, GuardedUnion):
         s.split(raised, lambda part: _dispatch(s, node, caught, part))
         return
     assert isinstance(raised, Static)
@@ -158,20 +159,20 @@ def _dispatch(s: Specialiser, node: cst.Try, caught: Classes, raised: Abstract) 
             return
 
 
-def _handle(s: Specialiser, handler: cst.ExceptHandler, cls: type[BaseException]) -> None:
+def _handle(s: Evaluator, handler: cst.ExceptHandler, cls: type[BaseException]) -> None:
     name = handler.name.name.value if handler.name is not None and isinstance(handler.name.name, cst.Name) else None
     if name is not None:
         s.state.locals[name] = Caught(cls)
     s.frame.handling.append(cls)
     try:
-        statements.execute_suite(s, handler.body)
+        s.space.execute(handler.body)
     finally:
         s.frame.handling.pop()
     if name is not None:
         s.state.locals[name] = UNBOUND
 
 
-def _check(s: Specialiser, op: Op) -> None:
+def _check(s: Evaluator, op: Op) -> None:
     """Before an operation of a try body: lanes in which it would raise leave to the handlers."""
     rule = PRIMITIVES[op.opcode].faults
     if not rule:
@@ -185,8 +186,49 @@ def _check(s: Specialiser, op: Op) -> None:
         if any(issubclass(cls, scope.catches) for scope in s.tries):
             condition = condition_of(s.build, op)
             if condition is not None:
-                s.branch(condition, lambda cls=cls: _leave(s, cls), lambda: None)  # type: ignore[misc]
+                heap.raise_if(s, condition, cls)
 
 
-def _leave(s: Specialiser, cls: type[BaseException]) -> Abstract:
-    raise s.raised(cls)
+# --- with
+_QUIET = ("ignore", "warn", "print", "log", None)
+"""Settings of np.errstate under which a floating-point error stays a value."""
+
+
+def execute_with(s: Evaluator, node: cst.With) -> None:
+    """The body, as if the context managers were not there."""
+    for item in node.items:
+        if node.asynchronous is not None or not isinstance(item.item, cst.Call):
+            raise _unknown(s, item)
+        value = _entered(s, item, item.item)
+        if item.asname is not None:
+            s.space.assign(item.asname.name, value)
+    before, s.catching_warnings = s.catching_warnings, s.catching_warnings or _catches(s, node)
+    try:
+        s.space.execute(node.body)
+    finally:
+        s.catching_warnings = before
+
+
+def _catches(s: Evaluator, node: cst.With) -> bool:
+    managers = [s.space.evaluate(item.item.func) for item in node.items if isinstance(item.item, cst.Call)]
+    return any(isinstance(m, Static) and m.value is warnings.catch_warnings for m in managers)
+
+
+def _entered(s: Evaluator, item: cst.WithItem, call: cst.Call) -> Abstract:
+    """What `as` binds."""
+    manager = s.space.evaluate(call.func)
+    known: Any = manager.value if isinstance(manager, Static) else None
+    values = [s.space.evaluate(arg.value) for arg in call.args]
+    if known is np.errstate and all(isinstance(v, Static) and v.value in _QUIET for v in values):
+        return NONE
+    if known is warnings.catch_warnings and item.asname is None and all(isinstance(v, Static) for v in values):
+        return NONE
+    if known is contextlib.nullcontext and len(values) < 2:
+        return values[0] if values else NONE
+    raise _unknown(s, item)
+
+
+def _unknown(s: Evaluator, item: cst.WithItem) -> Exception:
+    return s.refuse("flatten/unsupported-statement", "a `with` block cannot be flattened", item,
+                    help="np.errstate, warnings.catch_warnings and contextlib.nullcontext can; move other context "
+                    "managers out of the flattened function")

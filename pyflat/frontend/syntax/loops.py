@@ -16,10 +16,11 @@ import libcst as cst
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.space import containers
-from pyflat.frontend.state.frames import ControlLeft, LoopScope, Nest, Scope, Specialiser
-from pyflat.frontend.state.values import NONE, Abstract, Choice, Ranges, Static
-from pyflat.frontend.syntax import expressions, scopes, statements
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import ControlLeft, Evaluator, LoopScope, Nest, Scope
+from pyflat.frontend.state.values import NONE, Abstract, GuardedUnion, Ranges, Static
 from pyflat.frontend.syntax import rolled_loops as rolled
+from pyflat.frontend.syntax import scopes
 
 TRY_UNROLL = 256
 """Iterations of a loop with lane exits that are tried before it is rolled."""
@@ -33,14 +34,14 @@ class TooLongError(Exception):
 
 
 # --- for
-def execute_for(s: Specialiser, node: cst.For) -> None:
+def execute_for(s: Evaluator, node: cst.For) -> None:
     if node.asynchronous is not None:
         raise s.refuse("flatten/generator", "an async loop cannot be flattened", node)
-    _for_over(s, node, expressions.evaluate(s, node.iter))
+    _for_over(s, node, s.space.evaluate(node.iter))
 
 
-def _for_over(s: Specialiser, node: cst.For, source: Abstract) -> None:
-    if isinstance(source, Choice):
+def _for_over(s: Evaluator, node: cst.For, source: Abstract) -> None:
+    if isinstance(source, GuardedUnion):
         s.split(source, lambda v: _for_over(s, node, v))
         return
     if isinstance(source, Ranges):
@@ -68,14 +69,14 @@ def _for_over(s: Specialiser, node: cst.For, source: Abstract) -> None:
     _unroll(s, node, containers.gaps_of(s, source, node.iter), length)
 
 
-def _is_kept(s: Specialiser, node: cst.For, length: int) -> bool:
+def _is_kept(s: Evaluator, node: cst.For, length: int) -> bool:
     """Whether a range that could be unrolled is rolled where that is possible."""
     return s.loops == "masked" or (s.loops == "auto" and length > s.long and scopes.may_leave(node.body))
 
 
-def _unroll_or_roll(s: Specialiser, node: cst.For, known: range) -> None:
+def _unroll_or_roll(s: Evaluator, node: cst.For, known: range) -> None:
     """The outermost loop of a nest: kept as a loop when the nest has too many iterations, and each of it has not."""
-    before, counter, forget = s.state, s.counter, rolled.remember_ways(s)
+    before, counter, forget = s.state, s.counter, rolled.remember_edges(s)
     s.state = before.copy()
     try:
         with s.build.detached() as items:
@@ -95,7 +96,7 @@ def _unroll_or_roll(s: Specialiser, node: cst.For, known: range) -> None:
     _continue_with(s, items, left)
 
 
-def _rolled_if_possible(s: Specialiser, node: cst.For, known: range) -> bool:
+def _rolled_if_possible(s: Evaluator, node: cst.For, known: range) -> bool:
     """Keep a loop; False, and nothing has happened, where its body needs a known index."""
     undo = _checkpoint(s)
     why = s.refuse("flatten/while-unbounded", f"this loop of {len(known)} iterations is kept as a loop", node,
@@ -110,12 +111,12 @@ def _rolled_if_possible(s: Specialiser, node: cst.For, known: range) -> bool:
     return True
 
 
-def _too_long(s: Specialiser, node: Any, count: int) -> FlattenError:
+def _too_long(s: Evaluator, node: Any, count: int) -> FlattenError:
     return s.refuse("flatten/loop-too-long", f"unrolling needs {count:,} iterations, the limit is {s.max_unroll:,}",
                     node, help=f"pass max_unroll={count} if that is meant, or make the bound smaller")
 
 
-def _roll_or_refuse(s: Specialiser, node: cst.CSTNode, why: FlattenError, roll: Callable[[], None]) -> None:
+def _roll_or_refuse(s: Evaluator, node: cst.CSTNode, why: FlattenError, roll: Callable[[], None]) -> None:
     if s.loops == "unroll":
         raise why
     if s.rolled is None:
@@ -123,12 +124,12 @@ def _roll_or_refuse(s: Specialiser, node: cst.CSTNode, why: FlattenError, roll: 
     roll()
 
 
-def _unroll(s: Specialiser, node: cst.For, items: Iterator[Abstract], length: int | None) -> None:
+def _unroll(s: Evaluator, node: cst.For, items: Iterator[Abstract], length: int | None) -> None:
     found = scopes.jumps(node.body)
     scope = LoopScope(Scope(s.fresh("loop")) if "break" in found else None, None)
 
     def one(item: Abstract) -> Abstract:
-        statements.assign(s, node.target, item)
+        s.space.assign(node.target, item)
         _iteration(s, scope, node.body, "continue" in found)
         return NONE
 
@@ -136,9 +137,9 @@ def _unroll(s: Specialiser, node: cst.For, items: Iterator[Abstract], length: in
         with _nested(s, length) as nest:
             for item in items:
                 _count(s, nest, node, length)
-                containers.where_present(s, item, one, lambda: NONE)
+                heap.where_present(s, item, one, lambda: NONE)
         if node.orelse is not None:
-            statements.execute_suite(s, node.orelse.body)
+            s.space.execute(node.orelse.body)
 
     if scope.leave is None:
         run()
@@ -147,7 +148,7 @@ def _unroll(s: Specialiser, node: cst.For, items: Iterator[Abstract], length: in
 
 
 @contextmanager
-def _nested(s: Specialiser, length: int | None) -> Iterator[Nest]:
+def _nested(s: Evaluator, length: int | None) -> Iterator[Nest]:
     """Counts the iterations of a nest: those of the innermost loops."""
     outermost = s.nest is None
     nest = s.nest = s.nest or Nest()
@@ -163,7 +164,7 @@ def _nested(s: Specialiser, length: int | None) -> Iterator[Nest]:
             s.nest = None
 
 
-def _count(s: Specialiser, nest: Nest, node: Any, length: int | None) -> None:
+def _count(s: Evaluator, nest: Nest, node: Any, length: int | None) -> None:
     nest.count += 1
     nest.fresh = True
     if nest.count > s.max_unroll:
@@ -173,20 +174,20 @@ def _count(s: Specialiser, nest: Nest, node: Any, length: int | None) -> None:
         raise _too_long(s, node, max(projected, nest.count))
 
 
-def _iteration(s: Specialiser, scope: LoopScope, body: cst.BaseSuite, has_continue: bool) -> None:
+def _iteration(s: Evaluator, scope: LoopScope, body: cst.BaseSuite, has_continue: bool) -> None:
     scope.again = Scope(s.fresh("next")) if has_continue else None
     s.frame.loops.append(scope)
     try:
         if scope.again is not None:
-            s.region(scope.again, lambda: statements.execute_suite(s, body))
+            s.region(scope.again, lambda: s.space.execute(body))
         else:
-            statements.execute_suite(s, body)
+            s.space.execute(body)
     finally:
         s.frame.loops.pop()
 
 
 # --- while
-def execute_while(s: Specialiser, node: cst.While) -> None:
+def execute_while(s: Evaluator, node: cst.While) -> None:
     """Tries to unroll: static conditions decide. A lane condition, or too many copies, makes it a rolled loop; where
     that is refused, a loop that lanes leave early may still have somewhat more copies."""
     undo = _checkpoint(s)
@@ -217,9 +218,9 @@ def execute_while(s: Specialiser, node: cst.While) -> None:
         raise refusal from None
 
 
-def _checkpoint(s: Specialiser) -> Callable[[], None]:
+def _checkpoint(s: Evaluator) -> Callable[[], None]:
     """A function that takes back what has been built since."""
-    before, counter, forget, why = s.state, s.counter, rolled.remember_ways(s), s.rolled
+    before, counter, forget, why = s.state, s.counter, rolled.remember_edges(s), s.rolled
     nest = s.nest
     counted = (nest.count, nest.fresh, list(nest.depth_lengths)) if nest is not None else None
     s.state = before.copy()
@@ -234,7 +235,7 @@ def _checkpoint(s: Specialiser) -> Callable[[], None]:
     return undo
 
 
-def _unrolled_while(s: Specialiser, node: cst.While, most: int) -> None:
+def _unrolled_while(s: Evaluator, node: cst.While, most: int) -> None:
     with s.build.detached() as items:
         left = False
         try:
@@ -244,19 +245,19 @@ def _unrolled_while(s: Specialiser, node: cst.While, most: int) -> None:
     _continue_with(s, items, left)
 
 
-def _continue_with(s: Specialiser, items: list[Any], left: bool) -> None:
+def _continue_with(s: Evaluator, items: list[Any], left: bool) -> None:
     """Put a list that was built aside at the current place."""
     s.build.continue_with(items)
     if left:
         raise ControlLeft
 
 
-def _roll_while(s: Specialiser, node: cst.While) -> None:
+def _roll_while(s: Evaluator, node: cst.While) -> None:
     why = s.refuse("flatten/while-unbounded", "this while loop is kept as a loop", node)
     _roll_or_refuse(s, node, why, lambda: rolled.roll_while(s, node))
 
 
-def _unroll_while(s: Specialiser, node: cst.While, most: int) -> None:
+def _unroll_while(s: Evaluator, node: cst.While, most: int) -> None:
     found = scopes.jumps(node.body)
     scope = LoopScope(Scope(s.fresh("loop")) if "break" in found else None, None)
     unbounded = s.refuse("flatten/while-unbounded", "the trip count of this while loop depends on lanes", node,
@@ -266,7 +267,7 @@ def _unroll_while(s: Specialiser, node: cst.While, most: int) -> None:
         trips = 0
         with _nested(s, None) as nest:
             while True:
-                test = expressions.condition(s, node.test)
+                test = s.space.condition(node.test)
                 if not isinstance(test, Static):
                     raise TooLongError(unbounded)
                 if not test.value:
@@ -277,7 +278,7 @@ def _unroll_while(s: Specialiser, node: cst.While, most: int) -> None:
                 _count(s, nest, node, None)
                 _iteration(s, scope, node.body, "continue" in found)
         if node.orelse is not None:
-            statements.execute_suite(s, node.orelse.body)
+            s.space.execute(node.orelse.body)
 
     if scope.leave is None:
         run()
@@ -286,4 +287,4 @@ def _unroll_while(s: Specialiser, node: cst.While, most: int) -> None:
 
 
 def _lanes_leave(scope: LoopScope) -> bool:
-    return scope.leave is not None and bool(scope.leave.ways)
+    return scope.leave is not None and bool(scope.leave.edges)

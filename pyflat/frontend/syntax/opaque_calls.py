@@ -10,23 +10,23 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend import results
-from pyflat.frontend.space import containers
-from pyflat.frontend.space.numbers import describe, is_number_choice, number_choice_as_float
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.merge import lane
-from pyflat.frontend.state.values import Abstract, Bound, Choice, Closure, Complex, ObjRef, Seq, Static, numeric_kind
+from pyflat.frontend.space.scalars import is_number_union, number_union_as_float
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import describe, lane, numeric_kind
+from pyflat.frontend.state.values import Abstract, Arguments, Bound, Closure, GuardedUnion, Static
 from pyflat.ir.nodes import TRUE, Op, Value
 from pyflat.ir.opaque_calls import Call, part_of, result_shape
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, PACK, VOID, Kind, join_kinds, kind_of
 
 if TYPE_CHECKING:
-    from pyflat.frontend.syntax.calls import Arguments
+    pass
 
 
-def entry_for(s: Specialiser, function: Abstract) -> tuple[Call, Any] | None:
+def entry_for(s: Evaluator, function: Abstract) -> tuple[Call, Any] | None:
     """The whitelist's entry for a callable, by its simple name, and the function itself."""
-    if not s.kept.entries:
+    if not s.opaque.entries:
         return None
     match function:
         case Closure():
@@ -37,19 +37,19 @@ def entry_for(s: Specialiser, function: Abstract) -> tuple[Call, Any] | None:
             name, found = getattr(function.value, "__name__", ""), function.value
         case _:
             return None
-    entry = s.kept.entries.get(name)
+    entry = s.opaque.entries.get(name)
     return None if entry is None else (entry, found)
 
 
-def keep(s: Specialiser, entry: Call, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def keep(s: Evaluator, entry: Call, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """One operation for the call; its result as Python has it."""
     if function is not None:
-        s.kept.functions.setdefault(entry.name, function)
+        s.opaque.functions.setdefault(entry.name, function)
     operands: list[Value] = []
     shapes = [_operands(s, value, operands, node) for value in _positional(s, function, arguments, node)]
     for shape in shapes:
         if isinstance(shape, Record):
-            s.kept.records[part_of(shape)] = shape
+            s.opaque.records[part_of(shape)] = shape
     if isinstance(getattr(function, "__module__", None), str) and function.__module__.startswith("numpy"):
         s.saw_numpy = True
     result = Leaf(_joined(operands)) if entry.result == "join" else result_shape(entry.result)
@@ -61,7 +61,7 @@ def keep(s: Specialiser, entry: Call, function: Any, arguments: Arguments, node:
         call = Op("call", [*guard, *operands], kind, attrs=tuple(attrs.items()), origin=s.build.origin)
         s.build.append(call)
         if isinstance(result, Record):
-            parts = (s.build.op("part", call, kind=leaf, index=i) for i, leaf in enumerate(_leaf_kinds(result)))
+            parts = (s.build.op("part", call, kind=leaf, index=i) for i, leaf in enumerate(results.kinds_of(result)))
             return _record(s, result, parts)
     if isinstance(result, Fixed):
         return Static(result.value)
@@ -73,7 +73,7 @@ def may_fold(entry: Call, pure: bool) -> bool:
     return entry.pure and not entry.barrier and not entry.guarded and (entry.python is not None or pure)
 
 
-def _positional(s: Specialiser, function: Any, arguments: Arguments, node: cst.CSTNode) -> list[Abstract]:
+def _positional(s: Evaluator, function: Any, arguments: Arguments, node: cst.CSTNode) -> list[Abstract]:
     """The arguments in the order of the parameters; defaults are left to the primitive."""
     if not arguments.named:
         return arguments.positional
@@ -87,7 +87,7 @@ def _positional(s: Specialiser, function: Any, arguments: Arguments, node: cst.C
     return list(bound.args)
 
 
-def _operands(s: Specialiser, value: Abstract, operands: list[Value], node: cst.CSTNode) -> Shape:
+def _operands(s: Evaluator, value: Abstract, operands: list[Value], node: cst.CSTNode) -> Shape:
     """The shape of an argument; its numbers are appended to `operands`."""
     kind = numeric_kind(value)
     if kind is not None:
@@ -95,11 +95,11 @@ def _operands(s: Specialiser, value: Abstract, operands: list[Value], node: cst.
             raise s.refuse("flatten/int-too-large", f"the integer {value.value!r} does not fit into 64 bits", node)
         operands.append(lane(value))
         return Leaf(operands[-1].kind)
-    if isinstance(value, Choice):
+    if isinstance(value, GuardedUnion):
         return _choice(s, value, operands, node)
     if isinstance(value, Static) and isinstance(value.value, str | None):
         return Fixed(value.value)
-    parts = results._parts(value, s.state)
+    parts = results.parts_of(value, s.state)
     if parts is None or parts.cls is dict:
         raise s.refuse("flatten/lane-to-object", f"{describe(value)} is an argument of a kept call", node,
                        why="the operation takes numbers, strings and None, and records and sequences of them",
@@ -107,11 +107,11 @@ def _operands(s: Specialiser, value: Abstract, operands: list[Value], node: cst.
     return Record(parts.cls, parts.names, tuple(_operands(s, item, operands, node) for item in parts.items))
 
 
-def _choice(s: Specialiser, value: Choice, operands: list[Value], node: cst.CSTNode) -> Shape:
+def _choice(s: Evaluator, value: GuardedUnion, operands: list[Value], node: cst.CSTNode) -> Shape:
     """One of two numbers of different kinds becomes one operand: the call is not duplicated."""
-    if not is_number_choice(value):
+    if not is_number_union(value):
         raise s.refuse("flatten/mixed-join", f"{describe(value)} is an argument of a kept call", node)
-    operands.append(number_choice_as_float(s, value))
+    operands.append(number_union_as_float(s, value))
     return Leaf(FLOAT)
 
 
@@ -123,13 +123,7 @@ def _joined(operands: list[Value]) -> Kind:
     return INT if joined is BOOL else joined
 
 
-def _leaf_kinds(shape: Record) -> list[Kind]:
-    from pyflat.ir.shape import leaves
-
-    return [leaf.kind for leaf in leaves(shape)]
-
-
-def _record(s: Specialiser, shape: Shape, values: Iterator[Op]) -> Abstract:
+def _record(s: Evaluator, shape: Shape, values: Iterator[Op]) -> Abstract:
     match shape:
         case Leaf():
             return next(values)
@@ -137,15 +131,4 @@ def _record(s: Specialiser, shape: Shape, values: Iterator[Op]) -> Abstract:
             return Static(shape.value)
         case Record():
             items = tuple(_record(s, item, values) for item in shape.items)
-            if shape.cls is complex:
-                return Complex(*items)
-            if shape.cls is list:
-                return containers.new_list(s, items)
-            if issubclass(shape.cls, tuple):
-                return containers.make_tuple(items) if shape.cls is tuple else Seq(shape.cls, items)
-            ref = ObjRef(shape.cls)
-            s.state.heap[ref] = tuple(zip(shape.names, items, strict=True))
-            return ref
-
-
-
+            return heap.record(s, shape.cls, shape.names, items)

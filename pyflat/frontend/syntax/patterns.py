@@ -10,23 +10,22 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from pyflat.frontend.space import containers, objects
-from pyflat.frontend.space import numbers as num
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import Abstract, Choice, DictRef, Static, numeric_kind
-from pyflat.frontend.syntax import expressions, statements
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import numeric_kind
+from pyflat.frontend.state.values import Abstract, DictRef, GuardedUnion, Static
 
 
-def execute_match(s: Specialiser, node: cst.Match) -> None:
-    subject = expressions.evaluate(s, node.subject)
+def execute_match(s: Evaluator, node: cst.Match) -> None:
+    subject = s.space.evaluate(node.subject)
     _cases(s, subject, node.cases)
 
 
-def _cases(s: Specialiser, subject: Abstract, cases: Sequence[cst.MatchCase]) -> None:
+def _cases(s: Evaluator, subject: Abstract, cases: Sequence[cst.MatchCase]) -> None:
     if not cases:
         return
     case, rest = cases[0], cases[1:]
-    test = num.truth(s, matches(s, subject, case.pattern))
+    test = s.space.truth(matches(s, subject, case.pattern))
     if isinstance(test, Static):
         if test.value:
             _guarded(s, subject, case, rest)
@@ -36,29 +35,29 @@ def _cases(s: Specialiser, subject: Abstract, cases: Sequence[cst.MatchCase]) ->
     s.branch(test, lambda: _guarded(s, subject, case, rest), lambda: _cases(s, subject, rest))
 
 
-def _guarded(s: Specialiser, subject: Abstract, case: cst.MatchCase, rest: Sequence[cst.MatchCase]) -> None:
+def _guarded(s: Evaluator, subject: Abstract, case: cst.MatchCase, rest: Sequence[cst.MatchCase]) -> None:
     """The pattern fits: bind its names, then the guard decides between the body and the next cases."""
     bind(s, subject, case.pattern)
     if case.guard is None:
-        statements.execute_suite(s, case.body)
+        s.space.execute(case.body)
         return
-    test = expressions.condition(s, case.guard)
+    test = s.space.condition(case.guard)
     if isinstance(test, Static):
         if test.value:
-            statements.execute_suite(s, case.body)
+            s.space.execute(case.body)
         else:
             _cases(s, subject, rest)
         return
-    s.branch(test, lambda: statements.execute_suite(s, case.body), lambda: _cases(s, subject, rest))
+    s.branch(test, lambda: s.space.execute(case.body), lambda: _cases(s, subject, rest))
 
 
-def matches(s: Specialiser, subject: Abstract, pattern: cst.MatchPattern) -> Abstract:
+def matches(s: Evaluator, subject: Abstract, pattern: cst.MatchPattern) -> Abstract:
     """Whether the subject fits, as a static or lane bool."""
     match pattern:
         case cst.MatchValue():
-            return objects.compare(s, "eq", subject, expressions.evaluate(s, pattern.value), pattern)
+            return s.space.compare("eq", subject, s.space.evaluate(pattern.value), pattern)
         case cst.MatchSingleton():
-            return expressions.identical(s, subject, expressions.evaluate(s, pattern.value), pattern)
+            return s.space.identical(subject, s.space.evaluate(pattern.value), pattern)
         case cst.MatchAs():
             return Static(True) if pattern.pattern is None else matches(s, subject, pattern.pattern)
         case cst.MatchOr():
@@ -75,8 +74,8 @@ def matches(s: Specialiser, subject: Abstract, pattern: cst.MatchPattern) -> Abs
                    help="match values, alternatives, sequences, classes and mappings, or use if")
 
 
-def _any(s: Specialiser, subject: Abstract, patterns: Sequence[cst.MatchPattern]) -> Abstract:
-    first = num.truth(s, matches(s, subject, patterns[0]))
+def _any(s: Evaluator, subject: Abstract, patterns: Sequence[cst.MatchPattern]) -> Abstract:
+    first = s.space.truth(matches(s, subject, patterns[0]))
     if len(patterns) == 1 or isinstance(first, Static) and first.value:
         return first
     if isinstance(first, Static):
@@ -88,20 +87,20 @@ Parts = list[tuple[Abstract, cst.MatchPattern]]
 """The parts of a subject, each with the pattern that it has to fit."""
 
 
-def _all(s: Specialiser, parts: Parts) -> Abstract:
+def _all(s: Evaluator, parts: Parts) -> Abstract:
     """Whether every part fits; the later ones are looked at only where the earlier ones do."""
     if not parts:
         return Static(True)
     (item, pattern), rest = parts[0], parts[1:]
-    first = num.truth(s, matches(s, item, pattern))
+    first = s.space.truth(matches(s, item, pattern))
     if isinstance(first, Static):
         return _all(s, rest) if first.value else first
-    return s.branch(first, lambda: num.truth(s, _all(s, rest)), lambda: Static(False))
+    return s.branch(first, lambda: s.space.truth(_all(s, rest)), lambda: Static(False))
 
 
-def _sequence_parts(s: Specialiser, subject: Abstract, pattern: cst.MatchList | cst.MatchTuple) -> Parts | None:
+def _sequence_parts(s: Evaluator, subject: Abstract, pattern: cst.MatchList | cst.MatchTuple) -> Parts | None:
     """The items that have patterns of their own, None for what has another length or is no sequence."""
-    items = None if numeric_kind(subject) is not None else containers.sequence_items(s, subject, pattern)
+    items = None if numeric_kind(subject) is not None else s.space.sequence_items(subject, pattern)
     if items is None or isinstance(subject, Static) and isinstance(subject.value, str):
         return None
     patterns = list(pattern.patterns)
@@ -120,19 +119,19 @@ _WHOLE_SUBJECT = (bool, bytearray, bytes, dict, float, frozenset, int, list, set
 """Classes whose one positional pattern is for the subject itself."""
 
 
-def _class(s: Specialiser, subject: Abstract, pattern: cst.MatchClass) -> Abstract:
-    if isinstance(subject, Choice):
+def _class(s: Evaluator, subject: Abstract, pattern: cst.MatchClass) -> Abstract:
+    if isinstance(subject, GuardedUnion):
         return s.split(subject, lambda one: _class(s, one, pattern))
-    cls = expressions.evaluate(s, pattern.cls)
+    cls = s.space.evaluate(pattern.cls)
     if not isinstance(cls, Static) or not isinstance(cls.value, type):
         raise s.refuse("flatten/unsupported-statement", "the class of this pattern is not known", pattern)
-    inside = objects.isinstance_of(s, subject, cls.value, pattern)
+    inside = s.space.isinstance(subject, cls.value, pattern)
     if isinstance(inside, Static) and not inside.value:
         return inside
     return _all(s, _class_parts(s, subject, cls.value, pattern))
 
 
-def _class_parts(s: Specialiser, subject: Abstract, cls: type, pattern: cst.MatchClass) -> Parts:
+def _class_parts(s: Evaluator, subject: Abstract, cls: type, pattern: cst.MatchClass) -> Parts:
     positional = [part.value for part in pattern.patterns]
     if positional and cls in _WHOLE_SUBJECT:
         parts: Parts = [(subject, positional[0])]
@@ -140,25 +139,25 @@ def _class_parts(s: Specialiser, subject: Abstract, cls: type, pattern: cst.Matc
         names = getattr(cls, "__match_args__", ())
         if len(positional) > len(names):
             raise s.raised(TypeError, pattern)
-        parts = [(objects.attribute(s, subject, name, pattern), part)
+        parts = [(s.space.getattr(subject, name, pattern), part)
                  for name, part in zip(names, positional, strict=False)]
-    return parts + [(objects.attribute(s, subject, part.key.value, pattern), part.pattern) for part in pattern.kwds]
+    return parts + [(s.space.getattr(subject, part.key.value, pattern), part.pattern) for part in pattern.kwds]
 
 
-def _mapping_parts(s: Specialiser, subject: Abstract, pattern: cst.MatchMapping) -> Parts | None:
+def _mapping_parts(s: Evaluator, subject: Abstract, pattern: cst.MatchMapping) -> Parts | None:
     if not (isinstance(subject, DictRef) or isinstance(subject, Static) and isinstance(subject.value, dict)):
         return None
-    entries = containers.dict_entries(s, subject)
+    entries = s.space.dict_entries(subject)
     parts: Parts = []
     for element in pattern.elements:
-        key = containers.static_key(s, expressions.evaluate(s, element.key), pattern)
+        key = heap.static_key(s, s.space.evaluate(element.key), pattern)
         if key not in entries:
             return None
         parts.append((entries[key], element.pattern))
     return parts
 
 
-def bind(s: Specialiser, subject: Abstract, pattern: cst.MatchPattern) -> None:
+def bind(s: Evaluator, subject: Abstract, pattern: cst.MatchPattern) -> None:
     """Assign the names that a fitting pattern captures."""
     match pattern:
         case cst.MatchAs():
@@ -170,26 +169,26 @@ def bind(s: Specialiser, subject: Abstract, pattern: cst.MatchPattern) -> None:
             _bind_star(s, subject, pattern)
             _bind_parts(s, _sequence_parts(s, subject, pattern) or [])
         case cst.MatchClass():
-            cls = expressions.evaluate(s, pattern.cls)
+            cls = s.space.evaluate(pattern.cls)
             assert isinstance(cls, Static)
             _bind_parts(s, _class_parts(s, subject, cls.value, pattern))
         case cst.MatchMapping():
             _bind_parts(s, _mapping_parts(s, subject, pattern) or [])
             if pattern.rest is not None:
-                known = [containers.static_key(s, expressions.evaluate(s, e.key), pattern) for e in pattern.elements]
-                entries = containers.dict_entries(s, subject)
+                known = [heap.static_key(s, s.space.evaluate(e.key), pattern) for e in pattern.elements]
+                entries = s.space.dict_entries(subject)
                 rest = {key: value for key, value in entries.items() if key not in known}
-                s.state.locals[pattern.rest.value] = containers.new_dict(s, rest)
+                s.state.locals[pattern.rest.value] = heap.new_dict(s, rest)
 
 
-def _bind_parts(s: Specialiser, parts: Parts) -> None:
+def _bind_parts(s: Evaluator, parts: Parts) -> None:
     for item, pattern in parts:
         bind(s, item, pattern)
 
 
-def _bind_star(s: Specialiser, subject: Abstract, pattern: cst.MatchList | cst.MatchTuple) -> None:
+def _bind_star(s: Evaluator, subject: Abstract, pattern: cst.MatchList | cst.MatchTuple) -> None:
     for k, part in enumerate(pattern.patterns):
         if isinstance(part, cst.MatchStar) and part.name is not None:
-            items = containers.sequence_items(s, subject, pattern) or ()
+            items = s.space.sequence_items(subject, pattern) or ()
             taken = items[k:len(items) - (len(pattern.patterns) - k - 1)]
-            s.state.locals[part.name.value] = containers.new_list(s, taken)
+            s.state.locals[part.name.value] = heap.new_list(s, taken)

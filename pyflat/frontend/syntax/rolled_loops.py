@@ -2,7 +2,7 @@
 
 The body is built into a detached list from an entry state in which what the body changes has become a loop parameter;
 while the state at the back edge differs in more places or kinds, the list is dropped and built again. The kinds only
-grow (bool < int < float, and once "maybe"), so that the rounds end.
+grow (bool < int < float, and once `Later`), so that the rounds end.
 """
 
 from __future__ import annotations
@@ -13,25 +13,28 @@ from typing import Any
 import libcst as cst
 
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.state.frames import ControlLeft, LoopScope, Scope, Specialiser
-from pyflat.frontend.state.merge import Joiner, lane, same_static
+from pyflat.frontend.space import scalars
+from pyflat.frontend.state.frames import ControlLeft, Evaluator, LoopScope, Scope
+from pyflat.frontend.state.kinds import lane, same_static
+from pyflat.frontend.state.merge import Joiner
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
     Abstract,
     Array,
+    IncomingEdge,
     ListRef,
-    Lost,
     Ranges,
     Ref,
     State,
     Static,
     StoreRef,
-    Way,
+    Unavailable,
     next_serial,
 )
-from pyflat.frontend.syntax import expressions, loop_objects, statements
-from pyflat.frontend.syntax.loop_parameters import BackEdge, Maker, Owned, Shapes
+from pyflat.frontend.syntax import loop_shapes
+from pyflat.frontend.syntax.loop_parameters import BackEdge, Maker, Owned
+from pyflat.frontend.syntax.loop_shapes import Shape, Shapes
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import Exit, Loop, Op, Param, Value, Yield
 from pyflat.ir.types import BOOL, INT
@@ -41,26 +44,27 @@ MAX_ROUNDS = 64
 Place = str | tuple[Ref, int]
 """What a loop can change: a local by its name, or an item of a list, dict or object on the heap."""
 
-def remember_ways(s: Specialiser) -> Callable[[], None]:
+
+def remember_edges(s: Evaluator) -> Callable[[], None]:
     """A function that forgets the exits which an abandoned attempt has added to the enclosing labels, and what it has
     learnt from conditions."""
     scopes_now = [f.returns for f in s.frames]
     scopes_now += [x for f in s.frames for loop in f.loops for x in (loop.leave, loop.again) if x is not None]
-    sizes = [(scope, len(scope.ways)) for scope in scopes_now]
+    sizes = [(scope, len(scope.edges)) for scope in scopes_now]
     known, outside = len(s.facts), s.round
 
     def forget() -> None:
         s.round = outside
         del s.facts[known:]
         for scope, size in sizes:
-            del scope.ways[size:]
+            del scope.edges[size:]
 
     return forget
 
 
-def roll_while(s: Specialiser, node: cst.While) -> None:
+def roll_while(s: Evaluator, node: cst.While) -> None:
     def body(scope: LoopScope) -> None:
-        test = expressions.condition(s, node.test)
+        test = s.space.condition(node.test)
         if isinstance(test, Static):
             if not test.value:
                 _finish(s, scope, node.orelse)
@@ -71,16 +75,16 @@ def roll_while(s: Specialiser, node: cst.While) -> None:
     _roll(s, node, body, {})
 
 
-def roll_range(s: Specialiser, node: cst.For, bounds: Ranges) -> None:
+def roll_range(s: Evaluator, node: cst.For, bounds: Ranges) -> None:
     """The counter is a hidden variable of the frame; the user's variable gets its value in each iteration."""
     def each(scope: LoopScope, counter: Abstract) -> None:
-        statements.assign(s, node.target, counter)
+        s.space.assign(node.target, counter)
         _body(s, scope, node.body)
 
     roll_counter(s, node, bounds, each, node.orelse)
 
 
-def roll_counter(s: Specialiser, node: cst.CSTNode, bounds: Ranges, each: Callable[[LoopScope, Abstract], None],
+def roll_counter(s: Evaluator, node: cst.CSTNode, bounds: Ranges, each: Callable[[LoopScope, Abstract], None],
                  orelse: cst.Else | None = None) -> None:
     """One Loop over a range; `each(scope, counter)` builds an iteration."""
     if bounds.once:
@@ -94,7 +98,7 @@ def roll_counter(s: Specialiser, node: cst.CSTNode, bounds: Ranges, each: Callab
         counter = s.state.locals[hidden]
         if isinstance(bounds.start, Static) and isinstance(counter, Param):
             s.facts.append((Op("ge" if step > 0 else "le", (counter, const(bounds.start.value)), BOOL), True))
-        go = num.truth(s, num.compare(s, "lt" if step > 0 else "gt", counter, stop))
+        go = s.space.truth(num.compare(s, "lt" if step > 0 else "gt", counter, stop))
         if isinstance(go, Static):
             if not go.value:
                 _finish(s, scope, orelse)
@@ -104,31 +108,31 @@ def roll_counter(s: Specialiser, node: cst.CSTNode, bounds: Ranges, each: Callab
         each(scope, counter if bounds.item is None else bounds.item(counter))
 
     start = lane(bounds.start)
-    _roll(s, node, body, {hidden: num.to_kind(s, start, INT)})
+    _roll(s, node, body, {hidden: scalars.to_kind(s, start, INT)})
     s.state.locals.pop(hidden, None)
 
 
-def _finish(s: Specialiser, scope: LoopScope, orelse: cst.Else | None) -> Abstract:
+def _finish(s: Evaluator, scope: LoopScope, orelse: cst.Else | None) -> Abstract:
     """The condition is false: the else suite runs, then the loop is left."""
     if orelse is not None:
-        statements.execute_suite(s, orelse.body)
+        s.space.execute(orelse.body)
     assert scope.leave is not None
     raise s.leave(scope.leave)
 
 
-def _body(s: Specialiser, scope: LoopScope, suite: cst.BaseSuite) -> None:
+def _body(s: Evaluator, scope: LoopScope, suite: cst.BaseSuite) -> None:
     s.frame.loops.append(scope)
     try:
-        statements.execute_suite(s, suite)
+        s.space.execute(suite)
     finally:
         s.frame.loops.pop()
 
 
-def _roll(s: Specialiser, node: Any, body: Callable[[LoopScope], None], extra: dict[str, Abstract]) -> None:
+def _roll(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: dict[str, Abstract]) -> None:
     entry = s.state
     entry.locals.update(extra)
-    kinds: dict[Place, Any] = {}
-    nest, forget, known, outside = s.nest, remember_ways(s), len(s.facts), s.round
+    kinds: dict[Place, Shape] = {}
+    nest, forget, known, outside = s.nest, remember_edges(s), len(s.facts), s.round
     for _ in range(MAX_ROUNDS):
         scope = LoopScope(Scope(s.fresh("loop")), Scope(s.fresh("next")))
         params, inits, owned, s.state = _generalised(s, entry, kinds, node)
@@ -138,7 +142,7 @@ def _roll(s: Specialiser, node: Any, body: Callable[[LoopScope], None], extra: d
                 body(scope)
                 block = s.build.block
                 assert scope.again is not None
-                scope.again.ways.append(Way(block, s.build.end(Yield()), s.state, None))
+                scope.again.edges.append(IncomingEdge(block, s.build.end(Yield()), s.state, None))
             except ControlLeft:
                 if isinstance(s.build.block.end, Yield):  # never reached: every path has left
                     s.build.block.end.values = [undefined(param.kind) for param, _ in inits]
@@ -149,14 +153,14 @@ def _roll(s: Specialiser, node: Any, body: Callable[[LoopScope], None], extra: d
         for place, param in params.items():
             _write(start, place, param)
         start.heap.update(owned)
-        if not _widen(s, scope.again.ways, start, kinds, owned, node):
+        if not _widen(s, scope.again.edges, start, kinds, owned, node):
             _close_loop(s, node, scope, params, inits, items, entry, owned)
             return
         forget()
     raise s.refuse("flatten/mixed-join", "the variables of this loop do not settle", node)
 
 
-def _generalised(s: Specialiser, entry: State, kinds: dict[Place, Any], node: Any
+def _generalised(s: Evaluator, entry: State, kinds: dict[Place, Shape], node: Any
                  ) -> tuple[dict[Place, Abstract], list[tuple[Param, Value]], Owned, State]:
     """The entry state with a parameter for every leaf that the body changes, and the objects of the loop's own."""
     pairs: list[tuple[Param, Value]] = []
@@ -198,34 +202,35 @@ def _title(state: State, place: Place) -> str:
     return "" if isinstance(ref, ListRef | StoreRef) else str(state.heap[ref][index][0])
 
 
-def _widen(s: Specialiser, ways: list[Way], start: State, kinds: dict[Place, Any], owned: Owned, node: Any) -> bool:
+def _widen(s: Evaluator, edges: list[IncomingEdge], start: State, kinds: dict[Place, Shape], owned: Owned, node: Any
+           ) -> bool:
     """Generalise what the back edges change; True when the body has to be built again."""
     changed = False
     frozen = {ref for ref in start.heap if ref in s.frozen}
-    for way in ways:
-        for place in [*way.state.locals, *_changed_slots(s, way, start, owned, node)]:
-            old, value = _read(start, place), _read(way.state, place)
-            if value is old and loop_objects.options(value) is None or same_static(value, old):
+    for edge in edges:
+        for place in [*edge.state.locals, *_changed_slots(s, edge, start, owned, node)]:
+            old, value = _read(start, place), _read(edge.state, place)
+            if value is old and loop_shapes.options(value) is None or same_static(value, old):
                 continue
             if isinstance(old, Array) and old.is_same(value) and old.store not in owned:
                 continue
             known, shapes = kinds.get(place), Shapes(s, _title(start, place), node)
-            if value is old and known is None or isinstance(old, Lost):
+            if value is old and known is None or isinstance(old, Unavailable):
                 continue
-            shape = shapes.carried(known, old, start, value, way.state, isinstance(place, str))
+            shape = shapes.carried(known, old, start, value, edge.state, isinstance(place, str))
             if shape != known:
                 kinds[place] = shape
                 changed = True
     return changed or any(ref in s.frozen and ref not in frozen for ref in start.heap)
 
 
-def _changed_slots(s: Specialiser, way: Way, start: State, owned: Owned, node: Any) -> list[Place]:
-    """The items of lists, dicts and objects that a way has changed; their number must stay."""
+def _changed_slots(s: Evaluator, edge: IncomingEdge, start: State, owned: Owned, node: Any) -> list[Place]:
+    """The items of lists, dicts and objects that an edge has changed; their number must stay."""
     places: list[Place] = []
     for ref, before in start.heap.items():
         if ref in owned:
             continue
-        after = way.state.heap.get(ref, before)
+        after = edge.state.heap.get(ref, before)
         if after is before:
             continue
         keys = [] if isinstance(ref, ListRef | StoreRef) else [[k for k, _ in contents] for contents in (before, after)
@@ -238,20 +243,20 @@ def _changed_slots(s: Specialiser, way: Way, start: State, owned: Owned, node: A
     return places
 
 
-def _close_loop(s: Specialiser, node: Any, scope: LoopScope, params: dict[Place, Abstract],
+def _close_loop(s: Evaluator, node: Any, scope: LoopScope, params: dict[Place, Abstract],
                 pairs: list[tuple[Param, Value]], items: list[Any], entry: State, owned: Owned) -> None:
     assert scope.leave is not None and scope.again is not None
-    for way in scope.again.ways:
-        edge = BackEdge(s, way, owned)
+    for edge in scope.again.edges:
+        back = BackEdge(s, edge, owned)
         for place, param in params.items():
-            edge.carry(param, _read(way.state, place))
-        operands = way.end.values = edge.operands
-        if isinstance(way.end, Yield) and way.block is not items[-1]:
-            way.block.end = Exit(scope.again.label, operands)
-    joiner = Joiner(scope.leave.ways, s.span(node), s.outer_states(), s.frozen)
+            back.carry(param, _read(edge.state, place))
+        operands = edge.end.values = back.operands
+        if isinstance(edge.end, Yield) and edge.block is not items[-1]:
+            edge.block.end = Exit(scope.again.label, operands)
+    joiner = Joiner(scope.leave.edges, s.span(node), s.outer_states(), s.frozen)
     before = entry.copy()
     loop = Loop(scope.leave.label, scope.again.label, [p for p, _ in pairs], [v for _, v in pairs], items)
-    if not joiner.ways:
+    if not joiner.edges:
         s.state = before
         s.build.node(loop)
         s.build.end(Yield())
@@ -259,5 +264,3 @@ def _close_loop(s: Specialiser, node: Any, scope: LoopScope, params: dict[Place,
     s.state = joiner.state(before)
     loop.results = joiner.results
     s.build.node(loop)
-
-

@@ -164,3 +164,12 @@ def jumps(body: cst.BaseSuite) -> set[str]:
     visitor = _Jumps()
     body.visit(visitor)
     return visitor.found
+
+
+def target_names(target: cst.BaseExpression) -> list[str]:
+    match target:
+        case cst.Name():
+            return [target.value]
+        case cst.Tuple() | cst.List():
+            return [n for e in target.elements for n in target_names(e.value)]
+    return []

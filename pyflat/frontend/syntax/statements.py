@@ -10,32 +10,24 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import array_operators as vectors
-from pyflat.frontend.space import arrays, containers, item_writes, objects
-from pyflat.frontend.space.numbers import BINARY, describe, is_number_choice
-from pyflat.frontend.state.frames import Specialiser
-from pyflat.frontend.state.values import (
-    UNBOUND,
-    Abstract,
-    Caught,
-    Choice,
-    ListRef,
-    Static,
-    alternatives,
-    numeric_kind,
-)
-from pyflat.frontend.syntax import calls, contexts, expressions, handlers, loops, patterns
+from pyflat.frontend.space import arrays, containers, operators
+from pyflat.frontend.space.scalars import METHODS, is_number_union
+from pyflat.frontend.state import heap, lookup
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import describe
+from pyflat.frontend.state.values import UNBOUND, Abstract, Caught, GuardedUnion, ListRef, Static
+from pyflat.frontend.syntax import calls, expressions, handlers, loops, patterns, scopes
 
 Statement = cst.BaseStatement | cst.BaseSmallStatement
 
 
-def execute_suite(s: Specialiser, suite: cst.BaseSuite) -> None:
+def execute_suite(s: Evaluator, suite: cst.BaseSuite) -> None:
     """Every statement of a body, in order; ControlLeft ends it early."""
     for statement in suite.body:
         execute(s, statement)
 
 
-def execute(s: Specialiser, node: Any) -> None:
+def execute(s: Evaluator, node: Any) -> None:
     if isinstance(node, cst.SimpleStatementLine):
         for small in node.body:
             execute(s, small)
@@ -57,31 +49,31 @@ def _title(node: cst.CSTNode) -> str:
     return _TITLES.get(name, f"the statement `{name}`")
 
 
-def _nothing(s: Specialiser, node: Any) -> None:
-    pass
+def _nothing(s: Evaluator, node: Any) -> None:
+    """`pass`; `global` and `nonlocal`, where writing to the name is what is refused."""
 
 
-def _expression(s: Specialiser, node: cst.Expr) -> None:
+def _expression(s: Evaluator, node: cst.Expr) -> None:
     value = node.value
     if isinstance(value, cst.Yield | cst.Await):
         raise s.refuse("flatten/generator", "generators and coroutines cannot be flattened", node)
     if not isinstance(value, cst.SimpleString | cst.ConcatenatedString | cst.Ellipsis):
-        expressions.evaluate(s, value)
+        s.space.evaluate(value)
 
 
 # --- assignment
-def _assign(s: Specialiser, node: cst.Assign) -> None:
-    value = expressions.evaluate(s, node.value)
+def _assign(s: Evaluator, node: cst.Assign) -> None:
+    value = s.space.evaluate(node.value)
     for target in node.targets:
         assign(s, target.target, value, node if len(node.targets) == 1 else None)
 
 
-def _annotated(s: Specialiser, node: cst.AnnAssign) -> None:
+def _annotated(s: Evaluator, node: cst.AnnAssign) -> None:
     if node.value is not None:
-        assign(s, node.target, expressions.evaluate(s, node.value), node)
+        assign(s, node.target, s.space.evaluate(node.value), node)
 
 
-def assign(s: Specialiser, target: cst.BaseExpression, value: Abstract, statement: cst.CSTNode | None = None) -> None:
+def assign(s: Evaluator, target: cst.BaseExpression, value: Abstract, statement: cst.CSTNode | None = None) -> None:
     """Bind `value` to a name, item, attribute or pattern of them."""
     match target:
         case cst.Name():
@@ -89,16 +81,16 @@ def assign(s: Specialiser, target: cst.BaseExpression, value: Abstract, statemen
         case cst.Tuple() | cst.List():
             _unpack(s, target.elements, value, target)
         case cst.Subscript():
-            owner = expressions.evaluate(s, target.value)
-            item_writes.store_item(s, owner, expressions.subscript_key(s, target), value, target)
+            owner = s.space.evaluate(target.value)
+            s.space.setitem(owner, expressions.subscript_key(s, target), value, target)
         case cst.Attribute():
-            owner = expressions.evaluate(s, target.value)
-            objects.store_attribute(s, owner, target.attr.value, value, target)
+            owner = s.space.evaluate(target.value)
+            s.space.setattr(owner, target.attr.value, value, target)
         case _:
             raise s.refuse("flatten/unsupported-statement", "this assignment target cannot be flattened", target)
 
 
-def _bind_name(s: Specialiser, target: cst.Name, value: Abstract, statement: cst.CSTNode | None) -> None:
+def _bind_name(s: Evaluator, target: cst.Name, value: Abstract, statement: cst.CSTNode | None) -> None:
     name = target.value
     if name not in s.frame.local_names:
         raise s.refuse("flatten/effect", f"the global or enclosing variable {name!r} is written", target,
@@ -106,14 +98,14 @@ def _bind_name(s: Specialiser, target: cst.Name, value: Abstract, statement: cst
     s.state.locals[name] = s.name_value(value, name, statement)
 
 
-def _unpack(s: Specialiser, elements: Sequence[cst.BaseElement], value: Abstract, node: cst.CSTNode) -> None:
-    items = _items_to_unpack(s, value, len(elements), node)
+def _unpack(s: Evaluator, elements: Sequence[cst.BaseElement], value: Abstract, node: cst.CSTNode) -> None:
+    items = containers.items_to_unpack(s, value, len(elements), node)
     stars = [i for i, e in enumerate(elements) if isinstance(e, cst.StarredElement)]
     if stars:
         position, tail = stars[0], len(elements) - stars[0] - 1
         if len(items) < len(elements) - 1:
             raise s.raised(ValueError, node)
-        middle = containers.new_list(s, items[position:len(items) - tail])
+        middle = heap.new_list(s, items[position:len(items) - tail])
         items = [*items[:position], middle, *items[len(items) - tail:]]
     if len(items) != len(elements):
         raise s.raised(ValueError, node)
@@ -121,99 +113,57 @@ def _unpack(s: Specialiser, elements: Sequence[cst.BaseElement], value: Abstract
         assign(s, element.value, item)
 
 
-def starred_items(s: Specialiser, value: Abstract, node: cst.CSTNode) -> list[Abstract]:
-    """The items of `f(*value)`. Alternatives of one length join item by item; one that has no items is Python's fault
-    in its lanes."""
-    if not isinstance(value, Choice):
-        return containers.items_now(s, value, node)
-    found = [containers.sequence_items(s, option, node) for option in alternatives(value) if not _is_single(option)]
-    lengths = {-1 if items is None else len(items) for items in found}
-    if len(lengths) != 1 or lengths == {-1}:
-        return containers.items_now(s, value, node)
-    return _items_to_unpack(s, value, lengths.pop(), node)
-
-
-def _is_single(value: Abstract) -> bool:
-    """None or a number: nothing to iterate over."""
-    return numeric_kind(value) is not None or isinstance(value, Static) and value.value is None
-
-
-def _items_to_unpack(s: Specialiser, value: Abstract, count: int, node: cst.CSTNode) -> list[Abstract]:
-    """The items; an alternative that cannot be unpacked is Python's fault in its lanes."""
-    if isinstance(value, Choice):
-        def one(part: Abstract) -> Abstract:
-            items = _items_to_unpack(s, part, count, node)
-            if len(items) != count:
-                raise s.raised(ValueError, node)
-            return containers.make_tuple(items)
-
-        return containers.items_now(s, s.split(value, one), node)
-    if _is_single(value):
-        raise s.fault("TypeError", f"cannot unpack {describe(value)}", node)
-    return containers.items_now(s, value, node)
-
-
-def _augmented(s: Specialiser, node: cst.AugAssign) -> None:
+def _augmented(s: Evaluator, node: cst.AugAssign) -> None:
     """`x += e`: the target is evaluated once; a local list is extended in place."""
-    operator = _AUGMENTED[type(node.operator)]
+    opcode = _AUGMENTED[type(node.operator)]
     match node.target:
         case cst.Name():
-            old = expressions.evaluate(s, node.target)
-            value = expressions.evaluate(s, node.value)
-            _bind_name(s, node.target, _combine(s, operator, old, value, node), node)
+            old = s.space.evaluate(node.target)
+            value = s.space.evaluate(node.value)
+            _bind_name(s, node.target, _combine(s, opcode, old, value, node), node)
         case cst.Subscript():
-            owner = expressions.evaluate(s, node.target.value)
+            owner = s.space.evaluate(node.target.value)
             key = expressions.subscript_key(s, node.target)
-            old = containers.index(s, owner, key, node.target)
-            value = expressions.evaluate(s, node.value)
-            item_writes.store_item(s, owner, key, _combine(s, operator, old, value, node), node.target)
+            old = s.space.getitem(owner, key, node.target)
+            value = s.space.evaluate(node.value)
+            s.space.setitem(owner, key, _combine(s, opcode, old, value, node), node.target)
         case cst.Attribute():
-            owner = expressions.evaluate(s, node.target.value)
-            old = objects.attribute(s, owner, node.target.attr.value, node.target)
-            value = expressions.evaluate(s, node.value)
-            objects.store_attribute(s, owner, node.target.attr.value, _combine(s, operator, old, value, node), node)
+            owner = s.space.evaluate(node.target.value)
+            old = s.space.getattr(owner, node.target.attr.value, node.target)
+            value = s.space.evaluate(node.value)
+            s.space.setattr(owner, node.target.attr.value, _combine(s, opcode, old, value, node), node)
 
 
-def _combine(s: Specialiser, operator: cst.BaseBinaryOp, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
+def _combine(s: Evaluator, opcode: str, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
     if arrays.is_array(old):
-        return vectors.in_place(s, BINARY[type(operator)][0], old, value, node)
-    if isinstance(old, Choice) and not is_number_choice(old):
-        return s.split(old, lambda part: _combine(s, operator, part, value, node))
-    in_place = objects.method_of(old, "__i" + BINARY[type(operator)][2][2:])
+        return operators.in_place(s, opcode, old, value, node)
+    if isinstance(old, GuardedUnion) and not is_number_union(old):
+        return s.split(old, lambda part: _combine(s, opcode, part, value, node))
+    in_place = lookup.method_of(old, "__i" + METHODS[opcode][2:])
     if in_place is not None:
-        return objects.call_function(s, in_place, [old, value], node)
+        return lookup.call_method(s, in_place, [old, value], node)
     if isinstance(old, ListRef):
-        if isinstance(operator, cst.Add):
-            added = containers.items_now(s, value, node)
-            containers.rewrite(s, old, (*containers.contents(s, old, node), *added), node)
+        if opcode == "add":
+            added = s.space.items(value, node)
+            heap.rewrite(s, old, (*heap.contents(s, old, node), *added), node)
             return old
         raise s.refuse("flatten/unsupported-statement", "this augmented assignment to a list", node)
     if isinstance(old, Static) and isinstance(old.value, list | dict | set) or type(old).__name__ == "DictRef":
         raise s.refuse("flatten/effect", f"an augmented assignment changes {describe(old)} in place", node)
-    return expressions.operate(s, operator, old, value, node)
+    return s.space.binary(opcode, old, value, node)
 
 
-_AUGMENTED: dict[type, cst.BaseBinaryOp] = {
-    cst.AddAssign: cst.Add(), cst.SubtractAssign: cst.Subtract(), cst.MultiplyAssign: cst.Multiply(),
-    cst.DivideAssign: cst.Divide(), cst.FloorDivideAssign: cst.FloorDivide(), cst.ModuloAssign: cst.Modulo(),
-    cst.PowerAssign: cst.Power(), cst.BitAndAssign: cst.BitAnd(), cst.BitOrAssign: cst.BitOr(),
-    cst.BitXorAssign: cst.BitXor(), cst.LeftShiftAssign: cst.LeftShift(), cst.RightShiftAssign: cst.RightShift(),
-    cst.MatrixMultiplyAssign: cst.MatrixMultiply(),
+_AUGMENTED: dict[type, str] = {
+    cst.AddAssign: "add", cst.SubtractAssign: "sub", cst.MultiplyAssign: "mul", cst.DivideAssign: "truediv",
+    cst.FloorDivideAssign: "floordiv", cst.ModuloAssign: "mod", cst.PowerAssign: "pow", cst.BitAndAssign: "and",
+    cst.BitOrAssign: "or", cst.BitXorAssign: "xor", cst.LeftShiftAssign: "shl", cst.RightShiftAssign: "shr",
+    cst.MatrixMultiplyAssign: "matmul",
 }
 
 
-def target_names(target: cst.BaseExpression) -> list[str]:
-    match target:
-        case cst.Name():
-            return [target.value]
-        case cst.Tuple() | cst.List():
-            return [n for e in target.elements for n in target_names(e.value)]
-    return []
-
-
 # --- control
-def _if(s: Specialiser, node: cst.If) -> None:
-    test = expressions.condition(s, node.test)
+def _if(s: Evaluator, node: cst.If) -> None:
+    test = s.space.condition(node.test)
     if isinstance(test, Static):
         if test.value:
             execute_suite(s, node.body)
@@ -224,32 +174,32 @@ def _if(s: Specialiser, node: cst.If) -> None:
     s.branch(test, lambda: execute_suite(s, node.body), lambda: None if orelse is None else _orelse(s, orelse))
 
 
-def _orelse(s: Specialiser, node: cst.If | cst.Else) -> None:
+def _orelse(s: Evaluator, node: cst.If | cst.Else) -> None:
     if isinstance(node, cst.If):
         execute(s, node)
     else:
         execute_suite(s, node.body)
 
 
-def _return(s: Specialiser, node: cst.Return) -> None:
-    value = Static(None) if node.value is None else expressions.evaluate(s, node.value)
+def _return(s: Evaluator, node: cst.Return) -> None:
+    value = Static(None) if node.value is None else s.space.evaluate(node.value)
     calls.drop_locals(s)
     raise s.leave(s.frame.returns, value)
 
 
-def _break(s: Specialiser, node: cst.Break) -> None:
+def _break(s: Evaluator, node: cst.Break) -> None:
     scope = s.frame.loops[-1].leave
     assert scope is not None
     raise s.leave(scope)
 
 
-def _continue(s: Specialiser, node: cst.Continue) -> None:
+def _continue(s: Evaluator, node: cst.Continue) -> None:
     scope = s.frame.loops[-1].again
     assert scope is not None
     raise s.leave(scope)
 
 
-def _raise(s: Specialiser, node: cst.Raise) -> None:
+def _raise(s: Evaluator, node: cst.Raise) -> None:
     """The lane is a fault; the replay makes the exception, so that its arguments need not be computed here.
 
     Inside a `try` the class decides which handler it goes to; where it is not known now, the lane is replayed.
@@ -259,7 +209,7 @@ def _raise(s: Specialiser, node: cst.Raise) -> None:
     if raised is None and s.frame.handling:
         raise s.raised(s.frame.handling[-1], node)
     if s.tries and raised is not None and _harmless(node.exc) and node.cause is None:
-        cls = expressions.evaluate(s, raised)
+        cls = s.space.evaluate(raised)
         if isinstance(cls, Caught):
             raise s.raised(cls.cls, node)
         if isinstance(cls, Static) and isinstance(cls.value, type) and issubclass(cls.value, BaseException) \
@@ -285,10 +235,10 @@ def _harmless(node: cst.CSTNode | None, outermost: bool = True) -> bool:
     return False
 
 
-def _assert(s: Specialiser, node: cst.Assert) -> None:
+def _assert(s: Evaluator, node: cst.Assert) -> None:
     if not __debug__:
         return
-    test = expressions.condition(s, node.test)
+    test = s.space.condition(node.test)
 
     def fail() -> Abstract:
         if not _harmless(node.msg):
@@ -301,29 +251,29 @@ def _assert(s: Specialiser, node: cst.Assert) -> None:
         fail()
 
 
-def _delete(s: Specialiser, node: cst.Del) -> None:
+def _delete(s: Evaluator, node: cst.Del) -> None:
     if isinstance(node.target, cst.Subscript):
-        owner = expressions.evaluate(s, node.target.value)
-        item_writes.delete_item(s, owner, expressions.subscript_key(s, node.target), node)
+        owner = s.space.evaluate(node.target.value)
+        s.space.delitem(owner, expressions.subscript_key(s, node.target), node)
         return
-    for name in target_names(node.target):
+    for name in scopes.target_names(node.target):
         expressions.load(s, s.frame, name, node)
         if name not in s.frame.local_names:
             raise s.refuse("flatten/effect", f"the captured name {name!r} is deleted", node)
         s.state.locals[name] = UNBOUND
-    if not target_names(node.target):
+    if not scopes.target_names(node.target):
         raise s.refuse("flatten/unsupported-statement", "only local names and items of local lists are deleted", node)
 
 
 # --- definitions and imports
-def _define(s: Specialiser, node: cst.FunctionDef) -> None:
+def _define(s: Evaluator, node: cst.FunctionDef) -> None:
     if node.decorators:
         raise s.refuse("flatten/unsupported-statement", "a decorated nested function", node,
                        help="define the decorated function outside")
     s.state.locals[node.name.value] = calls.close_over(s, node)
 
 
-def _import(s: Specialiser, node: cst.Import) -> None:
+def _import(s: Evaluator, node: cst.Import) -> None:
     for alias in node.names:
         name = alias.evaluated_name
         module = _module(s, name, None, node)
@@ -332,7 +282,7 @@ def _import(s: Specialiser, node: cst.Import) -> None:
         _bind_import(s, alias.evaluated_alias or name.split(".")[0], Static(module), node)
 
 
-def _module(s: Specialiser, name: str, package: str | None, node: cst.CSTNode) -> types.ModuleType:
+def _module(s: Evaluator, name: str, package: str | None, node: cst.CSTNode) -> types.ModuleType:
     """The module, imported now as the original would import it."""
     try:
         return importlib.import_module(name, package)
@@ -340,14 +290,14 @@ def _module(s: Specialiser, name: str, package: str | None, node: cst.CSTNode) -
         raise s.raised(type(error), node) from None
 
 
-def _bind_import(s: Specialiser, name: str, value: Abstract, node: cst.CSTNode) -> None:
+def _bind_import(s: Evaluator, name: str, value: Abstract, node: cst.CSTNode) -> None:
     if name not in s.frame.local_names:
         raise s.refuse("flatten/effect", f"the import writes the global or enclosing variable {name!r}", node,
                        help="import it at the top of the module")
     s.state.locals[name] = value
 
 
-def _import_from(s: Specialiser, node: cst.ImportFrom) -> None:
+def _import_from(s: Evaluator, node: cst.ImportFrom) -> None:
     package = s.frame.globals.get("__package__") or ""
     path = "" if node.module is None else cst.Module([]).code_for_node(node.module)
     relative = "." * len(node.relative) + path
@@ -360,22 +310,14 @@ def _import_from(s: Specialiser, node: cst.ImportFrom) -> None:
             _module(s, f"{module.__name__}.{name}", None, node)
         value = getattr(module, name)
         s.guards.attribute(module, name, value)
-        _bind_import(s, alias.evaluated_alias or name, objects.wrap(s, value), node)
+        _bind_import(s, alias.evaluated_alias or name, s.space.wrap(value), node)
 
 
-def _outside(s: Specialiser, node: cst.Global | cst.Nonlocal) -> None:
-    """A declaration alone does nothing; writing the name is refused where it happens."""
-
-
-def _with(s: Specialiser, node: cst.With) -> None:
-    contexts.execute_with(s, node)
-
-
-_RULES: dict[type, Callable[[Specialiser, Any], None]] = {
+_RULES: dict[type, Callable[[Evaluator, Any], None]] = {
     cst.Pass: _nothing, cst.Expr: _expression, cst.Assign: _assign, cst.AnnAssign: _annotated,
     cst.AugAssign: _augmented, cst.If: _if, cst.For: loops.execute_for, cst.While: loops.execute_while,
     cst.Return: _return, cst.Break: _break, cst.Continue: _continue, cst.Raise: _raise, cst.Assert: _assert,
     cst.Del: _delete, cst.FunctionDef: _define, cst.Import: _import, cst.ImportFrom: _import_from,
-    cst.Global: _outside, cst.Nonlocal: _outside, cst.Try: handlers.execute_try, cst.Match: patterns.execute_match,
-    cst.With: _with,
+    cst.Global: _nothing, cst.Nonlocal: _nothing, cst.Try: handlers.execute_try, cst.Match: patterns.execute_match,
+    cst.With: handlers.execute_with,
 }

@@ -28,7 +28,7 @@ import numpy as np
 from pyflat.analysis.liveness import captured, sliced, used_outside
 from pyflat.ir.formats import dtypes
 from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Op, Value
-from pyflat.ir.opaque_calls import KeptCalls
+from pyflat.ir.opaque_calls import OpaqueCalls
 from pyflat.ir.types import BOOL, Kind
 from pyflat.targets.numba.arms import Arm, arms_of
 from pyflat.targets.numpy.buffer_allocation import Place, Slot
@@ -55,7 +55,7 @@ WriteLoop = Callable[["Program", Frame, Loop, Sequence[Value]], tuple[str, list[
 class Program:
     """The text of the functions of one pattern, and the objects that it names."""
 
-    def __init__(self, fused: Function, calls: KeptCalls | None, style: Style, write_loop: WriteLoop):
+    def __init__(self, fused: Function, calls: OpaqueCalls | None, style: Style, write_loop: WriteLoop):
         self.fused, self.floats, self.calls, self.style = fused, fused.floats, calls, style
         self.write_loop = write_loop
         self.head: list[str] = []

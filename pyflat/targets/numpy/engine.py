@@ -31,7 +31,7 @@ from pyflat.functions.libm import saved_status
 from pyflat.ir.formats import dtypes
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import FALSE, Const, Function, Value
-from pyflat.ir.opaque_calls import KeptCalls
+from pyflat.ir.opaque_calls import OpaqueCalls
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.uses import results_of
@@ -129,7 +129,7 @@ class Engine:
         """Python itself ends a run of this engine."""
 
 
-def compile(fused: Function, *, unchecked: bool = False, calls: KeptCalls | None = None) -> Engine:
+def compile(fused: Function, *, unchecked: bool = False, calls: OpaqueCalls | None = None) -> Engine:
     """The engine of a fused function: its last result is the suspect bit, which `unchecked` leaves out. `calls` says
     how kept calls are made on arrays."""
     roots = results_of(fused)[:-1]
@@ -140,7 +140,7 @@ def compile(fused: Function, *, unchecked: bool = False, calls: KeptCalls | None
 class _Patterns:
     """The functions of one engine."""
 
-    def __init__(self, fused: Function, unchecked: bool, calls: KeptCalls | None):
+    def __init__(self, fused: Function, unchecked: bool, calls: OpaqueCalls | None):
         self.fused, self.calls = fused, calls
         *roots, suspect = results_of(fused)
         self.checked = not unchecked and not (isinstance(suspect, Const) and not suspect.value)

@@ -1,0 +1,43 @@
+"""The object space of Python: which function answers what the evaluator asks (`state.object_space`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyflat.frontend.space import comparisons, containers, item_writes, numbers, objects, operators
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.syntax import calls, comprehensions, expressions, statements
+
+
+class PythonEvaluator(Evaluator):
+    """The evaluator is its own `ObjectSpace`: a function that takes the evaluator first is a method of it, so that
+    asking `s.space` costs no more than calling the function."""
+
+    def __init__(self, **options: Any):
+        super().__init__(**options)
+        self.space = self
+
+    wrap = objects.wrap
+    truth = numbers.truth
+    unary = operators.unary
+    binary = operators.binary
+    compare = comparisons.compare
+    identical = comparisons.identical
+    contains = comparisons.contains
+    isinstance = objects.isinstance_of
+    getattr = objects.attribute
+    setattr = objects.store_attribute
+    getitem = containers.index
+    setitem = item_writes.store_item
+    delitem = item_writes.delete_item
+    iterate = containers.iterate
+    items = containers.items_now
+    sequence_items = containers.sequence_items
+    dict_entries = containers.dict_entries
+    fold = comprehensions.fold
+    call = calls.call
+    inline = calls.inline
+    evaluate = expressions.evaluate
+    condition = expressions.condition
+    execute = statements.execute_suite
+    assign = statements.assign

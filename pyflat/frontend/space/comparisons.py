@@ -1,0 +1,246 @@
+"""Comparisons of any two values: `==` and `<` by class, `is`, and `in`."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+
+import libcst as cst
+
+from pyflat.frontend.space import arrays, complex_numbers, operators, scalars
+from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space.scalars import METHODS, const_eval, is_number_union
+from pyflat.frontend.state import heap, lookup
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import lane, numeric_kind, plain_number
+from pyflat.frontend.state.values import Abstract, DictRef, GuardedUnion, ObjRef, Ranges, Static
+from pyflat.ir.build import const
+from pyflat.ir.nodes import Value
+from pyflat.ir.types import BOOL, FLOAT, INT
+
+
+def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNode) -> Abstract:
+    """`item in container`, by == in order; an item found by identity counts as Python counts it."""
+    if isinstance(container, GuardedUnion):
+        return s.split(container, lambda v: contains(s, v, item, node))
+    if isinstance(item, GuardedUnion):
+        return s.split(item, lambda v: contains(s, container, v, node))
+    own = lookup.method_of(container, "__contains__")
+    if own is not None:
+        return s.space.truth(lookup.call_method(s, own, [container, item], node))
+    if isinstance(container, Static) and hasattr(container.value, "__next__"):
+        raise s.refuse("flatten/effect", "`in` uses up a captured iterator", node)
+    if isinstance(container, Static) and isinstance(item, Static):
+        return const_eval(s, lambda: item.value in container.value)
+    if isinstance(container, Static) and isinstance(container.value, str) and numeric_kind(item) is not None:
+        raise s.raised(TypeError, node)
+    if isinstance(container, Static) and isinstance(container.value, range):
+        return _in_range(s, container.value, item)
+    if isinstance(container, Ranges) and not container.once and container.step in (1, -1):
+        return _between(s, container, item)
+    if isinstance(container, DictRef):
+        members: Sequence[Abstract] = [Static(k) for k, _ in heap.contents(s, container, node)]
+    else:
+        members = s.space.items(container, node)
+    found: Abstract = Static(False)
+    for member in members:
+        same = (num.compare(s, "eq", member, item) if arrays.is_array(container)
+                else same_element(s, member, item, node))
+        if isinstance(same, Static):
+            if same.value:
+                return Static(True) if isinstance(found, Static) else scalars.choose(s, lane(found), Static(True), same)
+            continue
+        same_lane = s.space.truth(same)
+        found = same_lane if isinstance(found, Static) else s.build.op("or", lane(found), lane(same_lane))
+    return found
+
+
+def _between(s: Evaluator, bounds: Ranges, item: Abstract) -> Abstract:
+    """Membership of a range of lanes, without gaps: an int between the ends, or a float that equals one."""
+    kind = numeric_kind(item)
+    if kind is None:
+        return Static(False)
+    ends = ("ge", "lt") if bounds.step > 0 else ("le", "gt")
+    tests = [num.compare(s, opcode, item, end) for opcode, end in zip(ends, (bounds.start, bounds.stop), strict=True)]
+    if kind is FLOAT:
+        number = lane(item)
+        tests.append(s.build.op("eq", s.build.op("floor", number), number))
+    return functools.reduce(functools.partial(s.build.op, "and"), map(lane, tests))
+
+
+def _in_range(s: Evaluator, bounds: range, item: Abstract) -> Abstract:
+    kind = numeric_kind(item)
+    if kind is None or len(bounds) == 0:
+        return Static(False)
+    low, high = (bounds[0], bounds[-1]) if bounds.step > 0 else (bounds[-1], bounds[0])
+    inside = s.build.op("and", lane(num.compare(s, "ge", item, Static(low))),
+                        lane(num.compare(s, "le", item, Static(high))))
+    if abs(bounds.step) == 1 and kind is not FLOAT:
+        return inside
+    if kind is FLOAT:
+        whole = s.build.op("eq", s.build.op("floor", lane(item)), lane(item))
+        inside = s.build.op("and", inside, whole)  # among whole numbers the difference is exact
+        offset = s.build.op("mod", s.build.op("sub", lane(item), const(float(low))), const(float(abs(bounds.step))))
+        return s.build.op("and", inside, s.build.op("eq", offset, const(0.0)))
+    number = s.build.op("select", inside, scalars.to_kind(s, lane(item), INT), const(low))
+    offset = s.build.op("mod", s.build.op("sub", number, const(low)), const(abs(bounds.step)))
+    return s.build.op("and", inside, s.build.op("eq", offset, const(0)))
+
+
+def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """A comparison of numbers, arrays, tuples, strings or objects."""
+    if not (isinstance(a, Static) and isinstance(b, Static)):
+        a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
+    if complex_numbers.meet(a, b):
+        return complex_numbers.compare(s, opcode, a, b)
+    if arrays.is_array(a) or arrays.is_array(b):
+        return operators.compare_arrays(s, opcode, a, b, node)
+    if isinstance(a, GuardedUnion) and not is_number_union(a):
+        return s.split(a, lambda v: compare(s, opcode, v, b, node))
+    if isinstance(b, GuardedUnion) and not is_number_union(b):
+        return s.split(b, lambda v: compare(s, opcode, a, v, node))
+    if is_number_union(a) and is_number_union(b) or isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
+        return num.compare(s, opcode, a, b)
+    found = _by_method(s, opcode, a, b, node)
+    if found is not None:
+        return found
+    if isinstance(a, ObjRef) or isinstance(b, ObjRef):
+        return _compare_objects(s, opcode, a, b, node)
+    if _is_dict(a) and _is_dict(b):
+        return _compare_dicts(s, opcode, a, b, node)
+    return _compare_sequences(s, opcode, a, b, node)
+
+
+_MIRROR = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+
+
+def _by_method(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract | None:
+    """The comparison that a class defines; `!=` is the opposite of `==` where only that is defined."""
+    if opcode == "ne":
+        defined = {name for value in (a, b) for name in ("__ne__", "__eq__") if lookup.method_of(value, name)}
+        if defined == {"__eq__"}:
+            return scalars.negate(s, compare(s, "eq", a, b, node))
+    return operators.by_method(s, METHODS[opcode], METHODS[_MIRROR[opcode]], a, b, node)
+
+
+def _compare_sequences(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """Lists and tuples, item by item; what is no sequence is compared as numbers are."""
+    left, right = s.space.sequence_items(a, node), s.space.sequence_items(b, node)
+    if left is None or right is None or isinstance(a, Static) and isinstance(b, Static):
+        return num.compare(s, opcode, a, b)
+    if operators.family(a) is not operators.family(b):
+        if opcode in ("eq", "ne"):
+            return Static(opcode == "ne")
+        raise s.raised(TypeError, node)
+    if opcode not in ("eq", "ne"):
+        return _lexicographic(s, opcode, left, right, node)
+    equal: Abstract = Static(False)
+    if len(left) == len(right):
+        equal = _all_equal(s, list(zip(left, right, strict=True)), node)
+    return scalars.negate(s, equal) if opcode == "ne" else equal
+
+
+def _all_equal(s: Evaluator, pairs: Sequence[tuple[Abstract, Abstract]], node: cst.CSTNode) -> Abstract:
+    equal: Abstract = Static(True)
+    for x, y in pairs:
+        same = s.space.truth(same_element(s, x, y, node))
+        if isinstance(same, Static):
+            if not same.value:
+                return Static(False)
+            continue
+        equal = same if isinstance(equal, Static) else s.build.op("and", lane(equal), same)
+    return equal
+
+
+def same_element(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """Equality as containers use it: identical first, then ==.
+
+    Only nan tells the two apart: where both values are nan they may be one object, and the lane is replayed.
+    """
+    if a is b:
+        return Static(True)
+    equal = compare(s, "eq", a, b, node)
+    if complex_numbers.holds_complex(a) and complex_numbers.holds_complex(b):
+        nans = [complex_numbers.is_nan(s, complex_numbers.promoted(s, value)) for value in (a, b)]
+        heap.suspect_if(s, lane(complex_numbers.both(s, *nans)), "nan may be the same object", node)
+    elif isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
+        for value in (a, b):
+            if isinstance(value, GuardedUnion) and is_number_union(value):
+                number = scalars.number_union_as_float(s, value)
+                heap.suspect_if(s, s.build.op("ne", number, number), "nan may be the same object", node)
+    elif numeric_kind(a) is FLOAT and numeric_kind(b) is FLOAT:
+        nans = [num.compare(s, "ne", value, value) for value in (a, b)]
+        if not any(isinstance(nan, Static) and not nan.value for nan in nans):
+            heap.suspect_if(s, s.build.op("and", *map(lane, nans)), "nan may be the same object", node)
+    return equal
+
+
+def _is_dict(value: Abstract) -> bool:
+    return isinstance(value, DictRef) or isinstance(value, Static) and isinstance(value.value, dict)
+
+
+def _compare_dicts(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    if opcode not in ("eq", "ne"):
+        raise s.raised(TypeError, node)
+    left, right = s.space.dict_entries(a), s.space.dict_entries(b)
+    equal: Abstract = Static(False)
+    if left.keys() == right.keys():
+        equal = _all_equal(s, [(left[k], right[k]) for k in left], node)
+    return scalars.negate(s, equal) if opcode == "ne" else equal
+
+
+def _compare_objects(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """Generated comparisons of dataclasses, otherwise identity."""
+    if isinstance(a, ObjRef) and isinstance(b, ObjRef) and a.cls is b.cls and dataclasses.is_dataclass(a.cls):
+        params = a.cls.__dataclass_params__  # type: ignore[attr-defined]
+        if params.eq and opcode in ("eq", "ne") or params.order:
+            names = [f.name for f in dataclasses.fields(a.cls) if f.compare]
+            rows = [dict(heap.contents(s, ref, node)) for ref in (a, b)]
+            left, right = (heap.make_tuple([row[n] for n in names]) for row in rows)
+            return compare(s, opcode, left, right, node)
+    for value in (a, b):
+        if isinstance(value, Static) and not lookup.is_plain(value.value):
+            raise s.refuse("flatten/unsupported-expression", "a captured object is compared with one made in a lane",
+                           node)
+    if opcode not in ("eq", "ne"):
+        raise s.raised(TypeError, node)
+    return Static((a is b) is (opcode == "eq"))
+
+
+def _lexicographic(s: Evaluator, opcode: str, left: Sequence[Abstract], right: Sequence[Abstract],
+                   node: cst.CSTNode) -> Abstract:
+    """The first pair of unequal items decides; if there is none, the lengths do."""
+    if not left or not right:
+        return num.compare(s, opcode, Static(len(left)), Static(len(right)))
+    same = s.space.truth(same_element(s, left[0], right[0], node))
+    rest = functools.partial(_lexicographic, s, opcode, left[1:], right[1:], node)
+    if isinstance(same, Static):
+        return rest() if same.value else compare(s, opcode, left[0], right[0], node)
+    return s.branch(same, rest, lambda: compare(s, opcode, left[0], right[0], node))
+
+
+def identical(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """`a is b`, decided for None, bools and objects; identity of numbers in lanes has no meaning."""
+    if isinstance(a, GuardedUnion):
+        return s.split(a, lambda v: identical(s, v, b, node))
+    if isinstance(b, GuardedUnion):
+        return s.split(b, lambda v: identical(s, a, v, node))
+    if isinstance(a, Static) and isinstance(b, Static):
+        return Static(a.value is b.value)
+    if numeric_kind(a) is BOOL and s.may_be_numpy(a) or numeric_kind(b) is BOOL and s.may_be_numpy(b):
+        raise s.refuse("flatten/unsupported-expression", "`is` on a NumPy bool", node)
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Static) and (one.value is None or not isinstance(one.value, int | float)):
+            return Static(False)
+        if isinstance(one, Static) and isinstance(one.value, bool) and isinstance(other, Value):
+            if other.kind is BOOL:
+                return num.compare(s, "eq", one, other)
+            return Static(False)
+    if complex_numbers.is_number(a) and complex_numbers.is_number(b):
+        raise s.refuse("flatten/unsupported-expression", "`is` on lane numbers has no meaning", node,
+                       help="compare numbers with ==")
+    if a in s.frozen or b in s.frozen:
+        raise s.refuse("flatten/unsupported-expression", "`is` on objects that change hands in a loop",
+                       node)
+    return Static(a is b)

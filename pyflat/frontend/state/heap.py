@@ -1,0 +1,128 @@
+"""Lists, dicts and objects with identity: their contents on the heap of the current state; tuples; subscripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import libcst as cst
+
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import describe, maybe_unbound
+from pyflat.frontend.state.values import (
+    CONFLICT,
+    UNBOUND,
+    Abstract,
+    Complex,
+    DictRef,
+    GuardedUnion,
+    ListRef,
+    ObjRef,
+    Ref,
+    Seq,
+    Static,
+)
+from pyflat.ir.build import const
+from pyflat.ir.nodes import Value
+
+
+def make_tuple(items: Sequence[Abstract]) -> Abstract:
+    """A tuple; static when every item is."""
+    if all(isinstance(v, Static) for v in items):
+        return Static(tuple(v.value for v in items if isinstance(v, Static)))
+    return Seq(tuple, tuple(items))
+
+
+def new_list(s: Evaluator, items: Sequence[Abstract]) -> ListRef:
+    ref = ListRef()
+    s.state.heap[ref] = tuple(items)
+    return ref
+
+
+def new_dict(s: Evaluator, entries: dict[Any, Abstract]) -> DictRef:
+    ref = DictRef()
+    s.state.heap[ref] = tuple(entries.items())
+    return ref
+
+
+def record(s: Evaluator, cls: type, names: Sequence[str], items: tuple[Abstract, ...]) -> Abstract:
+    """An object of a class that arguments and results may have, from its parts."""
+    if cls is complex:
+        return Complex(*items)
+    if cls is list:
+        return new_list(s, items)
+    if issubclass(cls, tuple):
+        return make_tuple(items) if cls is tuple else Seq(cls, items)
+    ref = DictRef() if cls is dict else ObjRef(cls)
+    s.state.heap[ref] = tuple(zip(names, items, strict=True))
+    return ref
+
+
+def contents(s: Evaluator, ref: Ref, node: cst.CSTNode | None = None) -> tuple[Any, ...]:
+    found = s.state.heap[ref]
+    if found is CONFLICT:
+        if isinstance(ref, DictRef):
+            raise s.refuse("flatten/list-mutation", "the paths before this point leave the dict with different keys",
+                           node, why="a dict that is changed under a condition must have the same keys, in the same "
+                           "order, on both paths", help="give every key a value before the condition")
+        raise s.refuse("flatten/list-mutation", "the paths before this point leave the list in different shapes", node)
+    return found
+
+
+def rewrite(s: Evaluator, ref: Ref, items: tuple[Any, ...], node: cst.CSTNode | None) -> None:
+    """New contents of a list, dict or object that is there already."""
+    if ref in s.frozen:
+        raise s.refuse("flatten/list-mutation", f"{describe(ref)} that changes hands in a loop that stays a loop is "
+                       "written, and another name may see it", node, help="write to a copy")
+    s.state.heap[ref] = items
+
+
+def static_key(s: Evaluator, key: Abstract, node: cst.CSTNode) -> Any:
+    if isinstance(key, Static):
+        return key.value
+    raise s.refuse("flatten/lane-to-object", f"{describe(key)} is used as a dict key", node)
+
+
+def where_present(s: Evaluator, item: Abstract, use: Callable[[Abstract], Abstract], skip: Callable[[], Abstract]
+                  ) -> Abstract:
+    """`use(item)` in the lanes that have the item, `skip()` in the others."""
+    if item is UNBOUND:
+        return skip()
+    if isinstance(item, GuardedUnion) and maybe_unbound(item):
+        then, orelse = item.then, item.orelse
+        return s.branch(item.cond, lambda: where_present(s, then, use, skip),
+                        lambda: where_present(s, orelse, use, skip))
+    return use(item)
+
+
+def check_index(s: Evaluator, position: Value, size: int, node: cst.CSTNode) -> Value:
+    """Python's index rule: negative counts from the end, outside is an IndexError."""
+    build = s.build
+    outside = build.op("or", build.op("lt", position, const(-size)), build.op("ge", position, const(size)))
+    fault_if(s, outside, "IndexError", "index out of range", node)
+    return build.op("select", build.op("lt", position, const(0)), build.op("add", position, const(size)), position)
+
+
+def fault_if(s: Evaluator, cond: Value, type_name: str, message: str, node: cst.CSTNode) -> None:
+    def raise_it() -> Abstract:
+        raise s.fault(type_name, message, node)
+
+    s.branch(cond, raise_it, lambda: None)
+
+
+def raise_if(s: Evaluator, cond: Value, cls: type[BaseException]) -> None:
+    """Like fault_if, for an exception that a `try` may catch."""
+
+    def raise_it() -> Abstract:
+        raise s.raised(cls)
+
+    s.branch(cond, raise_it, lambda: None)
+
+
+def suspect_if(s: Evaluator, cond: Value, why: str, node: cst.CSTNode) -> None:
+    """Lanes that only the original can decide."""
+
+    def give_up() -> Abstract:
+        raise s.fault("Undecided", why, node)
+
+    s.branch(cond, give_up, lambda: None)

@@ -1,0 +1,164 @@
+"""What a value is: the kind of a number, its lane, the parts of a complex one, alternatives, and the user's words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyflat.frontend.state.guards import same
+from pyflat.frontend.state.values import (
+    UNBOUND,
+    Abstract,
+    Array,
+    Bound,
+    Caught,
+    Closure,
+    Complex,
+    DictRef,
+    GuardedUnion,
+    IterRef,
+    Lazy,
+    ListRef,
+    ObjRef,
+    Partial,
+    Ranges,
+    Seq,
+    Static,
+    Text,
+)
+from pyflat.ir.build import const
+from pyflat.ir.nodes import Value
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+
+
+def same_static(a: Abstract, b: Abstract) -> bool:
+    return isinstance(a, Static) and isinstance(b, Static) and same(a.value, b.value)
+
+
+def lane(value: Abstract) -> Value:
+    """The IR value of a number."""
+    if isinstance(value, Value):
+        return value
+    assert isinstance(value, Static)
+    known = value.value.item() if isinstance(value.value, np.generic) else value.value
+    if isinstance(known, bool):
+        return const(known)
+    return const(float(known) if isinstance(known, float) else int(known))
+
+
+def opened(value: Abstract) -> Abstract:
+    """A known tuple or complex number as one whose parts join one by one; anything else as it is."""
+    z = complex_parts(value)
+    if z is not None:
+        return z
+    if isinstance(value, Static) and isinstance(value.value, tuple):
+        return Seq(type(value.value), tuple(map(Static, value.value)))
+    return value
+
+
+def numeric_kind(value: Abstract) -> Kind | None:
+    """The kind of a lane value or static number (an int of any size is INT); None for everything else."""
+    if isinstance(value, Value):
+        return value.kind
+    if isinstance(value, Static):
+        return _EXACT.get(type(value.value))
+    return None
+
+
+_EXACT: dict[type, Kind] = {bool: BOOL, int: INT, float: FLOAT, np.bool_: BOOL, np.int64: INT, np.float64: FLOAT}
+"""NumPy's scalars of the lanes' kinds are numbers too: `Evaluator.may_be_numpy` tells where that matters."""
+_BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"]
+_OPERATORS = tuple(f"__{name}__" for name in (
+    *_BINARY, *("r" + name for name in _BINARY), *["neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge"],
+    *["float", "int", "bool", "round", "floor", "ceil", "trunc", "index"]))
+
+
+def complex_parts(value: Abstract | None) -> Complex | None:
+    """A complex number, lanes or known, as its parts; None for everything else."""
+    if isinstance(value, Complex):
+        return value
+    if isinstance(value, Static) and type(value.value) is complex:
+        return Complex(Static(value.value.real), Static(value.value.imag))
+    return None
+
+
+def changed_operator(cls: type, base: type) -> str | None:
+    """An operator of which `cls` has another one than `base`, which it is made from."""
+    return next((name for name in _OPERATORS if _found(cls, name) is not _found(base, name)), None)
+
+
+def _found(cls: type, name: str) -> object:
+    """What the classes say; `getattr` would also find the operators of types, as in `int | float`."""
+    return next((each.__dict__[name] for each in cls.__mro__ if name in each.__dict__), None)
+
+
+def plain_number(value: Abstract, *, numpy: bool = True) -> Abstract:
+    """A NumPy scalar as Python's number (unless `numpy` is false); a member of an IntEnum too, when it keeps int's
+    operators."""
+    if not isinstance(value, Static) or not isinstance(value.value, int | float | np.int64 | np.bool_):
+        return value
+    if type(value.value) in _EXACT:
+        return Static(value.value.item()) if numpy and isinstance(value.value, np.generic) else value
+    base = int if isinstance(value.value, int) else float
+    cls = type(value.value)
+    if changed_operator(cls, base) is not None:
+        return value
+    return Static(base(value.value))
+
+
+def alternatives(value: Abstract) -> list[Abstract]:
+    """What a value may be, by lane."""
+    if isinstance(value, GuardedUnion):
+        return alternatives(value.then) + alternatives(value.orelse)
+    return [value]
+
+
+def maybe_unbound(value: Abstract) -> bool:
+    """Some lanes have no value here."""
+    if isinstance(value, GuardedUnion):
+        return maybe_unbound(value.then) or maybe_unbound(value.orelse)
+    return value is UNBOUND
+
+
+def python_type(kind: Kind) -> type:
+    return {BOOL: bool, INT: int, FLOAT: float}[kind]
+
+
+def describe(value: Abstract) -> str:
+    """The value in the user's words."""
+    kind = numeric_kind(value)
+    match value:
+        case Static():
+            return f"{value.value!r:.40}"
+        case Complex():
+            return "a complex lane"
+        case Seq():
+            return "a tuple"
+        case ListRef():
+            return "a list"
+        case Array():
+            return "an array"
+        case DictRef():
+            return "a dict"
+        case ObjRef():
+            return f"a {value.cls.__name__}"
+        case Closure() | Bound() | Partial():
+            return "a function"
+        case Caught():
+            return "a caught exception"
+        case Text():
+            return "a string made from lanes"
+        case Ranges():
+            return "a range whose bounds depend on lanes"
+        case IterRef() | Lazy():
+            return "an iterator"
+        case GuardedUnion():
+            return f"{describe(value.then)} or {describe(value.orelse)}"
+    return f"a lane {kind}" if kind else "an unbound name"
+
+
+def is_folded(value: Abstract) -> bool:
+    """A range that stays a loop, or a generator over one."""
+    if isinstance(value, Ranges):
+        return True
+    return isinstance(value, Lazy) and value.written is not None and not value.used \
+        and isinstance(value.written.source, Ranges)
