@@ -43,7 +43,7 @@ fuzz: $(READY)  ## compare random programs with their twins: make fuzz PROGRAMS=
 shapes: $(READY)  ## programs of every shape and size on every way out: right or too large, seconds, MiB
 	"$(PY)" -m benchmarks.shapes $(SHAPES_ARGS)
 
-mutants: $(READY)  ## plant bugs into copies, see tests and the fuzzer find each, write docs/mutants.md
+mutants: $(READY)  ## plant bugs into copies, see tests and the fuzzer find each, write docs/contributors/mutants.md
 	"$(PY)" -m benchmarks.mutants --write
 
 shaders: $(READY)  ## shaders without control flow: operations before and after each step
@@ -56,13 +56,13 @@ $(BENCH_READY): $(READY)
 bench: $(BENCH_READY)  ## speed ratios against what people use instead: make bench BENCH_ARGS='--sizes 4096 --kernels bs'
 	"$(PY)" -m benchmarks.lanes --out out/bench.jsonl --plot out/bench.svg $(BENCH_ARGS)
 
-ratios: $(BENCH_READY)  ## all of bench, docs/benchmarks.md; goes on where it was interrupted: make ratios RATIOS_ARGS='--minutes 10'
+ratios: $(BENCH_READY)  ## all of bench, docs/contributors/benchmarks.md; goes on where it was interrupted: make ratios RATIOS_ARGS='--minutes 10'
 	"$(PY)" -m benchmarks.lanes --out out/bench.jsonl --go-on --docs $(RATIOS_ARGS)
 
-goals: $(BENCH_READY)  ## the goals for speed: what was measured, and which hold; docs/goals.md
+goals: $(BENCH_READY)  ## the goals for speed: what was measured, and which hold; docs/contributors/goals.md
 	"$(PY)" -m benchmarks.goals --docs $(GOALS_ARGS)
 
-threads: $(READY)  ## how calls scale with threads; docs/threads.md; on a machine that does nothing else
+threads: $(READY)  ## how calls scale with threads; docs/contributors/threads.md; on a machine that does nothing else
 	"$(PY)" -m benchmarks.threads --docs $(THREADS_ARGS)
 
 gate: $(READY)  ## whether the engine has become slower: speed ratios and their floors, in seconds
@@ -72,7 +72,7 @@ corpus: $(READY)  ## run an open corpus of packaged functions: make corpus CORPU
 	@test -n '$(CORPUS)' || { echo 'usage: make corpus CORPUS=path/to/corpus' >&2; exit 2; }
 	"$(PY)" '$(CORPUS)/run_corpus.py' --adapter benchmarks/corpus_adapter.py $(CORPUS_ARGS)
 
-gallery: $(READY)  ## render the shaders of docs/gallery.md, and say how accurate they are
+gallery: $(READY)  ## render the shaders of docs/how-to/gallery.md, and say how accurate they are
 	"$(PY)" examples/gallery.py
 	"$(PY)" examples/gallery_accuracy.py
 

@@ -11,7 +11,7 @@ decisions=False.
 
     python -m benchmarks.arms [--size 32768] [--functions chain,cheap] [--repeats 7] [--docs]
 
-`--docs` writes the tables into docs/arms.md.
+`--docs` writes the tables into docs/contributors/arms.md.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import pyflat
 from benchmarks.kernels.arms import BRANCHY, Branchy
 
 UNIT = "numba.vectorize"
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "arms.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "contributors" / "arms.md"
 START, END = "<!-- written by `python -m benchmarks.arms --docs` -->\n", "<!-- end -->\n"
 CHECKED = 3_000
 """Lanes whose results are compared with CPython's."""

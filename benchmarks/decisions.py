@@ -8,7 +8,7 @@ Ten kernels with elementary functions before decisions, on three kinds of inputs
 
 For each: how much longer the vector twin takes than one that does not look at its decisions (an internal switch), how
 much shorter than `math="libm"`, and the share of lanes that are near a decision and run again. Contenders take turns
-on prepared arrays, and the shortest run of each counts. `--docs` writes docs/decisions.md.
+on prepared arrays, and the shortest run of each counts. `--docs` writes docs/explanation/decisions.md.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from pyflat.runtime.compiled import Engine, _compiler, flatten
 from pyflat.targets.numba.costs import VECTOR_MATH
 from pyflat.targets.numpy.costs import NUMPY_MATH
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "decisions.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "explanation" / "decisions.md"
 TABLES = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}
 Lanes = tuple[npt.NDArray[np.float64], ...]
 Call = Callable[[], object]
@@ -345,7 +345,7 @@ def main() -> int:
     parser.add_argument("--lanes", type=int, default=200_000)
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--target", choices=("numpy", "numba"))
-    parser.add_argument("--docs", action="store_true", help="write docs/decisions.md")
+    parser.add_argument("--docs", action="store_true", help="write docs/explanation/decisions.md")
     chosen = parser.parse_args()
     print(f"{'kernel':<20}{'target':<7}{'lanes':<13}{'/vector':>8}{'libm/':>8}{'run again':>12}{'flips':>9}")
     found = rows(chosen.lanes, chosen.repeats, [chosen.target] if chosen.target else ["numba", "numpy"])

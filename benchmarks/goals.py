@@ -4,7 +4,7 @@
 
 Ratios come from records of `benchmarks.lanes`; those that FILE (out/bench.jsonl) lacks, or has from other sources, are
 measured first and added to it, but with `--stored`. Calls, imports and compiling are measured anew. `--docs` writes
-docs/goals.md.
+docs/contributors/goals.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from benchmarks.measuring import geomean
 from benchmarks.report import Row, markdown, read
 from benchmarks.row import TYPES, Limits
 
-PAGE = ROOT / "docs" / "goals.md"
+PAGE = ROOT / "docs" / "contributors" / "goals.md"
 RESULTS = "out/bench.jsonl"
 MIDDLE, LARGE = 1 << 18, 1 << 24
 SMALL = (1 << 10, 1 << 12, MIDDLE)
@@ -257,7 +257,7 @@ What the project wants to reach on one core, and what one machine measured. `vec
 `math="vector"`: vector math, and CPython's decisions; `undecided` is the same with `decisions=False`. `numpy` is the
 NumPy target with the C library's functions, `numpy vector` the one with NumPy's, `numpy undecided` that without looking
 at decisions, as an np.where text is. Ratios are of shortest turns, with
-{MIDDLE:,} lanes unless another number is named ([how it is measured](performance.md#against-others))."""
+{MIDDLE:,} lanes unless another number is named ([how it is measured](../explanation/performance.md#against-others))."""
     parts = [
         "# Goals for speed",
         "<!-- written by `python -m benchmarks.goals --docs`; do not edit -->",
@@ -284,7 +284,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", default=RESULTS, help="records of benchmarks.lanes")
     parser.add_argument("--stored", action="store_true", help="measure no rows that the records lack")
-    parser.add_argument("--docs", action="store_true", help="write docs/goals.md")
+    parser.add_argument("--docs", action="store_true", help="write docs/contributors/goals.md")
     parser.add_argument("--budget", type=float, default=1.0, help="seconds for each contender and row")
     options = parser.parse_args()
     path = Path(options.results)

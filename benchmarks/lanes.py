@@ -15,7 +15,7 @@ is timed on a million lanes from everywhere; others are left out where one call 
 
 `--out` gets a JSON object for each row as it is measured, with versions, processor, date and commit. `--go-on` leaves
 the rows that FILE has from these sources and this processor: the next run finishes one that was interrupted, or has
-spent its `--minutes`. `--docs` writes docs/benchmarks.md and its plot from all rows of FILE.
+spent its `--minutes`. `--docs` writes docs/contributors/benchmarks.md and its plot from all rows of FILE.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=math.inf, help="start no row after so many")
     parser.add_argument("--report", help="print the tables of this file, measure nothing")
     parser.add_argument("--plot", help="draw the ratios, as SVG or PNG (needs matplotlib)")
-    parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md (needs matplotlib)")
+    parser.add_argument("--docs", action="store_true", help="write docs/contributors/benchmarks.md (needs matplotlib)")
     options = parser.parse_args()
     stored = options.report or options.out
     if (options.go_on or options.docs) and not stored:

@@ -4,7 +4,7 @@
 
 The quick tests of the part that is changed hunt a mutant, and where they find nothing, random programs against their
 originals; with `--both` each hunts on its own. A table says which test failed first, and how many programs it took;
-`--write` puts it into docs/mutants.md. The exit status is 1 when a mutant lives.
+`--write` puts it into docs/contributors/mutants.md. The exit status is 1 when a mutant lives.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.generator import check_program, generate
 from tests.mutants import MUTANTS, Mutant
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "mutants.md"
+PAGE = ROOT / "docs" / "contributors" / "mutants.md"
 FOUND = re.compile(r"^FAILURE seed (\d+): (.*)$", re.MULTILINE)
 FAILED = re.compile(r"^(?:FAILED|ERROR) tests/([^\s\[]+)", re.MULTILINE)
 TEST_SECONDS = 240
@@ -185,7 +185,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="only mutants whose part or text contains this")
     parser.add_argument("--both", action="store_true", help="random programs hunt those that a test has found, too")
     parser.add_argument("--missing", action="store_true", help="only mutants that are not in the table or live there")
-    parser.add_argument("--write", action="store_true", help="write docs/mutants.md")
+    parser.add_argument("--write", action="store_true", help="write docs/contributors/mutants.md")
     options = parser.parse_args(argv)
     known = known_rows() if options.missing else {}
     chosen = [m for m in MUTANTS if options.only in key(m) and known.get(key(m), ALIVE).endswith(ALIVE)]

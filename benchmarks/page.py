@@ -1,4 +1,4 @@
-"""docs/benchmarks.md: all rows that `benchmarks.lanes` has measured, with a plot."""
+"""docs/contributors/benchmarks.md: all rows that `benchmarks.lanes` has measured, with a plot."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from itertools import groupby
 from benchmarks.environment import ROOT
 from benchmarks.report import UNIT, Row, contenders, groups, markdown, notes, plot, provenance, table
 
-PAGE = ROOT / "docs" / "benchmarks.md"
-PLOT = ROOT / "docs" / "benchmarks.svg"
+PAGE = ROOT / "docs" / "contributors" / "benchmarks.md"
+PLOT = ROOT / "docs" / "contributors" / "benchmarks.svg"
 HEAD = """\
 Speed over arrays, relative to numba.vectorize of the unmodified function (1.0; more is faster), on one core.
-[How it is measured](performance.md#against-others), and what the contenders are: `numpy` and `numba` are pyflat's
-targets with the C library's functions, `numpy vector` and `vector` those with faster ones and CPython's decisions,
+[How it is measured](../explanation/performance.md#against-others), and what the contenders are: `numpy` and `numba` are
+pyflat's targets with the C library's functions, `numpy vector` and `vector` those with faster ones and CPython's decisions,
 `undecided` is `vector` with `decisions=False`; np.where and numexpr are texts that one writes by hand. Of the seventeen
 kernels eleven are the core, by which the [goals](goals.md) are measured. Ratios are of shortest turns; below each table
 are those of medians, with half the distance of the contender's quartiles as a share of its median."""

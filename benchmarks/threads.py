@@ -6,7 +6,7 @@ whatever the number of threads; a kernel with others is named, and the exit stat
 
     python -m benchmarks.threads [--kernels bs,hsv] [--types f8,f4] [--lanes 65536,1048576] [--docs]
 
-`--docs` writes docs/threads.md.
+`--docs` writes docs/contributors/threads.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from benchmarks.measuring import geomean, keep_freed_memory
 from benchmarks.report import markdown
 from benchmarks.row import TYPES, lanes_of
 
-PAGE = ROOT / "docs" / "threads.md"
+PAGE = ROOT / "docs" / "contributors" / "threads.md"
 ENGINES = {"numba": "vector", "numpy": "numpy vector"}
 """Target -> what it is called among the contenders."""
 LANES = (1 << 16, 1 << 20)
@@ -142,7 +142,8 @@ def page(found: Sequence[Scaling], numbers: Sequence[int], facts: Mapping[str, s
     about = """\
 How many times as fast as on one thread a call with `parallel=True` is, by the wall: each kernel on the numba and on the
 NumPy target with `math="vector"`, the shortest of several turns. A thread gets half a millisecond of work at least
-([when threads are used](performance.md#threads)), so that a call that takes about a millisecond stays on one."""
+([when threads are used](../explanation/performance.md#threads)), so that a call that takes about a millisecond stays on
+one."""
     parts = ["# Threads", "<!-- written by `make threads`; do not edit -->", about,
              f"**Other bits: {different(found)}.**" if different(found) else
              "Results were the same bits on all numbers of threads."]
@@ -158,7 +159,7 @@ def main() -> None:
     parser.add_argument("--kernels", default=",".join(KERNELS))
     parser.add_argument("--types", default="f8", help=f"some of {','.join(TYPES)}")
     parser.add_argument("--lanes", default=",".join(map(str, LANES)))
-    parser.add_argument("--docs", action="store_true", help="write docs/threads.md")
+    parser.add_argument("--docs", action="store_true", help="write docs/contributors/threads.md")
     options = parser.parse_args()
     if cores() < 2:
         sys.exit("one core: there is nothing to measure")

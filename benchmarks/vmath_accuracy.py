@@ -1,6 +1,6 @@
 """The largest errors of the vector math, against mpmath: `python -m benchmarks.vmath_accuracy`.
 
-  --docs          write docs/vmath.md, with the table of `benchmarks.vmath_speed`
+  --docs          write docs/contributors/vmath.md, with the table of `benchmarks.vmath_speed`
   --points N      operands of each kind of operands (default 2,000)
 """
 
@@ -21,7 +21,7 @@ from benchmarks.vmath_points import DTYPES, operands
 from pyflat.functions import vmath
 from pyflat.functions.vmath.machine import FORMATS, NumpyMachine
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "vmath.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "contributors" / "vmath.md"
 LIMIT = 2.0
 """Units in the last place that no function may exceed."""
 
@@ -158,7 +158,7 @@ for want of an instruction, and then slower than the C library's functions: `mat
 - `fmod` has no error: it is exact by definition. `sqrt` is LLVM's, which is correctly rounded.
 - Where the C library's function would make Python raise, the lane is suspect, as with the library's function itself.
 - They stand for the functions of `math` and for `**`. NumPy's functions in the source are NumPy's own
-  ([semantics.md](semantics.md#exactness)).
+  ([semantics.md](../reference/semantics.md#exactness)).
 
 The coefficients are computed by `python -m benchmarks.vmath_fit`.
 """

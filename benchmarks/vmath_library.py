@@ -6,7 +6,7 @@ lanes.
 For each function: lanes, how many of a thousand are doubtful, which the library itself computes; how many of the others
 have other bits than the library's (none may); and the same if the error bound were 3/4, 1/2, 1/4 of what it is, or
 nothing. So the bound's margin shows: where the first lanes are wrong is what the library really leaves. `--docs` writes
-docs/vmath-library.md.
+docs/contributors/vmath-library.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pyflat.functions.vmath.machine import Machine, Number
 SHARES = (1.0, 0.75, 0.5, 0.25, 0.0)
 BLOCK = 1 << 16
 _ABOUT = ("date", "commit", "processor", "system", "python")
-PAGE = environment.ROOT / "docs" / "vmath-library.md"
+PAGE = environment.ROOT / "docs" / "contributors" / "vmath-library.md"
 Array = np.ndarray
 Lanes = Callable[[np.random.Generator, int], list[Array]]
 

@@ -1,5 +1,5 @@
-"""Writes the generated pages: docs/errors.md from the refusal table, docs/support.md from docs/support_cases.py,
-docs/values.md from docs/value_cases.py."""
+"""Writes the generated pages: docs/reference/errors.md from the refusal table, docs/reference/support.md from
+docs/support_cases.py, docs/reference/values.md from docs/value_cases.py."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def support_page() -> str:
         "",
         "<!-- written by docs/generate.py from docs/support_cases.py; do not edit -->",
         "",
-        "Each row is a small function in [support_cases.py](support_cases.py). The tests run it on NumPy and on numba",
+        "Each row is a small function in [support_cases.py](../support_cases.py). The tests run it on NumPy and on numba",
         "and compare every lane with the original, or check that it is refused with [the code](errors.md) given here.",
     ]
     for section, cases in groupby(support_cases().CASES, key=lambda case: case.section):
@@ -77,7 +77,7 @@ PAGES = {"errors.md": errors_page, "support.md": support_page, "values.md": valu
 
 def main() -> None:
     for name, page in PAGES.items():
-        (DOCS / name).write_text(page(), encoding="utf-8")
+        (DOCS / "reference" / name).write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

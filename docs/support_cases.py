@@ -1,4 +1,4 @@
-"""What flattens and what is refused, as functions that run: docs/support.md is made from this table.
+"""What flattens and what is refused, as functions that run: docs/reference/support.md is made from this table.
 
 tests/test_docs.py flattens every case on each target and compares it with its original over `lanes`, or checks the
 code of the refusal, so that the page cannot promise what is not so.

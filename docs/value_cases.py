@@ -1,4 +1,4 @@
-"""The rules of values and kinds as functions with inputs: docs/values.md is what they do.
+"""The rules of values and kinds as functions with inputs: docs/reference/values.md is what they do.
 
 Every row is run in Python lane by lane, by the twin on NumPy and on numba, and by plain numba (njit of the unmodified
 function). The page is generated from what they gave, and a test says that it is current and that twins are Python.

@@ -1,4 +1,4 @@
-"""Runs docs/value_cases.py and writes what came out: docs/values.md."""
+"""Runs docs/value_cases.py and writes what came out: docs/reference/values.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Render every shader of the gallery, compare with the NumPy twin, and write docs/gallery.md with the pictures.
+"""Render every shader of the gallery, compare with the NumPy twin, and write docs/how-to/gallery.md with the pictures.
 
     python examples/gallery.py [FOLDER]          make gallery
 
@@ -33,7 +33,7 @@ HEAD = """# Gallery
 <!-- written by examples/gallery.py (`make gallery`); do not edit -->
 
 Each picture is a Python function of a place in it, in
-[examples/gallery_shaders.py](../examples/gallery_shaders.py): with branches, early returns, loops, helpers, and
+[examples/gallery_shaders.py](../../examples/gallery_shaders.py): with branches, early returns, loops, helpers, and
 `colorsys` of the standard library. pyflat makes it a fragment shader without any of them ([graphics.md](graphics.md)).
 """
 
@@ -93,7 +93,7 @@ def save(picture: np.ndarray, file: Path) -> None:
 
 
 def page(done: list[Rendered], adapter: str | None) -> str:
-    """The text of docs/gallery.md."""
+    """The text of docs/how-to/gallery.md."""
     lines = [HEAD, "|" + "   |" * COLUMNS, "|" + "---|" * COLUMNS]
     for start in range(0, len(done), COLUMNS):
         cells = [f"![{one.name}](gallery/{one.name}.png)<br>`{one.name}`: {one.title}"
@@ -132,4 +132,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent / "docs")
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent / "docs" / "how-to")

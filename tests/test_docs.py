@@ -37,7 +37,7 @@ CASES = GENERATE.support_cases().CASES
 
 @pytest.mark.parametrize("name", GENERATE.PAGES)
 def test_generated_page_is_current(name: str) -> None:
-    assert (DOCS / name).read_text(encoding="utf-8") == GENERATE.PAGES[name](), "run `make docs`"
+    assert (DOCS / "reference" / name).read_text(encoding="utf-8") == GENERATE.PAGES[name](), "run `make docs`"
 
 
 def test_every_code_that_the_table_names_exists() -> None:
@@ -97,7 +97,7 @@ def test_case_is_refused_with_its_code(case: Any) -> None:
 
 # --- code blocks
 
-PAGES = ["README.md", *(f"docs/{path.name}" for path in sorted(DOCS.glob("*.md")))]
+PAGES = ["README.md", *(str(path.relative_to(ROOT)) for path in sorted(DOCS.rglob("*.md")))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

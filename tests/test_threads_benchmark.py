@@ -1,4 +1,4 @@
-"""The figures of docs/threads.md, and that results which depend on the number of threads are noticed."""
+"""The figures of docs/contributors/threads.md, and that results which depend on the number of threads are noticed."""
 
 from __future__ import annotations
 

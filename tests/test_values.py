@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGE = DOCS / "values.md"
+PAGE = DOCS / "reference" / "values.md"
 ROWS = [line.strip("| ").split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
 TARGETS = {"numpy": 3, "numba": 4}
 

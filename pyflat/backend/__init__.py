@@ -6,7 +6,7 @@
     for node in flat.nodes:
         emit(node.opcode, node.inputs, node.attrs)
 
-docs/backend.md is the whole story.
+docs/how-to/backend.md is the whole story.
 """
 
 from pyflat.backend.fast_math import FastMath

@@ -3,8 +3,8 @@
     for node in flat.nodes:
         print(node.index, node.opcode, [n.index for n in node.inputs], node.attrs, node.kind, node.name, node.span)
 
-Every node is a `param`, a `const` or one operation of the table in docs/backend.md. There is no call but those of the
-whitelist, no branch and no loop.
+Every node is a `param`, a `const` or one operation of the table in docs/how-to/backend.md. There is no call but those
+of the whitelist, no branch and no loop.
 """
 
 from __future__ import annotations

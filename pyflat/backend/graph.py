@@ -1,7 +1,7 @@
 """The pure dataflow graph of a flat function: nodes and typed edges, as JSON, DOT and SVG.
 
 There is no control in it: a branch is a `select`. For the graph with control tokens that runs by itself see
-docs/dataflow.md.
+docs/how-to/dataflow.md.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 makes "stack" a target name like "numpy". What the entry point names is called with a `pyflat.backend.FlatFunction` that
 is folded and whose last result says which lanes are faults, and gives a function from lanes to results: see
-docs/backend.md.
+docs/how-to/backend.md.
 """
 
 from __future__ import annotations

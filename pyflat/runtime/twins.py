@@ -220,8 +220,8 @@ class Twin(Generic[P, R_co]):
         """The twin as a numpy.ufunc: broadcasting, `out=`, `where=`, casting, reductions by NumPy's rules.
 
         Its operands are the parameters that are lanes, by annotation, default value, or float. A lane in which the
-        original raises makes the call raise (`errors="nan"`: is nan). docs/performance.md has the rules. Raises
-        FlattenError where an operand or result is no number, ValueError with errors="mask".
+        original raises makes the call raise (`errors="nan"`: is nan). docs/explanation/performance.md has the rules.
+        Raises FlattenError where an operand or result is no number, ValueError with errors="mask".
         """
         from pyflat.runtime import ufuncs
 

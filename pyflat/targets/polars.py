@@ -2,7 +2,8 @@
 
     frame.with_columns(tax=expression(income_tax, income="salary"))
 
-A row with a null among its columns is null, and so is a row in which Python raises; docs/engines.md has the rest.
+A row with a null among its columns is null, and so is a row in which Python raises; docs/how-to/engines.md has the
+rest.
 """
 
 from __future__ import annotations

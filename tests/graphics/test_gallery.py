@@ -1,4 +1,4 @@
-"""The gallery page shows every shader, and the code on docs/graphics.md that needs a device runs on one."""
+"""The gallery page shows every shader, and the code on docs/how-to/graphics.md that needs a device runs on one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyflat import graphics
 from pyflat.backend import flatten_function
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-DOCS = ROOT / "docs"
+DOCS = ROOT / "docs" / "how-to"
 
 
 def test_every_shader_has_a_picture_on_the_page() -> None:

@@ -1,4 +1,4 @@
-"""Every function within 2 ulp of mpmath on random and adversarial operands; the large version writes docs/vmath.md."""
+"""Every function within 2 ulp of mpmath on random and adversarial operands; the large version writes docs/contributors/vmath.md."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_the_coefficients_are_those_that_the_fit_computes():
 
 
 def test_the_page_has_every_function_below_the_limit():
-    """docs/vmath.md is up to date: a row for each function and format, with what was measured."""
+    """docs/contributors/vmath.md is up to date: a row for each function and format, with what was measured."""
     rows = [line.split("|") for line in accuracy.PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     measured = {(row[1].strip(" `"), row[2].strip()): float(row[4]) for row in rows if row[2].strip() in ("float64", "float32")}
     assert set(measured) == {(name, kind) for name in vmath.TABLE for kind in ("float64", "float32")}

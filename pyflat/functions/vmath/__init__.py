@@ -2,7 +2,7 @@
 
 Each algorithm is written once, over a `Machine` (see `machine`), in float64 ("f8") and float32 ("f4"); LLVM's
 vectoriser turns what the numba target emits into SIMD code, and `reference` computes the same bits with NumPy. The
-largest errors measured are in docs/vmath.md, written by `python -m benchmarks.vmath_accuracy --docs`.
+largest errors measured are in docs/contributors/vmath.md, written by `python -m benchmarks.vmath_accuracy --docs`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
     >>> expression(tax, income="salary")
     'CASE WHEN "salary" IS NULL ... THEN NULL ELSE CASE WHEN ... END END'
 
-A row with a null among its columns is null, and so is a row in which Python raises; docs/engines.md has the rest.
+A row with a null among its columns is null, and so is a row in which Python raises; docs/how-to/engines.md has the
+rest.
 """
 
 from __future__ import annotations
