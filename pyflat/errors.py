@@ -7,8 +7,12 @@ select, and what to write instead. The table `CODES` is the one list of codes; t
 from __future__ import annotations
 
 import linecache
+import os
 from dataclasses import dataclass
 from typing import NamedTuple
+
+PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+"""Where pyflat's own files are: no place that a message or warning should name."""
 
 
 class Span(NamedTuple):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import os
 import warnings
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+from pyflat.errors import PACKAGE
+
 PLAN_FILE = "<plan of a twin>"
 """What tracebacks call the file of a plan (`pyflat.runtime.plans`)."""
 
@@ -22,6 +22,6 @@ class LaneWarning(UserWarning):
 def warn(text: str, category: type[Warning]) -> None:
     """Warn at the caller's line: that of the innermost frame outside of pyflat."""
     frame, level = inspect.currentframe(), 1
-    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, PLAN_FILE)):
+    while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, PLAN_FILE)):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)

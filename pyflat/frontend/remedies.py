@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 import libcst.matchers as m
 
+from pyflat.errors import PACKAGE
 from pyflat.ir.nodes import Param
 
 if TYPE_CHECKING:
@@ -22,12 +23,11 @@ if TYPE_CHECKING:
 ONE_NUMBER = ("a lane is one element of an array argument, so that this is one number; the elements of a lane can be "
               "passed as a tuple of arrays, f((xs, ys))")
 _LIBRARIES = tuple({path + os.sep for name, path in sysconfig.get_paths().items() if name.endswith("lib")})
-_PYFLAT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def is_library(file: str) -> bool:
     """A file of the standard library, of an installed package or of pyflat."""
-    return file.startswith((*_LIBRARIES, _PYFLAT))
+    return file.startswith((*_LIBRARIES, PACKAGE))
 
 
 def in_library(frames: Sequence[Frame]) -> str:

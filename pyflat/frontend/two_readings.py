@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import libcst as cst
 import numpy as np
 
-from pyflat.errors import Span
+from pyflat.errors import PACKAGE, Span
 from pyflat.frontend.notices import LaneWarning, warn
 from pyflat.frontend.space.scalars import is_number_union
 from pyflat.frontend.state.frames import Evaluator
@@ -34,7 +34,6 @@ OPERANDS: dict[Any, tuple[str, ...]] = {
 _PRODUCTS = (np.dot, np.vdot, np.inner)
 """With a constant number they give an element for each element."""
 _NUMPY = os.path.dirname(np.__file__) + os.sep
-_PYFLAT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 _told: WeakKeyDictionary[FunctionType, set[Span]] = WeakKeyDictionary()
 
@@ -43,7 +42,7 @@ def note_reduction(s: Evaluator, fn: Any, title: str, named: Mapping[str, Abstra
     """Remember the place, where every operand is a number that differs from lane to lane."""
     names, span = OPERANDS.get(fn, ()), s.span(node)
     operands = [named[name] for name in names if name in named]
-    if not operands or span is None or span.file.startswith((_NUMPY, _PYFLAT)):
+    if not operands or span is None or span.file.startswith((_NUMPY, PACKAGE)):
         return
     known = [isinstance(operand, Static) for operand in operands]
     if all(map(is_number_union, operands)) and not (any(known) if fn in _PRODUCTS else all(known)):

@@ -13,7 +13,6 @@ A Faults holds copies of the failing lanes' arguments, so that it does not chang
 from __future__ import annotations
 
 import linecache
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +22,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pyflat.errors import PACKAGE
+
 Row = tuple[Any, ...]
-_OWN = str(Path(__file__).parent) + os.sep
 GROUPED = 100
 """Exceptions in a group, unless the caller says another limit."""
 
@@ -59,7 +59,7 @@ def place_of(error: BaseException, function: FunctionType) -> tuple[str, int]:
     step = error.__traceback__
     while step is not None:
         file = step.tb_frame.f_code.co_filename
-        if not file.startswith(_OWN):
+        if not file.startswith(PACKAGE):
             place = file, step.tb_lineno
         step = step.tb_next
     return place

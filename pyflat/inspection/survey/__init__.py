@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Any
 
+from pyflat.errors import PACKAGE
 from pyflat.inspection.survey.attempt import Row
 from pyflat.inspection.survey.find import NoPlaceError, Place, find_place
 
@@ -180,7 +181,7 @@ class _Work:
 
 def _environment() -> dict[str, str]:
     """The environment for imports: no window opens, and pyflat is found where it is now."""
-    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    here = os.path.dirname(PACKAGE.rstrip(os.sep))
     inherited = os.environ.get("PYTHONPATH")
     path = os.pathsep.join([here, inherited] if inherited else [here])
     return {**os.environ, "PYTHONPATH": path, "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -107,6 +107,10 @@ class lanes:  # noqa: N801 - the name that texts have for it
         return np.stack(columns, axis=-1).reshape((columns[0].shape if elements else ()) + tuple(extent))
 
 
+HERE = frozenset({*vars(lanes), *_ELEMENTARY, *vars(math)})
+"""What a text need not import."""
+
+
 def standing_alone(text: str, objects: Mapping[str, object]) -> str:
     """The text with what it needs of `pyflat.functions.lanes` in the place of the import, and with imports of the
     `objects` that its results are made of. A function of another package that only pyflat finds stays an import."""
@@ -115,7 +119,7 @@ def standing_alone(text: str, objects: Mapping[str, object]) -> str:
     if IMPORT not in text.split("\n"):
         return text
     needed = sorted(set(re.findall(r"\blanes(?:_\d+)?\.(\w+)", text)) & LANE_FUNCTIONS)
-    if "lanes.ufunc(" in text:
+    if "lanes.ufunc(" in text or not set(needed) <= HERE:
         return text
     before, _, after = text.partition(IMPORT + "\n")
     math_is_there = re.search(r"^import math$", before, re.MULTILINE)
