@@ -61,7 +61,7 @@ def support_page() -> str:
         "",
         "<!-- written by docs/generate.py from docs/support_cases.py; do not edit -->",
         "",
-        "Each row is a small function in [support_cases.py](../support_cases.py). The tests run it on NumPy and on numba",
+        "Each row is a small function in [support_cases.py](../support_cases.py). The tests run it on NumPy and numba",
         "and compare every lane with the original, or check that it is refused with [the code](errors.md) given here.",
     ]
     for section, cases in groupby(support_cases().CASES, key=lambda case: case.section):
