@@ -31,3 +31,8 @@ def test_the_largest_circle_of_imports(measured):
 
 def test_pyproject_is_short(measured):
     assert measured.settings <= 150
+
+
+def test_a_mathematical_function_is_a_record_and_a_kernel(measured):
+    """tests/test_recipes.py carries the recipe out and uses the function."""
+    assert measured.places == ("pyflat/functions/records.py", "pyflat/functions/vmath/bessel.py")
