@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
 from pyflat.runtime.decorator import flat_of
+from pyflat.targets.target import verified
 
 
 class NotVerifiableError(Exception):
@@ -41,7 +41,7 @@ def verify_flattened(name: str, fn: FunctionType, options: Mapping[str, Any]) ->
                                  f"or verify(fn, static={{'self': object}})")
     if isinstance(given.get("static"), tuple):
         given["static"] = _static_values(name, fn, given["static"])
-    given.setdefault("target", ("numpy", "numba") if importlib.util.find_spec("numba") else ("numpy",))
+    given.setdefault("target", verified())
     verify(fn, **given)
 
 
