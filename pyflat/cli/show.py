@@ -10,13 +10,13 @@ import pyflat
 from pyflat.cli.output import print_diff, print_text
 from pyflat.cli.specs import BadSpec, bound, find_function
 from pyflat.inspection.listing import STAGES, Stage
-from pyflat.targets.target import ShownName, shown
+from pyflat.targets.target import ShownName, having
 
 
 @click.command()
 @click.argument("spec")
 @click.option("--stage", type=click.Choice(STAGES), help="What is before the twin, or its test for faults.")
-@click.option("--target", type=click.Choice(shown()), help="Runnable text, the graph, or a shader.")
+@click.option("--target", type=click.Choice(having("shows")), help="Runnable text, the graph, or a shader.")
 @click.option("--diff", is_flag=True, help="The original beside the twin (a unified diff in a pipe).")
 @click.option("--faults", is_flag=True, help="Beside the twin its test: in which lanes the original may raise.")
 @click.option("--kinds", metavar="f8,i8,b,c16", help="Kinds of the arguments; default: annotations, defaults, float.")

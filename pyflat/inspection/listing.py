@@ -173,8 +173,7 @@ def listing(
         raise ValueError(f"stage={stage!r}: expected one of {', '.join(map(repr, STAGES))}, or None for the twin")
     chosen = targets.find(target)
     if chosen is None or not chosen.shows:
-        expected = ", ".join(map(repr, targets.shown()))
-        raise ValueError(f"target={target!r}: expected one of {expected}, or None for a neutral text")
+        raise ValueError(f"target={target!r}: expected one of {', '.join(map(repr, targets.having('shows')))}")
     if faults and (stage is not None or not chosen.python):
         raise ValueError("faults=True shows the twin in Python and its test beside it: leave stage= out, and targets "
                          "with a text of their own")

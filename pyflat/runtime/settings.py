@@ -271,7 +271,7 @@ def _choice(choices: tuple[str, ...], value: Any, shown: str) -> str:
 
 def _target(value: Any, shown: str) -> str:
     name = targets.name_of(value) if isinstance(value, targets.Target) else value
-    if isinstance(name, str) and name in targets.engines():
+    if isinstance(name, str) and name in targets.having("runs"):
         return name
     return _choice(targets.runnable(), name, shown)
 

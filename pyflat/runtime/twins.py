@@ -267,7 +267,7 @@ class Twin(Generic[P, R_co]):
     def _compiled_engine(self) -> Any:
         options = self.options
         if not targets.of(options.target).machine_code:
-            raise ValueError(f"target={options.target!r}: only {targets.names_with('machine_code')} makes machine code")
+            raise ValueError(f"target={options.target!r}: only the numba target makes machine code")
         built = self._last(options)
         if built is None:
             raise ValueError(f"{self.__name__} has not run yet: call it once, then there is code to look at")

@@ -69,7 +69,7 @@ def make_ufunc(caller: Caller, name: str, text: str, shapes: dict[str, Shape], o
         raise ValueError('errors="mask" gives two things, the values and the faults, and a ufunc only the values: '
                          'choose "raise", "nan" or "unchecked", or call the twin')
     if not targets.of(options.target).ufuncs:
-        raise ValueError(f"target={options.target!r}: a ufunc runs on {targets.names_with('ufuncs')}")
+        raise ValueError(f"target={options.target!r}: a ufunc runs on {' or '.join(targets.having('ufuncs'))}")
     operands = [name for name, shape in shapes.items() if isinstance(shape, Leaf)]
     for parameter, shape in shapes.items():
         if isinstance(shape, Record) and any(True for _ in leaves(shape)):

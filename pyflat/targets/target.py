@@ -42,8 +42,8 @@ To add a target of pyflat itself:
 
        Target("lanewise", "pyflat.targets.lanewise:engine", "pyflat.targets.lanewise:text"),
 
-3. For type checkers, add its name to `EngineName` where it runs, to `ShownName` where it shows a text of its own. A
-   test says that they agree with the records.
+3. For type checkers, add its name to `EngineName` where it runs, to `ShownName` where it shows a text. A test
+   says that they agree with the records.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
     from pyflat.backend.registered import Registered
     from pyflat.frontend.result import Specialised
+    from pyflat.inspection.explain import Explanation
     from pyflat.ir.nodes import Function, Op
     from pyflat.ir.opaque_calls import OpaqueCalls
     from pyflat.ir.shape import Shape
@@ -69,8 +70,8 @@ if TYPE_CHECKING:
 EngineName = Literal["numpy", "numba", "dataflow", "wgsl"]
 """The built-in targets that run, for type checkers."""
 
-ShownName = Literal["numpy", "numba", "dataflow", "wgsl", "glsl"]
-"""The built-in targets with a text of their own, for type checkers."""
+ShownName = Literal["numpy", "numba", "dataflow", "wgsl", "glsl", "neutral"]
+"""The built-in targets that show a text, for type checkers."""
 
 
 class Engine(Protocol):
@@ -156,24 +157,9 @@ class Costs:
         yield from ()
 
 
-class Explanation(Protocol):
-    """What is explained, as far as targets look at it: see `pyflat.inspection.explain.Explanation`."""
-
-    @property
-    def form(self) -> str: ...
-    @property
-    def width(self) -> int: ...
-    @property
-    def registers(self) -> int: ...
-    @property
-    def narrowed(self) -> int: ...
-    @property
-    def integers(self) -> int: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A target: its name, what it supports, and the functions that compile and show. docs/how-to/backend.md has examples.
+    """A target: its name, what it supports, and the functions that compile and show (docs/how-to/backend.md).
 
     compile     from a `Request` to an `Engine`, or "module:function"; None: it only shows
     show        from a `Request` to a text, or "module:function"; None: see `python`
@@ -185,7 +171,7 @@ class Target:
                 target makes them itself
     float32     takes dtype="float32" and "input"
     faults      says in which lanes Python raises; False: it needs errors="unchecked"
-    max_trips   takes the option max_trips
+    max_trips   takes the option max_trips; the result leaf before the last says which lanes ran into it
     parallel    the engine is a `pyflat.targets.threads.Splittable`, and may run on several threads
     ufuncs      `twin.ufunc` runs on it
     machine_code  the engine has `inspect_llvm()` and `inspect_asm()`
@@ -245,6 +231,11 @@ class Target:
         return self.compile is not None
 
     @property
+    def installed(self) -> bool:
+        """Whether its libraries are."""
+        return all(map(find_spec, self.needs))
+
+    @property
     def shows(self) -> bool:
         return self.python or self.show is not None
 
@@ -293,11 +284,15 @@ def name_of(target: str | Target) -> str:
     return register(target) if isinstance(target, Target) else target
 
 
+def at_hand(name: str) -> Target | None:
+    """The target of this name where that takes no look at installed packages: for what is asked at each call."""
+    return _targets.get(name)
+
+
 def find(name: str) -> Target | None:
     """The target of this name: built in, registered, or of an entry point. Other people's modules are imported."""
-    found = _targets.get(name)
-    if found is not None:
-        return found
+    if name in _targets:
+        return _targets[name]
     from pyflat.backend import registered
 
     point = registered.registered().get(name)
@@ -312,42 +307,21 @@ def of(name: str) -> Target:
     return found
 
 
-def at_hand(name: str) -> Target | None:
-    """The target of this name where that takes no look at installed packages: for what is asked at each call."""
-    return _targets.get(name)
-
-
-def engines() -> tuple[str, ...]:
-    """The targets that run, but those of entry points."""
-    return tuple(target.name for target in _targets.values() if target.runs)
-
-
-def explained() -> tuple[str, ...]:
-    """The targets that say what a twin costs."""
-    return tuple(target.name for target in _targets.values() if target.explain)
-
-
-def shown() -> tuple[str, ...]:
-    """The targets with a text of their own, but those of entry points."""
-    return tuple(target.name for target in _targets.values() if target.shows and target.name != NEUTRAL)
-
-
-def names_with(ability: str) -> str:
-    """The targets that have something, by the name of the field, for messages: "'numpy' or 'numba'"."""
-    return " or ".join(repr(target.name) for target in _targets.values() if getattr(target, ability))
+def having(ability: str) -> tuple[str, ...]:
+    """The names of the targets for which this field or property is true, but those of entry points."""
+    return tuple(target.name for target in _targets.values() if getattr(target, ability))
 
 
 def verified() -> tuple[str, ...]:
-    """The targets that are compared with the original where nothing is said, and whose libraries are installed."""
-    return tuple(target.name for target in _targets.values()
-                 if target.verified and all(find_spec(library) for library in target.needs))
+    """The targets that are compared with the original where nothing is said."""
+    return tuple(name for name in having("verified") if _targets[name].installed)
 
 
 def runnable() -> tuple[str, ...]:
     """The targets that run, with those of entry points; their modules are not imported for that."""
     from pyflat.backend import registered
 
-    return tuple(dict.fromkeys((*engines(), *registered.registered())))
+    return tuple(dict.fromkeys((*having("runs"), *registered.registered())))
 
 
 def _foreign(name: str, loaded: Any) -> Target:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from pyflat.analysis.liveness import used_outside
 from pyflat.ir.loops import all_ops
@@ -13,7 +14,10 @@ from pyflat.targets.numba.arms import Arm, plan_arms
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.kernel import arms_waited, choose_shape, narrowed_of, refills
 from pyflat.targets.numba.library import library_function
-from pyflat.targets.target import Costs, Explanation, Lanes
+from pyflat.targets.target import Costs, Lanes
+
+if TYPE_CHECKING:
+    from pyflat.inspection.explain import Explanation
 
 
 class RegisterCosts(Costs):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from pyflat.functions.vmath.glibc import TABLE as TOLD
 from pyflat.ir.nodes import Function
 from pyflat.targets.numpy.engine import BLOCK
-from pyflat.targets.target import Costs, Explanation, Lanes
+from pyflat.targets.target import Costs, Lanes
+
+if TYPE_CHECKING:
+    from pyflat.inspection.explain import Explanation
 
 
 class BlockCosts(Costs):
