@@ -175,7 +175,9 @@ class Target:
     parallel    the engine is a `pyflat.targets.threads.Splittable`, and may run on several threads
     ufuncs      `twin.ufunc` runs on it
     machine_code  the engine has `inspect_llvm()` and `inspect_asm()`
-    plans       the dtypes for which repeated calls take a short way (`pyflat.runtime.plans`)
+    plans       the dtypes for which repeated calls take a short way (`pyflat.runtime.plans`), which calls the engine's
+                `entry_point`, as those of NumPy and numba have one
+    shading     the module of a shading language, with `function` and `fragment`, for `pyflat.graphics`
     verified    `pyflat verify` and `pyflat.testing.verify_flattened` compare it where nothing is said
     explain     "module:name" of a `Costs`, for `twin.explain()`; None: rough costs, and nothing said about lanes
     math        elementary functions where nothing is said
@@ -197,6 +199,7 @@ class Target:
     ufuncs: bool = False
     machine_code: bool = False
     plans: tuple[str, ...] = ()
+    shading: str | None = None
     verified: bool = False
     explain: str | None = None
     math: Literal["vector", "libm"] = "libm"
@@ -261,8 +264,8 @@ BUILT_IN = (
            fast="pyflat.targets.numba.costs:VECTOR_MATH", explain="pyflat.targets.numba.explain:RegisterCosts"),
     Target("dataflow", "pyflat.targets.dataflow.engine:engine", "pyflat.targets.dataflow.engine:text", structured=True),
     Target("wgsl", "pyflat.targets.wgsl.engine:engine", "pyflat.targets.wgsl.shaders:text", faults=False,
-           needs=("wgpu",)),
-    Target("glsl", None, "pyflat.targets.glsl.shaders:text"),
+           needs=("wgpu",), shading="pyflat.targets.wgsl"),
+    Target("glsl", None, "pyflat.targets.glsl.shaders:text", shading="pyflat.targets.glsl"),
     Target(NEUTRAL, python=True, float32=True),
 )
 

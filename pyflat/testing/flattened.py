@@ -8,7 +8,6 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from pyflat.runtime.decorator import flat_of
-from pyflat.targets.target import verified
 
 
 class NotVerifiableError(Exception):
@@ -41,7 +40,6 @@ def verify_flattened(name: str, fn: FunctionType, options: Mapping[str, Any]) ->
                                  f"or verify(fn, static={{'self': object}})")
     if isinstance(given.get("static"), tuple):
         given["static"] = _static_values(name, fn, given["static"])
-    given.setdefault("target", verified())
     verify(fn, **given)
 
 

@@ -22,6 +22,7 @@ from click.testing import CliRunner
 import pyflat
 from pyflat.backend import registered
 from pyflat.cli.main import commands
+from pyflat.graphics import Language, shader
 from pyflat.ir.print import format_function
 from pyflat.targets import target as targets
 from pyflat.targets.target import BUILT_IN, Costs, Request, Target
@@ -46,6 +47,7 @@ EXPECTED = [ratio(x, 1.0) for x in XS.tolist()]
 
 def test_type_checkers_know_the_names_of_the_registry():
     assert get_args(targets.EngineName) == tuple(target.name for target in BUILT_IN if target.runs)
+    assert get_args(Language) == targets.having("shading")
     assert get_args(targets.ShownName) == tuple(target.name for target in BUILT_IN if target.shows)
 
 
@@ -113,6 +115,40 @@ def test_a_format_or_faults_that_a_target_does_not_have_are_refused(target):
             _ = pyflat.twin(ratio, target=target.name).ufunc
 
 
+def names_in(tree: ast.Module) -> list[int]:
+    """The lines in which names of targets are compared with, or listed."""
+    found = []
+    literals = {id(node.slice) for node in ast.walk(tree)
+                if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == "Literal"}
+    for node in ast.walk(tree):
+        if id(node) in literals:
+            continue
+        match node:
+            case ast.Compare(left=left, comparators=others):
+                sides = [left, *others]
+                asked = any(getattr(side, "attr", getattr(side, "id", "")) == "target" for side in sides)
+                words = {part.value for side in sides for part in ast.walk(side) if isinstance(part, ast.Constant)}
+                if asked and words & set(NAMES):
+                    found.append(node.lineno)
+            case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items) | ast.Dict(keys=items):
+                if sum(isinstance(item, ast.Constant) and item.value in NAMES for item in items) > 1:
+                    found.append(node.lineno)
+    return found
+
+
+def test_chains_and_lists_are_found():
+    for text in ("options.target == 'numba'", "target not in ('numpy', 'wgsl')", "X = ('numpy', 'numba')",
+                 "X = {'numpy': 1, 'glsl': 2}"):
+        assert names_in(ast.parse(text)), text
+    assert not names_in(ast.parse("module == 'numpy' or target == 'f8' or Literal['wgsl', 'glsl'] or x in ('numpy', 'builtins')"))
+
+
+def test_names_of_targets_are_kept_in_one_place():
+    for file in sorted(PACKAGE.rglob("*.py")):
+        if file.relative_to(PACKAGE).parts[0] != "targets":
+            assert not names_in(ast.parse(file.read_text())), file
+
+
 # --- names that there are not
 
 
@@ -132,6 +168,14 @@ def test_the_list_has_the_targets_of_entry_points(monkeypatch):
     installed(monkeypatch, "walker", None)
     with pytest.raises(ValueError, match="did you mean 'walker'.*'wgsl', 'walker'"):
         pyflat.twin(ratio, target="walkr")
+
+
+def test_unknown_shading_languages_are_refused():
+    made = shader(ratio)
+    for language in get_args(Language):
+        assert made.fragment(language)
+    with pytest.raises(ValueError, match="language='hlsl': expected one of 'wgsl', 'glsl'"):
+        made.fragment("hlsl")
 
 
 def test_the_command_line_has_the_names_of_the_registry():
