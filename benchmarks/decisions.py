@@ -32,11 +32,14 @@ from pyflat.passes.gather_suspects import gather_suspects
 from pyflat.passes.pipelines import with_fast_functions
 from pyflat.runtime.arguments import classify
 from pyflat.runtime.arrays import prepare
-from pyflat.runtime.compiled import Engine, _compiler, flatten
+from pyflat.runtime.compiled import Engine, flatten
+from pyflat.targets.numba import engine as numba_engine
 from pyflat.targets.numba.costs import VECTOR_MATH
+from pyflat.targets.numpy import engine as numpy_engine
 from pyflat.targets.numpy.costs import NUMPY_MATH
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "explanation" / "decisions.md"
+COMPILERS: dict[str, Callable[..., Engine]] = {"numpy": numpy_engine.compile, "numba": numba_engine.compile}
 TABLES = {"numpy": NUMPY_MATH, "numba": VECTOR_MATH}
 Lanes = tuple[npt.NDArray[np.float64], ...]
 Call = Callable[[], object]
@@ -240,7 +243,7 @@ class _Twin:
         exact = flatten(function, call.arguments, twin.options).flat
         self.inputs = prepare(call).inputs
         self.engines: dict[str, Engine] = {
-            name: _compiler(target)(gather_suspects(form), unchecked=False)
+            name: COMPILERS[target](gather_suspects(form), unchecked=False)
             for name, form in (("libm", exact), ("decisions", with_fast_functions(exact, TABLES[target])),
                                ("vector", with_fast_functions(exact, TABLES[target], decide=False)))}
 

@@ -30,13 +30,16 @@ from pyflat.ir.nodes import Block, Function
 from pyflat.passes.gather_suspects import gather_suspects
 from pyflat.runtime.arguments import classify
 from pyflat.runtime.arrays import prepare
-from pyflat.runtime.compiled import Built, _compiler, flatten
+from pyflat.runtime.compiled import Built, flatten
+from pyflat.targets.numba import engine as numba_engine
+from pyflat.targets.numpy import engine as numpy_engine
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
 
 from kernels import KERNELS, Lanes
 
 Call = Callable[[], Any]
+COMPILERS: dict[str, Callable[..., Any]] = {"numpy": numpy_engine.compile, "numba": numba_engine.compile}
 
 
 def digit_sum(n: int) -> int:
@@ -86,7 +89,7 @@ def engines(function: FunctionType, lanes: Lanes, target: str) -> dict[str, Call
     flat = flatten(function, call.arguments, twin.options).flat
     prepared = prepare(call)
     return {
-        name: partial(_compiler(target)(gather_suspects(form), unchecked=False), prepared.inputs, prepared.count)
+        name: partial(COMPILERS[target](gather_suspects(form), unchecked=False), prepared.inputs, prepared.count)
         for name, form in (("engine", flat), ("engine, no overflow", without_overflow(flat)))
     }
 

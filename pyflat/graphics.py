@@ -20,6 +20,7 @@ import inspect
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -37,6 +38,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.compiled import flatten
 from pyflat.runtime.decorator import twin_of
 from pyflat.runtime.settings import Options, resolve, settings
+from pyflat.targets import target as targets
 from pyflat.targets.shaders.shared import leaf_names
 
 if TYPE_CHECKING:
@@ -60,10 +62,8 @@ class Shader:
     def fragment(self, language: Language = "wgsl", prelude: str = "") -> str:
         """The fragment shader; in WGSL with the vertex shader that goes with it. `prelude` has the functions that the
         twin's `whitelist=` keeps, in the language."""
-        from pyflat.targets import glsl, wgsl
-
         printed = self._printed(language, prelude)
-        return wgsl.fragment(printed, self.uniform) if language == "wgsl" else glsl.fragment(printed, self.uniform)
+        return str(_module(language).fragment(printed, self.uniform))
 
     def optimized(self) -> Shader:
         """The shader after the backend's steps with all of fast math: fewer operations, other last digits, and nothing
@@ -84,11 +84,16 @@ class Shader:
         return run_fragment(self._printed("wgsl", prelude), self.uniform, self.values, width, height)
 
     def _printed(self, language: Language, prelude: str) -> Printed:
-        from pyflat.targets import glsl, wgsl
-
-        function = wgsl.function if language == "wgsl" else glsl.function
-        printed = function(self.ir, leaf_names(self.result), whitelist=self.whitelist)
+        function = _module(language).function
+        printed: Printed = function(self.ir, leaf_names(self.result), whitelist=self.whitelist)
         return replace(printed, text=f"{prelude.strip()}\n\n{printed.text}") if prelude else printed
+
+
+def _module(language: str) -> Any:
+    """The module of a shading language. Raises ValueError."""
+    if language not in targets.having("shading"):
+        raise ValueError(f"language={language!r}: expected one of {', '.join(map(repr, targets.having('shading')))}")
+    return import_module(targets.of(language).shading or "")
 
 
 @with_room

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pyflat.backend import registered
 from pyflat.backend.flat import FlatFunction
 from pyflat.backend.steps import flatten_fold
 from pyflat.errors import refuse
@@ -54,9 +53,11 @@ def _filled(value: Any, dtype: Any, n: int) -> npt.NDArray[Any]:
 
 
 @with_room
-def registered_engine(name: str, spec: Specialised, flat: Function, arguments: Mapping[str, Shape]) -> RegisteredEngine:
-    """The engine that the registered target makes of a flat function with faults. Raises FlattenError for a function
-    whose loops stay loops, and whatever the target raises."""
+def registered_engine(
+    compile: Callable[[FlatFunction], Run], spec: Specialised, flat: Function, arguments: Mapping[str, Shape]
+) -> RegisteredEngine:
+    """The engine that another package's function makes of a flat function with faults. Raises FlattenError for a
+    function whose loops stay loops, and whatever the target raises."""
     if spec.rolled is not None:
         raise spec.rolled
     title = spec.captured.name.strip("<>")
@@ -66,4 +67,4 @@ def registered_engine(name: str, spec: Specialised, flat: Function, arguments: M
     made = FlatFunction(title, None, fused, spec.result, arguments, spec.opaque, spec.captured.source, None,
                         ("flatten",), {"faults": "mask"})
     folded = flatten_fold(made)
-    return RegisteredEngine(folded, registered.load(name)(folded))
+    return RegisteredEngine(folded, compile(folded))

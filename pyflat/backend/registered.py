@@ -3,15 +3,16 @@
     [project.entry-points."pyflat.targets"]
     stack = "my_package:compile"
 
-makes "stack" a target name like "numpy". What the entry point names is called with a `pyflat.backend.FlatFunction` that
-is folded and whose last result says which lanes are faults, and gives a function from lanes to results: see
-docs/how-to/backend.md.
+makes "stack" a target name like "numpy". What the entry point names is a `pyflat.targets.Target`; or a function, which
+is called with a `pyflat.backend.FlatFunction` that is folded and whose last result says which lanes are faults, and
+makes "stack" a target name like "numpy". What the entry point names is a `pyflat.targets.Target`; or a function, which
+is called with a `pyflat.backend.FlatFunction` that is folded and whose last result says which lanes are faults, and
+gives a function from lanes to results: see docs/how-to/backend.md.
 """
 
 from __future__ import annotations
 
 from importlib import metadata
-from typing import Any
 
 GROUP = "pyflat.targets"
 
@@ -36,8 +37,3 @@ def target(name: str) -> Registered:
         known = ", ".join(registered()) or "none are installed"
         raise ValueError(f"no installed package brings the target {name!r} (entry points of {GROUP}: {known})")
     return Registered(name)
-
-
-def load(name: str) -> Any:
-    """What the entry point names."""
-    return registered()[target(name)].load()

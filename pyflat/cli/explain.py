@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyflat.cli.specs import BadSpec, bound, find_function, literal
+from pyflat.targets.target import having
 
 if TYPE_CHECKING:
     from pyflat.inspection.profile import LoopRow, Profile
     from pyflat.runtime.twins import Twin
 
-_TARGETS = click.Choice(["numpy", "numba"])
+_TARGETS = click.Choice(having("explain"))
 _STATIC_HELP = "An argument that specialises; may be repeated."
 
 

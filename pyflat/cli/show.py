@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import click
 
@@ -10,13 +10,13 @@ import pyflat
 from pyflat.cli.output import print_diff, print_text
 from pyflat.cli.specs import BadSpec, bound, find_function
 from pyflat.inspection.listing import STAGES, Stage
+from pyflat.targets.target import ShownName, having
 
 
 @click.command()
 @click.argument("spec")
 @click.option("--stage", type=click.Choice(STAGES), help="What is before the twin, or its test for faults.")
-@click.option("--target", type=click.Choice(["numpy", "numba", "dataflow", "wgsl", "glsl"]),
-              help="Runnable text, the graph, or a shader.")
+@click.option("--target", type=click.Choice(having("shows")), help="Runnable text, the graph, or a shader.")
 @click.option("--diff", is_flag=True, help="The original beside the twin (a unified diff in a pipe).")
 @click.option("--faults", is_flag=True, help="Beside the twin its test: in which lanes the original may raise.")
 @click.option("--kinds", metavar="f8,i8,b,c16", help="Kinds of the arguments; default: annotations, defaults, float.")
@@ -34,7 +34,7 @@ from pyflat.inspection.listing import STAGES, Stage
 def show(
     spec: str,
     stage: Stage | None,
-    target: Literal["numpy", "numba", "dataflow", "wgsl", "glsl"] | None,
+    target: ShownName | None,
     diff: bool,
     faults: bool,
     kinds: str | None,

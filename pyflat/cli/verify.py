@@ -6,12 +6,12 @@ refused, 4 outside the provable part.
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
 import click
 
 from pyflat.cli.specs import BadSpec, find_function, find_module, literal
+from pyflat.targets.target import having, verified
 
 OUTSIDE = 4
 
@@ -19,7 +19,7 @@ OUTSIDE = 4
 @click.command()
 @click.argument("spec")
 @click.option("--kinds", metavar="f8,i8,b,c16", help="Kinds of the arguments; default: annotations, defaults, float.")
-@click.option("--target", type=click.Choice(["numpy", "numba"]), multiple=True, help="Default: both.")
+@click.option("--target", type=click.Choice(having("verified")), multiple=True, help="Default: all of them.")
 @click.option("--examples", type=click.IntRange(min=1), default=200, show_default=True, help="Batches of random lanes.")
 @click.option("--ulps", type=click.IntRange(min=0), default=0, help="How far float results may differ; default 0.")
 @click.option("--static", multiple=True, metavar="NAME=VALUE", help="An argument that is fixed; may be repeated.")
@@ -33,7 +33,7 @@ def verify(
     """
     from pyflat.testing.flattened import NotVerifiableError, verify_flattened
 
-    targets = target or (("numpy", "numba") if importlib.util.find_spec("numba") else ("numpy",))
+    targets = target or verified()
     options: dict[str, Any] = {"target": targets, "examples": examples, "ulps": ulps}
     if kinds:
         options["kinds"] = [word.strip() for word in kinds.split(",")]

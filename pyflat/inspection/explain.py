@@ -11,14 +11,13 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from pyflat.analysis.liveness import used_outside
-from pyflat.functions.vmath.glibc import TABLE as TOLD
 from pyflat.inspection.source_map import Place, Places, test_of
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import INEXACT, Block, Function, Item, Op, walk
+from pyflat.ir.nodes import INEXACT, Function, Item, Op
 from pyflat.ir.ops import OPERATIONS, VECTOR, Accuracy
 from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import Shape
@@ -26,6 +25,7 @@ from pyflat.ir.types import FLOAT, INT, Kind
 from pyflat.passes import pipelines
 from pyflat.runtime.compiled import Flattened, flatten
 from pyflat.runtime.settings import Options
+from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
     from pyflat.runtime.calls import Stats
@@ -140,8 +140,9 @@ def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: 
     done = flatten(fn, shapes, options, engine=True)
     fused = pipelines.run(done.flat, pipelines.engine())
     ops = list(all_ops(fused.body))
-    engine = _engine(fused, options)
-    price = _prices(options, engine.width)
+    costs = targets.of(options.target).costs()
+    lanes = costs.lanes(fused, options.errors == "unchecked")
+    price = partial(costs.price, width=lanes.width)
     values, total = sum(map(price, all_ops(pipelines.run(done.flat, pipelines.VALUES).body))), sum(map(price, ops))
     functions = tuple(_functions(done, options))
     explained = Explanation(
@@ -150,7 +151,7 @@ def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: 
         selects=sum(op.opcode == "select" for op in ops),
         faults=sum(op.opcode == "fault" and op.attr("fault") != INEXACT for op in all_ops(done.flat.body)),
         inexact=sum(op.opcode == "fault" and op.attr("fault") == INEXACT for op in all_ops(done.flat.body)),
-        **engine._asdict(),
+        **lanes._asdict(),
         integers=sum(INT in (op.kind, *[arg.kind for arg in op.args]) for op in ops),
         branches=tuple(_branches(done, price)),
         loops=tuple(_loops(done)), functions=functions, slower=(), lanes=stats.lanes, replayed=stats.replayed,
@@ -164,15 +165,6 @@ def _kinds(fn: Function) -> str:
     return ", ".join(f"{param.name or '?'}: {kinds[param.kind]}" for param in fn.params)
 
 
-def _prices(options: Options, width: int) -> Callable[[Op], float]:
-    """What an operation costs: for a register of lanes (numba), or for a lane."""
-    if options.target != "numba":
-        return lambda op: OPERATIONS[op.opcode].cost
-    from pyflat.targets.numba.costs import cost_of
-
-    return lambda op: cost_of(op, width)
-
-
 def _families(ops: Sequence[Op], price: Callable[[Op], float]) -> list[Family]:
     counts: Counter[str] = Counter()
     costs: dict[str, float] = {}
@@ -181,42 +173,6 @@ def _families(ops: Sequence[Op], price: Callable[[Op], float]) -> list[Family]:
         counts[name] += 1
         costs[name] = costs.get(name, 0.0) + price(op)
     return sorted((Family(name, counts[name], round(costs[name])) for name in counts), key=lambda f: (-f.cost, f.name))
-
-
-class _Engine(NamedTuple):
-    """Lanes in a register or block, registers, arms with a branch of their own, arms for which lanes wait, whether
-    lanes get new elements, operations on ints in 32 bits."""
-
-    width: int
-    registers: int
-    arms_kept: int
-    arms_waited: int
-    refilled: bool
-    narrowed: int
-
-
-def _engine(fused: Function, options: Options) -> _Engine:
-    if options.target != "numba":
-        from pyflat.targets.numpy.engine import BLOCK
-
-        return _Engine(BLOCK if options.target == "numpy" else 1, 1, 0, 0, False, 0)
-    from pyflat.targets.numba import engine as numba
-    from pyflat.targets.numba.arms import Arm, plan_arms
-    from pyflat.targets.numba.jit import processor
-    from pyflat.targets.numba.kernel import arms_waited, choose_shape, narrowed_of, refills
-
-    engine = numba.compile(fused, unchecked=options.errors == "unchecked")
-    shape = choose_shape(engine.values, processor().vector_bytes)
-    outside = used_outside(engine.values.items, engine.values.results)
-    arms = 0
-    for item in walk(list(engine.values.items)):
-        if isinstance(item, Block):
-            planned = plan_arms(item.ops, [op for op in item.ops if op in outside], shape.width)
-            arms += sum(isinstance(each, Arm) for each in planned or ())
-    narrowed = narrowed_of(engine.values, shape)
-    ints = sum(op in narrowed for op in all_ops(list(engine.values.items)))
-    return _Engine(shape.width, shape.registers, arms, arms_waited(engine.values, shape), refills(engine.values, shape),
-                   ints)
 
 
 def _branches(done: Flattened, price: Callable[[Op], float]) -> Iterator[Arms]:
@@ -259,19 +215,12 @@ def _functions(done: Flattened, options: Options) -> Iterator[Called]:
     counts: Counter[tuple[str, str]] = Counter()
     for op in all_ops(done.flat.body):
         whose = _CALLED.get(OPERATIONS[op.opcode].accuracy)
-        if whose == "libm" and options.target == "numba" and _is_told(op):
+        if whose == "libm" and targets.of(options.target).costs().exact(op):
             whose = "exact"
         if whose is not None:
             counts[op.opcode.removeprefix("vec_").removeprefix("np_"), whose] += 1
     for (name, whose), count in sorted(counts.items()):
         yield Called(name, whose, count, _why(name, whose, options))
-
-
-def _is_told(op: Op) -> bool:
-    """Whether vector code computes it with the C library's bits."""
-    from pyflat.targets.numba.library import library_function
-
-    return library_function(op) is not None
 
 
 def _why(name: str, whose: str, options: Options) -> str:
@@ -284,10 +233,9 @@ def _why(name: str, whose: str, options: Options) -> str:
             return "NumPy's own function, which the source calls or math=\"vector\" takes"
         case "python":
             return "only CPython's own code has these bits: a call for each lane"
-    if options.target == "numpy" and options.functions == "libm" and name in TOLD:
-        return "the C library's, as in CPython: a call for each lane; after many lanes vector code with the same bits"
     if options.functions == "libm":
-        return 'the C library\'s, as in CPython: a call for each lane; math="vector" computes it in registers'
+        return targets.of(options.target).costs().library(name) or (
+            'the C library\'s, as in CPython: a call for each lane; math="vector" computes it in registers')
     if "vec_" + name in VECTOR:
         return "its digits decide too much to be changed (a loop, or several decisions in a row)"
     return "there is no vector function"
@@ -307,13 +255,10 @@ def _slower(found: Explanation, options: Options) -> Iterator[str]:
         yield f"{', '.join(python)}: CPython's own code, lane by lane"
     if shares.get("division", 0.0) >= LARGE_SHARE:
         yield f"{shares['division']:.0%} of the cost are divisions"
-    if options.target == "numba" and found.width == 1 and found.form == "masked":
-        yield "the loops mostly call functions, so that lanes run one by one"
     if found.detection / total >= LARGE_SHARE and options.errors != "unchecked":
         yield (f"{found.detection / total:.0%} of the cost detects lanes that fail or overflow "
                f'(errors="unchecked" leaves it out)')
-    if options.target == "numpy":
-        yield 'every operation is a pass over a block of lanes: target="numba" compiles them into one loop'
+    yield from targets.of(options.target).costs().slower(found)
     if found.lanes and found.replayed / found.lanes >= MANY_REPLAYED:
         yield f"{found.replayed:,} of {found.lanes:,} lanes were run by the original, about a microsecond each"
     if found.lanes and found.rerun / found.lanes >= LARGE_SHARE:
@@ -325,13 +270,7 @@ def _slower(found: Explanation, options: Options) -> Iterator[str]:
 
 def _text(found: Explanation) -> Iterator[str]:
     yield f"{found.name}({found.kinds}) on {found.target}, {found.form} form, cost {found.cost:,}"
-    if found.target == "numba":
-        together = f", {found.registers} registers together" if found.registers > 1 else ""
-        yield f"  {found.width} lanes in a register{together}"
-        if found.narrowed:
-            yield f"  {found.narrowed} of {found.integers} operations on ints in 32 bits, which suffice there"
-    elif found.target == "numpy":
-        yield f"  blocks of {found.width:,} lanes"
+    yield from targets.of(found.target).costs().about(found)
     yield ""
     yield "operations                count      cost"
     for family in found.operations:

@@ -13,23 +13,23 @@ import itertools
 import linecache
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from pyflat.errors import refuse
 from pyflat.frontend.callables import Parameters, owner_of
 from pyflat.inspection.fault_notes import beside, with_fault_notes
-from pyflat.ir.formats import F8
 from pyflat.ir.opaque_calls import notes_of, result_shape
 from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, kind_of
-from pyflat.runtime.compiled import Flattened, Guarded, flatten, specialised
+from pyflat.runtime.compiled import Flattened, Guarded, flatten, keep_loops, require_format, specialised
 from pyflat.runtime.settings import Options
+from pyflat.targets import target as targets
+from pyflat.targets.target import Request, Target
+
+if TYPE_CHECKING:
+    from pyflat.targets.text.spelling import Target as TextTarget
 
 Stage = Literal["captured", "structured", "flat", "suspect"]
-TextTarget = Literal["neutral", "numpy", "numba"]
-Target = TextTarget | Literal["wgsl", "glsl"]
-SHADERS = ("wgsl", "glsl")
 STAGES = ("captured", "structured", "flat", "suspect")
 _KINDS: dict[str, Shape] = {"b": Leaf(BOOL), "bool": Leaf(BOOL), "i8": Leaf(INT), "int": Leaf(INT), "f8": Leaf(FLOAT),
                             "float": Leaf(FLOAT), "c16": COMPLEX, "complex": COMPLEX}
@@ -164,42 +164,31 @@ def parse_kinds(kinds: str | Sequence[str], lanes: Sequence[str]) -> list[Shape]
 
 
 @with_room
-def graph(fn: Any, shapes: dict[str, Shape], options: Options) -> Listing:
-    """The dataflow graph as text."""
-    _require_float64(fn, "dataflow", options)
-    from pyflat.runtime.compiled import keep_loops
-    from pyflat.targets.dataflow import DataflowEngine
-
-    return Listing(DataflowEngine(keep_loops(fn, shapes).function).source)
-
-
-@with_room
 def listing(
-    fn: FunctionType, shapes: dict[str, Shape], options: Options, *, stage: Stage | None, target: Target, name: str,
+    fn: FunctionType, shapes: dict[str, Shape], options: Options, *, stage: Stage | None, target: str, name: str,
     faults: bool = False,
 ) -> Listing:
     """The text of one stage; the twin itself when `stage` is None, with `faults` its test for lanes beside it."""
     if stage is not None and stage not in STAGES:
         raise ValueError(f"stage={stage!r}: expected one of {', '.join(map(repr, STAGES))}, or None for the twin")
-    if target not in ("neutral", "numpy", "numba", *SHADERS):
-        raise ValueError(f"target={target!r}: expected 'numpy', 'numba', 'dataflow', 'wgsl' or 'glsl', or None for a "
-                         "neutral text")
+    chosen = targets.find(target)
+    if chosen is None or not chosen.shows:
+        raise ValueError(f"target={target!r}: expected one of {', '.join(map(repr, targets.having('shows')))}")
+    if faults and (stage is not None or not chosen.python):
+        raise ValueError("faults=True shows the twin in Python and its test beside it: leave stage= out, and targets "
+                         "with a text of their own")
+    if stage is None and not chosen.python:
+        return _own_text(fn, shapes, options, chosen)
     from pyflat.ir.print import format_function
     from pyflat.targets.text import globals_needed, standing_alone
-    if faults and (stage is not None or target in SHADERS):
-        raise ValueError("faults=True shows the twin in Python and its test beside it: leave stage= and shaders out")
+    text_target = cast("TextTarget", target if chosen.python else targets.NEUTRAL)
     if stage in ("captured", "structured"):
         spec = specialised(fn, shapes, options)
         return Listing(spec.captured.source if stage == "captured" else format_function(spec.function))
-    if stage is None and target in SHADERS:
-        _require_float64(fn, target, options)
     done = flatten(fn, shapes, options)
-    if stage is None and target in SHADERS:
-        return Listing(_shader(done, target))
     if stage == "flat" or done.flat.form == "masked":
         note = "" if stage == "flat" else f"# A loop of {name} stays a loop, and has no Python text yet. Its IR:\n"
         return Listing(note + format_function(done.flat))
-    text_target = _text_target(target)
     if stage == "suspect":
         return Listing(standing_alone(_suspect(done, text_target, name), {}))
     text = with_fault_notes(_text(done, text_target, name), done.spelled)
@@ -207,26 +196,14 @@ def listing(
     return Listing(standing_alone(text, globals_needed(done.spec)))
 
 
-def _require_float64(fn: Any, target: str, options: Options) -> None:
-    """Other targets than NumPy and numba have a format of their own, whatever `dtype` says."""
-    if options.floats is not F8:
-        raise refuse("flatten/target-dtype", f"{fn.__name__} in float32 on the target {target}")
-
-
-def _shader(done: Flattened, language: Target) -> str:
-    """A compute shader."""
-    from pyflat.targets import glsl, wgsl
-    from pyflat.targets.shaders import leaf_names
-
-    names = leaf_names(done.spec.result)
-    if language == "wgsl":
-        return wgsl.compute(wgsl.function(done.spelled, names))
-    return glsl.compute(glsl.function(done.spelled, names))
-
-
-def _text_target(target: Target) -> TextTarget:
-    """Text in Python; what a shader has no form of is shown in neutral text."""
-    return "neutral" if target in SHADERS else cast("TextTarget", target)
+def _own_text(fn: FunctionType, shapes: dict[str, Shape], options: Options, target: Target) -> Listing:
+    """The text that the target itself makes."""
+    require_format(fn, target, options)
+    if target.structured:
+        spec = keep_loops(fn, shapes)
+        return Listing(target.text(Request(spec.function, spec, shapes)))
+    done = flatten(fn, shapes, options)
+    return Listing(target.text(Request(done.spelled, done.spec, shapes, options.errors == "unchecked")))
 
 
 def _suspect(done: Flattened, target: TextTarget, name: str) -> str:

@@ -32,13 +32,15 @@ from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.runtime.bad_arguments import as_argument_error
 from pyflat.runtime.float32_reference import NarrowLanes
 from pyflat.runtime.garbage import no_full_collections
+from pyflat.targets import target as targets
 from pyflat.targets import threads
+from pyflat.targets.target import Engine, Request, Target
 
 if TYPE_CHECKING:
     from pyflat.frontend.result import Specialised
     from pyflat.ir.nodes import Function
     from pyflat.ir.opaque_calls import OpaqueCalls
-    from pyflat.passes.accuracy import FastFunctions, Rerun
+    from pyflat.passes.accuracy import Rerun
     from pyflat.runtime.settings import Options
 
 MAX_ENTRIES = 256
@@ -55,20 +57,6 @@ _flattening = threading.RLock()
 def _one_at_a_time(fn: Callable[..., Any]) -> Iterator[None]:
     with _flattening, no_full_collections(), room_to_recurse(fn):
         yield
-
-
-class Engine(Protocol):
-    """A compiled flat function, see `pyflat.targets`."""
-
-    @property
-    def source(self) -> str: ...
-    def __call__(
-        self, lanes: Sequence[npt.NDArray[Any] | np.generic], n: int, /
-    ) -> tuple[list[npt.NDArray[Any]], npt.NDArray[Any] | None]: ...
-
-
-class Compiled(Engine, threads.Splittable, Protocol):
-    """An engine of this process's cores."""
 
 
 class Guarded(Protocol):
@@ -141,19 +129,6 @@ class Flattened:
         return self.flat
 
 
-def _fast_functions(options: Options) -> FastFunctions:
-    """What may stand for the C library's functions."""
-    if options.target not in ("numpy", "numba"):
-        return {}
-    if options.target == "numba":
-        from pyflat.targets.numba.costs import VECTOR_MATH
-
-        return VECTOR_MATH
-    from pyflat.targets.numpy.costs import NUMPY_MATH
-
-    return NUMPY_MATH
-
-
 def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False) -> Flattened:
     """The flat form of `fn` for these arguments, the masked form where a loop was kept: as it is printed, or as the
     engine has it. Raises FlattenError."""
@@ -166,7 +141,7 @@ def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, 
             exact = _strictly_folded(exact, spec)
         if options.functions == "libm":
             return Flattened(spec, exact)
-        math = _fast_functions(options)
+        math = targets.of(options.target).fast_functions()
         if options.floats is F4:
             chosen = with_fast_functions(spec.function, math)
             if chosen is spec.function:
@@ -192,15 +167,21 @@ def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Optio
     from pyflat.frontend.specialise import LONG, specialise
     from pyflat.passes.pipelines import FLOAT32, run
 
-    if options.floats is F4 and options.target not in ("numpy", "numba"):
-        raise refuse("flatten/target-dtype", f"{fn.__name__} in float32 on the target {options.target}")
+    target = targets.of(options.target)
+    require_format(fn, target, options)
+    short = target.loops == "kept" or (engine and target.loops == "kept in engines")
     with _one_at_a_time(fn):
         spec = specialise(
             fn, arguments, loops=options.loops, max_unroll=options.max_unroll, whitelist=options.whitelist,
-            long=SHORT if options.target == "numba" or (engine and options.target == "numpy") else LONG,
-            floats=options.floats,
+            long=SHORT if short else LONG, floats=options.floats,
         )
         return replace(spec, function=run(spec.function, FLOAT32)) if options.floats is F4 else spec
+
+
+def require_format(fn: Callable[..., Any], target: Target, options: Options) -> None:
+    """Raises FlattenError where float lanes are float32, and the target has a format of its own."""
+    if options.floats is F4 and not target.float32:
+        raise refuse("flatten/target-dtype", f"{fn.__name__} in float32 on the target {target.name}")
 
 
 def keep_loops(fn: Callable[..., Any], arguments: Mapping[str, Shape]) -> Specialised:
@@ -212,71 +193,51 @@ def keep_loops(fn: Callable[..., Any], arguments: Mapping[str, Shape]) -> Specia
 
 
 def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
-    """Flatten and compile. Raises FlattenError."""
-    from pyflat.passes import pipelines
-
-    if options.target == "dataflow":
-        if options.floats is F4:
-            raise refuse("flatten/target-dtype", f"{fn.__name__} in float32 on the target dataflow")
-        from pyflat.targets.dataflow import DataflowEngine
-
+    """Flatten and compile. Raises FlattenError, ImportError where the target needs a library that is missing."""
+    target = targets.of(options.target)
+    require_format(fn, target, options)
+    if not target.faults and options.errors != "unchecked":
+        raise refuse("flatten/target-unchecked", f"{fn.__name__} on {target.name} with errors={options.errors!r}")
+    if target.structured:
         spec = keep_loops(fn, arguments)
-        return Built(DataflowEngine(spec.function), spec.result, spec.guards, arguments, False)
+        return Built(target.engine(Request(spec.function, spec, arguments)), spec.result, spec.guards, arguments)
     done = flatten(fn, arguments, options, engine=True)
-    if options.target == "wgsl":
-        from pyflat.targets.wgsl.engine import WgslEngine
+    calls = _kept_calls(done, target)
+    limited = target.max_trips and options.max_trips is not None and done.flat.form == "masked"
+    request = Request(done.flat, done.spec, arguments, options.errors == "unchecked",
+                      options.max_trips if limited else None, calls)
 
-        if options.errors != "unchecked":
-            raise refuse("flatten/target-unchecked", f"{fn.__name__} on WGSL with errors={options.errors!r}")
-        return Built(WgslEngine(done.flat, done.spec.result), done.spec.result, done.spec.guards, arguments, False)
-    if options.target not in ("numpy", "numba"):
-        from pyflat.backend.engine import registered_engine
-
-        made = registered_engine(options.target, done.spec, done.flat, arguments)
-        return Built(made, done.spec.result, done.spec.guards, arguments, False)
-    calls = _kept_calls(done, options.target)
-    limited = options.max_trips is not None and done.flat.form == "masked"
-
-    def engine_of(flat: Function) -> Compiled:
+    def engine_of(flat: Function) -> Any:
         with room_to_recurse(fn):
-            fused = pipelines.run(flat, pipelines.engine(options.max_trips if limited else None))
-            return _compiler(options.target)(fused, unchecked=options.errors == "unchecked", **calls)
+            return target.engine(replace(request, function=flat))
 
     narrow = NarrowLanes(done.spec.function) if options.floats is F4 else None
     exact = done.exact if options.decisions and narrow is None else None
     rerun = None if exact is None else _exact_retry(partial(engine_of, exact))
     engine = engine_of(done.flat)
-    split = None if calls else engine  # what a kept call does on several threads, nobody knows
+    split = engine if target.parallel and calls is None else None  # what a kept call does on threads is not known
     return Built(engine, done.spec.result, done.spec.guards, arguments, limited, rerun, narrow, split)
 
 
-def _exact_retry(make: Callable[[], Compiled]) -> Rerun:
+def _exact_retry(make: Callable[[], Any]) -> Rerun:
     from pyflat.passes.accuracy import Rerun
 
     return Rerun(make)
 
 
-def _kept_calls(done: Flattened, target: str) -> dict[str, OpaqueCalls]:
-    """What the engine must know about the calls that `whitelist=` keeps. Only NumPy can make them, where their entries
-    say how; otherwise they are refused."""
+def _kept_calls(done: Flattened, target: Target) -> OpaqueCalls | None:
+    """What the engine must know about the calls that `whitelist=` keeps. Raises FlattenError for those that it cannot
+    make."""
     from pyflat.ir.loops import all_ops
 
     kept = [op for op in all_ops(done.flat.body) if op.opcode == "call"]
+    if not kept or target.kept_calls == "any":
+        return None
     for op in kept:
-        if target != "numpy" or done.spec.opaque.on_arrays(op) is None:
-            raise refuse("flatten/call-not-runnable", f"{target} cannot make the kept call of {op.attr('name')}",
+        if target.kept_calls == "refused" or done.spec.opaque.on_arrays(op) is None:
+            raise refuse("flatten/call-not-runnable", f"{target.name} cannot make the kept call of {op.attr('name')}",
                          op.origin.span if op.origin else None)
-    return {"calls": done.spec.opaque} if kept else {}
-
-
-def _compiler(target: str) -> Callable[..., Compiled]:
-    if target == "numba":
-        from pyflat.targets.numba import engine as numba
-
-        return numba.compile
-    from pyflat.targets.numpy import engine as numpy
-
-    return numpy.compile
+    return done.spec.opaque
 
 
 def _build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:

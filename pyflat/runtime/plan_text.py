@@ -32,6 +32,7 @@ from pyflat.runtime.arrays import DTYPES
 from pyflat.runtime.settings import InForce, Options, Settings, in_force, resolve
 from pyflat.targets import threads
 from pyflat.targets.numpy import engine as numpy_target
+from pyflat.targets.target import at_hand
 
 if TYPE_CHECKING:
     from pyflat.runtime.calls import Caller
@@ -68,9 +69,8 @@ class Argument(NamedTuple):
 
 def key_of(args: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
     """The same for calls that one plan makes; None for calls that no plan makes."""
-    if options.target not in ("numba", "numpy") or options.errors == "mask" or not args:
-        return None
-    if options.target == "numpy" and options.dtype != "float64":
+    target = at_hand(options.target)
+    if target is None or options.dtype not in target.plans or options.errors == "mask" or not args:
         return None
     if options.static or not options.cache or options.whitelist:
         return None

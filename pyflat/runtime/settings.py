@@ -22,11 +22,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, cast
 
 from pyflat.errors import refuse
+from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
     from pyflat.backend.registered import Registered
     from pyflat.ir.formats import FloatFormat
     from pyflat.ir.opaque_calls import Call
+    from pyflat.targets.target import EngineName, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Options:
 
     target      the engine: "numpy", "numba", "dataflow" (a graph, simulated token by token), or
                 "wgsl" (a compute shader on a GPU: 32 bits, needs errors="unchecked"), or one of another package
-                (`pyflat.backend.target`)
+                (`pyflat.backend.target`, or a `pyflat.targets.Target` itself)
     static      names of parameters that specialise the twin instead of becoming lanes
     loops       "auto": constant loops become straight-line code, those whose trips differ by lane stay loops over live
                 masks; "unroll": every iteration is straight-line code or refused; "masked": every loop over a range and
@@ -48,7 +50,7 @@ class Options:
                 (docs/semantics.md has what that means); "input": in float32 where every float array and NumPy scalar of
                 the call is float32, else in float64
     math        "libm": elementary functions are the C library's, as in CPython; "vector": faster ones, whose last
-                digits differ; None: the target's default (`DEFAULT_MATH`)
+                digits differ; None: the target's default ("vector" for numba, else "libm")
     decisions   what such functions decide (comparisons, floor, int, indexes, faults) is CPython's: lanes too near to a
                 threshold are run again exactly; False: what the faster functions decide, in less time
     parallel    several threads (numpy and numba, same results); None: where a call takes more than a few milliseconds
@@ -61,7 +63,7 @@ class Options:
     inject      the decorator also puts `<name>_flat` into the module
     """
 
-    target: Literal["numpy", "numba", "dataflow", "wgsl"] | Registered = "numpy"
+    target: EngineName | Registered = "numpy"
     static: tuple[str, ...] = ()
     loops: Literal["auto", "unroll", "masked"] = "auto"
     max_unroll: int = 4096
@@ -80,7 +82,7 @@ class Options:
     @property
     def functions(self) -> Literal["vector", "libm"]:
         """Which elementary functions the twin calls."""
-        return self.math or DEFAULT_MATH.get(self.target, "libm")
+        return self.math or targets.of(self.target).math
 
     @property
     def as_built(self) -> Options:
@@ -111,14 +113,10 @@ class Options:
         return self if self.dtype != "input" else _settled(self, floats)
 
 
-DEFAULT_MATH: dict[str, Literal["vector", "libm"]] = {"numpy": "libm", "numba": "vector"}
-"""Target -> its elementary functions where nothing is said."""
-
-
 class OptionArguments(TypedDict, total=False):
     """The keywords that set options, for type checkers."""
 
-    target: Literal["numpy", "numba", "dataflow", "wgsl"] | Registered
+    target: EngineName | Registered | Target
     static: str | Iterable[str]
     loops: Literal["auto", "unroll", "masked"]
     max_unroll: int
@@ -140,7 +138,6 @@ Settings = tuple[tuple[str, Any], ...]
 
 NAMES = tuple(f.name for f in fields(Options))
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "target": ("numpy", "numba", "dataflow", "wgsl"),
     "loops": ("auto", "unroll", "masked"),
     "errors": ("raise", "mask", "nan", "unchecked"),
     "math": ("vector", "libm"),
@@ -222,7 +219,7 @@ def _settled(options: Options, floats: FloatFormat) -> Options:
 def _merge(explicit: Settings, block: Settings, defaults: Settings, environment: str | None) -> Options:
     found: dict[str, Any] = {}
     if environment:
-        found["target"] = _choice("target", environment, f"the environment variable PYFLAT_TARGET={environment!r}")
+        found["target"] = _target(environment, f"the environment variable PYFLAT_TARGET={environment!r}")
     for layer in (defaults, block, explicit):
         found.update(layer)
     return Options(**found)
@@ -241,8 +238,10 @@ def _checked(name: str, value: Any) -> Any:
 def _value(name: str, value: Any) -> Any:
     if value is None and name in ("max_trips", "math", "parallel"):
         return None
+    if name == "target":
+        return _target(value, f"target={value!r}")
     if name in _CHOICES:
-        return _choice(name, value, f"{name}={value!r}")
+        return _choice(_CHOICES[name], value, f"{name}={value!r}")
     if name in _FLAGS:
         if not isinstance(value, bool):
             raise TypeError(f"{name}={value!r}: expected True or False")
@@ -262,19 +261,19 @@ def _value(name: str, value: Any) -> Any:
     return value
 
 
-def _choice(name: str, value: Any, shown: str) -> str:
-    choices = _CHOICES[name]
+def _choice(choices: tuple[str, ...], value: Any, shown: str) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{shown}: expected a string, one of {', '.join(map(repr, choices))}")
-    if value not in choices and not (name == "target" and _is_registered(value)):
+    if value not in choices:
         raise ValueError(f"{shown}{_nearest(value, choices)}: expected one of {', '.join(map(repr, choices))}")
     return value
 
 
-def _is_registered(target: str) -> bool:
-    from pyflat.backend.registered import registered
-
-    return target in registered()
+def _target(value: Any, shown: str) -> str:
+    name = targets.name_of(value) if isinstance(value, targets.Target) else value
+    if isinstance(name, str) and name in targets.having("runs"):
+        return name
+    return _choice(targets.runnable(), name, shown)
 
 
 def _names(name: str, value: Any) -> tuple[str, ...]:

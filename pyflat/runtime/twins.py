@@ -10,11 +10,12 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast, overload
 
 from pyflat.frontend.callables import Parameters, explain_method_call, unwrap
 from pyflat.runtime.plans import Plans
 from pyflat.runtime.settings import OptionArguments, Options, Settings, resolve
+from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pyflat.runtime.calls import Caller, Stats
     from pyflat.runtime.compiled import Built
     from pyflat.runtime.faults import Faults
+    from pyflat.targets.target import EngineName, ShownName, Target
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -145,8 +147,9 @@ class Twin(Generic[P, R_co]):
         """Raises FlattenError `flatten/static-name` for a name that is no parameter."""
         self._parameters.check_static(static)
 
-    def to(self, target: Literal["numpy", "numba", "dataflow", "wgsl"] | Registered) -> Twin[P, R_co]:
-        """The same twin on another engine; `pyflat.backend.target(name)` names one that another package brings."""
+    def to(self, target: EngineName | Registered | Target) -> Twin[P, R_co]:
+        """The same twin on another engine: its name, a `pyflat.targets.Target`, or `pyflat.backend.target(name)` for
+        one that another package brings."""
         return self.with_options(target=target)
 
     def with_options(self, **options: Unpack[OptionArguments]) -> Twin[P, R_co]:
@@ -158,7 +161,7 @@ class Twin(Generic[P, R_co]):
     def show(
         self,
         stage: listing.Stage | None = None,
-        target: Literal["numpy", "numba", "dataflow", "wgsl", "glsl"] | None = None,
+        target: ShownName | Registered | Target | None = None,
         kinds: str | Sequence[str] | None = None,
         *,
         faults: bool = False,
@@ -168,7 +171,7 @@ class Twin(Generic[P, R_co]):
         stage   None: the twin as Python text; "captured": the original's source; "structured", "flat": the
                 IR before and after flattening; "suspect": Python text that says which lanes go to the original
         target  None: neutral text with `select`; "numpy" or "numba": text that runs as it stands; "dataflow": the
-                graph; "wgsl", "glsl": a compute shader
+                graph; "wgsl", "glsl": a compute shader; or a target of another package that has a text
         kinds   argument kinds, as "f8,i8,b,c16" or ("float", "int", ...); else from annotations, defaults, or float
         faults  beside the twin `<name>_suspect`: true in the lanes in which the original may raise, for which the text
                 of the twin does not answer
@@ -177,11 +180,9 @@ class Twin(Generic[P, R_co]):
 
         function, options = self._callee.function, self.options
         shapes = self._shapes(options, kinds)
-        if target == "dataflow":
-            return listing.graph(function, shapes, options)
         return listing.listing(
-            function, shapes, options, stage=stage, target=target or "neutral", name=self.__name__,
-            faults=faults,
+            function, shapes, options, stage=stage, target=targets.name_of(target or targets.NEUTRAL),
+            name=self.__name__, faults=faults,
         )
 
     def _shapes(self, options: Options, kinds: str | Sequence[str] | None) -> dict[str, Shape]:
@@ -265,7 +266,7 @@ class Twin(Generic[P, R_co]):
 
     def _compiled_engine(self) -> Any:
         options = self.options
-        if options.target != "numba":
+        if not targets.of(options.target).machine_code:
             raise ValueError(f"target={options.target!r}: only the numba target makes machine code")
         built = self._last(options)
         if built is None:

@@ -43,6 +43,7 @@ from pyflat.runtime.calls import Caller, require_nan
 from pyflat.runtime.compiled import Built
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
+from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
     from pyflat.targets.numba.strided_loop import Glue
@@ -67,8 +68,8 @@ def make_ufunc(caller: Caller, name: str, text: str, shapes: dict[str, Shape], o
     if options.errors == "mask":
         raise ValueError('errors="mask" gives two things, the values and the faults, and a ufunc only the values: '
                          'choose "raise", "nan" or "unchecked", or call the twin')
-    if options.target not in ("numpy", "numba"):
-        raise ValueError(f'target={options.target!r}: a ufunc runs on "numpy" or "numba"')
+    if not targets.of(options.target).ufuncs:
+        raise ValueError(f"target={options.target!r}: a ufunc runs on {' or '.join(targets.having('ufuncs'))}")
     operands = [name for name, shape in shapes.items() if isinstance(shape, Leaf)]
     for parameter, shape in shapes.items():
         if isinstance(shape, Record) and any(True for _ in leaves(shape)):

@@ -9,11 +9,12 @@ EXTRAS = {"jax": "jax", "matplotlib": "plot", "polars": "polars", "wgpu": "wgsl"
 
 
 def require(library: str, what: str) -> None:
-    """Import a library of EXTRAS. Raises ImportError where it is not installed."""
+    """Import a library. Raises ImportError where it is not installed."""
     try:
         import_module(library)
     except ModuleNotFoundError as error:
         if error.name != library:  # it is there, and lacks something itself
             raise
-        message = f"{what} needs {library}, which is not installed: pip install 'pyflat[{EXTRAS[library]}]'"
+        package = f"'pyflat[{EXTRAS[library]}]'" if library in EXTRAS else library
+        message = f"{what} needs {library}, which is not installed: pip install {package}"
         raise ImportError(message, name=library) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType, ModuleType
@@ -41,7 +40,6 @@ def verify_flattened(name: str, fn: FunctionType, options: Mapping[str, Any]) ->
                                  f"or verify(fn, static={{'self': object}})")
     if isinstance(given.get("static"), tuple):
         given["static"] = _static_values(name, fn, given["static"])
-    given.setdefault("target", ("numpy", "numba") if importlib.util.find_spec("numba") else ("numpy",))
     verify(fn, **given)
 
 

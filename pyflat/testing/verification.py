@@ -24,6 +24,7 @@ from pyflat.inspection.verify import DifferenceError
 from pyflat.ir.types import EXACT_INT, INT_MAX, INT_MIN
 from pyflat.runtime.settings import resolve, settings
 from pyflat.runtime.twins import Twin
+from pyflat.targets.target import verified
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -170,7 +171,7 @@ def verify(
     *,
     kinds: Mapping[str, object] | Sequence[object] | None = None,
     examples: int = 200,
-    target: str | Sequence[str] = ("numpy", "numba"),
+    target: str | Sequence[str] | None = None,
     static: Mapping[str, Any] | None = None,
     ulps: int = 0,
     **options: Any,
@@ -180,7 +181,7 @@ def verify(
     kinds     the kind of each argument ("f8", "i8", "b", "c16", or float, int, bool, complex), by name or in order.
               Default: from the annotations, then from the default values, then float
     examples  how many batches of 1 to 16 lanes hypothesis tries, after a sweep over edge values
-    target    "numpy", "numba" or several
+    target    a target or several; None: "numpy" and "numba"
     static    values of arguments that are fixed while flattening
     ulps      how far float results may differ; 0 means bit for bit
     options   further options of `pyflat.twin`; math="libm" where nothing is said: with `math="vector"` results differ
@@ -200,7 +201,7 @@ def verify(
     parameters = inspect.signature(fn).parameters
     original = functools.partial(_call_named, fn, parameters, names, fixed)
     twins: dict[str, Any] = {}
-    for one in (target,) if isinstance(target, str) else tuple(target):
+    for one in verified() if target is None else (target,) if isinstance(target, str) else tuple(target):
         wanted: dict[str, Any] = {"math": "libm", **options, "target": one, "static": tuple(fixed)}
         twins[one] = pyflat.twin(fn, **wanted)
         if resolve(settings(wanted)).dtype == "float32":

@@ -20,6 +20,7 @@ from pyflat.targets.dataflow.lower import lower
 from pyflat.targets.dataflow.prepare import HOIST_LEAVING
 from pyflat.targets.dataflow.simulate import Simulation
 from pyflat.targets.dataflow.states import CORRECTED, Rules
+from pyflat.targets.target import Request
 
 _DTYPES = {BOOL: np.bool_, INT: np.int64, FLOAT: np.float64}
 
@@ -28,6 +29,16 @@ def graph_of(structured: Function, rules: Rules = CORRECTED) -> tuple[Graph, Fun
     """The graph of a structured function, and the canonical form that it was made from."""
     function = pipelines.run(structured, pipelines.dataflow(HOIST_LEAVING))
     return lower(function, rules), function
+
+
+def engine(request: Request) -> DataflowEngine:
+    """The target "dataflow"."""
+    return DataflowEngine(request.function)
+
+
+def text(request: Request) -> str:
+    """The graph."""
+    return DataflowEngine(request.function).source
 
 
 class DataflowEngine:

@@ -9,8 +9,9 @@ from pyflat.ir.nodes import Function
 from pyflat.ir.opaque_calls import Call
 from pyflat.ir.types import BOOL, Kind
 from pyflat.targets.glsl.table import GLSL, TYPES
-from pyflat.targets.shaders import Printed, prepare, print_function
+from pyflat.targets.shaders import Printed, leaf_names, prepare, print_function
 from pyflat.targets.shaders.shared import colour
+from pyflat.targets.target import Request
 
 WORKGROUP = 64
 VERSION = "#version 430\n\n"
@@ -21,6 +22,11 @@ def function(fn: Function, results: Sequence[str], name: str = "",
     """The function alone. `whitelist`: the calls in it that are kept, see `print_function`. Raises FlattenError for
     what GLSL does not have."""
     return print_function(prepare(fn), GLSL, results, name, whitelist)
+
+
+def text(request: Request) -> str:
+    """The compute shader of a twin."""
+    return compute(function(request.function, leaf_names(request.spec.result)))
 
 
 def _host_type(kind: Kind) -> str:

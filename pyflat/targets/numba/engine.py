@@ -36,6 +36,7 @@ from pyflat.targets import threads
 from pyflat.targets.numba.jit import MAX_OPERANDS, Code, Direct, Ufunc, compile_ir, processor
 from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
 from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, State
+from pyflat.targets.target import Request
 
 MAX_OPERATIONS = 50_000
 """LLVM's time grows faster than the function; this many operations take it tens of seconds."""
@@ -263,6 +264,11 @@ def longest_mask_chain(fused: Function) -> int:
             if op.opcode in ("and", "or") and op.kind is BOOL:
                 depth[op] = 1 + max(depth.get(arg, 0) for arg in op.args)
     return max(depth.values(), default=0)
+
+
+def engine(request: Request) -> Engine:
+    """The target "numba"."""
+    return compile(request.fused(), unchecked=request.unchecked)
 
 
 def compile(fused: Function, *, unchecked: bool = False) -> Engine:

@@ -41,6 +41,7 @@ from pyflat.targets.numpy.blocks import Program
 from pyflat.targets.numpy.extremes import find_extremes
 from pyflat.targets.numpy.frames import UFUNCS, Style
 from pyflat.targets.numpy.spelling import is_rounded, literal, spelled_functions, spelling
+from pyflat.targets.target import Request
 
 __all__ = ["BLOCK", "FEW", "Engine", "EntryPoint", "compile", "is_rounded", "literal", "quietly", "spelled_functions",
            "spelling"]
@@ -135,6 +136,11 @@ def compile(fused: Function, *, unchecked: bool = False, calls: OpaqueCalls | No
     roots = results_of(fused)[:-1]
     kinds = dtypes(fused.floats)
     return Engine(tuple(kinds[root.kind] for root in roots), _Patterns(fused, unchecked, calls))
+
+
+def engine(request: Request) -> Engine:
+    """The target "numpy"."""
+    return compile(request.fused(), unchecked=request.unchecked, calls=request.calls)
 
 
 class _Patterns:

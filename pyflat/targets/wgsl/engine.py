@@ -11,7 +11,13 @@ import numpy.typing as npt
 from pyflat.ir.nodes import Function
 from pyflat.ir.shape import Shape
 from pyflat.targets.shaders import leaf_names
+from pyflat.targets.target import Request
 from pyflat.targets.wgsl.shaders import compute, function
+
+
+def engine(request: Request) -> WgslEngine:
+    """The target "wgsl"."""
+    return WgslEngine(request.function, request.spec.result)
 
 
 class WgslEngine:

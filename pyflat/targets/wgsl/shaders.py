@@ -14,8 +14,9 @@ from itertools import compress
 from pyflat.ir.nodes import Function
 from pyflat.ir.opaque_calls import Call
 from pyflat.ir.types import BOOL, Kind
-from pyflat.targets.shaders import Printed, prepare, print_function
+from pyflat.targets.shaders import Printed, leaf_names, prepare, print_function
 from pyflat.targets.shaders.shared import colour
+from pyflat.targets.target import Request
 from pyflat.targets.wgsl.table import TYPES, WGSL
 
 WORKGROUP = 64
@@ -26,6 +27,11 @@ def function(fn: Function, results: Sequence[str], name: str = "",
     """The function alone. `whitelist`: the calls in it that are kept, see `print_function`. Raises FlattenError for
     what WGSL does not have."""
     return print_function(prepare(fn), WGSL, results, name, whitelist)
+
+
+def text(request: Request) -> str:
+    """The compute shader of a twin."""
+    return compute(function(request.function, leaf_names(request.spec.result)))
 
 
 def _host_type(kind: Kind) -> str:

@@ -1,0 +1,59 @@
+"""What `twin.explain()` says of the numba target: costs are measured, in adds of a register of lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pyflat.analysis.liveness import used_outside
+from pyflat.ir.loops import all_ops
+from pyflat.ir.nodes import Block, Function, Op, walk
+from pyflat.targets.numba import costs
+from pyflat.targets.numba import engine as numba
+from pyflat.targets.numba.arms import Arm, plan_arms
+from pyflat.targets.numba.jit import processor
+from pyflat.targets.numba.kernel import arms_waited, choose_shape, narrowed_of, refills
+from pyflat.targets.numba.library import library_function
+from pyflat.targets.target import Costs, Lanes
+
+if TYPE_CHECKING:
+    from pyflat.inspection.explain import Explanation
+
+
+class RegisterCosts(Costs):
+    """Lanes in registers, operations in one loop."""
+
+    @staticmethod
+    def lanes(fused: Function, unchecked: bool) -> Lanes:
+        engine = numba.compile(fused, unchecked=unchecked)
+        shape = choose_shape(engine.values, processor().vector_bytes)
+        outside = used_outside(engine.values.items, engine.values.results)
+        arms = 0
+        for item in walk(list(engine.values.items)):
+            if isinstance(item, Block):
+                planned = plan_arms(item.ops, [op for op in item.ops if op in outside], shape.width)
+                arms += sum(isinstance(each, Arm) for each in planned or ())
+        narrowed = narrowed_of(engine.values, shape)
+        ints = sum(op in narrowed for op in all_ops(list(engine.values.items)))
+        return Lanes(shape.width, shape.registers, arms, arms_waited(engine.values, shape),
+                     refills(engine.values, shape), ints)
+
+    @staticmethod
+    def price(op: Op, width: int) -> float:
+        return costs.cost_of(op, width)
+
+    @staticmethod
+    def exact(op: Op) -> bool:
+        return library_function(op) is not None
+
+    @staticmethod
+    def about(found: Explanation) -> Iterator[str]:
+        together = f", {found.registers} registers together" if found.registers > 1 else ""
+        yield f"  {found.width} lanes in a register{together}"
+        if found.narrowed:
+            yield f"  {found.narrowed} of {found.integers} operations on ints in 32 bits, which suffice there"
+
+    @staticmethod
+    def slower(found: Explanation) -> Iterator[str]:
+        if found.width == 1 and found.form == "masked":
+            yield "the loops mostly call functions, so that lanes run one by one"

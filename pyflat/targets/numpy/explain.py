@@ -1,0 +1,36 @@
+"""What `twin.explain()` says of the NumPy target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pyflat.functions.vmath.glibc import TABLE as TOLD
+from pyflat.ir.nodes import Function
+from pyflat.targets.numpy.engine import BLOCK
+from pyflat.targets.target import Costs, Lanes
+
+if TYPE_CHECKING:
+    from pyflat.inspection.explain import Explanation
+
+
+class BlockCosts(Costs):
+    """Lanes in blocks, each operation a pass over a block."""
+
+    @staticmethod
+    def lanes(fused: Function, unchecked: bool) -> Lanes:
+        return Lanes(BLOCK)
+
+    @staticmethod
+    def library(name: str) -> str | None:
+        if name not in TOLD:
+            return None
+        return "the C library's, as in CPython: a call for each lane; after many lanes vector code with the same bits"
+
+    @staticmethod
+    def about(found: Explanation) -> Iterator[str]:
+        yield f"  blocks of {found.width:,} lanes"
+
+    @staticmethod
+    def slower(found: Explanation) -> Iterator[str]:
+        yield 'every operation is a pass over a block of lanes: target="numba" compiles them into one loop'

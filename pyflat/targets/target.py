@@ -1,0 +1,340 @@
+"""Targets: what a target is, which there are, and how one is added.
+
+A target runs twins, or shows them, or both. Everything that the rest of pyflat asks about one is a field of its
+`Target`; nothing else keeps names of targets. Built-in targets are the records of `BUILT_IN`; other people's come as
+objects (`register`, or `target=` with the object itself) or as entry points of the group "pyflat.targets", each a
+`Target` or only a function (docs/how-to/backend.md). All of them are asked in the same way.
+
+To add a target of pyflat itself:
+
+1. Write a module or a folder in `pyflat/targets/`. It has a function from a `Request` to an engine, a function from a
+   `Request` to a text, or both:
+
+       import numpy as np
+
+       from pyflat.ir.formats import dtypes
+       from pyflat.ir.interp import run
+       from pyflat.ir.print import format_function
+
+
+       class Lanewise:
+           def __init__(self, function):
+               self.function, self.source = function, format_function(function)
+               self.dtypes = [dtypes(function.floats)[kind] for kind in function.result_kinds]
+
+           def __call__(self, lanes, n):
+               # `lanes` are arrays of length n, or NumPy scalars, in the order of the parameters
+               columns = [np.broadcast_to(lane, n).tolist() for lane in lanes]
+               rows = [run(self.function, row).values for row in zip(*columns, strict=True)]
+               *results, suspect = [np.array(found, dtype) for found, dtype in zip(zip(*rows), self.dtypes)]
+               return results, suspect if suspect.any() else None  # true in lanes that may be faults; None: in none
+
+
+       def engine(request):
+           return Lanewise(request.fused())
+
+
+       def text(request):
+           return format_function(request.function)
+
+2. Add its record to `BUILT_IN`. `compile` and `show` are written "module:function", so that the module is imported when
+   it is needed first:
+
+       Target("lanewise", "pyflat.targets.lanewise:engine", "pyflat.targets.lanewise:text"),
+
+3. For type checkers, add its name to `EngineName` where it runs, to `ShownName` where it shows a text. A test
+   says that they agree with the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from pyflat.backend.registered import Registered
+    from pyflat.frontend.result import Specialised
+    from pyflat.inspection.explain import Explanation
+    from pyflat.ir.nodes import Function, Op
+    from pyflat.ir.opaque_calls import OpaqueCalls
+    from pyflat.ir.shape import Shape
+
+
+EngineName = Literal["numpy", "numba", "dataflow", "wgsl"]
+"""The built-in targets that run, for type checkers."""
+
+ShownName = Literal["numpy", "numba", "dataflow", "wgsl", "glsl", "neutral"]
+"""The built-in targets that show a text, for type checkers."""
+
+
+class Engine(Protocol):
+    """A compiled function."""
+
+    @property
+    def source(self) -> str: ...
+    def __call__(
+        self, lanes: Sequence[npt.NDArray[Any] | np.generic], n: int, /
+    ) -> tuple[list[npt.NDArray[Any]], npt.NDArray[Any] | None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a target compiles or shows.
+
+    function   the flat form, the masked one where a loop was kept; structured IR for targets that take that
+    spec       what the function was specialised to: the shape of its result, its source
+    arguments  the shapes of the parameters
+    unchecked  errors="unchecked": which lanes fail is not asked for
+    max_trips  where loops that stayed loops give up; None: nowhere, or for targets that do not take it
+    calls      how kept calls are made on arrays; None where there are none, or for targets that make them themselves
+    """
+
+    function: Function
+    spec: Specialised
+    arguments: Mapping[str, Shape]
+    unchecked: bool = False
+    max_trips: int | None = None
+    calls: OpaqueCalls | None = None
+
+    def fused(self) -> Function:
+        """The function as engines take it: its last result says which lanes are suspect."""
+        from pyflat.passes import pipelines
+
+        return pipelines.run(self.function, pipelines.engine(self.max_trips))
+
+
+class Lanes(NamedTuple):
+    """How a target holds lanes: so many in a register or block, so many registers; arms with a branch of their own,
+    arms for which lanes wait, whether lanes that are done get new elements, operations on ints in 32 bits."""
+
+    width: int = 1
+    registers: int = 1
+    arms_kept: int = 0
+    arms_waited: int = 0
+    refilled: bool = False
+    narrowed: int = 0
+
+
+class Costs:
+    """What `twin.explain()` asks a target; this one knows the rough costs of one lane."""
+
+    @staticmethod
+    def lanes(fused: Function, unchecked: bool) -> Lanes:
+        return Lanes()
+
+    @staticmethod
+    def price(op: Op, width: int) -> float:
+        """What an operation costs, for so many lanes together."""
+        from pyflat.ir.ops import OPERATIONS
+
+        return OPERATIONS[op.opcode].cost
+
+    @staticmethod
+    def exact(op: Op) -> bool:
+        """Whether an operation of the C library is computed in registers, with the same bits."""
+        return False
+
+    @staticmethod
+    def library(name: str) -> str | None:
+        """How calls of this function of the C library run, where there is more to say than that they are calls."""
+        return None
+
+    @staticmethod
+    def about(found: Explanation) -> Iterator[str]:
+        """Lines below the title of the page."""
+        yield from ()
+
+    @staticmethod
+    def slower(found: Explanation) -> Iterator[str]:
+        """What keeps twins on this target from being faster."""
+        yield from ()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A target: its name, what it supports, and the functions that compile and show (docs/how-to/backend.md).
+
+    compile     from a `Request` to an `Engine`, or "module:function"; None: it only shows
+    show        from a `Request` to a text, or "module:function"; None: see `python`
+    python      `show` is the text of the twin in Python, as `pyflat.targets.text` spells it for this name
+    structured  takes structured IR, in which every loop over a range is a loop still
+    loops       "kept": loops beyond a few iterations stay loops; "kept in engines": there, but not in texts;
+                "unrolled": those of constant trips are unrolled, as long as the option max_unroll lets them
+    kept_calls  the calls that `whitelist=` keeps: "refused"; "on arrays": made where an entry says how; "any": the
+                target makes them itself
+    float32     takes dtype="float32" and "input"
+    faults      says in which lanes Python raises; False: it needs errors="unchecked"
+    max_trips   takes the option max_trips; the result leaf before the last says which lanes ran into it
+    parallel    the engine is a `pyflat.targets.threads.Splittable`, and may run on several threads
+    ufuncs      `twin.ufunc` runs on it
+    machine_code  the engine has `inspect_llvm()` and `inspect_asm()`
+    plans       the dtypes for which repeated calls take a short way (`pyflat.runtime.plans`), which calls the engine's
+                `entry_point`, as those of NumPy and numba have one
+    shading     the module of a shading language, with `function` and `fragment`, for `pyflat.graphics`
+    verified    `pyflat verify` and `pyflat.testing.verify_flattened` compare it where nothing is said
+    explain     "module:name" of a `Costs`, for `twin.explain()`; None: rough costs, and nothing said about lanes
+    math        elementary functions where nothing is said
+    fast        "module:name" of the faster functions that math="vector" takes, by opcode; None: there are none
+    needs       libraries that must be installed, by the names that are imported
+    """
+
+    name: str
+    compile: str | Callable[[Request], Engine] | None = None
+    show: str | Callable[[Request], str] | None = None
+    python: bool = False
+    structured: bool = False
+    loops: Literal["kept", "kept in engines", "unrolled"] = "unrolled"
+    kept_calls: Literal["refused", "on arrays", "any"] = "refused"
+    float32: bool = False
+    faults: bool = True
+    max_trips: bool = False
+    parallel: bool = False
+    ufuncs: bool = False
+    machine_code: bool = False
+    plans: tuple[str, ...] = ()
+    shading: str | None = None
+    verified: bool = False
+    explain: str | None = None
+    math: Literal["vector", "libm"] = "libm"
+    fast: str | None = None
+    needs: tuple[str, ...] = ()
+
+    def engine(self, request: Request) -> Engine:
+        """The engine of a function. Raises FlattenError, ImportError where a library is missing."""
+        from pyflat.targets.extras import require
+
+        for library in self.needs:
+            require(library, f'the target "{self.name}"')
+        made: Engine = _loaded(self.compile)(request)
+        return made
+
+    def text(self, request: Request) -> str:
+        """What `show` gives."""
+        return str(_loaded(self.show)(request))
+
+    def costs(self) -> type[Costs]:
+        """What `twin.explain()` asks."""
+        found: type[Costs] = Costs if self.explain is None else _loaded(self.explain)
+        return found
+
+    def fast_functions(self) -> Mapping[str, Any]:
+        """What may stand for the C library's functions."""
+        found: Mapping[str, Any] = {} if self.fast is None else _loaded(self.fast)
+        return found
+
+    @property
+    def runs(self) -> bool:
+        return self.compile is not None
+
+    @property
+    def installed(self) -> bool:
+        """Whether its libraries are."""
+        return all(map(find_spec, self.needs))
+
+    @property
+    def shows(self) -> bool:
+        return self.python or self.show is not None
+
+
+def _loaded(what: Any) -> Any:
+    if not isinstance(what, str):
+        return what
+    module, _, name = what.partition(":")
+    return getattr(import_module(module), name)
+
+
+ALL_DTYPES = ("float64", "float32", "input")
+NEUTRAL = "neutral"
+"""What `show` gives where nothing is said."""
+
+BUILT_IN = (
+    Target("numpy", "pyflat.targets.numpy.engine:engine", python=True, loops="kept in engines", kept_calls="on arrays",
+           float32=True, max_trips=True, parallel=True, ufuncs=True, plans=("float64",), verified=True,
+           fast="pyflat.targets.numpy.costs:NUMPY_MATH", explain="pyflat.targets.numpy.explain:BlockCosts"),
+    Target("numba", "pyflat.targets.numba.engine:engine", python=True, loops="kept", float32=True, max_trips=True,
+           parallel=True, ufuncs=True, plans=ALL_DTYPES, verified=True, math="vector", needs=("llvmlite",),
+           machine_code=True,
+           fast="pyflat.targets.numba.costs:VECTOR_MATH", explain="pyflat.targets.numba.explain:RegisterCosts"),
+    Target("dataflow", "pyflat.targets.dataflow.engine:engine", "pyflat.targets.dataflow.engine:text", structured=True),
+    Target("wgsl", "pyflat.targets.wgsl.engine:engine", "pyflat.targets.wgsl.shaders:text", faults=False,
+           needs=("wgpu",), shading="pyflat.targets.wgsl"),
+    Target("glsl", None, "pyflat.targets.glsl.shaders:text", shading="pyflat.targets.glsl"),
+    Target(NEUTRAL, python=True, float32=True),
+)
+
+_targets = {target.name: target for target in BUILT_IN}
+
+
+def register(target: Target) -> Registered:
+    """Make a target known in this process; gives its name. ValueError where another one has it."""
+    from pyflat.backend import registered
+
+    taken = target.name not in _targets and target.name in registered.registered()
+    if taken or _targets.setdefault(target.name, target) != target:
+        raise ValueError(f"there is another target {target.name!r} already")
+    return registered.Registered(target.name)
+
+
+def name_of(target: str | Target) -> str:
+    """The name of a target; one that is given as an object is registered."""
+    return register(target) if isinstance(target, Target) else target
+
+
+def at_hand(name: str) -> Target | None:
+    """The target of this name where that takes no look at installed packages: for what is asked at each call."""
+    return _targets.get(name)
+
+
+def find(name: str) -> Target | None:
+    """The target of this name: built in, registered, or of an entry point. Other people's modules are imported."""
+    if name in _targets:
+        return _targets[name]
+    from pyflat.backend import registered
+
+    point = registered.registered().get(name)
+    return None if point is None else _foreign(name, point.load())
+
+
+def of(name: str) -> Target:
+    """The target of this name. ValueError with the names that there are."""
+    found = find(name)
+    if found is None:
+        raise ValueError(f"target={name!r}: expected one of {', '.join(map(repr, _targets))}")
+    return found
+
+
+def having(ability: str) -> tuple[str, ...]:
+    """The names of the targets for which this field or property is true, but those of entry points."""
+    return tuple(target.name for target in _targets.values() if getattr(target, ability))
+
+
+def verified() -> tuple[str, ...]:
+    """The targets that are compared with the original where nothing is said."""
+    return tuple(name for name in having("verified") if _targets[name].installed)
+
+
+def runnable() -> tuple[str, ...]:
+    """The targets that run, with those of entry points; their modules are not imported for that."""
+    from pyflat.backend import registered
+
+    return tuple(dict.fromkeys((*having("runs"), *registered.registered())))
+
+
+def _foreign(name: str, loaded: Any) -> Target:
+    """What an entry point names: a target, or only a function from a `pyflat.backend.FlatFunction`."""
+    if isinstance(loaded, Target):
+        return replace(loaded, name=name)
+    return Target(name, partial(_registered_engine, loaded), kept_calls="any")
+
+
+def _registered_engine(compile: Callable[[Any], Any], request: Request) -> Engine:
+    from pyflat.backend.engine import registered_engine
+
+    return registered_engine(compile, request.spec, request.function, request.arguments)
