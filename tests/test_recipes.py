@@ -108,6 +108,44 @@ def test_a_file_and_a_line_add_a_pass(tree: Path) -> None:
     run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/passes/test_drop_lost_signs.py")
 
 
+TARGET = '''
+import math
+import numpy as np
+import pyflat
+import pyflat.testing
+
+def newton(x: float) -> float:
+    if x < 0.0:
+        raise ValueError(f"negative {x}")
+    root = 1.0
+    while abs(root * root - x) > 1e-9 * x:
+        root = (root + x / root) / 2.0
+    return root
+
+xs = np.array([0.25, 2.0, 81.0, 1e6])
+expected = [newton(x) for x in xs.tolist()]
+twin = pyflat.twin(newton, target="lanewise")
+assert twin(xs).tolist() == pyflat.twin(newton).to("lanewise")(xs).tolist() == expected
+try:
+    twin(np.array([1.0, -2.0]))
+except ValueError as error:
+    print(error)
+
+def shade(x: float, n: int) -> float:
+    return n // 3 + (1.0 / x if x > 0.5 else math.sqrt(x))
+
+pyflat.testing.verify(shade, target="lanewise")
+print("func @newton" in twin.show(target="lanewise") and "func @newton" in twin.source)
+'''
+
+
+def test_a_module_and_an_entry_add_a_target(tree: Path) -> None:
+    recipes.carry_out("target", tree)
+    assert script(tree, TARGET) == "negative -2.0\nTrue\n"
+    run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/targets/test_protocol.py", "-k", "checkers or record_names")
+    assert recipes.files("target") == ["pyflat/targets/lanewise.py", "pyflat/targets/target.py"]
+
+
 def test_an_edit_that_does_not_fit_is_seen() -> None:
     assert recipes.changed("a\nb\n", " a\n+c\n") == "a\nc\nb\n"
     for text in ("b\n", "a\na\n"):
