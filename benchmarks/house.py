@@ -12,6 +12,8 @@ from pathlib import Path
 
 import grimp
 
+from tests import recipes
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "pyflat"
 
@@ -28,6 +30,8 @@ class House:
     """Lines of `pyflat/`."""
     settings: int
     """Lines of pyproject.toml."""
+    places: tuple[str, ...]
+    """Files that CONTRIBUTING.md's recipe for a new mathematical function touches, without tests."""
 
 
 def imports() -> dict[str, set[str]]:
@@ -81,6 +85,7 @@ def measure() -> House:
         circle=found[-1] if found else (),
         lines=sum(len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")),
         settings=len(settings.splitlines()),
+        places=tuple(recipes.files("record", "kernel")),
     )
 
 
@@ -91,6 +96,7 @@ def main() -> None:
     print(f"largest circle of imports   {len(house.circle):6,}  {' '.join(house.circle)}")
     print(f"lines of pyflat/            {house.lines:6,}")
     print(f"lines of pyproject.toml     {house.settings:6,}")
+    print(f"places to touch for a new mathematical function {len(house.places):6,}  {' '.join(house.places)}")
 
 
 if __name__ == "__main__":

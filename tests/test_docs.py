@@ -145,7 +145,7 @@ def test_console_blocks_print_what_the_page_says(page: str, text: str, tmp_path:
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, "ARCHITECTURE.md", "CONTRIBUTING.md"])
 def test_links_lead_somewhere(page: str) -> None:
     source = ROOT / page
     missing = [link for link in LINK.findall(source.read_text(encoding="utf-8")) if not (source.parent / link).exists()]

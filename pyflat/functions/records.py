@@ -111,7 +111,8 @@ class MathFunction:
     operator     Python's operator for it
     odd          it overflows towards the infinity of its first operand's sign
     ulp          how far the C library's function is from the truth at most (the manual of the GNU C library, section
-                 19.7, "Known Maximum Errors in Math Functions", the largest number of all its platforms)
+                 19.7, "Known Maximum Errors in Math Functions", the largest number of all its platforms), or the
+                 function that is called; 0: the fast kernel does not stand for it
     underflows   its result may be subnormal, where an ulp is no relative error. The others are tiny for tiny operands
                  only, and all implementations give the operand itself there
     condition    how it carries an error of its operands on: a rule of `pyflat.passes.accuracy.error_functions` and its

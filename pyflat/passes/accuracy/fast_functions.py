@@ -21,8 +21,9 @@ from pyflat.ir.types import FLOAT
 VECTOR_ULPS = 2
 NUMPY_ULPS = 4
 
-LIBRARY_ULPS: dict[str, int] = {record.name: record.ulp for record in of_accuracy(Accuracy.LIBM) if record.ulp}
-"""How far the C library's functions are from the truth, at most."""
+LIBRARY_ULPS: dict[str, int] = {
+    record.name: record.ulp for record in of_accuracy(Accuracy.LIBM, Accuracy.CALL) if record.ulp}
+"""How far the C library's functions, and CPython's and NumPy's own that are called, are from the truth, at most."""
 
 UNDERFLOWS = frozenset(record.name for record in RECORDS.values() if record.underflows)
 """Functions whose result may be subnormal, where an ulp is no relative error."""
@@ -67,7 +68,8 @@ def inexact_results(fn: Function) -> list[bool]:
         for item in walk(fn.body):
             inexact.update(value for value, sources in _sources(item) if value.kind is FLOAT and (
                 not inexact.isdisjoint(sources)
-                or isinstance(value, Op) and OPERATIONS[value.opcode].accuracy is Accuracy.LIBM))
+                or isinstance(value, Op) and (
+                    value.opcode in LIBRARY_ULPS or OPERATIONS[value.opcode].accuracy is Accuracy.LIBM)))
     return [value in inexact for value in end_of(fn.body).values]
 
 

@@ -121,7 +121,7 @@ def cost_of(op: Op, width: int) -> Adds:
 def _vector_math(table: Costs, width: int = 8) -> FastFunctions:
     """The vector math with the C library's functions that it may stand for, and the costs of both for a register."""
     found = {}
-    for record in of_accuracy(Accuracy.LIBM):
+    for record in of_accuracy(Accuracy.LIBM, Accuracy.CALL):
         if record.vector is None or not record.ulp:
             continue
         opcode = f"vec_{record.name}"
