@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import linecache
 import weakref
@@ -15,6 +16,7 @@ import pytest
 import pyflat
 from pyflat.frontend import capture
 from pyflat.runtime.compiled import compilations
+from pyflat.targets.numba import jit
 
 XS = np.linspace(0.0, 1.0, 8)
 
@@ -82,6 +84,28 @@ def test_machine_code_goes_with_its_function():
     assert loaded() > before
     del fn
     assert loaded() == before
+
+
+class _Malloc(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")]
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="the C library does not say what is in use")
+def test_translating_leaves_no_passes_in_memory():
+    """A pipeline of LLVM's passes is 55 kB, which are not Python's objects."""
+    said = ctypes.CDLL(None).mallinfo2
+    said.restype = _Malloc
+    cpu = jit.processor()
+
+    def translated(number: int) -> int:
+        jit._translated(f"define i64 @k(i64 %x) {{\n  %y = add i64 %x, {number}\n  ret i64 %y\n}}\n", cpu)
+        gc.collect()
+        return int(said().uordblks)
+
+    before = [translated(number) for number in range(5)][-1]
+    after = [translated(number) for number in range(5, 45)][-1]
+    assert after - before < 40 * 10_000
 
 
 def test_a_second_twin_of_a_function_finds_what_the_first_has_made():
