@@ -336,8 +336,11 @@ def _agrees(value: Any, expected: Any) -> bool:
 
 def _picked(value: npt.NDArray[Any], shape: tuple[int, ...], where: tuple[Any, ...]) -> npt.NDArray[Any]:
     """The lane values of some lanes. An axis of one lane needs no index."""
-    every = np.broadcast_to(value, shape)
+    every: npt.NDArray[Any] = np.broadcast_to(value, shape)
+    picked: npt.NDArray[Any]
     if len(shape) < _MOST_AXES:
-        return every[where]
+        picked = every[where]
+        return picked
     long = [axis for axis, length in enumerate(shape) if length != 1] or [0]
-    return every.squeeze(tuple(set(range(len(shape))) - set(long)))[tuple(where[axis] for axis in long)]
+    picked = every.squeeze(tuple(set(range(len(shape))) - set(long)))[tuple(where[axis] for axis in long)]
+    return picked
