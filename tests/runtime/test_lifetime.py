@@ -15,6 +15,7 @@ import pytest
 
 import pyflat
 from pyflat.frontend import capture
+from pyflat.runtime import compiled
 from pyflat.runtime.compiled import compilations
 from pyflat.targets.numba import jit
 
@@ -71,6 +72,34 @@ def test_two_thousand_functions_leave_nothing():
         gc.collect()
         counts.append(len(gc.get_objects()))
     assert max(counts[1:]) - counts[0] < 1000, counts
+
+
+def test_functions_of_modules_that_are_dropped_or_loaded_again_leave_nothing(tmp_path, monkeypatch):
+    import importlib
+    import sys
+
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def loaded(number: int, *, drop: bool) -> weakref.ref[Any]:
+        name = f"passing_{number}" if drop else "staying"
+        text = f"def f(x):\n    return f(-x) if x < 0 else x * {number}.0\n" + "#" * number
+        (tmp_path / f"{name}.py").write_text(text)
+        importlib.invalidate_caches()
+        module = sys.modules.get(name)
+        module = importlib.reload(module) if module else importlib.import_module(name)
+        assert pyflat.twin(module.f)(XS).tolist() == [module.f(x) for x in XS.tolist()]
+        if drop:
+            del sys.modules[name]
+        return weakref.ref(module.f)
+
+    refs = [loaded(number, drop=drop) for number in range(100) for drop in (True, False)]
+    monkeypatch.setattr(compiled, "_asked_at", 0)
+    refs.append(loaded(100, drop=True))
+    monkeypatch.setattr(compiled, "_asked_at", 0)
+    refs.append(loaded(101, drop=True))
+    gc.collect()
+    assert sum(ref() is not None for ref in refs) < 5
+    sys.modules.pop("staying")
 
 
 def test_machine_code_goes_with_its_function():
