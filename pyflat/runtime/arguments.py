@@ -54,7 +54,6 @@ _BY_NAME = {
     ("pandas", "NAType"): "pass float('nan'), or a number", ("pandas", "NaTType"): "pass float('nan'), or a number",
     ("pandas", "Timestamp"): "pass x.timestamp()", ("pandas", "Timedelta"): "pass x.total_seconds()",
     ("pandas", "Categorical"): "pass np.asarray(x)",
-    ("jax", "DynamicJaxprTracer"): "use pyflat.targets.jax.function(f) inside jax.jit, grad and vmap",
 }
 """What to do with one class of a package."""
 _MARKS = ("__array__", "__array_function__", "__array_interface__", "__array_ufunc__", "__array_namespace__",
@@ -265,6 +264,10 @@ def _remedy(value: Any, root: str) -> str:
     dtype = getattr(value, "dtype", None)
     if root == "pandas" and hasattr(dtype, "na_value") and getattr(dtype, "kind", "O") in "biuf":
         return "pass x.to_numpy(float, na_value=float('nan')), which is nan where x is missing"
+    if root == "jax" and type(value).__name__.endswith("Tracer"):
+        return "use pyflat.targets.jax.function(f) inside jax.jit, grad and vmap"
+    if root == "duckdb":
+        return "use pyflat.targets.sql.expression(f), which takes names of columns"
     how = _BY_NAME.get((root, type(value).__name__))
     return how or f"pass {_NUMBERS.get(root) or _REWRITES.get(root, 'np.asarray(x)')}"
 

@@ -319,6 +319,8 @@ def _identity(fn: FunctionType) -> tuple[Hashable, ...]:
 _states: weakref.WeakKeyDictionary[Any, Compilations] = weakref.WeakKeyDictionary()
 _finding = threading.Lock()
 _ATTRIBUTE = "__pyflat__"
+_FEW = 50
+_asked_at = _FEW
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +343,11 @@ def compilations(fn: object) -> Compilations:
     if isinstance(fn, FunctionType) and not _is_global(fn):
         return _carried(fn)
     try:
-        return _states.setdefault(fn, Compilations())
+        found = _states.get(fn)
+        if found is None:
+            found = _states.setdefault(fn, Compilations())
+            _hand_over()
+        return found
     except TypeError:  # an instance with __call__ that is not hashable or has no weak references
         return Compilations()
 
@@ -350,6 +356,25 @@ def _is_global(fn: FunctionType) -> bool:
     """Whether it is a function of a module that is there, or a method of such a class."""
     module = sys.modules.get(fn.__module__ or "")
     return "<" not in fn.__qualname__ and getattr(module, "__dict__", None) is fn.__globals__
+
+
+def _is_there(fn: FunctionType) -> bool:
+    """Whether its module has it still: that was neither dropped nor loaded again."""
+    return _is_global(fn) and ("." in fn.__qualname__ or fn.__globals__.get(fn.__qualname__) is fn)
+
+
+def _hand_over() -> None:
+    """What belongs to functions that their modules no longer have is carried by them from now on. Asked whenever the
+    number of functions has doubled."""
+    global _asked_at  # noqa: PLW0603 - one for the process
+    if len(_states) <= _asked_at:
+        return
+    with _finding:
+        for ref in _states.keyrefs():
+            fn = ref()
+            if isinstance(fn, FunctionType) and not _is_there(fn):
+                fn.__dict__[_ATTRIBUTE] = _Kept(weakref.ref(fn), _states.pop(fn))
+        _asked_at = 2 * len(_states) + _FEW
 
 
 def _carried(fn: FunctionType) -> Compilations:

@@ -52,6 +52,8 @@ from pyflat.runtime.float32_reference import Narrow
 MAX_COUNTED = 10_000
 """After the first failing lane so many more are run, to say how many fail."""
 MAX_SECONDS = 1.0
+_MOST_AXES = 64
+"""Of an array. NumPy takes index arrays for all axes but one of them."""
 _CHUNK = 4096
 
 
@@ -122,7 +124,7 @@ class Replay:
         """The lane values of these lanes, apart from the caller's arrays, which may change."""
         shape = self.lanes.shape
         where = np.unravel_index(found, shape) if shape else ()
-        return [np.broadcast_to(value, shape)[where] if isinstance(value, np.ndarray) and shape else
+        return [_picked(value, shape, where) if isinstance(value, np.ndarray) and shape else
                 value.item() if isinstance(value, np.ndarray | np.generic) else value for value in self.call.values]
 
     def runner(self) -> Callable[[Row], list[Any]]:
@@ -245,7 +247,7 @@ def named_shapes(shape: Shape) -> dict[str, Shape]:
 def _column(value: Any, shape: tuple[int, ...], where: tuple[Any, ...], count: int) -> list[Any]:
     """One leaf's Python scalars in some lanes, from the caller's own array: a uint64 keeps its value."""
     if isinstance(value, np.ndarray) and shape:
-        return list(np.broadcast_to(value, shape)[where].tolist())
+        return list(_picked(value, shape, where).tolist())
     return [value.item() if isinstance(value, np.ndarray | np.generic) else value] * count
 
 
@@ -330,3 +332,15 @@ def _agrees(value: Any, expected: Any) -> bool:
         return repr(value) == repr(expected)
     same = value == expected
     return same if isinstance(same, bool) else False
+
+
+def _picked(value: npt.NDArray[Any], shape: tuple[int, ...], where: tuple[Any, ...]) -> npt.NDArray[Any]:
+    """The lane values of some lanes. An axis of one lane needs no index."""
+    every: npt.NDArray[Any] = np.broadcast_to(value, shape)
+    picked: npt.NDArray[Any]
+    if len(shape) < _MOST_AXES:
+        picked = every[where]
+        return picked
+    long = [axis for axis, length in enumerate(shape) if length != 1] or [0]
+    picked = every.squeeze(tuple(set(range(len(shape))) - set(long)))[tuple(where[axis] for axis in long)]
+    return picked

@@ -128,7 +128,7 @@ def source(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | None
     """What `expression` is made of, to be read: the names of its stages, then each result."""
     names, results, leaves = _results(fn, faults, kinds, columns)
     given = [leaf.argument if leaf.given is None else leaf.given for leaf in leaves]
-    params = [f"pl.col({name!r})" if isinstance(name, str) else f"({name})" for name in given]
+    params = [_column_text(name) if isinstance(name, str) else f"({name})" for name in given]
     stages, texts = Printer(ENGINE, [*params, *(f"{text}.is_null()" for text in params)]).stages(results, "v{}".format)
     lines = [f"{name} = {text}" for stage in stages for name, text in stage.items()]
     return "\n".join([*lines, *(f"{name or 'result'} = {text}" for name, text in zip(names, texts, strict=True))])
@@ -169,10 +169,12 @@ def _results(fn: Callable[..., Any], faults: str, kinds: str | None, columns: Ma
 
 def _column(name: str) -> pl.Expr:
     """The column of this name, which for `pl.col` may be a pattern of names."""
-    import polars as pl
+    return _evaluated(_column_text(name), [], [])
 
+
+def _column_text(name: str) -> str:
     pattern = name == "*" or name.startswith("^") and name.endswith("$")
-    return pl.selectors.by_name(name).as_expr() if pattern else pl.col(name)
+    return f"pl.selectors.by_name({name!r}).as_expr()" if pattern else f"pl.col({name!r})"
 
 
 def _param(column: Column) -> pl.Expr:

@@ -34,3 +34,15 @@ def test_a_lane_among_forty_axes_fails(target):
 def test_forty_axes_are_not_broadcast(target):
     with pytest.raises(ValueError, match="argument 'x' has 40 axes: up to 32 are broadcast"):
         pyflat.twin(scaled, target=target)(DEEP, np.ones(3))
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("shape", [(1,) * 64, (1,) * 30 + (2,) + (1,) * 32 + (3,)])
+def test_lanes_among_as_many_axes_as_there_can_be(target, shape):
+    xs = np.zeros(shape)
+    with pytest.raises(ZeroDivisionError):
+        pyflat.twin(scaled, target=target)(xs, 3.0)
+    values, faults = pyflat.twin(scaled, target=target, errors="mask")(xs, 3.0)
+    assert values.shape == shape
+    assert len(faults) == xs.size
+    assert {failure.type for failure in faults} == {ZeroDivisionError}

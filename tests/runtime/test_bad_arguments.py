@@ -163,6 +163,19 @@ def test_a_jax_tracer_is_told_of_the_jax_target():
         jax.jit(lambda x: pyflat.twin(scale)(x))(1.0)
 
 
+def test_other_tracers_are_not_told_to_become_arrays():
+    jax = pytest.importorskip("jax")
+    for transformed in (jax.grad, jax.vmap):
+        with pytest.raises(TypeError, match=r"argument 'x' .* use pyflat.targets.jax.function\(f\) inside"):
+            transformed(lambda x: pyflat.twin(scale)(x))(jax.numpy.ones(3) if transformed is jax.vmap else 1.0)
+
+
+def test_an_expression_of_duckdb_is_told_of_the_sql_target():
+    duckdb = pytest.importorskip("duckdb")
+    with pytest.raises(TypeError, match=r"argument 'x' .* use pyflat.targets.sql.expression\(f\)"):
+        pyflat.twin(scale)(duckdb.ColumnExpression("a"))
+
+
 def test_nullable_arrays_of_pandas_are_told_how_missing_becomes_nan():
     dtype = foreign("pandas.core.arrays.integer", "Int64Dtype", na_value=None, kind="i")
     value = foreign("pandas.core.arrays.integer", "IntegerArray", dtype=dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import linecache
 import weakref
@@ -14,7 +15,9 @@ import pytest
 
 import pyflat
 from pyflat.frontend import capture
+from pyflat.runtime import compiled
 from pyflat.runtime.compiled import compilations
+from pyflat.targets.numba import jit
 
 XS = np.linspace(0.0, 1.0, 8)
 
@@ -71,6 +74,34 @@ def test_two_thousand_functions_leave_nothing():
     assert max(counts[1:]) - counts[0] < 1000, counts
 
 
+def test_functions_of_modules_that_are_dropped_or_loaded_again_leave_nothing(tmp_path, monkeypatch):
+    import importlib
+    import sys
+
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def loaded(number: int, *, drop: bool) -> weakref.ref[Any]:
+        name = f"passing_{number}" if drop else "staying"
+        text = f"def f(x):\n    return f(-x) if x < 0 else x * {number}.0\n" + "#" * number
+        (tmp_path / f"{name}.py").write_text(text)
+        importlib.invalidate_caches()
+        module = sys.modules.get(name)
+        module = importlib.reload(module) if module else importlib.import_module(name)
+        assert pyflat.twin(module.f)(XS).tolist() == [module.f(x) for x in XS.tolist()]
+        if drop:
+            del sys.modules[name]
+        return weakref.ref(module.f)
+
+    refs = [loaded(number, drop=drop) for number in range(100) for drop in (True, False)]
+    monkeypatch.setattr(compiled, "_asked_at", 0)
+    refs.append(loaded(100, drop=True))
+    monkeypatch.setattr(compiled, "_asked_at", 0)
+    refs.append(loaded(101, drop=True))
+    gc.collect()
+    assert sum(ref() is not None for ref in refs) < 5
+    sys.modules.pop("staying")
+
+
 def test_machine_code_goes_with_its_function():
     def loaded() -> int:
         gc.collect()
@@ -82,6 +113,28 @@ def test_machine_code_goes_with_its_function():
     assert loaded() > before
     del fn
     assert loaded() == before
+
+
+class _Malloc(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")]
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="the C library does not say what is in use")
+def test_translating_leaves_no_passes_in_memory():
+    """A pipeline of LLVM's passes is 55 kB, which are not Python's objects."""
+    said = ctypes.CDLL(None).mallinfo2
+    said.restype = _Malloc
+    cpu = jit.processor()
+
+    def translated(number: int) -> int:
+        jit._translated(f"define i64 @k(i64 %x) {{\n  %y = add i64 %x, {number}\n  ret i64 %y\n}}\n", cpu)
+        gc.collect()
+        return int(said().uordblks)
+
+    before = [translated(number) for number in range(5)][-1]
+    after = [translated(number) for number in range(5, 45)][-1]
+    assert after - before < 40 * 10_000
 
 
 def test_a_second_twin_of_a_function_finds_what_the_first_has_made():

@@ -115,6 +115,18 @@ def test_names_of_columns_are_names(engine: Any, name: str) -> None:
     assert engine(half, name, [4.0, -1.0]) == [2.0, -1.0]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_columns_are_names_in_the_text(name: str) -> None:
+    pl = pytest.importorskip("polars")
+    from pyflat.targets import polars
+
+    *stages, result = polars.source(half, x=name).splitlines()
+    scope = {"pl": pl}
+    exec("\n".join(stages), scope)
+    frame = pl.DataFrame({name: [4.0, -1.0], "x": [7.0, 7.0], "^y$": [8.0, 8.0]})
+    assert frame.select(r=eval(result.removeprefix("result = "), scope))["r"].to_list() == [2.0, -1.0]
+
+
 def test_keys_of_a_record_are_names() -> None:
     duckdb = pytest.importorskip("duckdb")
 

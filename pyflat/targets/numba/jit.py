@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import llvmlite
 import numpy as np
 from llvmlite import binding as llvm
+from llvmlite.binding.newpassmanagers import NewPassManager
 
 import pyflat
 from pyflat.functions import libm
@@ -175,10 +176,20 @@ def _key(text: str, cpu: Processor) -> str:
 
 def _optimise(module: Any, machine: Any, level: int) -> None:
     """The loops are written with vectors in them already."""
+    builder = _pass_builder(machine, level)
+    passes = builder.getModulePassManager()
+    try:
+        passes.run(module, builder)
+    finally:
+        NewPassManager._dispose(passes)  # llvmlite 0.50 does not: what does nothing stands before it among the bases
+        passes.detach()
+
+
+@cache
+def _pass_builder(machine: Any, level: int) -> Any:
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    return llvm.create_pass_builder(machine, options)
 
 
 # --- ufuncs
