@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.shaders.language import CHOICE, COMPARISON, PRODUCT, UNARY, Language, Spelling, call
-from pyflat.targets.shaders.shared import SPELLINGS, check_int, float_bits, float_text, functions
+from pyflat.targets.shaders.shared import COMMON_HELPERS, SPELLINGS, functions, literals
 
 TYPES = {BOOL: "bool", INT: "int", FLOAT: "float"}
 RESERVED = frozenset("""
@@ -29,6 +29,7 @@ RESERVED = frozenset("""
 """.split())  # noqa: SIM905 - a table of words
 
 HELPERS = {
+    **COMMON_HELPERS,
     "floor_div": """int floor_div(int a, int b) {
     int q = abs(a) / abs(b);
     bool negative = (a ^ b) < 0;
@@ -36,18 +37,6 @@ HELPERS = {
 }""",
     "floor_mod": """int floor_mod(int a, int b) {
     return a - floor_div(a, b) * b;
-}""",
-    "floor_quotient": """float floor_quotient(float a, float b) {
-    return floor(a / b);
-}""",
-    "floor_remainder": """float floor_remainder(float a, float b) {
-    return a - b * floor(a / b);
-}""",
-    "trunc_remainder": """float trunc_remainder(float a, float b) {
-    return a - b * trunc(a / b);
-}""",
-    "nearest_remainder": """float nearest_remainder(float a, float b) {
-    return a - b * roundEven(a / b);
 }""",
     "whole_pow": """float whole_pow(float a, float b) {
     float size = pow(abs(a), b);
@@ -63,12 +52,6 @@ HELPERS = {
     }
     return result;
 }""",
-    "hypot": """float hypot(float a, float b) {
-    return length(vec2(a, b));
-}""",
-    "copy_sign": """float copy_sign(float a, float b) {
-    return uintBitsToFloat((floatBitsToUint(a) & 0x7fffffffu) | (floatBitsToUint(b) & 0x80000000u));
-}""",
     "shift_left": """int shift_left(int a, int b) {
     return b > 31 ? 0 : a << b;
 }""",
@@ -83,58 +66,7 @@ HELPERS = {
     frexp(x, found);
     return found;
 }""",
-    "is_finite": """bool is_finite(float x) {
-    return (floatBitsToUint(x) & 0x7fffffffu) < 0x7f800000u;
-}""",
-    # asin and acos of drivers are wrong in the fourth digit
-    "arc_sine": """float arc_sine(float x) {
-    return atan(x, sqrt((1.0 - x) * (1.0 + x)));
-}""",
-    "arc_cosine": """float arc_cosine(float x) {
-    return atan(sqrt((1.0 - x) * (1.0 + x)), x);
-}""",
-    "log10": """float log10(float x) {
-    return log2(x) * 0.30103;
-}""",
-    "log1p": """float log1p(float x) {
-    float s = x / (2.0 + x);
-    float square = s * s;
-    float series = 2.0 * s * (1.0 + square * (0.33333334 + square * (0.2 + square * 0.14285715)));
-    return abs(x) < 0.25 ? series : log(1.0 + x);
-}""",
-    "expm1": """float expm1(float x) {
-    float tail = 0.041666668 + x * (0.008333334 + x * 0.0013888889);
-    float series = x * (1.0 + x * (0.5 + x * (0.16666667 + x * tail)));
-    return abs(x) < 0.3 ? series : exp(x) - 1.0;
-}""",
-    "cbrt": """float cbrt(float x) {
-    return sign(x) * pow(abs(x), 0.33333334);
-}""",
-    # Abramowitz and Stegun 7.1.26: absolute error below 1.5e-7
-    "erf": """float erf(float x) {
-    float a = abs(x);
-    float t = 1.0 / (1.0 + 0.3275911 * a);
-    float series = t * (0.2548296 + t * (-0.28449672 + t * (1.4214138 + t * (-1.4531521 + t * 1.0614054))));
-    return sign(x) * (1.0 - series * exp(-a * a));
-}""",
-    "erfc": """float erfc(float x) {
-    return 1.0 - erf(x);
-}""",
 }
-
-
-def _literal(kind: Kind, value: bool | int | float | None) -> str:
-    match kind:
-        case Kind.BOOL:
-            return "true" if value else "false"
-        case Kind.INT:
-            known = check_int(int(value or 0), "GLSL")
-            return f"{known}" if known > -(2**31) else "(-2147483647 - 1)"
-    number = 0.0 if value is None else float(value)
-    text = float_text(number)
-    if text is not None:
-        return text
-    return f"uintBitsToFloat({float_bits(number)})"
 
 
 def _table(name: str, of: str, literals: Sequence[str]) -> str:
@@ -167,12 +99,10 @@ GLSL = Language(
     constant="{type} {name} = {value};",
     variable="{type} {name} = {value};",
     loop="while (true) {",
-    stop="break;",
-    literal=_literal,
+    literal=literals("GLSL", "{}", "(-2147483647 - 1)", "{}", "uintBitsToFloat({})"),
     unsigned="uint",
     vector=lambda size: f"vec{size}",
     table=_table,
     function=_function,
     record=_record,
-    assemble=lambda name, values: f"{name}({', '.join(values)})",
 )

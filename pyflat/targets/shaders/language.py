@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pyflat.ir.types import Kind
 
 ATOM, UNARY, PRODUCT, SUM, COMPARISON, LOGIC, BITS, CHOICE = 10, 9, 8, 7, 5, 3, 2, 1
+Literal = Callable[[Kind, bool | int | float | None], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,6 @@ class Language:
     function     the first line of a function: name, (name, kind) of the parameters, result type -> text
     vector       the type of so many floats
     record       the declaration of a type with fields: name, (name, kind) of the fields -> text
-    assemble     an expression that makes such a record: name, expressions -> text
     """
 
     name: str
@@ -67,14 +67,12 @@ class Language:
     constant: str
     variable: str
     loop: str
-    stop: str
-    literal: Callable[[Kind, bool | int | float | None], str]
+    literal: Literal
     unsigned: str
     vector: Callable[[int], str]
     table: Callable[[str, str, Sequence[str]], str]
     function: Callable[[str, Sequence[tuple[str, Kind]], str], str]
     record: Callable[[str, Sequence[tuple[str, Kind]]], str]
-    assemble: Callable[[str, Sequence[str]], str]
 
     def spelling(self, opcode: str, kind: Kind | None) -> Spelling | None:
         """The row for an operation whose first operand has this kind, None where there is none."""

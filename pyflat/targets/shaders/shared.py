@@ -10,7 +10,19 @@ import numpy as np
 from pyflat.errors import refuse
 from pyflat.functions.records import spellings
 from pyflat.ir.shape import Fixed, Leaf, Shape
-from pyflat.targets.shaders.language import COMPARISON, LOGIC, PRODUCT, SUM, UNARY, Spelling, call, infix, prefix
+from pyflat.ir.types import Kind
+from pyflat.targets.shaders.language import (
+    COMPARISON,
+    LOGIC,
+    PRODUCT,
+    SUM,
+    UNARY,
+    Literal,
+    Spelling,
+    call,
+    infix,
+    prefix,
+)
 
 
 def functions(language: str) -> dict[str, Spelling]:
@@ -37,13 +49,85 @@ SPELLINGS: dict[str, Spelling] = {
 """`place(i, size)` is where Python's index i lies in a table; `fractional_pow` has an exponent that is no whole
 number, so that no negative base has a value."""
 
+COMMON_HELPERS = {
+    "floor_quotient": """float floor_quotient(float a, float b) {
+    return floor(a / b);
+}""",
+    "floor_remainder": """float floor_remainder(float a, float b) {
+    return a - b * floor(a / b);
+}""",
+    "trunc_remainder": """float trunc_remainder(float a, float b) {
+    return a - b * trunc(a / b);
+}""",
+    "nearest_remainder": """float nearest_remainder(float a, float b) {
+    return a - b * roundEven(a / b);
+}""",
+    "hypot": """float hypot(float a, float b) {
+    return length(vec2(a, b));
+}""",
+    "copy_sign": """float copy_sign(float a, float b) {
+    return uintBitsToFloat((floatBitsToUint(a) & 0x7fffffffu) | (floatBitsToUint(b) & 0x80000000u));
+}""",
+    "is_finite": """bool is_finite(float x) {
+    return (floatBitsToUint(x) & 0x7fffffffu) < 0x7f800000u;
+}""",
+    # asin and acos of drivers are wrong in the fourth digit
+    "arc_sine": """float arc_sine(float x) {
+    return atan(x, sqrt((1.0 - x) * (1.0 + x)));
+}""",
+    "arc_cosine": """float arc_cosine(float x) {
+    return atan(sqrt((1.0 - x) * (1.0 + x)), x);
+}""",
+    "log10": """float log10(float x) {
+    return log2(x) * 0.30103;
+}""",
+    "log1p": """float log1p(float x) {
+    float s = x / (2.0 + x);
+    float square = s * s;
+    float series = 2.0 * s * (1.0 + square * (0.33333334 + square * (0.2 + square * 0.14285715)));
+    return abs(x) < 0.25 ? series : log(1.0 + x);
+}""",
+    "expm1": """float expm1(float x) {
+    float tail = 0.041666668 + x * (0.008333334 + x * 0.0013888889);
+    float series = x * (1.0 + x * (0.5 + x * (0.16666667 + x * tail)));
+    return abs(x) < 0.3 ? series : exp(x) - 1.0;
+}""",
+    "cbrt": """float cbrt(float x) {
+    return sign(x) * pow(abs(x), 0.33333334);
+}""",
+    # Abramowitz and Stegun 7.1.26: absolute error below 1.5e-7
+    "erf": """float erf(float x) {
+    float a = abs(x);
+    float t = 1.0 / (1.0 + 0.3275911 * a);
+    float series = t * (0.2548296 + t * (-0.28449672 + t * (1.4214138 + t * (-1.4531521 + t * 1.0614054))));
+    return sign(x) * (1.0 - series * exp(-a * a));
+}""",
+    "erfc": """float erfc(float x) {
+    return 1.0 - erf(x);
+}""",
+}
+"""Helper functions that differ in syntax alone, as GLSL."""
 
-def check_int(value: int, language: str) -> int:
-    """The constant itself. Raises FlattenError where 32 bits do not hold it."""
-    if not I32_MIN <= value <= I32_MAX:
-        raise refuse("flatten/target-operation", f"the integer {value} does not fit into the 32 bits of {language}",
-                     help="use a float, or smaller numbers")
-    return value
+
+def literals(language: str, whole: str, least: str, real: str, special: str) -> Literal:
+    """How a language writes constants: an integer, the least of them, a float, and one that has no decimals, by its
+    bits. What it gives raises FlattenError for an integer that 32 bits do not hold."""
+
+    def literal(kind: Kind, value: bool | int | float | None) -> str:
+        if kind is Kind.BOOL:
+            return "true" if value else "false"
+        if kind is not Kind.INT:
+            near = 0.0 if value is None else float(value)
+            text = float_text(near)
+            return special.format(float_bits(near)) if text is None else real.format(text)
+        number = int(value or 0)
+        if not I32_MIN <= number <= I32_MAX:
+            raise refuse("flatten/target-operation",
+                         f"the integer {number} does not fit into the 32 bits of {language}",
+                         help="use a float, or smaller numbers")
+        return least if number == I32_MIN else whole.format(number)
+
+    return literal
 
 
 def is_finite(value: float) -> bool:
