@@ -38,11 +38,6 @@ class Format:
         return 1.5 * 2.0**self.digits
 
     @property
-    def magic_bits(self) -> int:
-        """The bits of `magic`."""
-        return ((self.digits + self.bias) << self.digits) | (1 << (self.digits - 1))
-
-    @property
     def smallest_normal(self) -> float:
         return 2.0 ** (1 - self.bias)
 

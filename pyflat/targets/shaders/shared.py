@@ -12,6 +12,7 @@ from pyflat.functions.records import spellings
 from pyflat.ir.shape import Fixed, Leaf, Shape
 from pyflat.ir.types import Kind
 from pyflat.targets.shaders.language import (
+    BITS,
     COMPARISON,
     LOGIC,
     PRODUCT,
@@ -36,7 +37,7 @@ SPELLINGS: dict[str, Spelling] = {
         ("add", "+", SUM), ("sub", "-", SUM), ("mul", "*", PRODUCT), ("truediv", "/", PRODUCT),
         ("eq", "==", COMPARISON), ("ne", "!=", COMPARISON), ("lt", "<", COMPARISON), ("le", "<=", COMPARISON),
         ("gt", ">", COMPARISON), ("ge", ">=", COMPARISON), ("and:b", "&&", LOGIC), ("or:b", "||", LOGIC),
-        ("xor:b", "!=", COMPARISON), ("and:i8", "&", 2), ("or:i8", "|", 2), ("xor:i8", "^", 2))},
+        ("xor:b", "!=", COMPARISON), ("and:i8", "&", BITS), ("or:i8", "|", BITS), ("xor:i8", "^", BITS))},
     "neg": prefix("-"), "not": prefix("!"), "invert": prefix("~"),
     **{name: call(name) for name in ("abs", "floor", "ceil", "trunc")},
     "floordiv:i8": call("floor_div", 2), "mod:i8": call("floor_mod", 2),
