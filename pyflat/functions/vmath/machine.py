@@ -117,14 +117,8 @@ class Machine(Protocol):
         """A float64 of the wide machine, rounded to float32."""
 
 
-class NumpyMachine:
-    """NumPy arrays of float64 or float32 and of int64 or int32, one shape throughout; wants a quiet errstate."""
-
-    def __init__(self, format: Format):
-        self.format = format
-        self._float = np.dtype(np.float64 if format is F8 else np.float32)
-        self._int = np.dtype(np.int64 if format is F8 else np.int32)
-        self._unsigned = np.dtype(np.uint64 if format is F8 else np.uint32)
+class PlainMachine:
+    """The primitives that NumPy has for arrays and scalars alike."""
 
     @property
     def scales(self) -> bool:
@@ -132,6 +126,31 @@ class NumpyMachine:
 
     def scaled(self, x: Number, n: Number) -> Number:
         return np.ldexp(x, np.asarray(n).astype(np.int32))
+
+    def equal(self, a: Number, b: Number) -> Number:
+        return a == b
+
+    def sqrt(self, x: Number) -> Number:
+        return np.sqrt(x)
+
+    def rint(self, x: Number) -> Number:
+        return np.rint(x)
+
+    def floor(self, x: Number) -> Number:
+        return np.floor(x)
+
+    def trunc(self, x: Number) -> Number:
+        return np.trunc(x)
+
+
+class NumpyMachine(PlainMachine):
+    """NumPy arrays of float64 or float32 and of int64 or int32, one shape throughout; wants a quiet errstate."""
+
+    def __init__(self, format: Format):
+        self.format = format
+        self._float = np.dtype(np.float64 if format is F8 else np.float32)
+        self._int = np.dtype(np.int64 if format is F8 else np.int32)
+        self._unsigned = np.dtype(np.uint64 if format is F8 else np.uint32)
 
     def _full(self, x: Number, like: Number) -> Number:
         return np.broadcast_to(np.asarray(x, dtype=self._float), np.shape(like))
@@ -144,9 +163,6 @@ class NumpyMachine:
         array = next((x for x in (a, b) if isinstance(x, np.ndarray)), None)
         chosen: Any = np.where(condition, a, b)
         return chosen.astype(self._float if array is None else array.dtype)
-
-    def equal(self, a: Number, b: Number) -> Number:
-        return a == b
 
     def bits(self, x: Number) -> Number:
         return x.view(self._int)
@@ -162,18 +178,6 @@ class NumpyMachine:
 
     def abs(self, x: Number) -> Number:
         return np.abs(x)
-
-    def sqrt(self, x: Number) -> Number:
-        return np.sqrt(x)
-
-    def rint(self, x: Number) -> Number:
-        return np.rint(x)
-
-    def floor(self, x: Number) -> Number:
-        return np.floor(x)
-
-    def trunc(self, x: Number) -> Number:
-        return np.trunc(x)
 
     def copysign(self, x: Number, sign: Number) -> Number:
         return np.copysign(x, self._full(sign, x))

@@ -8,7 +8,7 @@ import struct
 import numpy as np
 
 from pyflat.functions.vmath import fused
-from pyflat.functions.vmath.machine import F8, Format, Machine, Number
+from pyflat.functions.vmath.machine import F8, Format, Machine, Number, PlainMachine
 
 _TYPES: dict[str, tuple[type[np.floating], type[np.signedinteger], str]] = {
     "f8": (np.float64, np.int64, "dq"), "f4": (np.float32, np.int32, "fi"),
@@ -16,7 +16,7 @@ _TYPES: dict[str, tuple[type[np.floating], type[np.signedinteger], str]] = {
 """The types, and their letters in `struct`: much quicker than views of scalars."""
 
 
-class ScalarMachine:
+class ScalarMachine(PlainMachine):
     """Scalars of float64 or float32 and of int64 or int32 (see `pyflat.functions.vmath.machine`); wants a quiet
     errstate."""
 
@@ -36,9 +36,6 @@ class ScalarMachine:
             return chosen
         return (type(other) if isinstance(other, np.generic) else self._float)(chosen)
 
-    def equal(self, a: Number, b: Number) -> Number:
-        return a == b
-
     def bits(self, x: Number) -> Number:
         return self._int(struct.unpack(self._letters[1], struct.pack(self._letters[0], x))[0])
 
@@ -54,27 +51,8 @@ class ScalarMachine:
     def abs(self, x: Number) -> Number:
         return abs(x)
 
-    def sqrt(self, x: Number) -> Number:
-        return np.sqrt(x)
-
-    def rint(self, x: Number) -> Number:
-        return np.rint(x)
-
-    def floor(self, x: Number) -> Number:
-        return np.floor(x)
-
-    def trunc(self, x: Number) -> Number:
-        return np.trunc(x)
-
     def copysign(self, x: Number, sign: Number) -> Number:
         return self._float(math.copysign(x, sign))
-
-    @property
-    def scales(self) -> bool:
-        return False
-
-    def scaled(self, x: Number, n: Number) -> Number:
-        return np.ldexp(x, np.asarray(n).astype(np.int32))
 
     def wide(self) -> Machine:
         return ScalarMachine(F8)

@@ -1,4 +1,5 @@
-"""GLSL 4.30 as a table. 32-bit lanes: float, int (sums and products wrap) and bool.
+"""The GLSL way out: GLSL 4.30 as a table, and complete compute and fragment shaders for OpenGL 4.3, as those of
+`pyflat.targets.wgsl.shaders`. 32-bit lanes: float, int (sums and products wrap) and bool.
 
 Integer division is undefined there for negative operands, and `round` rounds ties as it likes: both are helpers or
 other functions here. Python's other meanings as in WGSL.
@@ -6,11 +7,15 @@ other functions here. Python's other meanings as in WGSL.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import compress
 
+from pyflat.ir.nodes import Function
+from pyflat.ir.opaque_calls import Call
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.targets.shaders import Printed, prepare, print_function
 from pyflat.targets.shaders.language import CHOICE, COMPARISON, PRODUCT, UNARY, Language, Spelling, call
-from pyflat.targets.shaders.shared import COMMON_HELPERS, SPELLINGS, functions, literals
+from pyflat.targets.shaders.shared import COMMON_HELPERS, SPELLINGS, colour, functions, literals
 
 TYPES = {BOOL: "bool", INT: "int", FLOAT: "float"}
 RESERVED = frozenset("""
@@ -106,3 +111,79 @@ GLSL = Language(
     function=_function,
     record=_record,
 )
+
+
+WORKGROUP = 64
+VERSION = "#version 430\n\n"
+
+
+def function(fn: Function, results: Sequence[str], name: str = "",
+             whitelist: Mapping[str, Call] | None = None) -> Printed:
+    """The function alone. `whitelist`: the calls in it that are kept, see `print_function`. Raises FlattenError for
+    what GLSL does not have."""
+    return print_function(prepare(fn), GLSL, results, name, whitelist)
+
+
+def _host_type(kind: Kind) -> str:
+    return "uint" if kind is BOOL else TYPES[kind]
+
+
+def _from_host(text: str, kind: Kind) -> str:
+    return f"{text} != 0u" if kind is BOOL else text
+
+
+def _fields(fields: Sequence[tuple[str, Kind]]) -> list[str]:
+    return [f"    {_host_type(kind)} {field};" for field, kind in fields]
+
+
+def _called(printed: Printed, arguments: Sequence[str]) -> tuple[str, list[str]]:
+    """The statement that calls the function, and an expression for each of its results."""
+    type_name = printed.record or TYPES[printed.results[0][1]]
+    values = [f"result.{field}" for field, _ in printed.results] if printed.record else ["result"]
+    return f"    {type_name} result = {printed.name}({', '.join(arguments)});", values
+
+
+def compute(printed: Printed) -> str:
+    """A compute shader, one lane for each invocation."""
+    called, values = _called(printed, [_from_host(f"ins[at].{name}", kind) for name, kind in printed.params])
+    stored = [f"    outs[at].{field} = {f'{value} ? 1u : 0u' if kind is BOOL else value};"
+              for value, (field, kind) in zip(values, printed.results, strict=True)]
+    inputs = ["struct In {", *_fields(printed.params), "};",
+              "layout(std430, binding = 0) readonly buffer Ins { In ins[]; };"]
+    lines = [
+        *(inputs if printed.params else []),
+        "struct Out {", *_fields(printed.results), "};",
+        "layout(std430, binding = 1) writeonly buffer Outs { Out outs[]; };",
+        f"layout(local_size_x = {WORKGROUP}) in;",
+        "",
+        "void main() {",
+        "    uint at = gl_GlobalInvocationID.x;",
+        "    if (at >= uint(outs.length())) { return; }",
+        called,
+        *stored,
+        "}",
+    ]
+    return VERSION + printed.text + "\n" + "\n".join(lines) + "\n"
+
+
+def fragment(printed: Printed, uniform: Sequence[bool]) -> str:
+    """A fragment shader. `uniform` says which parameters are the same for all pixels: all but two."""
+    constant = list(compress(printed.params, uniform))
+    place = iter(["at.x / uniforms.width", "at.y / uniforms.height"])
+    arguments = [_from_host(f"uniforms.{name}", kind) if fixed else next(place)
+                 for (name, kind), fixed in zip(printed.params, uniform, strict=True)]
+    called, values = _called(printed, arguments)
+    as_floats = [value if kind is not BOOL else f"({value} ? 1.0 : 0.0)"
+                 for value, (_, kind) in zip(values, printed.results, strict=True)]
+    lines = [
+        "layout(std140, binding = 0) uniform Uniforms {", "    float width;", "    float height;",
+        *_fields(constant), "} uniforms;",
+        "layout(location = 0) out vec4 colour;",
+        "",
+        "void main() {",
+        "    vec2 at = gl_FragCoord.xy;",
+        called,
+        f"    colour = vec4({colour(as_floats, '1.0')});",
+        "}",
+    ]
+    return VERSION + printed.text + "\n" + "\n".join(lines) + "\n"
