@@ -37,7 +37,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.compiled import flatten
 from pyflat.runtime.decorator import twin_of
 from pyflat.runtime.settings import Options, resolve, settings
-from pyflat.targets.shaders.shared import leaf_names
+from pyflat.targets.shaders.language import leaf_names
 
 if TYPE_CHECKING:
     from pyflat.targets.shaders import Printed

@@ -14,8 +14,20 @@ from pyflat.ir.nodes import Function
 from pyflat.ir.opaque_calls import Call
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.shaders import Printed, prepare, print_function
-from pyflat.targets.shaders.language import CHOICE, COMPARISON, PRODUCT, UNARY, Language, Spelling, call
-from pyflat.targets.shaders.shared import COMMON_HELPERS, SPELLINGS, colour, functions, literals
+from pyflat.targets.shaders.language import (
+    CHOICE,
+    COMMON_HELPERS,
+    COMPARISON,
+    PRODUCT,
+    SPELLINGS,
+    UNARY,
+    Language,
+    Spelling,
+    call,
+    colour,
+    functions,
+    literals,
+)
 
 TYPES = {BOOL: "bool", INT: "int", FLOAT: "float"}
 RESERVED = frozenset("""

@@ -26,8 +26,7 @@ from pyflat.ir.nodes import TRUE, Block, Const, Function, Item, Loop, Op, Value
 from pyflat.ir.opaque_calls import Call, leaf_count, result_shape
 from pyflat.ir.types import Kind, kind_of
 from pyflat.ir.uses import results_of
-from pyflat.targets.shaders.language import ATOM, UNARY, Language, Printed, Spelling
-from pyflat.targets.shaders.shared import float_bits, is_finite
+from pyflat.targets.shaders.language import ATOM, UNARY, Language, Printed, Spelling, float_bits, is_finite
 
 MAX_EXPRESSION = 96
 """Longer expressions are named, so that lines stay readable and nesting stays shallow."""

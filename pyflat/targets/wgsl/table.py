@@ -10,8 +10,17 @@ import re
 from collections.abc import Sequence
 
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets.shaders.language import PRODUCT, UNARY, Language, Spelling, call
-from pyflat.targets.shaders.shared import COMMON_HELPERS, SPELLINGS, functions, literals
+from pyflat.targets.shaders.language import (
+    COMMON_HELPERS,
+    PRODUCT,
+    SPELLINGS,
+    UNARY,
+    Language,
+    Spelling,
+    call,
+    functions,
+    literals,
+)
 
 TYPES = {BOOL: "bool", INT: "i32", FLOAT: "f32"}
 RESERVED = frozenset("""
