@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from types import FunctionType
@@ -33,13 +33,13 @@ from pyflat.ir.loops import has_loop
 from pyflat.ir.nodes import Function
 from pyflat.ir.opaque_calls import Call
 from pyflat.ir.recursion import with_room
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, item_at, leaves, make_record, record_of, written_record
+from pyflat.ir.shape import Leaf, Record, Shape, item_at, leaves, make_record, rebuild, record_of, written_record
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.compiled import flatten
 from pyflat.runtime.decorator import twin_of
 from pyflat.runtime.settings import Options, resolve, settings
 from pyflat.targets import target as targets
-from pyflat.targets.shaders.shared import leaf_names
+from pyflat.targets.shaders.language import leaf_names
 
 if TYPE_CHECKING:
     from pyflat.targets.shaders import Printed
@@ -143,7 +143,7 @@ def paint(fn: Callable[..., Any], width: int, height: int, /, **uniforms: Any) -
     given = _Parameters.of(fn, uniforms)
     u, v = np.meshgrid((np.arange(width) + 0.5) / width, 1.0 - (np.arange(height) + 0.5) / height)
     places = iter((u, v))
-    arguments = {name: given.value(name) if given.knows(name) else _filled(shape, places)
+    arguments = {name: given.value(name) if given.knows(name) else rebuild(shape, places)
                  for name, shape in given.shapes.items()}
     options = {"loops": given.options.loops, "max_unroll": given.options.max_unroll,
                "max_trips": given.options.max_trips, "static": tuple(given.constant)}
@@ -212,7 +212,7 @@ def _examples(fn: Callable[..., Any], names: Collection[str]) -> dict[str, Any]:
     unknown = [name for name in names if name not in shapes]
     if unknown:
         raise TypeError(f"{function.__name__} has no parameter {unknown[0]!r}")
-    return {name: _filled(shapes[name], itertools.repeat(0.0)) for name in names}
+    return {name: rebuild(shapes[name], itertools.repeat(0.0)) for name in names}
 
 
 def _is_numbers(value: Any) -> bool:
@@ -236,13 +236,3 @@ def _numbers(value: Any) -> list[Any]:
     if value is None:
         return []
     return [value] if record is None else [number for item in record[2] for number in _numbers(item)]
-
-
-def _filled(shape: Shape, values: Iterator[Any]) -> Any:
-    match shape:
-        case Leaf():
-            return next(values)
-        case Fixed():
-            return shape.value
-        case Record():
-            return make_record(shape.cls, shape.names, [_filled(item, values) for item in shape.items])

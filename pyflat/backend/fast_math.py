@@ -36,10 +36,6 @@ class FastMath:
         """The names of the parts that are on."""
         return frozenset(f.name for f in fields(self) if getattr(self, f.name))
 
-    def allows(self, parts: str) -> bool:
-        """Whether all of "a+b" are on."""
-        return self.parts.issuperset(parts.split("+"))
-
 
 EXACT = FastMath()
 

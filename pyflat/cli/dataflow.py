@@ -66,7 +66,7 @@ def dataflow(
     simulation = program.simulation(seed=order, capacity=capacity, trace=traced, max_firings=max_firings)
     report = simulation.run_clocked() if clocked else simulation.run()
     if export == "html":
-        from pyflat.targets.dataflow.animate import to_html
+        from pyflat.targets.dataflow.draw import to_html
 
         print_text(to_html(simulation))
         return

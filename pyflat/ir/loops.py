@@ -35,7 +35,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyflat.ir.lists import definitions
-from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Loop, Op, Param, Region, Value, Yield, walk
+from pyflat.ir.nodes import Block, Const, Exit, If, Item, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.types import INT
 
 
@@ -209,12 +209,3 @@ def _step(value: Value, iv: Param) -> int | None:
         case Op(opcode="sub", args=(other, Const(value=int(step)))) if other is iv:
             return -step
     return None
-
-
-def mark_counted(fn: Function) -> int:
-    """Let every loop of `fn` that counts claim it; gives how many do. Changes nothing but the claims."""
-    loops = [item for item in walk(fn.body) if isinstance(item, Loop)]
-    for loop in loops:
-        found = recognise_counted(loop)
-        loop.counted = found.iv if found else None
-    return sum(loop.counted is not None for loop in loops)

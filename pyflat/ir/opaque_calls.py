@@ -72,9 +72,6 @@ class Call:
         return self.where == "taken"
 
 
-Whitelist = Mapping[str, Call]
-
-
 def whitelist_of(entries: Iterable[str | Call] | Mapping[str, Call] | str | Call | None) -> dict[str, Call]:
     """Entries by name; a plain name is a pure call that gives a float. TypeError for anything else."""
     if entries is None:

@@ -269,5 +269,7 @@ VECTOR: dict[str, Primitive] = {row.name: row for row in (
 OPERATIONS: dict[str, Primitive] = {**PRIMITIVES, **CONVERGENT, **FUSED, **VECTOR}
 """Every operation that the IR may hold."""
 
+SIGNS = {name: row.operator for name, row in PRIMITIVES.items() if row.native and len(row.signatures[0][0]) == 2}
+"""Operations of two operands -> Python's operator for them, which NumPy's arrays have as well."""
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 COMMUTATIVE = frozenset({"add", "mul", "and", "or", "xor", "eq", "ne"})

@@ -23,7 +23,6 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
-S_contra = TypeVar("S_contra", contravariant=True)
 S = TypeVar("S")
 MAX_BOUND = 32
 """Bound methods whose twins are held, and with them their objects."""

@@ -14,6 +14,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from pyflat.functions.records import spellings
+from pyflat.ir.ops import SIGNS
 from pyflat.ir.recursion import with_room
 from pyflat.targets.columns import Column, Engine, Printer, Rules, Term, Terms, flattened, terms_of
 from pyflat.targets.columns import expand as x
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ALLOWED = ("null", "mask", "unchecked")
-_SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
-          "ne": "!=", "and": "&", "or": "|", "xor": "^"}
+_SIGNS = {name: sign for name, sign in SIGNS.items() if name not in ("floordiv", "mod", "shl", "shr")}
 _METHODS = {
     "floor": "floor", "ceil": "ceil", "trunc": "truncate", "isnan": "is_nan", "isinf": "is_infinite",
     "isfinite": "is_finite", "abs": "abs",

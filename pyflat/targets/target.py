@@ -265,7 +265,7 @@ BUILT_IN = (
     Target("dataflow", "pyflat.targets.dataflow.engine:engine", "pyflat.targets.dataflow.engine:text", structured=True),
     Target("wgsl", "pyflat.targets.wgsl.engine:engine", "pyflat.targets.wgsl.shaders:text", faults=False,
            needs=("wgpu",), shading="pyflat.targets.wgsl"),
-    Target("glsl", None, "pyflat.targets.glsl.shaders:text", shading="pyflat.targets.glsl"),
+    Target("glsl", None, "pyflat.targets.glsl:text", shading="pyflat.targets.glsl"),
     Target(NEUTRAL, python=True, float32=True),
 )
 

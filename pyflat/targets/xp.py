@@ -29,26 +29,22 @@ from pyflat.errors import refuse
 from pyflat.frontend.callables import unwrap
 from pyflat.functions.records import spellings
 from pyflat.functions.stacking import DATES
+from pyflat.ir.ops import SIGNS
 from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import Fixed, Record, Shape, rebuild
 from pyflat.targets.columns import Engine, Rules, Term, flattened, terms_of
 from pyflat.targets.columns import expand as x
 from pyflat.targets.columns.printer import in_order
 from pyflat.targets.columns.slopes import Slopes
+from pyflat.targets.numpy.spelling import of_namespace
 
 Faults = Literal["nan", "mask", "unchecked"]
 Extra = Mapping[str, tuple[str, Any]]
 """More operations of a namespace: name -> how the text calls it, and what that is."""
-_SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==",
-          "ne": "!=", "and": "&", "or": "|", "xor": "^", "floordiv": "//", "mod": "%"}
-_UNARY = ("floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "signbit")
 _SPELLINGS = {
-    **{name: f"{{0}} {sign} {{1}}" for name, sign in _SIGNS.items()},
-    **{name: f"xp.{name}({{0}})" for name in _UNARY},
-    **spellings("xp", "xp.{name}({operands})"),
-    "shl": "xp.bitwise_left_shift({0}, {1})", "shr": "xp.bitwise_right_shift({0}, {1})", "neg": "-{0}",
-    "not": "xp.logical_not({0})", "invert": "~{0}", "abs": "xp.abs({0})", "rint": "xp.round({0})",
-    "select": "xp.where({0}, {1}, {2})", "to_float": "cast({0}, F)", "to_whole": "cast({0}, I)",
+    **of_namespace("xp"), **spellings("xp", "xp.{name}({operands})"), "signbit": "xp.signbit({0})",
+    "shl": "xp.bitwise_left_shift({0}, {1})", "shr": "xp.bitwise_right_shift({0}, {1})", "abs": "xp.abs({0})",
+    "rint": "xp.round({0})", "to_float": "cast({0}, F)", "to_whole": "cast({0}, I)",
 }
 RULES: Rules = {
     name: rule for name, rule in x.rules_for("xp").items() if name not in ("shl", "shr", "xor:b", "eq:b", "ne:b")
@@ -154,7 +150,7 @@ def _rules(xp: Any, extra: Extra) -> Rules:
     return rules if hasattr(xp, "fmod") else {**rules, "fmod": x.fmod}
 
 
-_MIXES = frozenset(_SIGNS)
+_MIXES = frozenset(SIGNS) - {"shl", "shr"}
 """Operations of arrays with Python numbers, too."""
 
 

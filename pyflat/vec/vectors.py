@@ -224,7 +224,6 @@ class Vec4(Vector, Swizzles4, _Quadruple):  # type: ignore[misc]
         return Vec4(f(other, self.x), f(other, self.y), f(other, self.z), f(other, self.w))
 
 
-AnyVector = Vec2 | Vec3 | Vec4
 V = TypeVar("V", Vec2, Vec3, Vec4)
 Part: TypeAlias = Scalar | Vec2 | Vec3 | Vec4 | npt.NDArray[Any]
 

@@ -25,7 +25,7 @@ from pyflat.ir.ops import CONVERGENT, FUSED, OPERATIONS, PRIMITIVES, VECTOR
 from pyflat.ir.semantics import meaning
 from pyflat.passes.accuracy.fast_functions import LIBRARY_ULPS
 from pyflat.targets import polars, sql, xp
-from pyflat.targets.glsl.table import GLSL
+from pyflat.targets.glsl import GLSL
 from pyflat.targets.numba import costs as numba_costs
 from pyflat.targets.numba.ops import EMITTERS, OPERATORS
 from pyflat.targets.numpy import spelling as numpy_spelling

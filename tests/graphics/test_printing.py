@@ -19,8 +19,8 @@ from pyflat.ir.nodes import Block, Const, Function, Label, Op, Param, Yield
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.types import BOOL, FLOAT, INT, PACK
 from pyflat.targets import glsl, wgsl
-from pyflat.targets.glsl.table import GLSL
-from pyflat.targets.shaders.shared import float_text
+from pyflat.targets.glsl import GLSL
+from pyflat.targets.shaders.language import float_text
 from pyflat.vec import Vec2, vec2, vec3
 from tests.generator import generate
 from tests.generator.differential import loaded

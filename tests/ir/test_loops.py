@@ -9,7 +9,6 @@ from pyflat.ir.edit.copying import copy_function
 from pyflat.ir.edit.cursor import before_node
 from pyflat.ir.edit.editor import editing
 from pyflat.ir.lists import replace_uses
-from pyflat.ir.loops import mark_counted
 from pyflat.ir.nodes import Function, Loop, Op
 from pyflat.ir.parse import ParseError, parse_function
 from pyflat.ir.print import format_function
@@ -47,19 +46,6 @@ def test_the_fact_is_read_and_printed():
     fn, loop = parsed(TEXT)
     assert loop.counted is loop.params[1]
     assert format_function(fn) == TEXT
-
-
-def test_a_loop_without_the_fact_gets_it():
-    fn, loop = parsed(TEXT.replace(FACT, ""))
-    assert loop.counted is None
-    assert mark_counted(fn) == 1
-    assert format_function(fn) == TEXT
-
-
-def test_a_loop_that_does_not_count_does_not_get_it():
-    fn, loop = parsed(TEXT.replace(FACT, "").replace("add %i, 2", "mul %i, 2"))
-    assert mark_counted(fn) == 0
-    assert loop.counted is None
 
 
 @pytest.mark.parametrize("fact", ["(%s, 1, %n, 2)", "(%i, 0, %n, 2)", "(%i, 1, %x, 2)", "(%i, 1, %n, 1)", "(%i, 1, %n)"])

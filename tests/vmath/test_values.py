@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from pyflat.functions import vmath
-from pyflat.functions.vmath.machine import F4, F8
-from pyflat.functions.vmath.scalar import ScalarMachine
+from pyflat.functions.vmath.machine import F4, F8, ScalarMachine
 from pyflat.ir.interp import run
 from pyflat.ir.ops import OPERATIONS, PRIMITIVES, VECTOR, Accuracy
 from pyflat.ir.types import FLOAT

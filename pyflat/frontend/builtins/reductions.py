@@ -25,7 +25,6 @@ from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 _BLOCK = 128
 """NumPy's pairwise summation splits longer arrays; up to here it adds eight interleaved sums."""
 _PAIRWISE_FROM = 8
-_DONE = Static(None)
 Row = Sequence[Abstract]
 Reduce = Callable[[Evaluator, Row, cst.CSTNode], Abstract]
 

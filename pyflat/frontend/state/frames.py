@@ -83,8 +83,6 @@ class Frame:
     state: State | None = None
     """The state while the frame is on the stack but not on top; also what closures read."""
     loops: list[LoopScope] = field(default_factory=list)
-    globals_written: frozenset[str] = frozenset()
-    """Names declared global or nonlocal: reading them is fine, writing is refused."""
     has_closures: bool = False
     recursive: bool = False
     """The function is running already, with arguments that differ in lane values only."""

@@ -176,12 +176,6 @@ class Guards:
         self._seen.add(key)
         return True
 
-    def watch(self, key: Hashable, what: str, read: Callable[[], Any], value: Any) -> None:
-        """Remember that `read()` gave `value`."""
-        if key not in self._seen and _is_stable(what, read(), value):
-            self._seen.add(key)
-            self._others.append((what, lambda: same(value, read())))
-
     # --- names
     def global_name(self, scope: dict[str, Any], name: str, value: Any) -> None:
         if self._new(("global", id(scope), name)):

@@ -294,8 +294,7 @@ def inline_closure(s: Evaluator, closure: Closure, arguments: Arguments, node: c
     bound = lookup.bind(s, _tree_signature(closure), arguments, node)
     s.counter += 1
     frame = Frame(s.counter, captured, closure, outer.globals, scopes.local_names(captured.tree), {}, outer,
-                  Scope(s.fresh(f"return_{captured.name.strip('<>')}")), s.span(node), bound,
-                  globals_written=scopes.written_outside(captured.tree))
+                  Scope(s.fresh(f"return_{captured.name.strip('<>')}")), s.span(node), bound)
     return enter(s, frame, node)
 
 

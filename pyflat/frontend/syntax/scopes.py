@@ -108,13 +108,6 @@ def local_names(tree: Tree) -> frozenset[str]:
     return frozenset(visitor.bound - visitor.outside) | frozenset(parameter_names(tree.params))
 
 
-def written_outside(tree: Tree) -> frozenset[str]:
-    """Names declared global or nonlocal."""
-    visitor = _Bindings()
-    tree.body.visit(visitor)
-    return frozenset(visitor.outside)
-
-
 class _Jumps(cst.CSTVisitor):
     def __init__(self) -> None:
         self.found: set[str] = set()

@@ -18,8 +18,6 @@ from pyflat.frontend.state.kinds import describe
 from pyflat.frontend.state.values import UNBOUND, Abstract, Caught, GuardedUnion, ListRef, Static
 from pyflat.frontend.syntax import calls, expressions, handlers, loops, patterns, scopes
 
-Statement = cst.BaseStatement | cst.BaseSmallStatement
-
 
 def execute_suite(s: Evaluator, suite: cst.BaseSuite) -> None:
     """Every statement of a body, in order; ControlLeft ends it early."""

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.functions.records import RECORDS
-from pyflat.functions.vmath.machine import F4, F8, FORMATS, Machine, Number, NumpyMachine
-from pyflat.functions.vmath.scalar import ScalarMachine
+from pyflat.functions.vmath.machine import F4, F8, FORMATS, Machine, Number, NumpyMachine, ScalarMachine
 
 Algorithm = Callable[..., Number]
 _MACHINES: dict[np.dtype[Any], Machine] = {np.dtype(np.float64): NumpyMachine(F8),

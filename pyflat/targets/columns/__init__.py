@@ -1,13 +1,12 @@
 """What the engines without lanes of Python share: an engine is a table (`printer.Engine`), and one printer reads it.
 
-    arguments  a function and its columns -> a flat function, with one column for each number that it reads
-    terms      the flat function as a graph of shared terms, in the operations that the engine has
-    expand     what a table cannot say: operations by way of others
-    printer    the table, and terms as texts: one expression, or stages of columns
+    terms    a function and its columns -> a flat function, with one column for each number that it reads, and that as
+             a graph of shared terms, in the operations that the engine has
+    expand   what a table cannot say: operations by way of others
+    printer  the table, and terms as texts: one expression, or stages of columns
 """
 
-from pyflat.targets.columns.arguments import Column, flattened
 from pyflat.targets.columns.printer import Engine, Printer, Stage
-from pyflat.targets.columns.terms import Rules, Term, Terms, terms_of
+from pyflat.targets.columns.terms import Column, Rules, Term, Terms, flattened, terms_of
 
 __all__ = ["Column", "Engine", "Printer", "Rules", "Stage", "Term", "Terms", "flattened", "terms_of"]

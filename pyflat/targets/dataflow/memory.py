@@ -15,8 +15,6 @@ from pyflat.ir.build import Builder
 from pyflat.ir.nodes import Op, Param, Value
 from pyflat.ir.types import INT, VOID, Kind
 
-MEMORY_OPS = frozenset({"load", "store", "order"})
-
 
 def token(memory: str) -> Param:
     """A parameter that carries the token of `memory`."""

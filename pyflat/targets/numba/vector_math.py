@@ -8,7 +8,7 @@ instruction where the computer has it, the C library's function where it has not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
@@ -35,6 +35,25 @@ def _element(type_: ir.Type) -> ir.Type:
     return type_.element if isinstance(type_, ir.VectorType) else type_
 
 
+def _operator(on_float: str, on_int: str, swapped: bool = False) -> Callable[[_Value, Number], _Value]:
+    """The method of an operator, by the builder's methods for floats and integers."""
+
+    def method(self: _Value, other: Number) -> _Value:
+        operands = [self.value, self._lift(other)]
+        operation = on_int if self._is_int else on_float
+        return _Value(self.builder, getattr(self.builder, operation)(*(operands[::-1] if swapped else operands)))
+
+    return method
+
+
+def _comparison(sign: str) -> Callable[[_Value, Number], _Value]:
+    def method(self: _Value, other: Number) -> _Value:
+        compare = self.builder.icmp_signed if self._is_int else self.builder.fcmp_ordered
+        return _Value(self.builder, compare(sign, self.value, self._lift(other)))
+
+    return method
+
+
 class _Value:
     """A value while code is emitted, with Python's operators; what an operator means follows from its type."""
 
@@ -50,65 +69,19 @@ class _Value:
     def _lift(self, other: Number) -> Any:
         return other.value if isinstance(other, _Value) else _constant(self.value.type, other)
 
-    def _with(self, other: Number, on_float: str, on_int: str, swapped: bool = False) -> _Value:
-        operands = [self.value, self._lift(other)]
-        operation = on_int if self._is_int else on_float
-        return _Value(self.builder, getattr(self.builder, operation)(*(operands[::-1] if swapped else operands)))
-
-    def _compare(self, sign: str, other: Number) -> _Value:
-        compare = self.builder.icmp_signed if self._is_int else self.builder.fcmp_ordered
-        return _Value(self.builder, compare(sign, self.value, self._lift(other)))
-
-    def __add__(self, other: Number) -> _Value:
-        return self._with(other, "fadd", "add")
-
-    def __radd__(self, other: Number) -> _Value:
-        return self._with(other, "fadd", "add", swapped=True)
-
-    def __sub__(self, other: Number) -> _Value:
-        return self._with(other, "fsub", "sub")
-
-    def __rsub__(self, other: Number) -> _Value:
-        return self._with(other, "fsub", "sub", swapped=True)
-
-    def __mul__(self, other: Number) -> _Value:
-        return self._with(other, "fmul", "mul")
-
-    def __rmul__(self, other: Number) -> _Value:
-        return self._with(other, "fmul", "mul", swapped=True)
-
-    def __truediv__(self, other: Number) -> _Value:
-        return self._with(other, "fdiv", "")
-
-    def __rtruediv__(self, other: Number) -> _Value:
-        return self._with(other, "fdiv", "", swapped=True)
-
     def __neg__(self) -> _Value:
         return _Value(self.builder, self.builder.fneg(self.value))
-
-    def __and__(self, other: Number) -> _Value:
-        return self._with(other, "", "and_")
-
-    def __or__(self, other: Number) -> _Value:
-        return self._with(other, "", "or_")
-
-    def __xor__(self, other: Number) -> _Value:
-        return self._with(other, "", "xor")
 
     def __invert__(self) -> _Value:
         return self ^ -1
 
-    def __lt__(self, other: Number) -> _Value:
-        return self._compare("<", other)
-
-    def __le__(self, other: Number) -> _Value:
-        return self._compare("<=", other)
-
-    def __gt__(self, other: Number) -> _Value:
-        return self._compare(">", other)
-
-    def __ge__(self, other: Number) -> _Value:
-        return self._compare(">=", other)
+    __add__, __radd__ = _operator("fadd", "add"), _operator("fadd", "add", swapped=True)
+    __sub__, __rsub__ = _operator("fsub", "sub"), _operator("fsub", "sub", swapped=True)
+    __mul__, __rmul__ = _operator("fmul", "mul"), _operator("fmul", "mul", swapped=True)
+    __truediv__, __rtruediv__ = _operator("fdiv", ""), _operator("fdiv", "", swapped=True)
+    __and__, __or__, __xor__ = _operator("", "and_"), _operator("", "or_"), _operator("", "xor")
+    __lt__, __le__, __gt__, __ge__ = (_comparison(sign) for sign in ("<", "<=", ">", ">="))
+    equal = _comparison("==")
 
 
 class _LlvmMachine:
@@ -138,7 +111,7 @@ class _LlvmMachine:
         return _Value(self.builder, self.builder.select(condition.value, yes, no))
 
     def equal(self, a: Number, b: Number) -> Number:
-        return a._compare("==", b)
+        return a.equal(b)
 
     def bits(self, x: Number) -> Number:
         return _Value(self.builder, self.builder.bitcast(x.value, self._int))

@@ -1,5 +1,5 @@
 """The C library's functions on the NumPy target: ufuncs that call them lane by lane, and after many lanes ufuncs by
-vector code with the same bits, where the numba target has some (`numba_library`).
+vector code with the same bits, where the numba target has some (`targets.numba.library`).
 
 Making those takes as long as the library takes for some million lanes; the next process finds them on disk. Who
 computes less never waits for a compiler, nor imports one.
@@ -66,6 +66,6 @@ def has_vectors(opcode: str) -> bool:
 
 def compiled(opcode: str, exponent: float | None, uniform: tuple[bool, ...]) -> Call | None:
     """Vector code with the same bits; None where there is none for this processor and library."""
-    from pyflat.targets.numba import functions as numba_functions
+    from pyflat.targets.numba import engine as numba_target
 
-    return numba_functions.library_ufunc(opcode, exponent, uniform)
+    return numba_target.library_ufunc(opcode, exponent, uniform)

@@ -14,19 +14,25 @@ from pyflat.errors import InternalError
 from pyflat.functions.records import RECORDS, Accuracy, MathFunction
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Op
-from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.ops import PRIMITIVES, SIGNS
 from pyflat.ir.types import Kind
 
+
+def of_namespace(module: str) -> dict[str, str]:
+    """What NumPy and every array namespace spell alike: Python's operators, and functions of `module`."""
+    unary = ("floor", "ceil", "trunc", "isnan", "isinf", "isfinite")
+    return {
+        **{name: f"{{0}} {sign} {{1}}" for name, sign in SIGNS.items()},
+        **{name: f"{module}.{name}({{0}})" for name in unary},
+        "neg": "-{0}", "invert": "~{0}", "not": f"{module}.logical_not({{0}})",
+        "select": f"{module}.where({{0}}, {{1}}, {{2}})",
+    }
+
+
 _SPELLINGS: dict[str, str] = {
-    **{name: f"{{0}} {sign} {{1}}" for name, sign in (
-        ("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"), ("floordiv", "//"), ("mod", "%"), ("and", "&"),
-        ("or", "|"), ("xor", "^"), ("shl", "<<"), ("shr", ">>"), ("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="),
-        ("gt", ">"), ("ge", ">="))},
-    "neg": "-{0}", "invert": "~{0}", "not": "np.logical_not({0})", "abs": "abs({0})",
-    "select": "np.where({0}, {1}, {2})",
+    **of_namespace("np"), "abs": "abs({0})", "rint": "np.rint({0})",
     "to_float": "lanes.to_float({0})", "exact_float": "lanes.to_float({0})", "to_int": "lanes.to_int({0})",
     "floor_int": "lanes.floor_int({0})", "ceil_int": "lanes.ceil_int({0})", "round_int": "lanes.round_int({0})",
-    **{name: f"np.{name}({{0}})" for name in ("floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite")},
     "exponent": "lanes.exponent({0})", "ipow": "lanes.ipow({0}, {1})", "gather": "lanes.gather({table}, {0})",
 }
 _LANES = {"np_power": "power", "np_powers": "powers"}

@@ -5,9 +5,8 @@
     printer   the prepared function as text
 """
 
-from pyflat.targets.shaders.language import Language, Printed, Spelling
+from pyflat.targets.shaders.language import Language, Printed, Spelling, leaf_names
 from pyflat.targets.shaders.prepare import prepare
 from pyflat.targets.shaders.printer import print_function
-from pyflat.targets.shaders.shared import leaf_names
 
 __all__ = ["Language", "Printed", "Spelling", "leaf_names", "prepare", "print_function"]

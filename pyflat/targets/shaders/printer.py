@@ -26,8 +26,7 @@ from pyflat.ir.nodes import TRUE, Block, Const, Function, Item, Loop, Op, Value
 from pyflat.ir.opaque_calls import Call, leaf_count, result_shape
 from pyflat.ir.types import Kind, kind_of
 from pyflat.ir.uses import results_of
-from pyflat.targets.shaders.language import ATOM, UNARY, Language, Printed, Spelling
-from pyflat.targets.shaders.shared import float_bits, is_finite
+from pyflat.targets.shaders.language import ATOM, UNARY, Language, Printed, Spelling, float_bits, is_finite
 
 MAX_EXPRESSION = 96
 """Longer expressions are named, so that lines stay readable and nesting stays shallow."""
@@ -89,7 +88,7 @@ class _Printer:
         self._count(self.fn.body, results_of(self.fn))
         self._items(self.fn.body)
         values = self._results([label for label, _ in labels])
-        self._line(f"return {self.language.assemble(record, values) if record else values[0]};")
+        self._line(f"return {record}({', '.join(values)});" if record else f"return {values[0]};")
         returned = record or self.language.types[labels[0][1]]
         head = self.language.function(self.name, params, returned)
         body = "\n".join([head, *self.lines, "}"])
@@ -224,9 +223,8 @@ class _Printer:
     def _header(self, parts: LoopParts, leave: list[tuple[str, Value]]) -> None:
         self._items(parts.header)
         outs = " ".join(f"{name} = {self.text(value)};" for name, value in leave)
-        stop = self.language.stop
         done = self._spelled("not", self._operand(parts.go, ATOM))
-        self._line(f"if ({done}) {{ {outs}{' ' if outs else ''}{stop} }}")
+        self._line(f"if ({done}) {{ {outs}{' ' if outs else ''}break; }}")
 
     def _advance(self, loop: Loop, parts: LoopParts) -> None:
         """All parameters at once: what comes next may read any of them."""

@@ -152,23 +152,26 @@ def own_width(expr: Expr) -> int:
     return width
 
 
-def fill(expr: Expr, filling: Callable[[Hole], Expr]) -> Expr:
-    """The expression with every hole replaced."""
+def _rebuilt(expr: Expr, step: Callable[[Expr], Expr]) -> Expr:
+    """The expression with `step` of its children."""
     match expr:
-        case Hole():
-            return filling(expr)
         case Infix():
-            return Infix(fill(expr.left, filling), expr.sign, fill(expr.right, filling))
+            return Infix(step(expr.left), expr.sign, step(expr.right))
         case Prefix():
-            return Prefix(expr.sign, fill(expr.operand, filling), expr.strength)
+            return Prefix(expr.sign, step(expr.operand), expr.strength)
         case Call():
-            return Call(expr.head, [fill(a, filling) for a in expr.args], expr.keywords, expr.tail)
+            return Call(expr.head, list(map(step, expr.args)), expr.keywords, expr.tail)
         case Ternary():
-            return Ternary(fill(expr.cond, filling), fill(expr.then, filling), fill(expr.orelse, filling))
+            return Ternary(step(expr.cond), step(expr.then), step(expr.orelse))
         case Paren():
-            return Paren(fill(expr.inner, filling))
+            return Paren(step(expr.inner))
         case _:
             return expr
+
+
+def fill(expr: Expr, filling: Callable[[Hole], Expr]) -> Expr:
+    """The expression with every hole replaced."""
+    return filling(expr) if isinstance(expr, Hole) else _rebuilt(expr, lambda part: fill(part, filling))
 
 
 def under_other_names(expr: Expr, aliases: Mapping[str, str]) -> Expr:
@@ -181,20 +184,9 @@ def under_other_names(expr: Expr, aliases: Mapping[str, str]) -> Expr:
     match expr:
         case Word() if not expr.text[0].isdigit():
             return Word(other(expr.text), expr.strength)
-        case Infix():
-            return Infix(under_other_names(expr.left, aliases), expr.sign, under_other_names(expr.right, aliases))
-        case Prefix():
-            return Prefix(expr.sign, under_other_names(expr.operand, aliases), expr.strength)
         case Call():
-            return Call(other(expr.head), [under_other_names(a, aliases) for a in expr.args], expr.keywords,
-                        expr.tail)
-        case Ternary():
-            cond, then, orelse = (under_other_names(e, aliases) for e in (expr.cond, expr.then, expr.orelse))
-            return Ternary(cond, then, orelse)
-        case Paren():
-            return Paren(under_other_names(expr.inner, aliases))
-        case _:
-            return expr
+            expr = Call(other(expr.head), expr.args, expr.keywords, expr.tail)
+    return _rebuilt(expr, lambda part: under_other_names(part, aliases))
 
 
 def strength(expr: Expr) -> int:

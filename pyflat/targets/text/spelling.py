@@ -22,7 +22,7 @@ from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import FUSED, OPERATIONS, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.numpy import engine as numpy_target
-from pyflat.targets.text.expr import ATOM, UNARY, Call, Expr, Hole, Infix, Prefix, Ternary, Word
+from pyflat.targets.text.expr import ATOM, NOT, UNARY, Call, Expr, Hole, Infix, Prefix, Ternary, Word
 from pyflat.targets.text.literals import MIRRORED
 
 Target = Literal["neutral", "numpy", "numba"]
@@ -155,7 +155,7 @@ def _negation(op: Op, target: Target, single_use: frozenset[Value] | set[Value])
     if target == "neutral":
         return Prefix("~", Hole(inner))
     if target == "numba":
-        return Prefix("not ", Hole(inner), 5)
+        return Prefix("not ", Hole(inner), NOT)
     return Call("np.logical_not", [Hole(inner)])
 
 

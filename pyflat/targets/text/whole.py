@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.ops import PRIMITIVES, SIGNS
 from pyflat.ir.shape import Fixed, Leaf, Shape
 from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, INT, Kind, join_kinds, kind_of
 from pyflat.targets.text.literals import BINARY, COMPARE, literal_number, module_constant
@@ -24,8 +24,7 @@ from pyflat.targets.text.spelling import Target
 if TYPE_CHECKING:
     from pyflat.frontend.result import Specialised
 
-_OPCODES = {row.operator: name for name, row in PRIMITIVES.items()
-            if row.operator and len(row.signatures[0][0]) == 2 and row.native}
+_OPCODES = {sign: name for name, sign in SIGNS.items()}
 
 
 class _NotNativeError(Exception):

@@ -15,7 +15,7 @@ from pyflat.ir.nodes import Function
 from pyflat.ir.opaque_calls import Call
 from pyflat.ir.types import BOOL, Kind
 from pyflat.targets.shaders import Printed, leaf_names, prepare, print_function
-from pyflat.targets.shaders.shared import colour
+from pyflat.targets.shaders.language import colour
 from pyflat.targets.target import Request
 from pyflat.targets.wgsl.table import TYPES, WGSL
 

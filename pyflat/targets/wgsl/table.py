@@ -6,11 +6,21 @@ beyond the width. `int()` of a float beyond 32 bits gives the nearest i32, where
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets.shaders.language import PRODUCT, UNARY, Language, Spelling, call
-from pyflat.targets.shaders.shared import SPELLINGS, check_int, float_bits, float_text, functions
+from pyflat.targets.shaders.language import (
+    COMMON_HELPERS,
+    PRODUCT,
+    SPELLINGS,
+    UNARY,
+    Language,
+    Spelling,
+    call,
+    functions,
+    literals,
+)
 
 TYPES = {BOOL: "bool", INT: "i32", FLOAT: "f32"}
 RESERVED = frozenset("""
@@ -34,7 +44,30 @@ RESERVED = frozenset("""
     all any arrayLength main vertex fragment In Out Uniforms ins outs uniforms width height
 """.split())  # noqa: SIM905 - a table of words
 
+_WORDS = {"atan(x, sqrt": "atan2(x, sqrt", "atan(sqrt": "atan2(sqrt", "roundEven": "round", "vec2(": "vec2<f32>(",
+          "floatBitsToUint": "bitcast<u32>", "uintBitsToFloat": "bitcast<f32>"}
+
+
+def _helper(text: str) -> str:
+    """A common helper in the syntax of WGSL."""
+    head, *lines = text.split("\n")
+    returned, name, *words = re.findall(r"\w+", head)
+    kinds = {"float": FLOAT, "bool": BOOL}
+    params = [(param, kinds[word]) for word, param in zip(words[::2], words[1::2], strict=True)]
+    body = re.sub(r"\b\d+\.\d+\b", r"\g<0>f", "\n".join(lines))
+    body = re.sub(r"^    float (?=\w+ =)", "    let ", body, flags=re.MULTILINE)
+    body = re.sub(r"return (.*) \? (.*) : (.*);", r"return select(\3, \2, \1);", body)
+    for other, own in _WORDS.items():
+        body = body.replace(other, own)
+    return f"{_function(name, params, TYPES[kinds[returned]])}\n{body}"
+
+
+def _function(name: str, params: Sequence[tuple[str, Kind]], returned: str) -> str:
+    return f"fn {name}({', '.join(f'{param}: {TYPES[kind]}' for param, kind in params)}) -> {returned} {{"
+
+
 HELPERS = {
+    **{name: _helper(text) for name, text in COMMON_HELPERS.items()},
     "floor_div": """fn floor_div(a: i32, b: i32) -> i32 {
     let q = a / b;
     return select(q, q - 1, (a % b != 0) && ((a ^ b) < 0));
@@ -42,18 +75,6 @@ HELPERS = {
     "floor_mod": """fn floor_mod(a: i32, b: i32) -> i32 {
     let r = a % b;
     return select(r, r + b, (r != 0) && ((r ^ b) < 0));
-}""",
-    "floor_quotient": """fn floor_quotient(a: f32, b: f32) -> f32 {
-    return floor(a / b);
-}""",
-    "floor_remainder": """fn floor_remainder(a: f32, b: f32) -> f32 {
-    return a - b * floor(a / b);
-}""",
-    "trunc_remainder": """fn trunc_remainder(a: f32, b: f32) -> f32 {
-    return a - b * trunc(a / b);
-}""",
-    "nearest_remainder": """fn nearest_remainder(a: f32, b: f32) -> f32 {
-    return a - b * round(a / b);
 }""",
     "whole_pow": """fn whole_pow(a: f32, b: f32) -> f32 {
     let size = pow(abs(a), b);
@@ -68,12 +89,6 @@ HELPERS = {
         square = square * square;
     }
     return result;
-}""",
-    "hypot": """fn hypot(a: f32, b: f32) -> f32 {
-    return length(vec2<f32>(a, b));
-}""",
-    "copy_sign": """fn copy_sign(a: f32, b: f32) -> f32 {
-    return bitcast<f32>((bitcast<u32>(a) & 0x7fffffffu) | (bitcast<u32>(b) & 0x80000000u));
 }""",
     "shift_left": """fn shift_left(a: i32, b: i32) -> i32 {
     return select(a << u32(b & 31i), 0i, b > 31i);
@@ -90,71 +105,16 @@ HELPERS = {
     "is_inf": """fn is_inf(x: f32) -> bool {
     return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u;
 }""",
-    "is_finite": """fn is_finite(x: f32) -> bool {
-    return (bitcast<u32>(x) & 0x7fffffffu) < 0x7f800000u;
-}""",
     "special": """fn special(pattern: u32) -> f32 {
     var bits = pattern;
     return bitcast<f32>(bits);
 }""",
-    # asin and acos of drivers are wrong in the fourth digit
-    "arc_sine": """fn arc_sine(x: f32) -> f32 {
-    return atan2(x, sqrt((1.0f - x) * (1.0f + x)));
-}""",
-    "arc_cosine": """fn arc_cosine(x: f32) -> f32 {
-    return atan2(sqrt((1.0f - x) * (1.0f + x)), x);
-}""",
-    "log10": """fn log10(x: f32) -> f32 {
-    return log2(x) * 0.30103f;
-}""",
-    "log1p": """fn log1p(x: f32) -> f32 {
-    let s = x / (2.0f + x);
-    let square = s * s;
-    let series = 2.0f * s * (1.0f + square * (0.33333334f + square * (0.2f + square * 0.14285715f)));
-    return select(log(1.0f + x), series, abs(x) < 0.25f);
-}""",
-    "expm1": """fn expm1(x: f32) -> f32 {
-    let tail = 0.041666668f + x * (0.008333334f + x * 0.0013888889f);
-    let series = x * (1.0f + x * (0.5f + x * (0.16666667f + x * tail)));
-    return select(exp(x) - 1.0f, series, abs(x) < 0.3f);
-}""",
-    "cbrt": """fn cbrt(x: f32) -> f32 {
-    return sign(x) * pow(abs(x), 0.33333334f);
-}""",
-    # Abramowitz and Stegun 7.1.26: absolute error below 1.5e-7
-    "erf": """fn erf(x: f32) -> f32 {
-    let a = abs(x);
-    let t = 1.0f / (1.0f + 0.3275911f * a);
-    let series = t * (0.2548296f + t * (-0.28449672f + t * (1.4214138f + t * (-1.4531521f + t * 1.0614054f))));
-    return sign(x) * (1.0f - series * exp(-a * a));
-}""",
-    "erfc": """fn erfc(x: f32) -> f32 {
-    return 1.0f - erf(x);
-}""",
 }
-
-
-def _literal(kind: Kind, value: bool | int | float | None) -> str:
-    match kind:
-        case Kind.BOOL:
-            return "true" if value else "false"
-        case Kind.INT:
-            known = check_int(int(value or 0), "WGSL")
-            return f"{known}i" if known > -(2**31) else "i32(-2147483647 - 1)"
-    number = 0.0 if value is None else float(value)
-    text = float_text(number)
-    if text is not None:
-        return f"{text}f"
-    return f"special({float_bits(number)})"
 
 
 def _table(name: str, of: str, literals: Sequence[str]) -> str:
     made = f"array<{of}, {len(literals)}>"
     return f"var<private> {name}: {made} = {made}({', '.join(literals)});"
-
-
-def _function(name: str, params: Sequence[tuple[str, Kind]], returned: str) -> str:
-    return f"fn {name}({', '.join(f'{param}: {TYPES[kind]}' for param, kind in params)}) -> {returned} {{"
 
 
 def _record(name: str, fields: Sequence[tuple[str, Kind]]) -> str:
@@ -178,12 +138,10 @@ WGSL = Language(
     constant="let {name} = {value};",
     variable="var {name}: {type} = {value};",
     loop="loop {",
-    stop="break;",
-    literal=_literal,
+    literal=literals("WGSL", "{}i", "i32(-2147483647 - 1)", "{}f", "special({})"),
     unsigned="u32",
     vector=lambda size: f"vec{size}<f32>",
     table=_table,
     function=_function,
     record=_record,
-    assemble=lambda name, values: f"{name}({', '.join(values)})",
 )

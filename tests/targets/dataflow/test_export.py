@@ -10,8 +10,7 @@ import pytest
 
 from pyflat.inspection import dataflow
 from pyflat.targets.dataflow import Graph, Simulation, lower
-from pyflat.targets.dataflow.animate import to_html
-from pyflat.targets.dataflow.draw import to_svg
+from pyflat.targets.dataflow.draw import to_html, to_svg
 from pyflat.targets.dataflow.export import to_dot, to_json, to_mlir
 from tests.targets.dataflow import test_counts as programs
 from tests.targets.dataflow.memory_programs import add_in_loop

@@ -1,4 +1,5 @@
-"""GLSL 4.30 as a table. 32-bit lanes: float, int (sums and products wrap) and bool.
+"""The GLSL way out: GLSL 4.30 as a table, and complete compute and fragment shaders for OpenGL 4.3, as those of
+`pyflat.targets.wgsl.shaders`. 32-bit lanes: float, int (sums and products wrap) and bool.
 
 Integer division is undefined there for negative operands, and `round` rounds ties as it likes: both are helpers or
 other functions here. Python's other meanings as in WGSL.
@@ -6,11 +7,28 @@ other functions here. Python's other meanings as in WGSL.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import compress
 
+from pyflat.ir.nodes import Function
+from pyflat.ir.opaque_calls import Call
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets.shaders.language import CHOICE, COMPARISON, PRODUCT, UNARY, Language, Spelling, call
-from pyflat.targets.shaders.shared import SPELLINGS, check_int, float_bits, float_text, functions
+from pyflat.targets.shaders import Printed, leaf_names, prepare, print_function
+from pyflat.targets.shaders.language import (
+    CHOICE,
+    COMMON_HELPERS,
+    COMPARISON,
+    PRODUCT,
+    SPELLINGS,
+    UNARY,
+    Language,
+    Spelling,
+    call,
+    colour,
+    functions,
+    literals,
+)
+from pyflat.targets.target import Request
 
 TYPES = {BOOL: "bool", INT: "int", FLOAT: "float"}
 RESERVED = frozenset("""
@@ -29,6 +47,7 @@ RESERVED = frozenset("""
 """.split())  # noqa: SIM905 - a table of words
 
 HELPERS = {
+    **COMMON_HELPERS,
     "floor_div": """int floor_div(int a, int b) {
     int q = abs(a) / abs(b);
     bool negative = (a ^ b) < 0;
@@ -36,18 +55,6 @@ HELPERS = {
 }""",
     "floor_mod": """int floor_mod(int a, int b) {
     return a - floor_div(a, b) * b;
-}""",
-    "floor_quotient": """float floor_quotient(float a, float b) {
-    return floor(a / b);
-}""",
-    "floor_remainder": """float floor_remainder(float a, float b) {
-    return a - b * floor(a / b);
-}""",
-    "trunc_remainder": """float trunc_remainder(float a, float b) {
-    return a - b * trunc(a / b);
-}""",
-    "nearest_remainder": """float nearest_remainder(float a, float b) {
-    return a - b * roundEven(a / b);
 }""",
     "whole_pow": """float whole_pow(float a, float b) {
     float size = pow(abs(a), b);
@@ -63,12 +70,6 @@ HELPERS = {
     }
     return result;
 }""",
-    "hypot": """float hypot(float a, float b) {
-    return length(vec2(a, b));
-}""",
-    "copy_sign": """float copy_sign(float a, float b) {
-    return uintBitsToFloat((floatBitsToUint(a) & 0x7fffffffu) | (floatBitsToUint(b) & 0x80000000u));
-}""",
     "shift_left": """int shift_left(int a, int b) {
     return b > 31 ? 0 : a << b;
 }""",
@@ -83,58 +84,7 @@ HELPERS = {
     frexp(x, found);
     return found;
 }""",
-    "is_finite": """bool is_finite(float x) {
-    return (floatBitsToUint(x) & 0x7fffffffu) < 0x7f800000u;
-}""",
-    # asin and acos of drivers are wrong in the fourth digit
-    "arc_sine": """float arc_sine(float x) {
-    return atan(x, sqrt((1.0 - x) * (1.0 + x)));
-}""",
-    "arc_cosine": """float arc_cosine(float x) {
-    return atan(sqrt((1.0 - x) * (1.0 + x)), x);
-}""",
-    "log10": """float log10(float x) {
-    return log2(x) * 0.30103;
-}""",
-    "log1p": """float log1p(float x) {
-    float s = x / (2.0 + x);
-    float square = s * s;
-    float series = 2.0 * s * (1.0 + square * (0.33333334 + square * (0.2 + square * 0.14285715)));
-    return abs(x) < 0.25 ? series : log(1.0 + x);
-}""",
-    "expm1": """float expm1(float x) {
-    float tail = 0.041666668 + x * (0.008333334 + x * 0.0013888889);
-    float series = x * (1.0 + x * (0.5 + x * (0.16666667 + x * tail)));
-    return abs(x) < 0.3 ? series : exp(x) - 1.0;
-}""",
-    "cbrt": """float cbrt(float x) {
-    return sign(x) * pow(abs(x), 0.33333334);
-}""",
-    # Abramowitz and Stegun 7.1.26: absolute error below 1.5e-7
-    "erf": """float erf(float x) {
-    float a = abs(x);
-    float t = 1.0 / (1.0 + 0.3275911 * a);
-    float series = t * (0.2548296 + t * (-0.28449672 + t * (1.4214138 + t * (-1.4531521 + t * 1.0614054))));
-    return sign(x) * (1.0 - series * exp(-a * a));
-}""",
-    "erfc": """float erfc(float x) {
-    return 1.0 - erf(x);
-}""",
 }
-
-
-def _literal(kind: Kind, value: bool | int | float | None) -> str:
-    match kind:
-        case Kind.BOOL:
-            return "true" if value else "false"
-        case Kind.INT:
-            known = check_int(int(value or 0), "GLSL")
-            return f"{known}" if known > -(2**31) else "(-2147483647 - 1)"
-    number = 0.0 if value is None else float(value)
-    text = float_text(number)
-    if text is not None:
-        return text
-    return f"uintBitsToFloat({float_bits(number)})"
 
 
 def _table(name: str, of: str, literals: Sequence[str]) -> str:
@@ -167,12 +117,91 @@ GLSL = Language(
     constant="{type} {name} = {value};",
     variable="{type} {name} = {value};",
     loop="while (true) {",
-    stop="break;",
-    literal=_literal,
+    literal=literals("GLSL", "{}", "(-2147483647 - 1)", "{}", "uintBitsToFloat({})"),
     unsigned="uint",
     vector=lambda size: f"vec{size}",
     table=_table,
     function=_function,
     record=_record,
-    assemble=lambda name, values: f"{name}({', '.join(values)})",
 )
+
+
+WORKGROUP = 64
+VERSION = "#version 430\n\n"
+
+
+def function(fn: Function, results: Sequence[str], name: str = "",
+             whitelist: Mapping[str, Call] | None = None) -> Printed:
+    """The function alone. `whitelist`: the calls in it that are kept, see `print_function`. Raises FlattenError for
+    what GLSL does not have."""
+    return print_function(prepare(fn), GLSL, results, name, whitelist)
+
+
+def text(request: Request) -> str:
+    """The compute shader of a twin."""
+    return compute(function(request.function, leaf_names(request.spec.result)))
+
+
+def _host_type(kind: Kind) -> str:
+    return "uint" if kind is BOOL else TYPES[kind]
+
+
+def _from_host(text: str, kind: Kind) -> str:
+    return f"{text} != 0u" if kind is BOOL else text
+
+
+def _fields(fields: Sequence[tuple[str, Kind]]) -> list[str]:
+    return [f"    {_host_type(kind)} {field};" for field, kind in fields]
+
+
+def _called(printed: Printed, arguments: Sequence[str]) -> tuple[str, list[str]]:
+    """The statement that calls the function, and an expression for each of its results."""
+    type_name = printed.record or TYPES[printed.results[0][1]]
+    values = [f"result.{field}" for field, _ in printed.results] if printed.record else ["result"]
+    return f"    {type_name} result = {printed.name}({', '.join(arguments)});", values
+
+
+def compute(printed: Printed) -> str:
+    """A compute shader, one lane for each invocation."""
+    called, values = _called(printed, [_from_host(f"ins[at].{name}", kind) for name, kind in printed.params])
+    stored = [f"    outs[at].{field} = {f'{value} ? 1u : 0u' if kind is BOOL else value};"
+              for value, (field, kind) in zip(values, printed.results, strict=True)]
+    inputs = ["struct In {", *_fields(printed.params), "};",
+              "layout(std430, binding = 0) readonly buffer Ins { In ins[]; };"]
+    lines = [
+        *(inputs if printed.params else []),
+        "struct Out {", *_fields(printed.results), "};",
+        "layout(std430, binding = 1) writeonly buffer Outs { Out outs[]; };",
+        f"layout(local_size_x = {WORKGROUP}) in;",
+        "",
+        "void main() {",
+        "    uint at = gl_GlobalInvocationID.x;",
+        "    if (at >= uint(outs.length())) { return; }",
+        called,
+        *stored,
+        "}",
+    ]
+    return VERSION + printed.text + "\n" + "\n".join(lines) + "\n"
+
+
+def fragment(printed: Printed, uniform: Sequence[bool]) -> str:
+    """A fragment shader. `uniform` says which parameters are the same for all pixels: all but two."""
+    constant = list(compress(printed.params, uniform))
+    place = iter(["at.x / uniforms.width", "at.y / uniforms.height"])
+    arguments = [_from_host(f"uniforms.{name}", kind) if fixed else next(place)
+                 for (name, kind), fixed in zip(printed.params, uniform, strict=True)]
+    called, values = _called(printed, arguments)
+    as_floats = [value if kind is not BOOL else f"({value} ? 1.0 : 0.0)"
+                 for value, (_, kind) in zip(values, printed.results, strict=True)]
+    lines = [
+        "layout(std140, binding = 0) uniform Uniforms {", "    float width;", "    float height;",
+        *_fields(constant), "} uniforms;",
+        "layout(location = 0) out vec4 colour;",
+        "",
+        "void main() {",
+        "    vec2 at = gl_FragCoord.xy;",
+        called,
+        f"    colour = vec4({colour(as_floats, '1.0')});",
+        "}",
+    ]
+    return VERSION + printed.text + "\n" + "\n".join(lines) + "\n"
