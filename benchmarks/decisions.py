@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 import pyflat
-from pyflat.passes.accuracy import Rerun
+from pyflat.passes.accuracy import ExactRetry
 from pyflat.passes.gather_suspects import gather_suspects
 from pyflat.passes.pipelines import with_fast_functions
 from pyflat.runtime.arguments import classify
@@ -250,16 +250,16 @@ class _Twin:
     def calls(self, lanes: Lanes) -> dict[str, Call]:
         count = len(lanes[0])
         made: dict[str, Call] = {name: partial(engine, lanes, count) for name, engine in self.engines.items()}
-        rerun = Rerun(lambda: self.engines["libm"])
+        retry = ExactRetry(lambda: self.engines["libm"])
         engine = self.engines["decisions"]
 
         def decided() -> object:
             leaves, suspect = engine(lanes, count)
             if suspect is not None:
-                rerun.settle(lanes, leaves, suspect)
+                retry.settle(lanes, leaves, suspect)
             return leaves
 
-        rerun._seen = 10**6
+        retry._seen = 10**6
         return {**made, "decisions": decided}
 
     def share(self, lanes: Lanes) -> float:
@@ -332,7 +332,7 @@ fails. `floor(exp(log(k)))` is CPython's for every k, though the vector math has
 - A loop that decides by inexact values which it changes carries a bound for each of them from trip to trip, where fast
   functions gain more than that costs; with derivatives, where it ends by a tolerance below 1e-8.
 - What has no bound stays with the C library: functions behind long chains of decisions (a bisection closes in on its
-  threshold), and behind operations whose error nobody can say.
+  threshold), and behind operations whose error is not known.
 - `decisions=False` leaves decisions to the faster functions. `errors="unchecked"` checks nothing, decisions neither.
 
 `math="libm"` is the default on NumPy, where the gain is small: every bit is CPython's. On numba `math="vector"` is

@@ -28,7 +28,7 @@ from pyflat.targets.numpy import blocks as numpy_blocks
 from pyflat.targets.numpy import engine as numpy_target
 from pyflat.targets.numpy import loops as numpy_loops
 from tests.generator import Failure, Outcome, Program, check_program, generate
-from tests.generator.narrow import check_narrow, shrink_narrow
+from tests.generator.float32 import check_narrow, shrink_narrow
 from tests.generator.shrink import shrink
 from tests.passes.accuracy.carried_checks import hunt
 

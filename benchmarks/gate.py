@@ -49,10 +49,10 @@ ANYWHERE: Mapping[str, Mapping[str, float]] = {
     "AVX-512": {"bs": 1.8, "mand32": 3.0, "noise": 1.8, "raymarch": 1.5},
     "AVX2": {"bs": 1.2, "mand32": 1.6, "noise": 1.8, "raymarch": 1.0},
 }
-"""Floors for processors that nobody has measured. Eight or four lanes run together where numba.vectorize runs one, and
-elementary functions without calls beside that. A Zen 5 reached 6.1, 9.8, 7.7, 6.0 with AVX-512, restricted to AVX2 2.7,
-3.0, 11.4, 2.4, and with one lane at a time 0.7, 0.9, 1.2, 0.4. Of hsv nothing is known: numba.vectorize was six times
-slower there on one of them than on the other."""
+"""Floors for processors that have not been measured. Eight or four lanes run together where numba.vectorize runs
+one, and elementary functions without calls beside that. A Zen 5 reached 6.1, 9.8, 7.7, 6.0 with AVX-512, restricted
+to AVX2 2.7, 3.0, 11.4, 2.4, and with one lane at a time 0.7, 0.9, 1.2, 0.4. Of hsv nothing is known: numba.vectorize
+was six times slower there on one of them than on the other."""
 LIMITS = Limits(repeats=15, budget=0.5)
 Ratios = dict[str, float]
 
@@ -98,7 +98,7 @@ def choose(stored: Mapping[str, Any], name: str, vector_bytes: int) -> Floors | 
     width = WIDTHS.get(vector_bytes)
     if width is None:
         return None
-    return Floors(ANYWHERE[width], f"for any processor with {width}: nobody has measured {name or 'this one'}")
+    return Floors(ANYWHERE[width], f"for any processor with {width}: {name or 'this one'} has not been measured")
 
 
 def compare(ratios: Mapping[str, float], floors: Floors) -> list[Verdict]:

@@ -1,4 +1,4 @@
-"""How the code is laid out, in figures: `python -m benchmarks.house`. tests/test_house.py holds the limits.
+"""How the code is laid out, in figures: `python -m benchmarks.house`. tests/benchmarks/test_house.py holds the limits.
 
 Imports inside functions count, imports for type checkers only do not.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import grimp
 
-from tests import recipes
+from tests.project import recipes
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "pyflat"

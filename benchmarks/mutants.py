@@ -33,8 +33,8 @@ TEST_SECONDS = 240
 FUZZ_SECONDS = 600
 MEMORY = 6 << 30
 INNER = ("tests/passes", "tests/backend/test_pack.py")
-NOBODY = "-"
-ALIVE = f"| {NOBODY} | {NOBODY} |"
+NOT_NOTICED = "-"
+ALIVE = f"| {NOT_NOTICED} | {NOT_NOTICED} |"
 HEAD = """# Mutants
 
 Small wrong changes to pyflat, at least three in each pass, and who notices: the first of the quick tests of that part
@@ -54,11 +54,11 @@ class Verdict:
 
     @property
     def killed(self) -> bool:
-        return (self.test, self.programs) != (NOBODY, NOBODY)
+        return (self.test, self.programs) != (NOT_NOTICED, NOT_NOTICED)
 
     def row(self) -> str:
-        programs = NOBODY if self.programs == NOBODY else f"after {self.programs}"
-        return f"| {key(self.mutant)} | {self.test if self.test == NOBODY else f'`{self.test}`'} | {programs} |"
+        programs = NOT_NOTICED if self.programs == NOT_NOTICED else f"after {self.programs}"
+        return f"| {key(self.mutant)} | {self.test if self.test == NOT_NOTICED else f'`{self.test}`'} | {programs} |"
 
 
 def key(mutant: Mutant) -> str:
@@ -68,7 +68,7 @@ def key(mutant: Mutant) -> str:
 def hunt(mutant: Mutant, programs: int, both: bool) -> Verdict:
     with _mutated(mutant) as folder:
         test = _failing_test(mutant, folder)
-        found = _differing_program(mutant, folder, programs) if both or test == NOBODY else NOBODY
+        found = _differing_program(mutant, folder, programs) if both or test == NOT_NOTICED else NOT_NOTICED
         return Verdict(mutant, test, found)
 
 
@@ -104,7 +104,7 @@ def _failing_test(mutant: Mutant, folder: Path) -> str:
     failed = FAILED.search(text)
     if failed is None and " passed" not in text:
         raise SystemExit(f"{key(mutant)}: the tests did not run\n{text[-2000:]}")
-    return failed[1] if failed else NOBODY
+    return failed[1] if failed else NOT_NOTICED
 
 
 def _differing_program(mutant: Mutant, folder: Path, programs: int) -> str:
@@ -119,12 +119,12 @@ def _differing_program(mutant: Mutant, folder: Path, programs: int) -> str:
         if found is None:
             if text and "programs (" not in text:
                 raise SystemExit(f"{key(mutant)}: the fuzzer did not run to its end\n{text[-2000:]}")
-            return NOBODY
+            return NOT_NOTICED
         seed = int(found[1])
         if not check_program(generate(seed), numba=mutant.numba).failures:
             return str(seed + 1)
         first = seed + 1
-    return NOBODY
+    return NOT_NOTICED
 
 
 def _inner_mutants(folder: Path) -> str:

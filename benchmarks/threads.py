@@ -134,7 +134,7 @@ def table(found: Sequence[Scaling], numbers: Sequence[int]) -> str:
 
 
 def different(found: Sequence[Scaling]) -> str:
-    """Whose results depend on the number of threads; empty where nobody's do."""
+    """Whose results depend on the number of threads; empty where none's do."""
     return ", ".join(f"{one.kernel} ({one.target}, {one.type}, {one.lanes:,} lanes)" for one in found if not one.same)
 
 

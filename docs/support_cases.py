@@ -1,7 +1,7 @@
 """What flattens and what is refused, as functions that run: docs/reference/support.md is made from this table.
 
-tests/test_docs.py flattens every case on each target and compares it with its original over `lanes`, or checks the
-code of the refusal, so that the page cannot promise what is not so.
+tests/project/test_docs.py flattens every case on each target and compares it with its original over `lanes`, or
+checks the code of the refusal, so that the page cannot promise what is not so.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import pyflat
 from pyflat.frontend.space import blas
 from pyflat.inspection import profile
 from pyflat.runtime import replay, settings
-from tests.patience import HANG
+from tests.support.patience import HANG
 
 os.environ.setdefault("PYFLAT_VALIDATE", "1")  # the IR is validated between any two passes, here and in processes that tests start
 

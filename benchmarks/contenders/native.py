@@ -1,6 +1,6 @@
 """C: the kernels of `benchmarks/native`, with gcc and clang, each as -O3 -march=native and with -ffast-math as well.
 
-With -ffast-math go the widest vectors and the C library's vector functions (gcc takes them by itself), as somebody
+With -ffast-math go the widest vectors and the C library's vector functions (gcc takes them by itself), as a programmer
 would ask for who wants speed. Compiled at run time, where there is a compiler.
 """
 

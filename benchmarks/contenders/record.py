@@ -1,4 +1,4 @@
-"""What a contender is: somebody who can run a kernel over lanes."""
+"""What a contender is: something that can run a kernel over lanes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/* The kernels as somebody writes them in C: branches, early returns and breaks, one loop over the lanes.
+/* The kernels as they are written in C: branches, early returns and breaks, one loop over the lanes.
  *
  * REAL is double or float, INTEGER int64_t or int32_t; <tgmath.h> takes the functions of the type.
  */

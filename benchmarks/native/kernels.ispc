@@ -1,4 +1,4 @@
-/* The kernels in the language of ISPC, as somebody writes them there: branches, early returns and breaks of the program
+/* The kernels in the language of ISPC, as they are written there: branches, early returns and breaks of the program
  * instances, uniform counters, `foreach` over the lanes. The same algorithms as in kernels.c.
  *
  * REAL is double or float, INTEGER int64 or int32, KERNEL the one that is exported: `run`, with ARITY arrays of IN and

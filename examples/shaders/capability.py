@@ -235,7 +235,7 @@ def island(p: Vec2) -> Vec3:
     return vec3(0.1, 0.5 * height, 0.1)
 
 
-# --- structs, kept calls, uniforms
+# --- structs, opaque calls, uniforms
 
 
 class Material(NamedTuple):
@@ -340,7 +340,7 @@ SHADERS = (
     Shader(island, "returns of vectors, smoothstep",
            {"mul": 6, "select": 6, "sub": 3, "lt": 2, "add": 1, "clamp": 1, "truediv": 1}, 16),
     Shader(coat, "structs in and out", {"mul": 5, "select": 4, "sub": 2, "add": 1}, 10),
-    Shader(decal, "a kept call in a branch stays one call",
+    Shader(decal, "an opaque call in a branch stays one call",
            {"mul": 9, "add": 3, "select": 3, "call": 2, "gt": 1, "sub": 1}, 12, _SAMPLE),
     Shader(ocean, "a preamble of what no pixel changes",
            {"mul": 9, "add": 4, "sin": 2, "gt": 1, "select": 1, "sqrt": 1, "sub": 1}, 17, uniform=("t", "wind")),

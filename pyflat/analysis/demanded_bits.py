@@ -21,7 +21,7 @@ _FAULTING = frozenset({"add", "sub", "mul", "neg", "shl"})
 
 
 def wrapping(fn: Function) -> set[Op]:
-    """The operations that may leave int64 without anybody noticing."""
+    """The operations that may leave int64 unobserved."""
     uses = _Uses(fn.body)
     found: set[Value] = set()
     for value in reversed(uses.order):

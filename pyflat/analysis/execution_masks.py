@@ -7,10 +7,10 @@ then one arm; `and` and `or` need their first operand, and the second one where 
     y = select(d, a, b)       needed under p
     r = select(p, y, 0.0)     needed
 
-`Demand.of(value)` is a disjunction of conjunctions of (bool value, whether it is true): `[frozenset()]` is always, `[]`
-never. It may say more than is true, never less. The order of the operands of an `and` is free, and chosen so that
-those in `doubtful` come last. What only the rest of a loop's body reads of its parameters is needed where there is a
-next trip: where the flags that its condition is a conjunction of hold.
+`ExecutionMasks.of(value)` is a disjunction of conjunctions of (bool value, whether it is true): `[frozenset()]` is
+always, `[]` never. It may say more than is true, never less. The order of the operands of an `and` is free, and
+chosen so that those in `doubtful` come last. What only the rest of a loop's body reads of its parameters is needed
+where there is a next trip: where the flags that its condition is a conjunction of hold.
 
 For which lanes this is enough: let some bools be wrong, and `near` be true wherever one is. If every such bool b comes
 with the alarm `near(b) and of(b)`, a lane in which a result is wrong has an alarm. Proof: evaluate the results lazily
@@ -34,8 +34,8 @@ MAX_DISJUNCTS = 3
 MAX_CONDITIONS = 6
 
 
-class Demand:
-    """The demand of every value of `fn`; computed once, from the end to the start."""
+class ExecutionMasks:
+    """Where every value of `fn` is needed; computed once, from the end to the start."""
 
     def __init__(self, fn: Function, doubtful: Collection[Value]):
         self._doubtful = doubtful

@@ -90,7 +90,7 @@ class Intervals:
         return None
 
     def narrow(self, value: Value, interval: Interval) -> None:
-        """Take it from somebody who knows more that `value` also lies in `interval`."""
+        """Take it from a caller that knows more that `value` also lies in `interval`."""
         before = self.of(value)
         low, high = max(before.low, interval.low), min(before.high, interval.high)
         self._known[value] = Interval(low, high, before.nan and interval.nan)

@@ -68,7 +68,7 @@ class FlatFunction:
     params        the nodes of the parameters: one for each number, in signature order, records depth first
     results       the nodes of the results, likewise
     result        how the results make up the Python value: `pyflat.ir.shape.Shape`
-    whitelist     the entries of the kept calls, by name
+    whitelist     the entries of the opaque calls, by name
     ir            the same function in pyflat's IR
     steps         the steps that it went through
     options       what `flatten_function` was given besides
@@ -156,7 +156,7 @@ class FlatFunction:
 
     def vectors(self) -> list[tuple[Value, ...]]:
         """The vectors that are there, as all their numbers in order: parameters that are records of floats, and what
-        kept calls give."""
+        opaque calls give."""
         found: list[tuple[Value, ...]] = []
         params = iter(self.ir.params)
         for shape in self.arguments.values():

@@ -6,8 +6,8 @@
 
 The result is a graph of its own, `PackedFunction`, whose nodes are those of the walk with vectors among them: the kind
 "f8x3" is a vector of three floats. A vector operation is made of two to four scalar ones of the same opcode. Its
-operands are vectors that are there (a parameter, the result of a kept call, another packed operation), constants, one
-scalar for all lanes ("splat"), or one that has to be made ("construct", an operation).
+operands are vectors that are there (a parameter, the result of an opaque call, another packed operation), constants,
+one scalar for all lanes ("splat"), or one that has to be made ("construct", an operation).
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class _Packing:
         self.owner: dict[Node, Lanes] = {}
 
     def _given(self) -> set[Lanes]:
-        """Vectors that are there: records of parameters, and what kept calls give."""
+        """Vectors that are there: records of parameters, and what opaque calls give."""
         node_of = self.flat._node_of
         found = (tuple(node_of[value] for value in vector) for vector in self.flat.vectors())
         return {lanes for lanes in found if 2 <= len(lanes) <= WIDEST}

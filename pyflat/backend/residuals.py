@@ -14,7 +14,7 @@ and sees that the result is always the same, or always one of the operands. So a
     double-negation      not not x
     repeated             an operation that was made before
     dead                 an operation that nothing uses
-    constant-call        a pure kept call on constants, whose entry says how it is computed
+    constant-call        a pure opaque call on constants, whose entry says how it is computed
     part-of-pack         a part of a vector that was put together here
 """
 

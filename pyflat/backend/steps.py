@@ -21,7 +21,7 @@ from pyflat.passes import pipelines
 @with_room
 def flatten_fold(flat: FlatFunction, *, strict: bool = False) -> FlatFunction:
     """What is known is not computed: operations on constants, exact identities, selects whose arm is known, operations
-    that were made already, operations that nothing uses, kept calls on constants (where their entry allows it).
+    that were made already, operations that nothing uses, opaque calls on constants (where their entry allows it).
 
     Pre: `flat.ok`. Post: `fold_residuals(flat)` is empty; with `strict` that is checked, and a residual is the
     FlattenError `flatten/fold-residual`.

@@ -71,7 +71,7 @@ def _below(fn: object) -> object:
     raise refuse("flatten/not-a-function", f"{shown} is not a Python function")
 
 
-class Bound(NamedTuple):
+class BoundArguments(NamedTuple):
     """The arguments of one call in signature order. The first `fixed_extra` items of *args and all `fixed`
     names come from the callable itself (self, a partial), not from the caller."""
 
@@ -98,16 +98,16 @@ class Parameters:
         self._fixed_positional = frozenset(positional[: len(callee.prefix)])
         self._fixed_extra = max(0, len(callee.prefix) - len(positional))
 
-    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> BoundArguments:
         """Bind as Python does; TypeError with the twin's name when the arguments do not fit."""
         if self.simple and not kwargs and self.required <= len(args) <= len(self.names):
-            return Bound(dict(zip(self.names, args, strict=False)), frozenset())
+            return BoundArguments(dict(zip(self.names, args, strict=False)), frozenset())
         try:
             bound = self.signature.bind(*self.prefix, *args, **{**self.preset, **kwargs})
         except TypeError as error:
             raise TypeError(f"{self.name}() {error}") from None
         fixed = self._fixed_positional | (self.preset.keys() - kwargs.keys())
-        return Bound(bound.arguments, fixed, self._fixed_extra)
+        return BoundArguments(bound.arguments, fixed, self._fixed_extra)
 
     def check_static(self, static: Sequence[str]) -> None:
         for name in static:

@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.functions import external_ufuncs as foreign
-from pyflat.functions import libm, stacking
+from pyflat.functions import external_ufuncs, libm, stacking
 from pyflat.functions.records import RECORDS
 
 Lanes = Any
@@ -82,7 +81,7 @@ def ldexp(a: Lanes, exponent: Lanes) -> Lanes:
 def ufunc(*operands: Lanes, loop: str, part: str, ufunc: str) -> Lanes:
     """A compiled function of another package (`pyflat.functions.external_ufuncs`), by the loop that a scalar call
     takes."""
-    return foreign.call(*operands, loop=loop, part=part, ufunc=ufunc)
+    return external_ufuncs.call(*operands, loop=loop, part=part, ufunc=ufunc)
 
 
 def exponent(a: Lanes) -> Lanes:

@@ -113,7 +113,7 @@ _TABLE = tuple(s * x for x in _EDGES for s in (1.0, -1.0))
 
 @cache
 def _ordinary(count: int) -> tuple[float, ...]:
-    """A fixed sequence of numbers of all signs and many magnitudes, without touching anybody's random state."""
+    """A fixed sequence of numbers of all signs and many magnitudes, without touching the program's random state."""
     state, numbers = 1, []
     for _ in range(count):
         state = (state * 6364136223846793005 + 1442695040888963407) % 2**64

@@ -128,7 +128,7 @@ class _Machine:
         if not len(lanes):
             return lanes
         if not isinstance(end, Exit):
-            if not results:  # the function's own, which nobody reads
+            if not results:  # the function's own, which nothing reads
                 return lanes
             self.assign(results, end.values, lanes)
             return lanes
@@ -238,7 +238,7 @@ class _Machine:
     def _called(self, op: Op) -> Any:
         meaning = self.calls.on_arrays(op)
         if meaning is None:
-            raise refuse("flatten/call-not-runnable", f"NumPy cannot make the kept call of {op.attr('name')}",
+            raise refuse("flatten/call-not-runnable", f"NumPy cannot make the opaque call of {op.attr('name')}",
                          op.origin.span if op.origin else None)
         return meaning
 

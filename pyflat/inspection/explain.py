@@ -15,7 +15,7 @@ from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from pyflat.inspection.source_map import Place, Places, test_of
+from pyflat.inspection.source_map import SourceLine, SourceMap, test_of
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import INEXACT, Function, Item, Op
 from pyflat.ir.ops import OPERATIONS, VECTOR, Accuracy
@@ -23,7 +23,7 @@ from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import Shape
 from pyflat.ir.types import FLOAT, INT, Kind
 from pyflat.passes import pipelines
-from pyflat.runtime.compiled import Flattened, flatten
+from pyflat.runtime.compiled import FlatForm, flatten
 from pyflat.runtime.settings import Options
 from pyflat.targets import target as targets
 
@@ -62,7 +62,7 @@ class Arms:
     """A branch of the source and what its two arms cost in one lane, loops inside counted for one trip; `copies` of it
     are in the twin."""
 
-    place: Place | None
+    place: SourceLine | None
     condition: str
     then: int
     orelse: int
@@ -83,7 +83,7 @@ class Called:
 class Explanation:
     """What a twin costs. `str()` of it is a page of text; `as_dict()` is for programs.
 
-    operations  by kind, the dearest first; all of the flat form, with what detects faults
+    operations  by kind, the most expensive first; all of the flat form, with what detects faults
     detection   the part of the cost that only says which lanes go to the original
     width       lanes in a register, `registers` of them together; NumPy: lanes in a block, and 1
     arms_kept   arms that the numba target skips where no lane of a gang needs them
@@ -109,7 +109,7 @@ class Explanation:
     integers: int
     narrowed: int
     branches: tuple[Arms, ...]
-    loops: tuple[tuple[Place | None, str], ...]
+    loops: tuple[tuple[SourceLine | None, str], ...]
     functions: tuple[Called, ...]
     slower: tuple[str, ...]
     lanes: int
@@ -175,11 +175,11 @@ def _families(ops: Sequence[Op], price: Callable[[Op], float]) -> list[Family]:
     return sorted((Family(name, counts[name], round(costs[name])) for name in counts), key=lambda f: (-f.cost, f.name))
 
 
-def _branches(done: Flattened, price: Callable[[Op], float]) -> Iterator[Arms]:
+def _branches(done: FlatForm, price: Callable[[Op], float]) -> Iterator[Arms]:
     """Copies of a branch (unrolled iterations, a helper called twice) are one row with what they cost together."""
-    places = Places(done.spec.function)
+    places = SourceMap(done.spec.function)
     tests = {test_of(loop.node) for loop in places.loops}
-    rows: dict[tuple[Place | None, str], list[float]] = {}
+    rows: dict[tuple[SourceLine | None, str], list[float]] = {}
     for branch in places.branches:
         if branch.node not in tests:
             row = rows.setdefault((branch.place, branch.expression), [0, 0, 0])
@@ -193,10 +193,10 @@ def _items_cost(items: list[Item], price: Callable[[Op], float]) -> float:
     return sum(map(price, all_ops(items)))
 
 
-def _loops(done: Flattened) -> Iterator[tuple[Place | None, str]]:
+def _loops(done: FlatForm) -> Iterator[tuple[SourceLine | None, str]]:
     import ast
 
-    loops = Places(done.spec.function).loops
+    loops = SourceMap(done.spec.function).loops
     for loop in loops:
         yield loop.place, "stays a loop, run until the last lane is done"
     kept = {loop.place.line for loop in loops if loop.place is not None}
@@ -208,10 +208,10 @@ def _loops(done: Flattened) -> Iterator[tuple[Place | None, str]]:
     lines = captured.source.split("\n")
     for node in ast.walk(tree):
         if isinstance(node, ast.For | ast.While) and (line := captured.first_line + node.lineno - 1) not in kept:
-            yield Place(captured.file, line, lines[node.lineno - 1].strip()), "unrolled: straight-line code"
+            yield SourceLine(captured.file, line, lines[node.lineno - 1].strip()), "unrolled: straight-line code"
 
 
-def _functions(done: Flattened, options: Options) -> Iterator[Called]:
+def _functions(done: FlatForm, options: Options) -> Iterator[Called]:
     counts: Counter[tuple[str, str]] = Counter()
     for op in all_ops(done.flat.body):
         whose = _CALLED.get(OPERATIONS[op.opcode].accuracy)
@@ -280,7 +280,7 @@ def _text(found: Explanation) -> Iterator[str]:
            (f", {found.inexact} decisions guarded" if found.inexact else ""))
     if found.branches:
         yield from ("", "branches: both arms are computed" +
-                    (f"; {found.arms_kept} dear parts are skipped where no lane of a gang needs them"
+                    (f"; {found.arms_kept} expensive parts are skipped where no lane of a gang needs them"
                      if found.arms_kept else "") +
                     (f"; for {found.arms_waited} lanes wait until a gang needs it" if found.arms_waited else ""))
         for arms in found.branches:
@@ -307,5 +307,5 @@ def _text(found: Explanation) -> Iterator[str]:
         yield f"  - {reason}"
 
 
-def _line(place: Place | None) -> str:
+def _line(place: SourceLine | None) -> str:
     return place.text if place is not None else ""

@@ -1,4 +1,4 @@
-"""A lane under the magnifying glass: the values of the original beside those of the twin, line by line.
+"""The trace of a lane: the values of the original beside those of the twin, line by line.
 
     print(twin.replay(xs, ys, lane=417))
 
@@ -31,7 +31,7 @@ from pyflat.runtime.arrays import Lanes, prepare
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import Built, flatten, specialised
 from pyflat.runtime.faults import LaneError, lane_index
-from pyflat.runtime.float32_reference import Narrow
+from pyflat.runtime.float32_reference import Float32Lanes
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
 
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 MISSING = object()
 """The twin has no value here: it is known while flattening, or the lane does not come here."""
-Place = tuple[str, int, str]
+SourceLine = tuple[str, int, str]
 MAX_TRIPS = 100_000
 """Trips of a loop that the interpreter runs; what comes later is not compared."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TraceStep:
     """One store of the original: the twin's value of it, where there is one."""
 
     file: str
@@ -80,18 +80,18 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Magnified:
+class LaneTrace:
     """What one lane does in the original and in each stage of the twin. `str` is a table."""
 
     name: str
     lane: int | tuple[int, ...]
     arguments: str
-    steps: tuple[Step, ...]
+    steps: tuple[TraceStep, ...]
     original: str
     stages: tuple[Stage, ...]
 
     @property
-    def first_difference(self) -> Step | None:
+    def first_difference(self) -> TraceStep | None:
         """The first line whose value differs in the twin."""
         return next((step for step in self.steps if step.differs), None)
 
@@ -111,7 +111,7 @@ class Magnified:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
-def magnify(
+def trace_lane(
     caller: Caller,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
@@ -119,7 +119,7 @@ def magnify(
     lane: int | tuple[int, ...] | None,
     *,
     pdb: bool = False,
-) -> Magnified:
+) -> LaneTrace:
     """One lane of a call. `lane` may be left out where there is one lane only. IndexError for a lane that is not."""
     call = caller.classified(args, kwargs, options)
     options = options.settled(call.floats)
@@ -135,14 +135,14 @@ def magnify(
     files.add(caller.callee.function.__code__.co_filename)
     traced = trace(lambda: replay.original()(row), files)
     trips = MAX_TRIPS if traced.ended else 1000
-    wanted = expected(traced, built.result) if built.narrow is None else _narrow(built.narrow, row)
+    wanted = expected(traced, built.result) if built.reference is None else _float32_values(built.reference, row)
     runs = list(_stages(spec.function, lanes, flat, wanted, trips))
     stages = [stage for stage, _ in runs]
     stages.append(_engine(built, lanes, flat, options.target, wanted))
     shown = next((stores for stage, stores in runs if not stage.agrees), runs[0][1])
-    steps = tuple(_paired(traced.stores, shown, built.narrow is not None))
+    steps = tuple(_paired(traced.stores, shown, built.reference is not None))
     name, place = caller.callee.function.__qualname__, lane_index(flat, lanes.shape)
-    return Magnified(name, place, replay.shown(row), steps, _ending(traced), tuple(stages))
+    return LaneTrace(name, place, replay.shown(row), steps, _ending(traced), tuple(stages))
 
 
 def _specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Specialised:
@@ -150,7 +150,7 @@ def _specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Opti
     return specialised(fn, arguments, options) if options.floats is F8 else flatten(fn, arguments, options).spec
 
 
-def _narrow(lanes: Narrow, row: Sequence[Any]) -> tuple[Any, ...] | None:
+def _float32_values(lanes: Float32Lanes, row: Sequence[Any]) -> tuple[Any, ...] | None:
     """The result leaves of a float32 lane; None where it fails."""
     try:
         return lanes.values(row)
@@ -268,28 +268,28 @@ def _engine(built: Built, lanes: Lanes, flat: int, target: str, wanted: tuple[An
     return Stage(name, values, "", _same_leaves(values, wanted))
 
 
-def _paired(original: Sequence[Store], twin: Sequence[Store], narrow: bool) -> Iterator[Step]:
+def _paired(original: Sequence[Store], twin: Sequence[Store], narrow: bool) -> Iterator[TraceStep]:
     """The stores of the original with the twin's, where both store a name equally often in a line."""
-    known: dict[Place, list[Any]] = defaultdict(list)
-    counts: dict[Place, int] = defaultdict(int)
+    known: dict[SourceLine, list[Any]] = defaultdict(list)
+    counts: dict[SourceLine, int] = defaultdict(int)
     for store in twin:
         known[store.file, store.line, store.name].append(store.value)
     for store in original:
         counts[store.file, store.line, store.name] += 1
-    seen: dict[Place, int] = defaultdict(int)
+    seen: dict[SourceLine, int] = defaultdict(int)
     for store in original:
         place = (store.file, store.line, store.name)
         values = known[place]
         value = values[seen[place]] if len(values) == counts[place] else MISSING
         seen[place] += 1
-        yield Step(store.file, store.line, store.name, store.value, value, narrow)
+        yield TraceStep(store.file, store.line, store.name, store.value, value, narrow)
 
 
 MAX_SHOWN = 200
 """Lines of a table; of a longer run the first, and those around the first difference, are shown."""
 
 
-def _table(found: Magnified) -> Iterator[str]:
+def _table(found: LaneTrace) -> Iterator[str]:
     yield f"lane {found.lane} of {found.name}" + (f" ({found.arguments})" if found.arguments else "")
     first = found.first_difference
     start = found.steps.index(first) if first is not None else 0
@@ -306,7 +306,7 @@ def _table(found: Magnified) -> Iterator[str]:
     yield _verdict(found)
 
 
-def _row(step: Step) -> tuple[str, str, str, str, str]:
+def _row(step: TraceStep) -> tuple[str, str, str, str, str]:
     twin = "" if step.twin is MISSING else f"{step.name} = {_short(step.twin)}"
     mark = "<- differs" if step.differs else ""
     return str(step.line), step.text[:50], f"{step.name} = {_short(step.original)}", twin, mark
@@ -321,7 +321,7 @@ def _leaves(values: tuple[Any, ...]) -> str:
     return repr(values[0]) if len(values) == 1 else repr(values)
 
 
-def _verdict(found: Magnified) -> str:
+def _verdict(found: LaneTrace) -> str:
     first, culprit = found.first_difference, found.culprit
     if culprit is None and first is None:
         match found.stages[-1].fault:

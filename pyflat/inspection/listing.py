@@ -21,7 +21,7 @@ from pyflat.ir.opaque_calls import notes_of, result_shape
 from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, kind_of
-from pyflat.runtime.compiled import Flattened, Guarded, flatten, keep_loops, require_format, specialised
+from pyflat.runtime.compiled import FlatForm, Guarded, flatten, keep_loops, require_format, specialised
 from pyflat.runtime.settings import Options
 from pyflat.targets import target as targets
 from pyflat.targets.target import Request, Target
@@ -206,7 +206,7 @@ def _own_text(fn: FunctionType, shapes: dict[str, Shape], options: Options, targ
     return Listing(target.text(Request(done.spelled, done.spec, shapes, options.errors == "unchecked")))
 
 
-def _suspect(done: Flattened, target: TextTarget, name: str) -> str:
+def _suspect(done: FlatForm, target: TextTarget, name: str) -> str:
     from pyflat.passes.pipelines import engine, run
     from pyflat.targets.text import render_suspect
 
@@ -214,7 +214,7 @@ def _suspect(done: Flattened, target: TextTarget, name: str) -> str:
     return render_suspect(done.spec, run(done.spelled, engine()), target=target, name=name)
 
 
-def _text(done: Flattened, target: TextTarget, name: str) -> str:
+def _text(done: FlatForm, target: TextTarget, name: str) -> str:
     from pyflat.passes.pipelines import VALUES, run
     from pyflat.targets.text import render
 
@@ -222,7 +222,7 @@ def _text(done: Flattened, target: TextTarget, name: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Made:
+class MadeFunction:
     """A function made from a text, and what the text depends on."""
 
     function: Callable[..., Any]
@@ -234,7 +234,7 @@ class Made:
 
 
 @with_room
-def make_function(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: str) -> Made:
+def make_function(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: str) -> MadeFunction:
     """A function that is the NumPy text of the twin; inspect.getsource, tracebacks and pdb find it in linecache."""
     from pyflat.targets.text import globals_needed
 
@@ -246,4 +246,4 @@ def make_function(fn: FunctionType, shapes: dict[str, Shape], options: Options, 
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     namespace: dict[str, Any] = {"__name__": f"pyflat.{name}", **globals_needed(done.spec)}
     exec(compile(text, file, "exec"), namespace)
-    return Made(namespace[name], options, done.spec.guards)
+    return MadeFunction(namespace[name], options, done.spec.guards)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyflat.inspection.counting import BranchCount, Counts, LoopCount, count_lanes
-from pyflat.inspection.source_map import Place, Places, test_of
+from pyflat.inspection.source_map import SourceLine, SourceMap, test_of
 from pyflat.ir.loops import all_ops
 from pyflat.ir.recursion import with_room
 from pyflat.runtime.arrays import Lanes, prepare
@@ -41,7 +41,7 @@ class BranchRow:
     """A branch: how often a lane took each arm. `mixed`: the share of the gangs of 8 lanes that came here in which some
     lanes took one arm and some the other."""
 
-    place: Place | None
+    place: SourceLine | None
     condition: str
     then: int
     orelse: int
@@ -68,7 +68,7 @@ class LoopRow:
     """A loop: how often a lane came to it, and how many trips it made. `used`: of the trips that gangs of 8 lanes make
     until their last lane is done, the share in which a lane still runs. `histogram` has (trips, lanes) in bins."""
 
-    place: Place | None
+    place: SourceLine | None
     entries: int
     least: int
     median: float
@@ -133,7 +133,7 @@ def profile(caller: Caller, name: str, args: Sequence[Any], kwargs: Mapping[str,
     inputs = [lane[chosen] if isinstance(lane, np.ndarray) else lane for lane in lanes.inputs]
     counts = count_lanes(spec.function, inputs, len(chosen), gang=GANG, calls=spec.opaque,
                          max_trips=options.max_trips or MAX_TRIPS, seconds=SECONDS)
-    places = Places(spec.function)
+    places = SourceMap(spec.function)
     return Profile(name, lanes.count, len(chosen), counts.failed, counts.unfinished,
                    tuple(_branch_rows(places, counts)), tuple(_loop_rows(places, counts)))
 
@@ -147,9 +147,9 @@ def _chosen(lanes: Lanes, most: int) -> np.ndarray[Any, Any]:
     return whole if lanes.suspect is None else whole[~lanes.suspect[whole]]
 
 
-def _branch_rows(places: Places, counts: Counts) -> Iterator[BranchRow]:
+def _branch_rows(places: SourceMap, counts: Counts) -> Iterator[BranchRow]:
     tests = {test_of(loop.node) for loop in places.loops}
-    rows: dict[tuple[Place | None, str], BranchCount] = {}
+    rows: dict[tuple[SourceLine | None, str], BranchCount] = {}
     for branch in places.branches:
         if branch.node in tests:
             continue
@@ -163,8 +163,8 @@ def _branch_rows(places: Places, counts: Counts) -> Iterator[BranchRow]:
         yield BranchRow(place, expression, row.then, row.orelse, row.mixed / max(row.gangs, 1))
 
 
-def _loop_rows(places: Places, counts: Counts) -> Iterator[LoopRow]:
-    rows: dict[Place | None, LoopCount] = {}
+def _loop_rows(places: SourceMap, counts: Counts) -> Iterator[LoopRow]:
+    rows: dict[SourceLine | None, LoopCount] = {}
     for loop in places.loops:
         found = counts.loops.get(loop.node, LoopCount())
         row = rows.setdefault(loop.place, LoopCount())
@@ -226,7 +226,7 @@ def _text(found: Profile) -> Iterator[str]:
             yield f"{trips:>10} {lanes:10,}  {bar(share)} {share:4.0%}"
 
 
-def _line(place: Place | None) -> str:
+def _line(place: SourceLine | None) -> str:
     return f"{f'line {place.line}' if place else '?':>10}"
 
 

@@ -11,7 +11,7 @@ from pyflat.ir.nodes import Block, Exit, Function, If, Item, Loop, Node, Op, Par
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceLine:
     """A line of source, as a person would name it."""
 
     file: str
@@ -19,10 +19,10 @@ class Place:
     text: str
 
 
-def place_of(span: Span | None) -> Place | None:
+def source_line(span: Span | None) -> SourceLine | None:
     if span is None:
         return None
-    return Place(span.file, span.line, linecache.getline(span.file, span.line).strip())
+    return SourceLine(span.file, span.line, linecache.getline(span.file, span.line).strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +30,20 @@ class Branch:
     """An If of the source; `expression` is its condition where that is one operation on one line."""
 
     node: If
-    place: Place | None
+    place: SourceLine | None
     expression: str
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptLoop:
     """A loop that stayed a loop; `depth` counts the loops around it."""
 
     node: Loop
-    place: Place | None
+    place: SourceLine | None
     depth: int
 
 
-class Places:
+class SourceMap:
     """The branches and loops of a structured function, in the order of the program."""
 
     def __init__(self, fn: Function):
@@ -57,8 +57,8 @@ class Places:
     def _branch(self, node: If) -> Branch:
         span = self.span(node.cond) or _first_span([*node.then, *node.orelse])
         if isinstance(node.cond, Param) and node.cond not in self._made:  # a parameter of the function
-            return Branch(node, place_of(span), node.cond.name)
-        return Branch(node, place_of(span), _expression(span) if isinstance(node.cond, Op) else "")
+            return Branch(node, source_line(span), node.cond.name)
+        return Branch(node, source_line(span), _expression(span) if isinstance(node.cond, Op) else "")
 
     def span(self, value: Value) -> Span | None:
         """Where a condition was written; a result of `and` or `or` stands where its first operand does."""
@@ -69,23 +69,23 @@ class Places:
         node = self._made.get(value)
         return self.span(node.cond) or _first_span([*node.then, *node.orelse]) if isinstance(node, If) else None
 
-    def _loops(self, items: list[Item], depth: int) -> Iterator[Kept]:
+    def _loops(self, items: list[Item], depth: int) -> Iterator[KeptLoop]:
         for item in items:
             if isinstance(item, Block):
                 continue
             if isinstance(item, Loop):
-                yield Kept(item, self._loop_place(item), depth)
+                yield KeptLoop(item, self._loop_line(item), depth)
             for inner in child_lists(item):
                 yield from self._loops(inner, depth + isinstance(item, Loop))
 
-    def _loop_place(self, loop: Loop) -> Place | None:
+    def _loop_line(self, loop: Loop) -> SourceLine | None:
         """A loop stands where its test does: the first branch that leaves it, otherwise its first operation."""
         for item in loop.body:
             if isinstance(item, If) and (span := self.span(item.cond)) is not None:
-                return place_of(span)
+                return source_line(span)
             if isinstance(item, Region):
                 break
-        return place_of(_first_span(loop.body))
+        return source_line(_first_span(loop.body))
 
 
 def _first_span(items: list[Item]) -> Span | None:

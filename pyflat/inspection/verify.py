@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pyflat.inspection.lane_trace import Magnified, magnify
+from pyflat.inspection.lane_trace import LaneTrace, trace_lane
 from pyflat.ir.formats import dtypes
 from pyflat.ir.interp import run
 from pyflat.ir.loops import all_ops
@@ -21,7 +21,7 @@ from pyflat.ir.shape import leaves
 from pyflat.passes.accuracy import allowed_differences, inexact_results
 from pyflat.runtime.arrays import Array, Lanes, prepare
 from pyflat.runtime.calls import Caller
-from pyflat.runtime.compiled import Flattened, flatten
+from pyflat.runtime.compiled import FlatForm, flatten
 from pyflat.runtime.faults import lane_index
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
@@ -42,12 +42,12 @@ class DifferenceError(AssertionError):
         *,
         lane: int | tuple[int, ...] = (),
         row: tuple[Any, ...] = (),
-        magnified: Magnified | None = None,
+        lane_trace: LaneTrace | None = None,
     ):
         super().__init__(message)
         self.lane = lane
         self.row = row
-        self.magnified = magnified
+        self.lane_trace = lane_trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], optio
         if mask is not None:
             settled |= mask
     replay = Replay(caller.callee, caller.parameters, call, lanes, built.result)
-    original, narrow = replay.original(), built.narrow
+    original, narrow = replay.original(), built.reference
     wanted: list[Array] = [np.zeros(lanes.count, dtypes(call.floats)[leaf.kind]) for leaf in leaves(built.result)]
     wrong = np.zeros(lanes.count, np.bool_)
     for lane, row in replay.rows(~settled):
@@ -99,7 +99,7 @@ def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], optio
 
 
 def _differing(arrays: Sequence[Array], wanted: Sequence[Array], compared: npt.NDArray[np.bool_], lanes: Lanes,
-               done: Flattened | None) -> npt.NDArray[np.bool_]:
+               done: FlatForm | None) -> npt.NDArray[np.bool_]:
     """The lanes with another result: bit for bit, but for what faster functions explain."""
     exact = None if done is None else done.exact
     inexact = [False] * len(wanted) if exact is None else inexact_results(exact)
@@ -154,7 +154,7 @@ def _difference(
     caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, lanes: Lanes, flat: int
 ) -> DifferenceError:
     lane = lane_index(flat, lanes.shape)
-    magnified = magnify(caller, args, kwargs, options, lane)
+    lane_trace = trace_lane(caller, args, kwargs, options, lane)
     what = "its original" if options.dtype == "float64" else f"the interpreter in {options.dtype}"
-    message = f"the {options.target} twin differs from {what} in lane {lane}\n{magnified}"
-    return DifferenceError(message, lane=lane, magnified=magnified)
+    message = f"the {options.target} twin differs from {what} in lane {lane}\n{lane_trace}"
+    return DifferenceError(message, lane=lane, lane_trace=lane_trace)

@@ -24,7 +24,7 @@ from pyflat.ir.ops import CONVERGENT
 
 
 @dataclass(slots=True)
-class Uniformity:
+class Divergence:
     """`varying` values and `divergent` blocks of a function."""
 
     varying: set[Value] = field(default_factory=set)
@@ -34,13 +34,13 @@ class Uniformity:
         return isinstance(value, Const) or value not in self.varying
 
 
-def uniformity(fn: Function, uniform: Collection[Param] = ()) -> Uniformity:
+def divergence(fn: Function, uniform: Collection[Param] = ()) -> Divergence:
     """What varies in `fn` when its parameters do, except for those in `uniform`."""
     analysis = _Analysis()
     analysis.varying.update(param for param in fn.params if param not in uniform)
     analysis.exits[fn.label] = []
     analysis.walk(fn.body, False)
-    return Uniformity(analysis.varying, analysis.divergent)
+    return Divergence(analysis.varying, analysis.divergent)
 
 
 class _Analysis:

@@ -88,9 +88,9 @@ def run(
     calls: OpaqueCalls | None = None,
     wrapping: Collection[Op] = (),
 ) -> LaneResult:
-    """Run one lane; `on_op(op, value)` is called after each operation that gives a value. `calls` says what kept calls
-    mean. The ints of `wrapping` may leave 64 bits in the structured form too, where all that counts are their low bits
-    (`analysis.demanded_bits`).
+    """Run one lane; `on_op(op, value)` is called after each operation that gives a value. `calls` says what opaque
+    calls mean. The ints of `wrapping` may leave 64 bits in the structured form too, where all that counts are their
+    low bits (`analysis.demanded_bits`).
 
     Raises LaneFault in the structured form, TripLimit when a loop does not end."""
     machine = _Machine(fn.total, elementary or {}, max_trips, on_op, calls, fn.floats, wrapping)
@@ -207,7 +207,7 @@ class _Machine:
             self.on_op(op, value)
 
     def run_call(self, op: Op, args: list[Any]) -> None:
-        """A kept call; one whose guard does not hold gives nothing that is used."""
+        """An opaque call; one whose guard does not hold gives nothing that is used."""
         value = None if op.attr("guarded") and not args[0] else self.meaning_of_call(op)(*args)
         if op.kind is not VOID:
             self.env[op] = _DEFAULT[op.kind] if value is None else value
@@ -216,5 +216,5 @@ class _Machine:
 
     def meaning_of_call(self, op: Op) -> Callable[..., Any]:
         if self.calls is None:
-            raise InternalError(f"the interpreter has no meaning of the kept call of {op.attr('name')}")
+            raise InternalError(f"the interpreter has no meaning of the opaque call of {op.attr('name')}")
         return self.calls.meaning(op)

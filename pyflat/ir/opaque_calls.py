@@ -1,6 +1,6 @@
 """Calls that are kept: what a backend says about its primitives, and how they stand in the IR.
 
-A `Call` is an entry of a whitelist. A kept call is one operation:
+A `Call` is an entry of a whitelist. An opaque call is one operation:
 
     %c = call true, %u, %v {args = (("=", "albedo"), ("vec2", "f8", "f8"))} {barrier = true} {effect = false}
              {guarded = true} {name = "texture"} : pack
@@ -141,7 +141,7 @@ Part = Any
 
 @dataclass
 class OpaqueCalls:
-    """What the kept calls of one function mean in Python: the functions that the source names, and its records."""
+    """What the opaque calls of one function mean in Python: the functions that the source names, and its records."""
 
     entries: dict[str, Call] = field(default_factory=dict)
     functions: dict[str, Any] = field(default_factory=dict)
@@ -156,7 +156,7 @@ class OpaqueCalls:
         entry = self.entries.get(name)
         function = (entry.python if entry else None) or self.functions.get(name)
         if function is None:
-            raise refuse("flatten/call-not-runnable", f"nothing says what the kept call of {name} computes", span)
+            raise refuse("flatten/call-not-runnable", f"nothing says what the opaque call of {name} computes", span)
         made = self._on_operands(function, attrs["args"], packed)
         if not attrs["guarded"]:
             return made

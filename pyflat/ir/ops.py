@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.functions import external_ufuncs as foreign
+from pyflat.functions import external_ufuncs
 from pyflat.functions.records import RECORDS, Adds, MathFunction, Outside, Vector, of_accuracy
 from pyflat.functions.records import Accuracy as Accuracy  # noqa: PLC0414 - read from here, too
 from pyflat.functions.records import OutOfLane as OutOfLane  # noqa: PLC0414
@@ -176,8 +176,8 @@ _row("np_dot", tuple((_F * (2 * terms), FLOAT) for terms in range(2, MAX_DOT + 1
 """A dot product as BLAS computes it where `frontend.space.blas` has found that out; it is built nowhere else. Operands:
 first all elements of one vector, then those of the other. 0.0 plus a chain of fused multiply-adds from 0.0."""
 
-_row("ufunc", tuple((kinds, FLOAT) for count in range(1, foreign.MOST_OPERANDS + 1)
-                    for kinds in itertools.product((FLOAT, INT), repeat=count)), foreign.call, cost=100)
+_row("ufunc", tuple((kinds, FLOAT) for count in range(1, external_ufuncs.MOST_OPERANDS + 1)
+                    for kinds in itertools.product((FLOAT, INT), repeat=count)), external_ufuncs.call, cost=100)
 """A compiled function of another package (`functions.external_ufuncs`); attrs `loop`, `part` and `ufunc`."""
 
 # --- tables and faults
@@ -215,13 +215,13 @@ def _sum(terms: Iterable[float]) -> float:
     return first
 
 
-def _kept(*_: Any, **__: Any) -> Any:
-    raise AssertionError("a kept call means what its name means, see ir.kept")
+def _opaque_call(*_: Any, **__: Any) -> Any:
+    raise AssertionError("an opaque call means what its name means, see ir.opaque_calls")
 
 
 _VECTORS = tuple((_F * n, PACK) for n in range(2, 17))
 FUSED: dict[str, Primitive] = {row.name: row for row in (
-    Primitive("call", (), _kept, accuracy=Accuracy.CALL, cost=Adds(40)),
+    Primitive("call", (), _opaque_call, accuracy=Accuracy.CALL, cost=Adds(40)),
     Primitive("part", tuple(((PACK,), kind) for kind in (FLOAT, INT, BOOL)), lambda pack, index: pack[index],
               cost=Adds(0)),
     Primitive("pack", _VECTORS, lambda *lanes: lanes, cost=Adds(0)),

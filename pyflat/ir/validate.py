@@ -24,7 +24,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from pyflat.errors import InternalError
-from pyflat.ir.divergence import uniformity
+from pyflat.ir.divergence import divergence
 from pyflat.ir.loops import canonical_parts, recognise_counted
 from pyflat.ir.nodes import (
     FAULT,
@@ -118,7 +118,7 @@ class _Checker:
     def check_convergence(self, uniform: Collection[Param]) -> None:
         blocks = [item for item in walk(self.fn.body) if isinstance(item, Block)]
         together = [(op, block) for block in blocks for op in block.ops if op.opcode in CONVERGENT]
-        divergent = uniformity(self.fn, uniform).divergent if together else ()
+        divergent = divergence(self.fn, uniform).divergent if together else ()
         for op, block in together:
             if block in divergent:
                 raise self.error(op, 8, f"{op.opcode} under a varying predicate: some lanes are not here")

@@ -11,7 +11,7 @@ A loop with `if p: acc = f(acc)`, unrolled, is such a chain of selects, and one 
 condition `and p, q` is q. Where f is a choice itself, the chain has become `select (and p, q), x, y` with such a y
 (`passes.rules.logic`): that is taken apart again, so that y has a condition less.
 
-Exact: no lane that takes the other arm reads what has changed. A kept call that sees other lanes, or has an effect,
+Exact: no lane that takes the other arm reads what has changed. An opaque call that sees other lanes, or has an effect,
 reads its operands in every lane: a function with one is left alone.
 """
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from pyflat.analysis.execution_masks import Demand
+from pyflat.analysis.execution_masks import ExecutionMasks
 from pyflat.ir.nodes import Function, Op, Value
 from pyflat.ir.opaque_calls import has_effect, is_barrier, is_guarded
 from pyflat.passes.record import STRAIGHT, Pass
@@ -43,7 +43,7 @@ def decide_selects(fn: Function) -> Function:
 
 class _Deciding:
     def __init__(self, fn: Function):
-        self.demand = Demand(fn, ())
+        self.masks = ExecutionMasks(fn, ())
         self.sweep = Sweep(fn)
         self.readers: dict[Value, list[Op]] = defaultdict(list)
         for op in fn.flat_block.ops:
@@ -68,7 +68,7 @@ class _Deciding:
 
     def only_under(self, value: Value, cond: Value, outcome: bool) -> bool:
         """Where `cond` has not this outcome, no result depends on `value`."""
-        needed = self.demand.of(value)
+        needed = self.masks.of(value)
         return bool(needed) and all(any(_says(known, held, cond, outcome) for known, held in conditions)
                                     for conditions in needed)
 

@@ -22,7 +22,7 @@ from pyflat.ir.nodes import Const, Function, Op, Value
 from pyflat.ir.types import FLOAT
 from pyflat.passes.record import Pass
 
-_REFUSED = {"np_dot": "np.dot", "call": "a kept call"}
+_REFUSED = {"np_dot": "np.dot", "call": "an opaque call"}
 
 
 def demote_floats(fn: Function) -> Function:

@@ -7,7 +7,7 @@ Before:                                   After:
     yield %r
 
 Both operations must be used by this select alone, and differ in one operand (in either order where the order is free).
-Exact: in every lane the same operation is made on the same operands. A kept call is one of them when it is neither a
+Exact: in every lane the same operation is made on the same operands. An opaque call is one of them when it is neither a
 barrier nor guarded: one tap instead of two.
 """
 

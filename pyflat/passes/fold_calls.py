@@ -1,4 +1,4 @@
-"""Kept calls on constants, tables of one value, and parts of vectors that were just put together.
+"""Opaque calls on constants, tables of one value, and parts of vectors that were just put together.
 
 Before:                                        After:
     %0 = call 0.5 {name = "ramp"} : pack           yield 0.25, %x

@@ -7,8 +7,8 @@ Before:                              After:
         ...                                  ...
 
 An operation is invariant when all its operands come from outside of the loop, or are invariant. It moves only if it
-cannot fault: what it computes in a lane that would not have come there harms nobody. One that may fault stays where
-Python would have met it, and so do kept calls that are barriers or guarded, and `lane_any`, whose answer depends on
+cannot fault: what it computes in a lane that would not have come there has no effect. One that may fault stays where
+Python would have met it, and so do opaque calls that are barriers or guarded, and `lane_any`, whose answer depends on
 the lanes that are there. Arms inside of the
 loop are searched too, so a costly operation of a rare arm is computed once, taken or not.
 

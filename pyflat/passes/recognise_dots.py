@@ -10,9 +10,9 @@ Before, where p_x, p_y, p_z are a vector:     After:
 
 A sum of two to four products that nothing else uses is a `dot` where that takes fewer operations: a `pack` is free
 when its lanes are literals or, in order, all of a vector that the backend has anyway (a parameter of two to four
-floats, the result of a kept call, an earlier pack), else it is one operation. A sum over all lanes of such a vector is
-`hadd`. Needs the parts `reassoc` and `contract` of fast math: the order and the rounding of the sum are the backend's.
-"""
+floats, the result of an opaque call, an earlier pack), else it is one operation. A sum over all lanes of such a
+vector is `hadd`. Needs the parts `reassoc` and `contract` of fast math: the order and the rounding of the sum are the
+backend's."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ Global value numbering over one block, and over the blocks of loops inside it: t
 operation, attrs and (already numbered) operands are; operands of commutative operations come in any order, `x > y` is
 `y < x`, literals are compared by their bits. The first one stays. When it is a temporary and a later one is the
 user's, it takes over the user's name and statement, so that the printed twin keeps the name. A `fault` is an effect
-and never merged, nor is a kept call that is a barrier.
+and never merged, nor is an opaque call that is a barrier.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.frontend.callables import Bound, Parameters
+from pyflat.frontend.callables import BoundArguments, Parameters
 from pyflat.ir.formats import F4, F8, FloatFormat
 from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape, record_of
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -92,7 +92,7 @@ def _narrowed(value: Any) -> Any:
         return value.astype(np.float32, copy=False)
 
 
-def classify(bound: Bound, parameters: Parameters, static: Sequence[str]) -> Call:
+def classify(bound: BoundArguments, parameters: Parameters, static: Sequence[str]) -> Call:
     """Shapes and lane values of a bound call. TypeError for what can be neither a lane nor static."""
     reading = [""]
     try:
@@ -102,7 +102,7 @@ def classify(bound: Bound, parameters: Parameters, static: Sequence[str]) -> Cal
         raise TypeError(f"{error} (it is parameter {place} of {parameters.name})") from None
 
 
-def _classified(bound: Bound, parameters: Parameters, static: Sequence[str], reading: list[str]) -> Call:
+def _classified(bound: BoundArguments, parameters: Parameters, static: Sequence[str], reading: list[str]) -> Call:
     reader = _Reader()
     arguments: dict[str, Shape] = {}
     for name, value in bound.arguments.items():
@@ -279,8 +279,8 @@ def _static(value: Any, name: str) -> Any:
     cls = type(value)
     shown = f"{cls.__module__}.{cls.__qualname__}".removeprefix("builtins.")
     root = cls.__module__.partition(".")[0]
-    foreign = root in ("pandas", "polars", "dask", "xarray", *_NUMBERS) or cls.__module__.startswith("scipy.sparse")
-    if foreign or any(hasattr(cls, mark) for mark in _MARKS):
+    external = root in ("pandas", "polars", "dask", "xarray", *_NUMBERS) or cls.__module__.startswith("scipy.sparse")
+    if external or any(hasattr(cls, mark) for mark in _MARKS):
         how = _remedy(value, root)
         raise TypeError(f"argument {name!r} is a {shown}: a twin takes NumPy arrays and scalars; {how}")
     if isinstance(value, bytearray | memoryview) or (root, cls.__name__) == ("array", "array"):

@@ -18,7 +18,7 @@ from pyflat.runtime.arguments import Call, classify
 from pyflat.runtime.arrays import Lanes, blank, collect, prepare
 from pyflat.runtime.compiled import Built, Compilations, Ran
 from pyflat.runtime.faults import Faults
-from pyflat.runtime.float32_reference import Narrow
+from pyflat.runtime.float32_reference import Float32Lanes
 from pyflat.runtime.grouping import columns, run_grouped
 from pyflat.runtime.plans import Planned, Plans
 from pyflat.runtime.replay import Replay
@@ -101,10 +101,10 @@ class Caller:
     def _run(self, built: Built, call: Call, options: Options) -> Any:
         lanes = prepare(call)
         ran = built.run(lanes.inputs, lanes.count, options.parallel)
-        return self.settle(built.result, call, lanes, ran, options, built.narrow)
+        return self.settle(built.result, call, lanes, ran, options, built.reference)
 
     def settle(self, result: Shape, call: Call, lanes: Lanes, ran: Ran, options: Options,
-               narrow: Narrow | None = None) -> Any:
+               reference: Float32Lanes | None = None) -> Any:
         """Replay the suspect lanes of a run, and give the results in the caller's form."""
         if options.errors == "nan":
             require_nan(result)
@@ -116,7 +116,7 @@ class Caller:
         try:
             if suspect is not None and suspect.any():
                 replayed = int(suspect.sum()) - (0 if ran.limited is None else int(ran.limited.sum()))
-                replay = Replay(self.callee, self.parameters, call, lanes, result, ran.limited, narrow)
+                replay = Replay(self.callee, self.parameters, call, lanes, result, ran.limited, reference)
                 if options.errors in ("mask", "nan"):
                     faults = replay.sort_out(suspect, leaves)
                 else:

@@ -30,7 +30,7 @@ from pyflat.ir.formats import F4
 from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.runtime.bad_arguments import as_argument_error
-from pyflat.runtime.float32_reference import NarrowLanes
+from pyflat.runtime.float32_reference import Float32Reference
 from pyflat.runtime.garbage import no_full_collections
 from pyflat.targets import target as targets
 from pyflat.targets import threads
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pyflat.frontend.result import Specialised
     from pyflat.ir.nodes import Function
     from pyflat.ir.opaque_calls import OpaqueCalls
-    from pyflat.passes.accuracy import Rerun
+    from pyflat.passes.accuracy import ExactRetry
     from pyflat.runtime.settings import Options
 
 MAX_ENTRIES = 256
@@ -75,9 +75,9 @@ class Built:
     arguments: Mapping[str, Shape]
     trips_limited: bool = False
     """The last leaf of the engine says which lanes ran into `max_trips`."""
-    rerun: Rerun | None = None
+    retry: ExactRetry | None = None
     """The twin with exact functions, where the engine's are fast."""
-    narrow: NarrowLanes | None = None
+    reference: Float32Reference | None = None
     """Where float lanes are float32: what they compute by definition."""
     split: threads.Splittable | None = None
     """The engine, where it may run on several threads."""
@@ -88,7 +88,7 @@ class Built:
             leaves, suspect = self.engine(lanes, n)
         else:
             leaves, suspect = threads.run(self.split, lanes, n, parallel)
-        again = 0 if suspect is None or self.rerun is None else self.rerun.settle(lanes, leaves, suspect)
+        again = 0 if suspect is None or self.retry is None else self.retry.settle(lanes, leaves, suspect)
         if not self.trips_limited:
             return Ran(leaves, suspect, None, again)
         *leaves, limited = leaves
@@ -110,7 +110,7 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class Flattened:
+class FlatForm:
     """A specialisation before an engine is made of it, for printing."""
 
     spec: Specialised
@@ -129,7 +129,7 @@ class Flattened:
         return self.flat
 
 
-def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False) -> Flattened:
+def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False) -> FlatForm:
     """The flat form of `fn` for these arguments, the masked form where a loop was kept: as it is printed, or as the
     engine has it. Raises FlattenError."""
     from pyflat.passes.pipelines import flatten_ir, with_fast_functions
@@ -140,15 +140,15 @@ def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, 
         if options.strict_fold and exact.form == "flat" and exact.floats is not F4:
             exact = _strictly_folded(exact, spec)
         if options.functions == "libm":
-            return Flattened(spec, exact)
+            return FlatForm(spec, exact)
         math = targets.of(options.target).fast_functions()
         if options.floats is F4:
             chosen = with_fast_functions(spec.function, math)
             if chosen is spec.function:
-                return Flattened(spec, exact)
-            return Flattened(replace(spec, function=chosen), flatten_ir(chosen), exact)
+                return FlatForm(spec, exact)
+            return FlatForm(replace(spec, function=chosen), flatten_ir(chosen), exact)
         flat = with_fast_functions(exact, math, decide=options.decisions)
-        return Flattened(spec, flat, None if flat is exact else exact)
+        return FlatForm(spec, flat, None if flat is exact else exact)
 
 
 def _strictly_folded(exact: Function, spec: Specialised) -> Function:
@@ -202,7 +202,7 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
         spec = keep_loops(fn, arguments)
         return Built(target.engine(Request(spec.function, spec, arguments)), spec.result, spec.guards, arguments)
     done = flatten(fn, arguments, options, engine=True)
-    calls = _kept_calls(done, target)
+    calls = _opaque_calls(done, target)
     limited = target.max_trips and options.max_trips is not None and done.flat.form == "masked"
     request = Request(done.flat, done.spec, arguments, options.errors == "unchecked",
                       options.max_trips if limited else None, calls)
@@ -211,21 +211,21 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
         with room_to_recurse(fn):
             return target.engine(replace(request, function=flat))
 
-    narrow = NarrowLanes(done.spec.function) if options.floats is F4 else None
-    exact = done.exact if options.decisions and narrow is None else None
-    rerun = None if exact is None else _exact_retry(partial(engine_of, exact))
+    reference = Float32Reference(done.spec.function) if options.floats is F4 else None
+    exact = done.exact if options.decisions and reference is None else None
+    retry = None if exact is None else _exact_retry(partial(engine_of, exact))
     engine = engine_of(done.flat)
-    split = engine if target.parallel and calls is None else None  # what a kept call does on threads is not known
-    return Built(engine, done.spec.result, done.spec.guards, arguments, limited, rerun, narrow, split)
+    split = engine if target.parallel and calls is None else None  # what an opaque call does on threads is not known
+    return Built(engine, done.spec.result, done.spec.guards, arguments, limited, retry, reference, split)
 
 
-def _exact_retry(make: Callable[[], Any]) -> Rerun:
-    from pyflat.passes.accuracy import Rerun
+def _exact_retry(make: Callable[[], Any]) -> ExactRetry:
+    from pyflat.passes.accuracy import ExactRetry
 
-    return Rerun(make)
+    return ExactRetry(make)
 
 
-def _kept_calls(done: Flattened, target: Target) -> OpaqueCalls | None:
+def _opaque_calls(done: FlatForm, target: Target) -> OpaqueCalls | None:
     """What the engine must know about the calls that `whitelist=` keeps. Raises FlattenError for those that it cannot
     make."""
     from pyflat.ir.loops import all_ops
@@ -235,7 +235,7 @@ def _kept_calls(done: Flattened, target: Target) -> OpaqueCalls | None:
         return None
     for op in kept:
         if target.kept_calls == "refused" or done.spec.opaque.on_arrays(op) is None:
-            raise refuse("flatten/call-not-runnable", f"{target.name} cannot make the kept call of {op.attr('name')}",
+            raise refuse("flatten/call-not-runnable", f"{target.name} cannot make the opaque call of {op.attr('name')}",
                          op.origin.span if op.origin else None)
     return done.spec.opaque
 

@@ -32,13 +32,13 @@ def _why(fault: Fault) -> str:
     return f"the lane fails in float32 ({said}), and in float64 it does not"
 
 
-class Narrow(Protocol):
+class Float32Lanes(Protocol):
     """Says what a lane gives in float32."""
 
     def values(self, row: Sequence[Any]) -> tuple[Any, ...]: ...
 
 
-class NarrowLanes:
+class Float32Reference:
     """The lanes of a structured function of float32, with the elementary functions of its engine."""
 
     def __init__(self, structured: Function):

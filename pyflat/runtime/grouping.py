@@ -184,8 +184,8 @@ def run_grouped(
         raise refuse("flatten/effect", message, help="pass one option for all lanes")
     parts = list(map(_run, groups, builts, itertools.repeat(_flat_values(call, lanes)), itertools.repeat(call)))
     result = _join([(part.shown, part.result) for part in parts if not part.fails] or [("", parts[0].result)])
-    narrow = None if call.floats is F8 else _NarrowGroups(whole, list(found.values()), groups, builts, result)
-    return caller.settle(result, whole, lanes, _gather(parts, result, lanes), options, narrow)
+    reference = None if call.floats is F8 else _Float32Groups(whole, list(found.values()), groups, builts, result)
+    return caller.settle(result, whole, lanes, _gather(parts, result, lanes), options, reference)
 
 
 def _broadcast(call: Call, found: Any) -> tuple[int, ...]:
@@ -287,7 +287,7 @@ class _Part:
     fails: bool
 
 
-class _NarrowGroups:
+class _Float32Groups:
     """What lanes of a call in float32 give (`pyflat.runtime.float32_reference`): each by the twin of its group."""
 
     def __init__(self, whole: Call, found: list[Column], groups: list[_Group], builts: list[Built], joined: Shape):
@@ -297,9 +297,9 @@ class _NarrowGroups:
 
     def values(self, row: Sequence[Any]) -> tuple[Any, ...]:
         built = self._builts[tuple(static_key(row[place]) for place in self._places)]
-        assert built.narrow is not None
+        assert built.reference is not None
         own = [value for k, value in enumerate(row) if k not in self._places]
-        return tuple(fit(rebuild(built.result, iter(built.narrow.values(own))), self._joined))
+        return tuple(fit(rebuild(built.result, iter(built.reference.values(own))), self._joined))
 
 
 def _flat_values(call: Call, lanes: Lanes) -> list[Any]:

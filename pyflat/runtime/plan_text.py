@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pyflat.runtime.plans import Entry, Plan
     from pyflat.targets.numba import engine as numba
 
-    Point = numba.EntryPoint | numpy_target.EntryPoint
+    Point = numba.KernelEntry | numpy_target.EntryPoint
 
 MISS = "MISS"
 _OURS = "_pyflat_"
@@ -50,8 +50,8 @@ _MARK = 10**20
 
 _PYTHON: dict[type, Kind] = {float: FLOAT, int: INT, bool: BOOL}
 _SCALARS = frozenset({*_PYTHON, np.float64, np.float32, np.int64, np.bool_})
-_NARROW, _WIDE = np.dtype(np.float32), np.dtype(np.float64)
-_PLAIN = {dtype: dtype for dtype in (*dtypes(F8).values(), _NARROW)}
+_FLOAT32, _WIDE = np.dtype(np.float32), np.dtype(np.float64)
+_PLAIN = {dtype: dtype for dtype in (*dtypes(F8).values(), _FLOAT32)}
 """Arrays have one object for each dtype, as a rule; the others take the long way."""
 _BACK = {FLOAT: float, INT: int, BOOL: bool}
 
@@ -83,7 +83,7 @@ def key_of(args: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
             key.append(Argument(type(value), None))
         else:
             return None
-        if type(value) not in _PYTHON and value.dtype in (_NARROW, _WIDE):
+        if type(value) not in _PYTHON and value.dtype in (_FLOAT32, _WIDE):
             formats.add(_PLAIN[value.dtype])
     mixed = len(formats) > 1 if options.dtype == "input" else formats - {np.dtype(options.dtype)}
     return None if mixed else tuple(key)  # what is converted first takes the long way
@@ -104,7 +104,7 @@ def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings,
     if point is None:
         return None
     text = _Text(function, arguments, entry, {"calls": caller.stats.calls_cell, "lanes": caller.stats.lanes_cell},
-                 narrow=built.narrow is not None)
+                 float32=built.reference is not None)
     if len(point.dtypes) != len(leaves):
         return None
     conditions = [*text.other_options(layers, "target" not in dict(settings)), *text.other_types()]
@@ -197,12 +197,12 @@ class _Lines(NamedTuple):
 
 
 class _Text:
-    """Writes a plan; `constants` and `cells` have what its numbers and free variables are. `narrow`: float lanes are
+    """Writes a plan; `constants` and `cells` have what its numbers and free variables are. `float32`: float lanes are
     float32."""
 
     def __init__(self, function: FunctionType, arguments: Sequence[Argument], entry: Entry, cells: dict[str, CellType],
-                 *, narrow: bool = False):
-        self.narrow = narrow
+                 *, float32: bool = False):
+        self.float32 = float32
         self.function = function
         self.arguments = arguments
         self.entry = entry
@@ -211,7 +211,7 @@ class _Text:
         self.names = [f"{_OURS}a{k}" for k in range(len(arguments))]
 
     def constant(self, value: Any) -> str:
-        """This object, which nobody ever frees or which refers to nothing."""
+        """This object, which is never freed or refers to nothing."""
         self.constants.append(value)
         return f"({_MARK + len(self.constants) - 1})"
 
@@ -260,9 +260,9 @@ class _Text:
     def _operands(self) -> Iterator[str]:
         """The arguments as the kernel takes them: NumPy would make float64 of Python's floats."""
         for name, argument in zip(self.names, self.arguments, strict=True):
-            yield f"{self.constant(np.float32)}({name})" if self.narrow and argument.cls is float else name
+            yield f"{self.constant(np.float32)}({name})" if self.float32 and argument.cls is float else name
 
-    def _kernel(self, point: numba.EntryPoint) -> _Lines:
+    def _kernel(self, point: numba.KernelEntry) -> _Lines:
         """One call of a numpy.ufunc, which refuses what cannot be broadcast."""
         flags = [self.variable(CellType(flag)) for flag in point.state.flags[: 1 + point.loops]]
         results = [f"{_OURS}r{k}" for k in range(len(point.dtypes) + point.hidden)]
@@ -310,7 +310,7 @@ class _Text:
             yield f"{kind}({name}) is not {self.constant(argument.cls)}"
             if argument.dtype is not None:
                 yield f"{name}.dtype is not {self.constant(argument.dtype)}"
-            elif self.narrow and argument.cls is float:  # what overflows would warn
+            elif self.float32 and argument.cls is float:  # what overflows would warn
                 yield f"not {-F4.largest!r} <= {name} <= {F4.largest!r}"
 
     def other_options(self, layers: InForce, target_counts: bool) -> Iterator[str]:

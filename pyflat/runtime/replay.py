@@ -1,7 +1,7 @@
 """Replay: lanes that the engine suspects are run through the original, which settles what they are.
 
 Detection may be conservative: a suspect lane in which the original returns gets the original's value (in float32 the
-value that the lane has there, see `narrow`). Where the
+value that the lane has there, see `reference`). Where the
 original raises, `patch` raises the exception of the lowest such lane as it is, with a note that names the lane, and
 `sort_out` goes on and tells which lanes they are. Lanes are run in increasing order.
 """
@@ -47,7 +47,7 @@ from pyflat.runtime.faults import (
     lane_index,
     place_of,
 )
-from pyflat.runtime.float32_reference import Narrow
+from pyflat.runtime.float32_reference import Float32Lanes
 
 MAX_COUNTED = 10_000
 """After the first failing lane so many more are run, to say how many fail."""
@@ -75,7 +75,7 @@ class Replay:
     result: Shape | None
     limited: npt.NDArray[np.bool_] | None = None
     """Lanes that ran into `max_trips`: they fail without being run."""
-    narrow: Narrow | None = None
+    reference: Float32Lanes | None = None
     """Where lanes are float32: what a lane gives in which the original returns."""
 
     def patch(self, suspect: npt.NDArray[np.bool_], leaves: Sequence[Array]) -> int:
@@ -130,15 +130,15 @@ class Replay:
     def runner(self) -> Callable[[Row], list[Any]]:
         """A function from the lane values of one lane to the result leaves of the original there; of float32 lanes to
         those that the lane has in float32, after the original has returned."""
-        run, result, narrow = self.original(), self.result, self.narrow
+        run, result, reference = self.original(), self.result, self.reference
         if result is None:
             return lambda values: [run(values)]
-        if narrow is None:
+        if reference is None:
             return lambda values: list(fit(run(values), result))
 
         def rounded(values: Row) -> list[Any]:
             run(values)  # for what it raises
-            return list(narrow.values(values))
+            return list(reference.values(values))
 
         return rounded
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyflat.backend.registered import Registered
     from pyflat.inspection import listing
     from pyflat.inspection.explain import Explanation
-    from pyflat.inspection.lane_trace import Magnified
+    from pyflat.inspection.lane_trace import LaneTrace
     from pyflat.inspection.profile import Profile
     from pyflat.inspection.verify import Verified
     from pyflat.ir.shape import Shape
@@ -61,8 +61,8 @@ class Twin(Generic[P, R_co]):
         self._callee = callee
         self._plans = Plans()
         self._made: Caller | None = None
-        self._function: listing.Made | None = None
-        self._ufunc: ufuncs.Made | None = None
+        self._function: listing.MadeFunction | None = None
+        self._ufunc: ufuncs.MadeUfunc | None = None
 
     @property
     def _caller(self) -> Caller:
@@ -120,8 +120,8 @@ class Twin(Generic[P, R_co]):
 
     def replay(
         self, /, *args: Any, lane: int | tuple[int, ...] | None = None, pdb: bool = False, **kwargs: Any
-    ) -> Magnified:
-        """One lane of a call under the magnifying glass: the values of the original line by line beside those of the
+    ) -> LaneTrace:
+        """The trace of one lane of a call: the values of the original line by line beside those of the
         twin, the first line that differs, and the pass that introduced the difference.
 
         lane   the index of the lane, as NumPy counts; may be left out where there is only one
@@ -129,10 +129,10 @@ class Twin(Generic[P, R_co]):
 
         A parameter of the function that is called `lane` or `pdb` is passed by position.
         """
-        from pyflat.inspection.lane_trace import magnify
+        from pyflat.inspection.lane_trace import trace_lane
 
         self._check_receiver(args)
-        return magnify(self._caller, args, kwargs, self.options, lane, pdb=pdb)
+        return trace_lane(self._caller, args, kwargs, self.options, lane, pdb=pdb)
 
     def verify(self, /, *args: Any, **kwargs: Any) -> Verified:
         """Run the original in every lane of this call and compare, bit for bit; results that the faster functions of

@@ -46,7 +46,7 @@ from pyflat.runtime.settings import Options
 from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
-    from pyflat.targets.numba.strided_loop import Glue
+    from pyflat.targets.numba.strided_loop import StridedLoop
 
 MAX_OPERANDS = 32
 _KINDS: dict[Any, Kind] = {
@@ -60,7 +60,7 @@ _PYTHON_KINDS = {"_PyLongDType": INT, "_PyFloatDType": FLOAT}
 
 
 @with_room
-def make_ufunc(caller: Caller, name: str, text: str, shapes: dict[str, Shape], options: Options) -> Made:
+def make_ufunc(caller: Caller, name: str, text: str, shapes: dict[str, Shape], options: Options) -> MadeUfunc:
     """The ufunc of a function for these parameters, of which the leaves are its operands.
 
     Raises FlattenError where an operand or a result is no number, ValueError for options that a ufunc cannot have.
@@ -85,11 +85,11 @@ def make_ufunc(caller: Caller, name: str, text: str, shapes: dict[str, Shape], o
                                               f"a ufunc has {MAX_OPERANDS} at most")
     made = interface.new_ufunc(name, text, len(operands), len(first.outputs), loops)
     loops.serve(made)
-    return Made(made, options, loops)
+    return MadeUfunc(made, options, loops)
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeUfunc:
     """A ufunc, and what it was made for."""
 
     ufunc: np.ufunc
@@ -113,7 +113,7 @@ class _Loops:
         self._tables: list[object] = []
         self._lock = threading.RLock()
         self._promote = interface.guarded(self.promote)
-        self._promoter: Glue | None = None
+        self._promoter: StridedLoop | None = None
 
     def fresh(self) -> bool:
         return all(loop.built.guards.stale() is None for loop in tuple(self.made.values()))
@@ -241,13 +241,13 @@ class _Loop:
         self.inputs = [dtypes(floats)[kind] for kind in kinds]
         self.dtypes = [dtypes(floats)[output.kind] for output in self.outputs]
         self._callback = interface.guarded(self.run)
-        self._glue = self._compile()
+        self._strided_loop = self._compile()
 
     @property
     def address(self) -> int:
-        return self._glue.address
+        return self._strided_loop.address
 
-    def _compile(self) -> Glue:
+    def _compile(self) -> StridedLoop:
         from pyflat.targets.numba.strided_loop import strided_loop
 
         loop = getattr(self.built.engine, "inner_loop", None)
@@ -295,7 +295,7 @@ class _Loop:
         call = Call(dict(self.arguments), tuple(inputs), self.kinds, tuple(self.names), self.floats)
         lanes = Lanes(list(inputs), n, (n,), "", None, self.floats)
         return Replay(self.caller.callee, self.caller.parameters, call, lanes, self.built.result, limited,
-                      self.built.narrow)
+                      self.built.reference)
 
     def _settle(self, inputs: Sequence[Array | np.generic], n: int, results: list[Array], suspect: Array,
                 limited: Array | None) -> None:

@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 from pyflat.backend import FlatFunction
 from pyflat.targets.extras import require
-from pyflat.targets.xp import Extra, Faults, Twin, compiled
+from pyflat.targets.xp import ArrayTwin, Extra, Faults, compiled
 from pyflat.targets.xp import function as function_over
 
 
 def function(fn: Callable[..., Any], /, *, faults: Faults = "nan", kinds: str | None = None,
-             dtype: Literal["float64", "float32"] = "float64", **static: Any) -> Twin:
+             dtype: Literal["float64", "float32"] = "float64", **static: Any) -> ArrayTwin:
     """`fn` over JAX arrays, for `jax.jit`, `jax.grad` and `jax.vmap`; the options are those of `xp.function`."""
     require("jax", "pyflat.targets.jax.function")
     import jax.numpy as jnp

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pyflat.functions.records import spellings
 from pyflat.ir.ops import SIGNS
 from pyflat.ir.recursion import with_room
-from pyflat.targets.columns import Column, Engine, Printer, Rules, Term, Terms, flattened, terms_of
+from pyflat.targets.columns import Column, ColumnsEngine, Printer, Rules, Term, Terms, flattened, terms_of
 from pyflat.targets.columns import expand as x
 from pyflat.targets.extras import require
 
@@ -73,7 +73,8 @@ def _literal(value: Any) -> str:
     return f"pl.lit({value!r})" if math.isfinite(value) else f"pl.lit(float('{value}'))"
 
 
-ENGINE = Engine("Polars", _SPELLINGS, _literal, _RULES, ("pl.when({0}).then({1})", len("pl")), 100, divisors=True)
+ENGINE = ColumnsEngine("Polars", _SPELLINGS, _literal, _RULES, ("pl.when({0}).then({1})", len("pl")), 100,
+                       divisors=True)
 
 
 @with_room

@@ -93,7 +93,7 @@ class Request:
     arguments  the shapes of the parameters
     unchecked  errors="unchecked": which lanes fail is not asked for
     max_trips  where loops that stayed loops give up; None: nowhere, or for targets that do not take it
-    calls      how kept calls are made on arrays; None where there are none, or for targets that make them themselves
+    calls      how opaque calls are made on arrays; None where there are none, or for targets that make them themselves
     """
 
     function: Function

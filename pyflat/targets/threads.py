@@ -92,7 +92,7 @@ def _cores() -> int:
 
 
 def _cores_free() -> bool:
-    """Whether the machine has more than one core that nobody used in the last minute."""
+    """Whether the machine had more than one idle core in the last minute."""
     if not hasattr(os, "getloadavg"):
         return True
     return (os.cpu_count() or 1) - os.getloadavg()[0] >= 1.0

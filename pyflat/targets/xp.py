@@ -32,7 +32,7 @@ from pyflat.functions.stacking import DATES
 from pyflat.ir.ops import SIGNS
 from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import Fixed, Record, Shape, rebuild
-from pyflat.targets.columns import Engine, Rules, Term, flattened, terms_of
+from pyflat.targets.columns import ColumnsEngine, Rules, Term, flattened, terms_of
 from pyflat.targets.columns import expand as x
 from pyflat.targets.columns.printer import in_order
 from pyflat.targets.columns.slopes import Slopes
@@ -50,12 +50,12 @@ RULES: Rules = {
     name: rule for name, rule in x.rules_for("xp").items() if name not in ("shl", "shr", "xor:b", "eq:b", "ne:b")
 }
 RULES = {**RULES, "mod:i8": x.mod_whole, "floordiv:i8": x.floordiv_whole}
-ENGINE = Engine("the namespace", _SPELLINGS, repr, RULES, ("", 0), 0)
+ENGINE = ColumnsEngine("the namespace", _SPELLINGS, repr, RULES, ("", 0), 0)
 
 @with_room
 def function(fn: Callable[..., Any], xp: Any, /, *, faults: Faults = "nan", kinds: str | None = None,
              dtype: Literal["float64", "float32"] = "float64", extra: Extra | None = None, **static: Any
-             ) -> Twin:
+             ) -> ArrayTwin:
     """`fn` over arrays of the namespace `xp`: it takes arrays or numbers that broadcast, in the order of the parameters
     (records as `fn` takes them), and gives what `fn` gives, of arrays.
 
@@ -74,11 +74,11 @@ def function(fn: Callable[..., Any], xp: Any, /, *, faults: Faults = "nan", kind
         raise refuse("flatten/result-kind", f"{flat.name} gives complex numbers", help="return the two parts")
     if any(cls in DATES for cls in _classes(flat.result)):
         raise refuse("flatten/result-kind", f"{flat.name} gives dates", help="return their parts, d.year and so on")
-    return Twin(flat, compiled(flat, xp, faults, dtype, extra), inspect.signature(original), xp, faults == "mask")
+    return ArrayTwin(flat, compiled(flat, xp, faults, dtype, extra), inspect.signature(original), xp, faults == "mask")
 
 
 @dataclass(frozen=True, eq=False)
-class Twin:
+class ArrayTwin:
     """What `function` gives. `code` has arrays for the numbers of its arguments and gives arrays for those of the
     result."""
 

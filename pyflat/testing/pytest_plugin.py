@@ -53,7 +53,7 @@ def _wanted(config: pytest.Config, items: list[pytest.Item]) -> dict[str, Mappin
     for item in items:
         for marker in item.iter_markers(NAME):
             found.update(dict.fromkeys(marker.args, marker.kwargs))
-    if not any("::" in arg for arg in config.args):  # somebody who names one test wants that one
+    if not any("::" in arg for arg in config.args):  # who names one test wants that one
         for plugin in config.pluginmanager.get_plugins():
             if isinstance(plugin, ModuleType) and hasattr(plugin, NAME):
                 found.update(_as_mapping(getattr(plugin, NAME)))

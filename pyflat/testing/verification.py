@@ -223,19 +223,19 @@ def verify(
             found = difference
         else:
             continue
-        raise _magnified(found, closer, chosen) from None
+        raise _with_trace(found, closer, chosen) from None
 
 
 Row = tuple[Any, ...]
 Check = Callable[[list[Row]], None]
 
 
-def _magnified(difference: DifferenceError, replay: Callable[..., Any], kinds: Sequence[str]) -> DifferenceError:
+def _with_trace(difference: DifferenceError, replay: Callable[..., Any], kinds: Sequence[str]) -> DifferenceError:
     """The difference with the line and the pass that it comes from, as far as the lane shows it alone."""
     shown = replay(*(column[0] for column in _columns([difference.row], kinds)))
     if shown.agrees:
         return difference
-    return DifferenceError(f"{difference}\n{shown}", row=difference.row, magnified=shown)
+    return DifferenceError(f"{difference}\n{shown}", row=difference.row, lane_trace=shown)
 
 
 def _sweep(check: Check, fn: Callable[..., Any], kinds: Sequence[str]) -> None:

@@ -65,7 +65,7 @@ def test_its_faults_are_replayed(installed):
         pyflat.twin(ratio, target="walker")(np.array([1.0, -1.0]), 0.0)
 
 
-def test_names_that_nobody_brings(installed):
+def test_names_that_no_package_brings(installed):
     with pytest.raises(ValueError, match="no installed package brings the target 'stack'.*walker"):
         target("stack")
     with pytest.raises(ValueError, match="target='walkr'"):
@@ -99,7 +99,7 @@ def grain(x):
 
 @pytest.mark.parametrize("engine", ["numpy", "numba"])
 def test_engines_refuse_kept_calls(engine):
-    with pytest.raises(pyflat.FlattenError, match="kept call of noise") as error:
+    with pytest.raises(pyflat.FlattenError, match="opaque call of noise") as error:
         pyflat.twin(grain, target=engine, whitelist=["noise"])(np.array([8.0]))
     assert error.value.code == "flatten/call-not-runnable"
 
@@ -131,7 +131,7 @@ def test_numpy_makes_calls_that_have_arrays():
     with pytest.raises(ZeroDivisionError):
         twin(np.array([0.0, 0.75]), 0.0)
     guarded = [Call("lookup", result="vec2", arrays=on_arrays, where="taken"), entries[1]]
-    with pytest.raises(pyflat.FlattenError, match="kept call of lookup"):
+    with pytest.raises(pyflat.FlattenError, match="opaque call of lookup"):
         pyflat.twin(tapped, whitelist=guarded)(u, v)
 
 

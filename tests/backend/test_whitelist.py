@@ -1,4 +1,4 @@
-"""Kept calls: arguments lowered, results in parts, guards, barriers, effects, and what folding may do to them."""
+"""Opaque calls: arguments lowered, results in parts, guards, barriers, effects, and what folding may do to them."""
 
 from __future__ import annotations
 

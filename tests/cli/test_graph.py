@@ -1,4 +1,4 @@
-"""`pyflat graph`: formats, steps, kept calls and exit status."""
+"""`pyflat graph`: formats, steps, opaque calls and exit status."""
 
 from __future__ import annotations
 

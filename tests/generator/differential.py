@@ -31,7 +31,7 @@ from tests.generator.lanes import Lane, lanes_for
 from tests.generator.outcomes import Expected, Failure, Outcome, Raised, Returned, observe, outside
 from tests.generator.program import Program
 from tests.generator.stages import arguments_of, check_stages
-from tests.patience import HANG
+from tests.support.patience import HANG
 
 DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
 Target = Literal["numpy", "numba"]

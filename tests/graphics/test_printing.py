@@ -24,7 +24,7 @@ from pyflat.targets.shaders.language import float_text
 from pyflat.vec import Vec2, vec2, vec3
 from tests.generator import generate
 from tests.generator.differential import loaded
-from tests.patience import HANG
+from tests.support.patience import HANG
 
 MISSING = {"round_digits", "fault", "lane_any", "call", "part", "ufunc", *(record.name for record in RECORDS.values() if record.on("wgsl") == ABSENT)}
 """Operations that neither language has; round() with a constant number of digits is there."""

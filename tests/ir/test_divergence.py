@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from pyflat.errors import InternalError
-from pyflat.ir.divergence import uniformity
+from pyflat.ir.divergence import divergence
 from pyflat.ir.interp import run
 from pyflat.ir.nodes import Block, Function, Op, walk
 from pyflat.ir.parse import parse_function
@@ -25,7 +25,7 @@ def named(fn: Function, name: str) -> Op:
 
 def here(fn: Function, name: str) -> tuple[bool, bool]:
     """Whether the operation varies, and whether some lanes are missing where it stands."""
-    found = uniformity(fn, (fn.params[1], fn.params[3]))
+    found = divergence(fn, (fn.params[1], fn.params[3]))
     op = named(fn, name)
     block = next(item for item in walk(fn.body) if isinstance(item, Block) and op in item.ops)
     return not found.uniform(op), block in found.divergent
@@ -73,7 +73,7 @@ def test_continue_parts_the_lanes_until_the_next_iteration():
     assert here(fn, "rest") == (False, True)
 
 
-def test_a_uniform_continue_parts_nobody():
+def test_a_uniform_continue_divides_no_lanes():
     fn = loop("if %u {\nAGAIN\n} else {\nyield\n}")
     assert here(fn, "rest") == (False, False)
     assert here(fn, "head") == (False, False)
@@ -145,7 +145,7 @@ def test_a_region_brings_the_lanes_together():
     assert here(fn, "after") == (True, False)
 
 
-def test_a_condition_of_lane_any_parts_nobody():
+def test_a_condition_of_lane_any_divides_no_lanes():
     fn = loop("%go = lane_any %v : b\nif %go {\nyield\n} else {\nLEAVE\n}")
     assert here(fn, "rest") == (False, False)
     validate(fn)

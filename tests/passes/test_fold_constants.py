@@ -21,7 +21,7 @@ from tests.passes.flat_programs import (
     samples,
     unchanged,
 )
-from tests.steps import steps_of
+from tests.support.steps import steps_of
 
 
 def simplify(fn: Function) -> Function:

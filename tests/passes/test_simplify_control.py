@@ -128,7 +128,7 @@ def test_what_follows_two_arms_that_leave_is_dropped(check: Check) -> None:
 # --- Region, Loop
 
 
-def test_a_region_that_nobody_leaves_early_is_its_body(check: Check) -> None:
+def test_a_region_without_exits_is_its_body(check: Check) -> None:
     check("region @r {\n%y = neg %x : f8\nyield %y\n} -> (%z: f8)\nyield %z", "%y = neg %x : f8\nyield %y")
     check("region @r {\n%y = neg %x : f8\nexit @r %y\n} -> (%z: f8)\nyield %z", "%y = neg %x : f8\nyield %y")
     check("region @r {\nyield\n}\nyield %x", "yield %x")

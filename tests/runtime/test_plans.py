@@ -23,7 +23,7 @@ from pyflat.runtime.calls import Caller
 from pyflat.runtime.twins import Twin
 from pyflat.targets import threads
 from pyflat.testing import same_bits
-from tests.concurrency import on_threads
+from tests.support.concurrency import on_threads
 
 LIMIT = 2 * 16_384
 

@@ -15,7 +15,7 @@ from pyflat.targets import threads
 from tests.generator import generate
 from tests.generator.differential import loaded
 from tests.generator.lanes import lanes_for
-from tests.patience import HANG
+from tests.support.patience import HANG
 
 TARGETS = ("numpy", "numba")
 
@@ -272,5 +272,5 @@ def test_ctrl_c_ends_a_call_on_several_threads(pieces):
     idle = threading.Barrier(pool._count + 1, timeout=HANG)
     for _ in range(pool._count):
         pool.put(idle.wait)
-    idle.wait()  # nobody is in the loop any more
+    idle.wait()  # no thread is in the loop any more
     assert twin(np.zeros(200_000))[0] == 0.0

@@ -16,8 +16,8 @@ import pytest
 
 import pyflat
 from pyflat.runtime import compiled
-from tests.concurrency import on_threads
 from tests.runtime import functions as f
+from tests.support.concurrency import on_threads
 
 XS = np.array([1.0, 2.0])
 

@@ -44,7 +44,7 @@ from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, Bound, GuardedUnion, Static
+from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, GuardedUnion, Static
 from pyflat.functions.records import RECORDS
 from pyflat.ir.types import BOOL
 
@@ -101,7 +101,7 @@ def are_values(s: Evaluator, arguments: Arguments) -> bool:
     return True
 
 
-def mutates(method: Bound) -> bool:
+def mutates(method: BoundMethod) -> bool:
     return method.name in _MUTATORS
 
 

@@ -23,7 +23,7 @@ from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
     Array,
-    Bound,
+    BoundMethod,
     Complex,
     DictRef,
     Grid,
@@ -38,7 +38,7 @@ from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
 
 
-def method(s: Evaluator, bound: Bound, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
+def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """A method of a local list or dict, of a lane number, or of a string."""
     receiver, name = bound.receiver, bound.name
     match receiver:

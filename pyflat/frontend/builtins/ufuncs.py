@@ -9,8 +9,7 @@ from pyflat.frontend.space import complex_numbers, scalars
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import complex_parts, lane, numeric_kind
 from pyflat.frontend.state.values import Abstract, Arguments, Complex, GuardedUnion, Static
-from pyflat.functions import external_ufuncs as foreign
-from pyflat.functions import ufunc_interface
+from pyflat.functions import external_ufuncs, ufunc_interface
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, INT
 
@@ -32,12 +31,12 @@ def call(s: Evaluator, ufunc: np.ufunc, arguments: Arguments, node: cst.CSTNode)
     if not ufunc_interface.has_plain_loops(ufunc):
         raise s.refuse("flatten/unknown-call", f"{ufunc.__name__} has no loop that compiled code can call", node,
                        help="call the function that it was made from")
-    loop = foreign.loop_for(ufunc, [t for t in types if t is not None])
+    loop = external_ufuncs.loop_for(ufunc, [t for t in types if t is not None])
     if loop is None:
         raise s.refuse("flatten/unknown-call", f"{ufunc.__name__} has no loop over these kinds of numbers that gives "
                        "one float", node, help="pass floats, or compute it outside and pass the result")
     operands = [operand for value, letter in zip(values, loop, strict=False) for operand in _operands(s, value, letter)]
-    name = foreign.register(ufunc)
+    name = external_ufuncs.register(ufunc)
 
     def one(part: str) -> Value:
         return s.build.op("ufunc", *operands, kind=FLOAT, loop=loop, part=part, ufunc=name)

@@ -23,7 +23,7 @@ from pyflat.frontend.state.values import (
     MAX_LENGTH,
     Abstract,
     Array,
-    Bound,
+    BoundMethod,
     Grid,
     GuardedUnion,
     ListRef,
@@ -298,7 +298,7 @@ def attribute(owner: Array, name: str) -> Abstract:
             return owner
         case "dtype":
             return Static(np.dtype(DTYPES[owner.store.kind]))
-    return Bound(owner, name)
+    return BoundMethod(owner, name)
 
 
 def laid_out(value: Array, like: np.ndarray[Any, Any]) -> Array:

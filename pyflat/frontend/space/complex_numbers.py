@@ -19,7 +19,7 @@ from pyflat.frontend.library import complex_library as library
 from pyflat.frontend.space import scalars
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import complex_parts, lane, numeric_kind, opened, plain_number, same_static
-from pyflat.frontend.state.values import Abstract, Arguments, Bound, Complex, GuardedUnion, Seq, Static
+from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, Complex, GuardedUnion, Seq, Static
 from pyflat.ir.nodes import FALSE, TRUE, Origin, Value
 
 ZERO = Static(0.0)
@@ -210,7 +210,7 @@ def attribute(s: Evaluator, z: Complex, name: str, node: cst.CSTNode) -> Abstrac
         case "imag":
             return z.imag
         case "conjugate":
-            return Bound(z, name)
+            return BoundMethod(z, name)
     if hasattr(complex, name):
         raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a complex lane", node)
     raise s.raised(AttributeError, node)

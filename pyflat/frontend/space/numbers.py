@@ -14,7 +14,7 @@ from pyflat.frontend.state.kinds import describe, numeric_kind, plain_number
 from pyflat.frontend.state.values import (
     Abstract,
     Array,
-    Bound,
+    BoundMethod,
     Closure,
     Complex,
     DictRef,
@@ -94,7 +94,7 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
             return joined
         case ObjRef() if "__bool__" not in dir(value.cls) and "__len__" not in dir(value.cls):
             return Static(True)
-        case Closure() | Bound() | Partial():
+        case Closure() | BoundMethod() | Partial():
             return Static(True)
     raise s.refuse("flatten/unsupported-expression", f"the truth of {describe(value)} is not known")
 

@@ -29,7 +29,7 @@ from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
     Array,
-    Bound,
+    BoundMethod,
     Complex,
     DictRef,
     GuardedUnion,
@@ -64,7 +64,7 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
     """`owner.name`."""
     match owner:
         case GuardedUnion() if arrays.is_array(owner):
-            return Bound(owner, name) if callable(getattr(np.ndarray, name, None)) else s.split(
+            return BoundMethod(owner, name) if callable(getattr(np.ndarray, name, None)) else s.split(
                 owner, lambda v: attribute(s, v, name, node))
         case GuardedUnion():
             return s.split(owner, lambda v: attribute(s, v, name, node))
@@ -87,7 +87,7 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
         case Seq():
             return _class_attribute(s, owner, owner.cls, name, node)
         case ListRef() | DictRef() | Text():
-            return Bound(owner, name)
+            return BoundMethod(owner, name)
         case Value():
             return _number_attribute(s, owner, name, node)
         case Complex():
@@ -108,7 +108,7 @@ def _super_attribute(s: Evaluator, owner: Super, name: str, node: cst.CSTNode) -
     for base in order[order.index(owner.cls) + 1:]:
         found = vars(base).get(name)
         if isinstance(found, types.FunctionType):
-            return Bound(owner.receiver, name, found)
+            return BoundMethod(owner.receiver, name, found)
         if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
             return lookup.call_method(s, found.fget, [owner.receiver], node)
         if name == "__init__" and base is object:
@@ -134,7 +134,7 @@ def _number_attribute(s: Evaluator, owner: Value, name: str, node: cst.CSTNode) 
     if name in ("ndim", "shape", "size") and s.may_be_numpy(owner):
         return Static({"ndim": 0, "shape": (), "size": 1}[name])
     if name in ("is_integer", "conjugate", "item", "bit_length", "bit_count"):
-        return Bound(owner, name)
+        return BoundMethod(owner, name)
     raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a lane number", node,
                    help=remedies.ONE_NUMBER)
 
@@ -143,7 +143,7 @@ def _static_attribute(s: Evaluator, owner: Static, name: str, node: cst.CSTNode)
     known = owner.value
     if type(known) in lookup.BUILTIN:
         if callable(getattr(known, name, None)):
-            return Bound(owner, name)
+            return BoundMethod(owner, name)
         return const_eval(s, lambda: getattr(known, name))
     if not isinstance(known, types.ModuleType):
         s.guards.member(known, name)
@@ -152,7 +152,7 @@ def _static_attribute(s: Evaluator, owner: Static, name: str, node: cst.CSTNode)
         if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
             return lookup.call_method(s, found.fget, [owner], node)
         if isinstance(found, types.FunctionType) and name not in getattr(known, "__dict__", ()):
-            return Bound(owner, name, found)
+            return BoundMethod(owner, name, found)
     value = const_eval(s, lambda: getattr(known, name))
     assert isinstance(value, Static)
     s.guards.attribute(known, name, value.value)
@@ -162,7 +162,7 @@ def _static_attribute(s: Evaluator, owner: Static, name: str, node: cst.CSTNode)
 def _class_attribute(s: Evaluator, owner: Abstract, cls: type, name: str, node: cst.CSTNode) -> Abstract:
     s.guards.member(cls, name)
     if isinstance(owner, Seq) and name == "_replace" and hasattr(cls, "_fields"):
-        return Bound(owner, name)
+        return BoundMethod(owner, name)
     try:
         found = inspect.getattr_static(cls, name)
     except AttributeError:
@@ -175,13 +175,13 @@ def _class_attribute(s: Evaluator, owner: Abstract, cls: type, name: str, node: 
             heap.rewrite(s, owner, (*heap.contents(s, owner, node), (name, value)), node)
             return value
         case types.FunctionType():
-            return Bound(owner, name, found)
+            return BoundMethod(owner, name, found)
         case staticmethod():
             return Static(found.__func__)
         case classmethod():
             return Static(types.MethodType(found.__func__, cls))
         case _ if callable(found):
-            return Bound(owner, name)
+            return BoundMethod(owner, name)
         case _ if hasattr(type(found), "__get__"):
             raise s.refuse("flatten/unsupported-expression", f"{name} of {cls.__name__} is a descriptor", node)
     s.guards.attribute(cls, name, getattr(cls, name))

@@ -19,7 +19,7 @@ from pyflat.frontend.state.kinds import complex_parts, describe, lane, numeric_k
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
-    Bound,
+    BoundMethod,
     Caught,
     Closure,
     GuardedUnion,
@@ -255,7 +255,7 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
 
 def _compare_other(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     for value in (a, b):
-        if isinstance(value, Text | Caught | Lazy | Ranges | ObjRef | Closure | Bound):
+        if isinstance(value, Text | Caught | Lazy | Ranges | ObjRef | Closure | BoundMethod):
             raise s.refuse("flatten/unsupported-expression", f"{describe(value)} cannot be compared", needs_number=True)
     if opcode in ("eq", "ne"):
         return Static(opcode == "ne")

@@ -9,7 +9,7 @@ from pyflat.frontend.state.values import (
     CONFLICT,
     Abstract,
     Array,
-    Bound,
+    BoundMethod,
     Closure,
     DictRef,
     GuardedUnion,
@@ -62,7 +62,7 @@ def _refs(value: Abstract) -> Iterator[Ref]:
         case GuardedUnion():
             yield from _refs(value.then)
             yield from _refs(value.orelse)
-        case Bound():
+        case BoundMethod():
             yield from _refs(value.receiver)
         case Partial():
             for item in [value.function, *value.positional, *value.named.values()]:

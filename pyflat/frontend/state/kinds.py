@@ -9,7 +9,7 @@ from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
     Array,
-    Bound,
+    BoundMethod,
     Caught,
     Closure,
     Complex,
@@ -141,7 +141,7 @@ def describe(value: Abstract) -> str:
             return "a dict"
         case ObjRef():
             return f"a {value.cls.__name__}"
-        case Closure() | Bound() | Partial():
+        case Closure() | BoundMethod() | Partial():
             return "a function"
         case Caught():
             return "a caught exception"

@@ -122,7 +122,7 @@ class Closure:
 
 
 @dataclass(eq=False, slots=True)
-class Bound:
+class BoundMethod:
     """`receiver.name`, not yet called; `function` when the class gives a Python function for it."""
 
     receiver: Abstract
@@ -156,7 +156,7 @@ def next_serial() -> int:
 
 
 @dataclass(eq=False, slots=True)
-class Written:
+class GeneratorExpression:
     """A generator expression as it was written: its frame, its text and its evaluated first iterable."""
 
     frame: Frame
@@ -171,7 +171,7 @@ class Lazy:
 
     start: Callable[[], Iterator[Abstract]]
     used: bool = False
-    written: Written | None = None
+    written: GeneratorExpression | None = None
     serial: int = field(default_factory=_serials.__next__)
 
 
@@ -223,8 +223,8 @@ class _Unbound:
 UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef | StoreRef
-Abstract = (Static | Value | Complex | Seq | Array | Ref | Closure | Bound | Partial | Super | Lazy | Ranges | Text
-            | Caught | GuardedUnion | Unavailable | _Unbound)
+Abstract = (Static | Value | Complex | Seq | Array | Ref | Closure | BoundMethod | Partial | Super | Lazy | Ranges
+            | Text | Caught | GuardedUnion | Unavailable | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
 

@@ -23,7 +23,7 @@ from pyflat.frontend.state.kinds import describe
 from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
-    Bound,
+    BoundMethod,
     Closure,
     GuardedUnion,
     ObjRef,
@@ -79,7 +79,7 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, node: cst.CSTNo
     """The value of a call; whatever cannot be evaluated in place or turned into operations is refused."""
     whitelisted = opaque_calls.entry_for(s, function)
     if whitelisted is not None:
-        value = _call_kept(s, *whitelisted, function, arguments, node)
+        value = _call_opaque(s, *whitelisted, function, arguments, node)
         if value is not None:
             return value
     match function:
@@ -90,7 +90,7 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, node: cst.CSTNo
         case Partial():
             bound = Arguments([*function.positional, *arguments.positional], {**function.named, **arguments.named})
             return call(s, function.function, bound, node)
-        case Bound():
+        case BoundMethod():
             return _call_bound(s, function, arguments, node)
         case Static():
             return _call_static(s, function.value, arguments, node)
@@ -101,8 +101,8 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, node: cst.CSTNo
     raise s.refuse("flatten/unknown-call", f"{describe(function)} is called", node)
 
 
-def _call_kept(s: Evaluator, entry: Call, callee: Any, function: Abstract, arguments: Arguments, node: cst.CSTNode
-               ) -> Abstract | None:
+def _call_opaque(s: Evaluator, entry: Call, callee: Any, function: Abstract, arguments: Arguments, node: cst.CSTNode
+                 ) -> Abstract | None:
     """A whitelisted call; None for one on constants that is computed now like any other."""
     if arguments.all_static() and opaque_calls.may_fold(entry, callee is not None and builtins.is_pure(callee)):
         if entry.python is None:
@@ -110,7 +110,7 @@ def _call_kept(s: Evaluator, entry: Call, callee: Any, function: Abstract, argum
         args, named = arguments.values()
         python = entry.python
         return const_eval(s, lambda: python(*args, **named))
-    if isinstance(function, Bound):
+    if isinstance(function, BoundMethod):
         arguments = Arguments([function.receiver, *arguments.positional], arguments.named)
     return opaque_calls.keep(s, entry, callee, arguments, node)
 
@@ -119,7 +119,7 @@ def _with_self(s: Evaluator, fn: Any, receiver: Abstract, arguments: Arguments, 
     return call(s, Static(fn), Arguments([receiver, *arguments.positional], arguments.named), node)
 
 
-def _call_bound(s: Evaluator, method: Bound, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _call_bound(s: Evaluator, method: BoundMethod, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if method.function is not None:
         return _with_self(s, method.function, method.receiver, arguments, node)
     handled = builtins.method(s, method, arguments, node)

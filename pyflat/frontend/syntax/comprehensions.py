@@ -24,7 +24,16 @@ from pyflat.frontend.space import containers
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator, Frame
 from pyflat.frontend.state.kinds import maybe_unbound
-from pyflat.frontend.state.values import NONE, UNBOUND, Abstract, GuardedUnion, Lazy, Ranges, Static, Written
+from pyflat.frontend.state.values import (
+    NONE,
+    UNBOUND,
+    Abstract,
+    GeneratorExpression,
+    GuardedUnion,
+    Lazy,
+    Ranges,
+    Static,
+)
 from pyflat.frontend.syntax import rolled_loops as rolled
 from pyflat.frontend.syntax import scopes
 from pyflat.ir.nodes import Value
@@ -51,7 +60,8 @@ def evaluate(s: Evaluator, node: Any, *, at_once: bool = False) -> Abstract:
 def lazily(s: Evaluator, node: cst.GeneratorExp | cst.ListComp, first: Abstract) -> Lazy:
     """A generator of the elements; also a list comprehension, where it is consumed at once."""
 
-    return Lazy(functools.partial(_generate, s, s.frame, node, first), written=Written(s.frame, node, first))
+    return Lazy(functools.partial(_generate, s, s.frame, node, first),
+                written=GeneratorExpression(s.frame, node, first))
 
 
 def _element(s: Evaluator, node: cst.BaseExpression, present: Value | None) -> Abstract:

@@ -14,7 +14,7 @@ from pyflat.frontend.space.scalars import is_number_union, number_union_as_float
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, Bound, Closure, GuardedUnion, Static
+from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, Closure, GuardedUnion, Static
 from pyflat.ir.nodes import TRUE, Op, Value
 from pyflat.ir.opaque_calls import Call, part_of, result_shape
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
@@ -31,7 +31,7 @@ def entry_for(s: Evaluator, function: Abstract) -> tuple[Call, Any] | None:
     match function:
         case Closure():
             name, found = function.captured.name, None
-        case Bound():
+        case BoundMethod():
             name, found = function.name, function.function
         case Static():
             name, found = getattr(function.value, "__name__", ""), function.value
@@ -80,10 +80,10 @@ def _positional(s: Evaluator, function: Any, arguments: Arguments, node: cst.CST
     try:
         bound = inspect.signature(function).bind(*arguments.positional, **arguments.named)
     except (TypeError, ValueError):
-        raise s.refuse("flatten/bad-call", "the keywords of a kept call do not say which parameters they are",
+        raise s.refuse("flatten/bad-call", "the keywords of an opaque call do not say which parameters they are",
                        node) from None
     if bound.kwargs:
-        raise s.refuse("flatten/bad-call", "a kept call takes its arguments by position", node)
+        raise s.refuse("flatten/bad-call", "an opaque call takes its arguments by position", node)
     return list(bound.args)
 
 
@@ -101,7 +101,7 @@ def _operands(s: Evaluator, value: Abstract, operands: list[Value], node: cst.CS
         return Fixed(value.value)
     parts = results.parts_of(value, s.state)
     if parts is None or parts.cls is dict:
-        raise s.refuse("flatten/lane-to-object", f"{describe(value)} is an argument of a kept call", node,
+        raise s.refuse("flatten/lane-to-object", f"{describe(value)} is an argument of an opaque call", node,
                        why="the operation takes numbers, strings and None, and records and sequences of them",
                        help="pass the object's name as a string, or its numbers")
     return Record(parts.cls, parts.names, tuple(_operands(s, item, operands, node) for item in parts.items))
@@ -110,7 +110,7 @@ def _operands(s: Evaluator, value: Abstract, operands: list[Value], node: cst.CS
 def _choice(s: Evaluator, value: GuardedUnion, operands: list[Value], node: cst.CSTNode) -> Shape:
     """One of two numbers of different kinds becomes one operand: the call is not duplicated."""
     if not is_number_union(value):
-        raise s.refuse("flatten/mixed-join", f"{describe(value)} is an argument of a kept call", node)
+        raise s.refuse("flatten/mixed-join", f"{describe(value)} is an argument of an opaque call", node)
     operands.append(number_union_as_float(s, value))
     return Leaf(FLOAT)
 

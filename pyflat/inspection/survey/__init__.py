@@ -192,7 +192,7 @@ def _reader(stream: IO[str]) -> queue.Queue[str | None]:
     lines: queue.Queue[str | None] = queue.Queue()
 
     def read() -> None:
-        with contextlib.suppress(ValueError):  # closed, because nobody wants the rest
+        with contextlib.suppress(ValueError):  # closed, because the rest is not wanted
             for line in stream:
                 lines.put(line)
         lines.put(None)

@@ -3,12 +3,12 @@
     choose_fast_functions(fn, math)   the function with fast functions, and faults where their digits may decide
     PASS                              the same as a pass, for `pipelines.with_fast_functions`
     Fast, FastFunctions               the `math` of a target: which functions it has, and how far they are off
-    Rerun(make)                       runs the lanes of those faults again, by a twin with the C library's functions
+    ExactRetry(make)                  runs the lanes of those faults again, by a twin with the C library's functions
     allowed_differences(exact, row)   how far a lane may then be from its original, for `twin.verify`
     inexact_results(exact)            which results have such digits, for `twin.verify`
 
-To take it out and leave every function the C library's: delete this package with tests/passes/accuracy and
-tests/test_*decisions.py, `with_fast_functions` and `CLEAN` in `pipelines`, `Flattened.exact` and `Built.rerun` in
+To take it out and leave every function the C library's: delete this package with tests/passes/accuracy,
+`with_fast_functions` and `CLEAN` in `pipelines`, `Flattened.exact` and `Built.retry` in
 `runtime.compiled`, the settings `math` and `decisions`, and the fault `INEXACT` in `ir.nodes`. To keep fast functions
 without CPython's decisions, let `choose_fast_functions` call `choose_float32_math` for both formats: of the modules
 here only that one, `fast_functions` and `conditioning` are used then.
@@ -20,7 +20,7 @@ from pyflat.ir.formats import F4
 from pyflat.ir.nodes import Function
 from pyflat.passes.accuracy import choose_float32_math, choose_math
 from pyflat.passes.accuracy.conditioning import allowed_differences
-from pyflat.passes.accuracy.exact_retry import Rerun
+from pyflat.passes.accuracy.exact_retry import ExactRetry
 from pyflat.passes.accuracy.fast_functions import (
     LIBRARY_ULPS,
     NUMPY_ULPS,
@@ -31,8 +31,8 @@ from pyflat.passes.accuracy.fast_functions import (
 )
 from pyflat.passes.record import Pass
 
-__all__ = ["LIBRARY_ULPS", "NUMPY_ULPS", "PASS", "VECTOR_ULPS", "Fast", "FastFunctions", "Rerun", "allowed_differences",
-           "choose_fast_functions", "inexact_results"]
+__all__ = ["LIBRARY_ULPS", "NUMPY_ULPS", "PASS", "VECTOR_ULPS", "ExactRetry", "Fast", "FastFunctions",
+           "allowed_differences", "choose_fast_functions", "inexact_results"]
 
 
 def choose_fast_functions(fn: Function, math: FastFunctions, *, decide: bool = True) -> Function:

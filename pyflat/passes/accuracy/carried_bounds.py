@@ -5,7 +5,7 @@
         x1 = x - sin(x) / cos(x)               x1 = x - sin(x) / cos(x)
         yield x1                               yield x1, the error of x1, which depends on e
 
-Where every trip makes an error larger by a factor that nobody knows before, a constant cannot bound it, but a number
+Where every trip makes an error larger by a factor that is not known before, a constant cannot bound it, but a number
 that goes along can: `Carried` keeps which parameters and results of loops need one. Induction over the trips proves it:
 if |x - CPython's x| <= e when a trip begins, the rules of `passes.accuracy.error_bounds` give a bound of what the
 next one begins with, and `written_out` computes that, rounded up. No proof of convergence is needed: a lane whose

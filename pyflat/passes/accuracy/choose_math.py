@@ -34,7 +34,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pyflat.analysis.execution_masks import Demand, depending
+from pyflat.analysis.execution_masks import ExecutionMasks, depending
 from pyflat.analysis.intervals import Intervals
 from pyflat.analysis.liveness import sliced
 from pyflat.ir.build import Builder, const
@@ -104,7 +104,7 @@ def choose_math(fn: Function, math: FastFunctions, *, decide: bool = True) -> Fu
     if not any(op.opcode in math for op in all_ops(fn.body)):
         return fn
     if any(op.opcode == "call" for op in all_ops(fn.body)):
-        return fn  # what a kept call does with its arguments is not known
+        return fn  # what an opaque call does with its arguments is not known
     roles = Roles(fn)
     if not decide:
         draft = _Draft(fn, math, roles, frozenset(), Carried(frozenset()), decide=False)
@@ -457,20 +457,20 @@ class _Draft:
     def finished(self) -> Function:
         """The function with a fault for each alarm, in the lanes that need its operation."""
         doubtful = depending(self.fn, {alarm.op for written in self.blocks for alarm in written.alarms})
-        demand = Demand(self.fn, doubtful)
+        masks = ExecutionMasks(self.fn, doubtful)
         for written in self.blocks:
             self.terms.ops, self.terms.made = written.block.ops, written.made
             sizes: dict[Value, Value] = {}
             for alarm in written.sizes:
                 if alarm.op not in self.wanted:
                     continue
-                needed = demand.condition(alarm.op, written.visible, self.terms.op)
+                needed = masks.condition(alarm.op, written.visible, self.terms.op)
                 sizes[needed] = alarm.near if needed not in sizes else self.terms.op("add", sizes[needed], alarm.near)
             for needed, total in sizes.items():
                 large = self.terms.op("not", self.terms.op("lt", total, const(LARGEST)))
                 self.fault(needed, large, None)
             for alarm in written.alarms:
-                self.fault(demand.condition(alarm.op, written.visible, self.terms.op), alarm.near, alarm.op.origin)
+                self.fault(masks.condition(alarm.op, written.visible, self.terms.op), alarm.near, alarm.op.origin)
         results = list(map(self.read, results_of(self.fn)))
         return with_body(self.fn, sliced(self.items, results))
 

@@ -2,8 +2,8 @@
 
 With `math="vector"` an engine suspects lanes for two reasons: Python may raise there, or a decision is nearer to its
 threshold than the error of the values that decide. For the second kind a twin with the C library's functions is
-enough, which gives CPython's bits: `Rerun` gathers the suspect lanes, runs them through that twin, and leaves to the
-original what it suspects too. A lane's result does not depend on which of the two has run it.
+enough, which gives CPython's bits: `ExactRetry` gathers the suspect lanes, runs them through that twin, and leaves
+to the original what it suspects too. A lane's result does not depend on which of the two has run it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WORTH_COMPILING = 500
 """So many lanes go to the original before the second twin is compiled: it pays when there are thousands."""
 
 
-class Rerun:
+class ExactRetry:
     """The exact twin of one specialisation; `make` compiles it."""
 
     def __init__(self, make: Callable[[], Run]):

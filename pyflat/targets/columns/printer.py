@@ -24,7 +24,7 @@ SHORT = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class ColumnsEngine:
     """An engine of columns.
 
     spellings  by operation, or operation and kind of the first operand ("add:i8"), which goes first
@@ -54,7 +54,7 @@ class Engine:
 class Printer:
     """Texts of terms; `params` are the texts of the parameters."""
 
-    def __init__(self, engine: Engine, params: Sequence[str]):
+    def __init__(self, engine: ColumnsEngine, params: Sequence[str]):
         self.engine = engine
         self.params = params
 

@@ -1,7 +1,7 @@
 """The dataflow graph: nodes joined by edges that carry tokens, one first-in-first-out queue for each input.
 
 An output goes to every input that names it: each consumer gets its own copy (the fork is implicit), and a token
-that nobody reads is dropped. The nodes and their ports, after the seed document on lowering to dataflow:
+that nothing reads is dropped. The nodes and their ports, after the seed document on lowering to dataflow:
 
     source                                    one token at the start: an argument, or the control token `start`
     sink(in)                                  takes the results and the `done` token

@@ -6,9 +6,9 @@
 
 An operation has *needs*: conditions under which its value is used at all. An arm of a select adds the condition, an
 operand of `and` (the condition of a fault, most often) what the other operand says; with several users it is what
-their needs have in common, and for a dear operation that any of them holds. The needs in the order of the program are
-the operation's *path* into nested arms. An arm that costs less than a branch does, guessed right and wrong
-(`numba_costs`, as measured), is not worth one: its operations stay in line, for all lanes.
+their needs have in common, and for an expensive operation that any of them holds. The needs in the order of the
+program are the operation's *path* into nested arms. An arm that costs less than a branch does, guessed right and wrong
+(`costs`, as measured), is not worth one: its operations stay in line, for all lanes.
 
 An arm is written where its values are needed first, as a whole, so that there are few branches; an operation of the
 arm that depends on a value from outside which itself depends on the arm comes in a second one.
@@ -95,7 +95,7 @@ class _Joined:
         return sorted((op for op in self.places if isinstance(op, Op)), key=lambda op: self.places[op])
 
     def needs(self, op: Op, users: Sequence[Needs], cost: float, known: Mapping[Op, Needs]) -> Needs:
-        """What the needs of the users have in common; for a dear operation also that any of them holds."""
+        """What the needs of the users have in common; for an expensive operation also that any of them holds."""
         common = frozenset.intersection(*users)
         rests = _absorbed([user - common for user in users])
         rests = [rest for rest in rests if not any(other < rest for other in rests)]
@@ -178,7 +178,7 @@ def _is_ordered(paths: Mapping[Op, Path]) -> bool:
 
 
 def _ranks(ops: Sequence[Op], costs: Mapping[Op, float]) -> dict[Value, tuple[float, int]]:
-    """Of each operation: what the dearest operation costs that it takes, and its place."""
+    """Of each operation: what the most expensive operation costs that it takes, and its place."""
     ranks: dict[Value, tuple[float, int]] = {}
     for position, op in enumerate(ops):
         ranks[op] = max([costs[op], *[ranks[arg][0] for arg in op.args if arg in ranks]]), position
@@ -253,7 +253,7 @@ def _implies(known: Needs, value: Value, holds: bool) -> bool:
 
 def _gates(op: Op, ranks: dict[Value, tuple[float, int]]) -> list[list[Literal]]:
     """For each operand: the conditions under which it counts. Of an `and` the operand that costs less comes first: what
-    its dearest operation costs, then its place in the program, are `ranks`."""
+    its most expensive operation costs, then its place in the program, are `ranks`."""
     if op.opcode == "select":
         return [[], _literals(op.args[0], True, ranks), _literals(op.args[0], False, ranks)]
     if _is_and(op):
@@ -351,7 +351,7 @@ class _Schedule:
 
     def _batch(self, inner: Path, allowed: set[Op], begun: Iterable[Path]) -> list[Op]:
         """What of an arm can be written now: all that does not wait, from outside, for the arm itself or for one that
-        was `begun` before, which waits for this one. Never nothing: the first operation of the arm waits for nobody."""
+        was `begun` before, which waits for this one. Never nothing: the first operation of the arm waits for none."""
         members = [op for op in self.members[inner] if op not in self.done and op in allowed]
         inside = set(members)
         inside |= {op for path in begun if path != inner for op in self.members[path] if op not in self.done}

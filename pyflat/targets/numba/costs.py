@@ -38,7 +38,7 @@ class Costs:
     """In adds of a register: `registers` for each operation on one register of lanes, `lanes` for a function that is
     called lane by lane, for each lane; keys are "opcode kind", with the kind of the first operand. `branch` is a branch
     around an arm that is guessed right, `guessed_wrong` what a wrong guess costs on top; `regroup` what it costs to put
-    lanes of a gang into a queue and their results back (`numba_queues`), for two operands and one result."""
+    lanes of a gang into a queue and their results back (`lane_regrouping`), for two operands and one result."""
 
     registers: dict[str, Adds] = field(default_factory=dict)
     lanes: dict[str, Adds] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Costs:
 _LIBRARY = {name: Adds(cost) for name, cost in {
     "square": 40.0, "cube": 44.0, "root": 48.0, "reciprocal": 46.0, "exp": 57.0, "log": 74.0, "pow": 108.0,
     "sin": 100.0, "cos": 100.0}.items()}
-"""Functions with the C library's bits (`numba_library`), in adds of a register of eight lanes, on a Zen 4."""
+"""Functions with the C library's bits (`library`), in adds of a register of eight lanes, on a Zen 4."""
 
 _DIVISIONS = frozenset({"floordiv", "mod"})
 

@@ -6,9 +6,9 @@ invalidate. An entry is
     MAGIC, HMAC-SHA256 of (name, contents) with the user's secret, contents
 
 The secret is a file of 32 random bytes in the cache folder that only the user may read (mode 0600); without it an entry
-that `load` accepts cannot be made. The folder and the secret must belong to the user, and nobody else may write there;
-where that is not so, or something cannot be read or written, there is no cache and all works without. Entries are
-written to a temporary file and renamed, so that several processes may share a folder.
+that `load` accepts cannot be made. The folder and the secret must belong to the user, and no other user may write
+there; where that is not so, or something cannot be read or written, there is no cache and all works without. Entries
+are written to a temporary file and renamed, so that several processes may share a folder.
 
 PYFLAT_CACHE_DIR names the folder, ~ is the user's home (default: the user's cache folder of the platform);
 PYFLAT_CACHE=0 does without.
@@ -147,7 +147,7 @@ def _opened_at(folder: str, _process: int) -> Cache | None:
 
 
 def _ours(found: os.stat_result, *, private: bool) -> bool:
-    """Whether a file or folder belongs to this user, and nobody else can change (`private`: or read) it."""
+    """Whether a file or folder belongs to this user, and no other user can change (`private`: or read) it."""
     if not hasattr(os, "geteuid"):  # Windows: a profile's folders are the user's
         return True
     return found.st_uid == os.geteuid() and not stat.S_IMODE(found.st_mode) & (0o077 if private else 0o022)

@@ -1,6 +1,6 @@
 """The numba way out: one compiled loop over the lanes, straight-line code inside.
 
-The loop is written in LLVM's IR by an `@intrinsic` (the operations by `numba_ops`), numba compiles it, passes the
+The loop is written in LLVM's IR by an `@intrinsic` (the operations by `ops`), numba compiles it, passes the
 arrays and releases the GIL. Uniform arguments and what depends only on them are computed before the loop. The
 kernel writes the results and ORs the suspect bit of all lanes into one flag, its result; only when that is set a
 second kernel, compiled then, computes the bit of each lane. A long function, where one more store costs nothing and
@@ -34,10 +34,10 @@ from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.types import BOOL, FLOAT
 from pyflat.ir.uses import results_of
 from pyflat.targets import threads
-from pyflat.targets.numba.jit import MAX_OPERANDS, Code, Direct, Ufunc, compile_ir, processor
+from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Ufunc, compile_ir, processor
 from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
 from pyflat.targets.numba.library import library_function
-from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, State
+from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, SharedState
 from pyflat.targets.target import Request
 
 MAX_OPERATIONS = 50_000
@@ -55,7 +55,7 @@ CALL_WORK = 2**27
 LaneArgument = np.ndarray | np.generic
 
 
-class Compiled:
+class CompiledKernel:
     """A kernel's machine code for one pattern of uniform arguments, ready to be called with its operands."""
 
     __slots__ = ("code", "step", "_call", "_state", "_ufunc", "_words")
@@ -63,10 +63,10 @@ class Compiled:
     def __init__(self, kernel: Kernel, pattern: Pattern):
         cpu = processor()
         text, symbols = write_kernel(kernel, pattern, choose_shape(kernel, cpu.vector_bytes))
-        self.code: Code = compile_ir(text, ENTRY, symbols, cpu)
+        self.code: MachineCode = compile_ir(text, ENTRY, symbols, cpu)
         self.step = max(CALL_WORK // (kernel.size + 1), 1)
         """Lanes in one call, so that Python gets to see Ctrl-C."""
-        self._state = State()
+        self._state = SharedState()
         self._words = self._state.words
         inputs, outputs = _operands(kernel)
         self._call: Any
@@ -78,14 +78,14 @@ class Compiled:
             self._ufunc = None
             self._call = Direct(self.code.address, self._state.address, self.code, self._state)
 
-    def entry_point(self, kernel: Kernel, dtypes: tuple[np.dtype[Any], ...]) -> EntryPoint | None:
+    def entry_point(self, kernel: Kernel, dtypes: tuple[np.dtype[Any], ...]) -> KernelEntry | None:
         """The code as a ufunc with a state of its own; None where only `Direct` can call it."""
         if self._ufunc is None:
             return None
-        state = State()
+        state = SharedState()
         ufunc = Ufunc("twin", self.code.address, state.address, *_operands(kernel), self.code, state)
-        return EntryPoint(ufunc.call, state, self.step, has_loop(list(kernel.items)), dtypes,
-                          len(kernel.roots) - len(dtypes), ufunc)
+        return KernelEntry(ufunc.call, state, self.step, has_loop(list(kernel.items)), dtypes,
+                           len(kernel.roots) - len(dtypes), ufunc)
 
     def _after_interrupt(self, n: int, operands: Sequence[Any]) -> None:
         """Raise what a signal handler raised here. Another thread's kernel may have left for the same reason: it runs
@@ -128,12 +128,12 @@ def _operands(kernel: Kernel) -> tuple[list[np.dtype[Any]], list[np.dtype[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class EntryPoint:
+class KernelEntry:
     """A kernel for callers who look at the state themselves (`pyflat.runtime.plans`). The count of suspects starts at
     0."""
 
     call: np.ufunc
-    state: State
+    state: SharedState
     step: int
     """Lanes in one call at most."""
     loops: bool
@@ -152,7 +152,7 @@ class InnerLoop:
 
     address: int
     state: int
-    compiled: Compiled
+    compiled: CompiledKernel
 
     def raise_interrupt(self) -> None:
         """Raise what a signal handler raised inside the kernel."""
@@ -160,7 +160,7 @@ class InnerLoop:
 
 
 @dataclass(slots=True)
-class Engine:
+class NumbaEngine:
     """A function to compile and its compiled kernels; call it with lanes and their number."""
 
     fused: Function
@@ -170,7 +170,7 @@ class Engine:
     pace: float = math.inf
     """Seconds that a lane has taken, as far as that was measured."""
     shares: ClassVar[bool] = True
-    _compiled: dict[tuple[int, Pattern], Compiled] = field(default_factory=dict)
+    _compiled: dict[tuple[int, Pattern], CompiledKernel] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -211,11 +211,11 @@ class Engine:
             suspect |= compiled.run(part.stop - start, [*inputs, *[output[part] for output in outputs]])
         return suspect
 
-    def _compile(self, kernel: Kernel, pattern: Pattern) -> Compiled:
+    def _compile(self, kernel: Kernel, pattern: Pattern) -> CompiledKernel:
         key = id(kernel), pattern
         with self._lock, room_to_recurse(self.fused):
             if key not in self._compiled:
-                self._compiled[key] = Compiled(kernel, pattern)
+                self._compiled[key] = CompiledKernel(kernel, pattern)
             return self._compiled[key]
 
     def stop(self, stopped: bool) -> None:
@@ -223,7 +223,7 @@ class Engine:
         for compiled in tuple(self._compiled.values()):
             compiled.stop(stopped)
 
-    def entry_point(self, pattern: Pattern) -> EntryPoint | None:
+    def entry_point(self, pattern: Pattern) -> KernelEntry | None:
         """The values' kernel for this pattern by itself; None before a call compiles it, and where it calls Python."""
         compiled = self._compiled.get((id(self.values), pattern))
         if compiled is None or any(_calls_python(op) for op in all_ops(list(self.values.items))):
@@ -238,7 +238,7 @@ class Engine:
         if kernel is self.mask:
             kernel = Kernel(kernel.params, kernel.items, kernel.roots[:-1], kernel.suspect, kernel.floats)
         with room_to_recurse(self.fused):
-            compiled = Compiled(kernel, (False,) * len(kernel.params))
+            compiled = CompiledKernel(kernel, (False,) * len(kernel.params))
         return InnerLoop(compiled.code.address, compiled.state, compiled)
 
     def inspect_llvm(self) -> str:
@@ -268,12 +268,12 @@ def longest_mask_chain(fused: Function) -> int:
     return max(depth.values(), default=0)
 
 
-def engine(request: Request) -> Engine:
+def engine(request: Request) -> NumbaEngine:
     """The target "numba"."""
     return compile(request.fused(), unchecked=request.unchecked)
 
 
-def compile(fused: Function, *, unchecked: bool = False) -> Engine:
+def compile(fused: Function, *, unchecked: bool = False) -> NumbaEngine:
     """The engine of a fused function: its last result is the suspect bit, which `unchecked` leaves out.
 
     Kernels are compiled at the first call, one for each pattern of uniform arguments.
@@ -298,12 +298,12 @@ def compile(fused: Function, *, unchecked: bool = False) -> Engine:
     floats = fused.floats
     made = tuple(dtypes(floats)[root.kind] for root in roots)
     if not checked:
-        return Engine(fused, Kernel(params, items, tuple(roots), None, floats), None, made)
+        return NumbaEngine(fused, Kernel(params, items, tuple(roots), None, floats), None, made)
     if count > STORED_MASK or fused.form == "masked":
         both = Kernel(params, items, (*roots, suspect), suspect, floats)
-        return Engine(fused, both, both, made)
+        return NumbaEngine(fused, both, both, made)
     mask = Kernel(params, tuple(sliced(fused.body, [suspect])), (suspect,), None, floats)
-    return Engine(fused, Kernel(params, items, tuple(roots), suspect, floats), mask, made)
+    return NumbaEngine(fused, Kernel(params, items, tuple(roots), suspect, floats), mask, made)
 
 
 @cache
@@ -316,7 +316,7 @@ def library_ufunc(opcode: str, exponent: float | None, uniform: tuple[bool, ...]
     if library_function(op) is None:
         return None
     kernel = Kernel(tuple(params), (Block([op]),), (op,), None)
-    entry = Compiled(kernel, uniform).entry_point(kernel, (np.dtype(np.float64),))
+    entry = CompiledKernel(kernel, uniform).entry_point(kernel, (np.dtype(np.float64),))
     if entry is None:
         return None
     _kept.append(entry)

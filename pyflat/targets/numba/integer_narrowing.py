@@ -8,12 +8,12 @@
 
 An operation on 32-bit lanes takes half a register where floats are float64, and one instead of two where they are
 float32; a product of 64-bit lanes takes several instructions on most processors. Bits of results do not change: who
-needs 64 bits extends an exact value, and nobody needs more of a low one.
+needs 64 bits extends an exact value, and nothing needs more of a low one.
 
 What is exact, intervals say (`analysis.intervals`), around loops by iteration to a fixed point with widening, where a
 counter stays near its limit. What is low, the users say: the low bits of + - * << and bitwise operations come from
 the low bits of their operands. Undefined values are 0 on this target. Lanes that do not run hold any numbers, in 32
-bits others than in 64, and nobody looks at them.
+bits others than in 64, and nothing looks at them.
 
 Values that hang together in operations are narrowed together or not at all: if what their operations save is more than
 what conversions at the border cost.
@@ -59,7 +59,7 @@ _NOT_EXACT = Form.LOW
 
 
 @dataclass(frozen=True)
-class Narrowed:
+class IntegerNarrowing:
     """`values` are kept in 32 bits. `reads`: operations with another result that read 32-bit operands, and those of
     `values` that need exact ones; how they read them, SIGNED or UNSIGNED."""
 
@@ -71,15 +71,15 @@ class Narrowed:
 
 
 def narrow_ints(items: Sequence[Item], results: Sequence[Value], width: int, floats: FloatFormat = F8, *,
-                mask_registers: bool = True) -> Narrowed:
+                mask_registers: bool = True) -> IntegerNarrowing:
     """What of a flat or masked list runs in 32 bits, on registers of `width` lanes. `results` are needed whole.
     `mask_registers`: a comparison gives bits, not lanes as wide as its operands."""
     program = _Program(items, results)
     if len(program.order) > MOST_OPERATIONS or not any(value.kind is INT for value in program.order):
-        return Narrowed()
+        return IntegerNarrowing()
     known = _facts(items, floats)
     if known is None:
-        return Narrowed()
+        return IntegerNarrowing()
     exact = {value: _form_of(interval) for value, interval in known.items()}
     values = _narrowable(program, exact)
     reads = _reads(program, exact, values)
@@ -292,7 +292,7 @@ def _common(values: Iterable[Value], exact: Mapping[Value, Form]) -> Form:
 
 
 def _narrowable(program: _Program, exact: Mapping[Value, Form]) -> dict[Value, Form]:
-    """The values that 32 bits can hold: exact ones, and those of which nobody reads more."""
+    """The values that 32 bits can hold: exact ones, and those of which nothing reads more."""
     found: dict[Value, Form] = {}
     for value in program.order:
         if value.kind is not INT:
@@ -372,7 +372,8 @@ class _Prices:
         return 1.0 if self.floats is not F8 else 0.5 if self.mask_registers else 0.0
 
 
-def _profitable(program: _Program, values: dict[Value, Form], reads: dict[Op, Form], prices: _Prices) -> Narrowed:
+def _profitable(program: _Program, values: dict[Value, Form], reads: dict[Op, Form],
+                prices: _Prices) -> IntegerNarrowing:
     """Those groups of values that save more than they cost."""
     inside = dict.fromkeys([*values, *reads])
     groups = _Groups(inside)
@@ -401,8 +402,8 @@ def _profitable(program: _Program, values: dict[Value, Form], reads: dict[Op, Fo
                                 any(user not in inside for user in program.users.get(value, ()))):
             add(group, -prices.conversion, value)
     kept = {group for group, gain in gains.items() if gain > LEAST_GAIN}
-    return Narrowed({value: form for value, form in values.items() if groups.find(value) in kept},
-                    {op: form for op, form in reads.items() if groups.find(op) in kept})
+    return IntegerNarrowing({value: form for value, form in values.items() if groups.find(value) in kept},
+                            {op: form for op, form in reads.items() if groups.find(op) in kept})
 
 
 def _sources(program: _Program, value: Value) -> Sequence[Value]:

@@ -98,7 +98,7 @@ _names = itertools.count()
 
 
 @dataclass(slots=True)
-class Code:
+class MachineCode:
     """Machine code, in memory as long as this object lives: where it starts, and the optimised IR, compressed."""
 
     address: int
@@ -117,7 +117,7 @@ class Code:
             return str(_machine(self.cpu, 3).emit_assembly(llvm.parse_assembly(self.llvm)))
 
 
-def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor) -> Code:
+def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor) -> MachineCode:
     """Optimise, compile and load a module; `symbols` are the addresses of the functions that it calls.
 
     What is compiled is kept on disk (`pyflat.targets.numba.disk_cache`), but for modules with addresses of this
@@ -136,7 +136,7 @@ def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor
         for name, address in symbols.items():
             library.import_symbol(name, address)
         loaded = library.add_current_process().link(_linker(), f"twin {next(_names)}")
-        return Code(loaded[entry], cpu, made.llvm, loaded)
+        return MachineCode(loaded[entry], cpu, made.llvm, loaded)
 
 
 class _Translated(NamedTuple):

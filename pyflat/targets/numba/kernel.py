@@ -33,8 +33,8 @@ from pyflat.targets.numba.arms import Arm, plan_arms
 from pyflat.targets.numba.autotune import SHORT_TRIAL, TRIAL, write_choice
 from pyflat.targets.numba.costs import cost_of, is_called
 from pyflat.targets.numba.emitter import Emitter, Lane, size_of, types_of
-from pyflat.targets.numba.integer_narrowing import Narrowed, narrow_ints
-from pyflat.targets.numba.lane_regrouping import Queues, Waiting, can_wait, plan_queues
+from pyflat.targets.numba.integer_narrowing import IntegerNarrowing, narrow_ints
+from pyflat.targets.numba.lane_regrouping import Regrouping, Waiting, can_wait, plan_regrouping
 from pyflat.targets.numba.library import library_function
 from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.loop_variance import suspect_values
@@ -94,12 +94,12 @@ times that of one register; three were better on Black and Scholes (another 1.18
 
 MORE_REGISTERS, MOSTLY, LIGHT = 4, 0.25, 64
 """The same where elementary functions that need no branch are more than this share of the cost: on a Zen 5 another 1.09
-and 1.16 (Black and Scholes, sRGB; in float32 1.12 and 1.08). And for up to so many operations of which none is dear,
-where what surrounds them counts: another 1.06 to 1.22 (a piecewise function, regions of a steam table)."""
+and 1.16 (Black and Scholes, sRGB; in float32 1.12 and 1.08). And for up to so many operations of which none is
+expensive, where what surrounds them counts: another 1.06 to 1.22 (a piecewise function, regions of a steam table)."""
 MANY_ARMS = 4
 """With so many arms few lanes run together: where none takes any, the tests are what counts, and where one lane in a
 hundred does, two registers were 1.4 times as fast as four on a Zen 4."""
-DEAR = 5.0
+EXPENSIVE = 5.0
 """A division, a root, a function."""
 
 
@@ -143,7 +143,7 @@ def _gains_by_many(op: Op) -> bool:
 
 
 def _is_light(kernel: Kernel) -> bool:
-    return kernel.size <= LIGHT and all(cost_of(op, 1) < DEAR for op in all_ops(list(kernel.items)))
+    return kernel.size <= LIGHT and all(cost_of(op, 1) < EXPENSIVE for op in all_ops(list(kernel.items)))
 
 
 def _lane_bytes(kernel: Kernel) -> int:
@@ -154,8 +154,8 @@ def _lane_bytes(kernel: Kernel) -> int:
 
 def arms_waited(kernel: Kernel, shape: Shape) -> int:
     """Arms for which lanes wait, with all arguments varying."""
-    queues = _queues(kernel, shape, list(kernel.items), [], list(kernel.params))
-    return 0 if queues is None else len(queues.arms)
+    regrouping = _regrouping(kernel, shape, list(kernel.items), [], list(kernel.params))
+    return 0 if regrouping is None else len(regrouping.arms)
 
 
 def refills(kernel: Kernel, shape: Shape) -> bool:
@@ -165,11 +165,11 @@ def refills(kernel: Kernel, shape: Shape) -> bool:
     return shape.width > 1 and divergent(items, kernel.results, set(), marked) is not None
 
 
-def _queues(kernel: Kernel, shape: Shape, items: list[Item], shared: Sequence[Value], varying: Sequence[Param]
-            ) -> Queues | None:
+def _regrouping(kernel: Kernel, shape: Shape, items: list[Item], shared: Sequence[Value], varying: Sequence[Param]
+                ) -> Regrouping | None:
     if not can_wait(shape.width, [_memory(kernel, param) for param in varying]):
         return None
-    return plan_queues(items, kernel.results, shared, varying, shape.width, shape.registers)
+    return plan_regrouping(items, kernel.results, shared, varying, shape.width, shape.registers)
 
 
 def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, dict[str, int]]:
@@ -188,22 +188,22 @@ def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, d
 def _write_lanes(module: ir.Module, symbols: dict[str, int], kernel: Kernel, shape: Shape, shared: list[Value],
                  varying: list[Param], inner: list[Item]) -> ir.Function:
     """The function that runs whole gangs. Where lanes that are done with a loop could get other elements, or lanes
-    could wait for a dear arm, it has two ways to choose from."""
+    could wait for an expensive arm, it has two ways to choose from."""
     parts = None
     if shape.width > 1:
         parts = divergent(inner, kernel.results, set(shared), suspect_values(inner, kernel.suspect))
     narrowed = narrowed_of(kernel, shape)
-    queues = _queues(kernel, shape, inner, shared, varying)
+    regrouping = _regrouping(kernel, shape, inner, shared, varying)
 
     def lanes(name: str) -> _Lanes:
         return _Lanes(module, symbols, kernel, shape, shared, varying, name)
 
     if parts is not None:
-        plain = lanes("plain").write(inner, narrowed, queues)
+        plain = lanes("plain").write(inner, narrowed, regrouping)
         other = lanes("refilled").write_refilled(parts, narrowed)
-    elif queues is not None:
+    elif regrouping is not None:
         plain = lanes("plain").write(inner, narrowed, None)
-        other = lanes("queued").write(inner, narrowed, queues)
+        other = lanes("queued").write(inner, narrowed, regrouping)
     else:
         return lanes("lanes").write(inner, narrowed, None)
     chosen = lanes("lanes")
@@ -213,10 +213,10 @@ def _write_lanes(module: ir.Module, symbols: dict[str, int], kernel: Kernel, sha
     return chosen.function
 
 
-def narrowed_of(kernel: Kernel, shape: Shape) -> Narrowed:
+def narrowed_of(kernel: Kernel, shape: Shape) -> IntegerNarrowing:
     """The ints that lanes of this shape keep in 32 bits. The widest vectors (AVX-512) have registers for masks."""
     if shape.width == 1:
-        return Narrowed()
+        return IntegerNarrowing()
     lane_bytes = _lane_bytes(kernel)
     floats = F8 if lane_bytes == 8 else kernel.floats
     masks = shape.width * lane_bytes == 64
@@ -274,7 +274,7 @@ class _Lanes:
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.emitter = Emitter(self.builder, symbols, shape.width, types_of(kernel.floats))
 
-    def write(self, inner: list[Item], narrowed: Narrowed, queues: Queues | None) -> ir.Function:
+    def write(self, inner: list[Item], narrowed: IntegerNarrowing, regrouping: Regrouping | None) -> ir.Function:
         builder, emitter, kernel = self.builder, self.emitter, self.kernel
         count, state, shared, pointers = self._operands()
         suspects = stack(builder, emitter.types[BOOL])
@@ -284,11 +284,12 @@ class _Lanes:
         memory = [_memory(kernel, param) for param in self.varying]
         marked, outside = suspect_values(inner, kernel.suspect), used_outside(inner, kernel.results)
         gang = Gang(emitter, self.shape.registers, interrupts, shared, marked, outside, narrowed)
-        if queues is None:
+        if regrouping is None:
             with counted(builder, count, self.shape.lanes) as start:
                 self._gang(gang, inner, pointers, start, suspects)
         else:
-            self._with_queues(gang, inner, queues.early, Waiting(gang, queues, memory, count), pointers, suspects)
+            self._with_regrouping(gang, inner, regrouping.early, Waiting(gang, regrouping, memory, count), pointers,
+                                  suspects)
         builder.branch(finish)
         builder.position_at_end(finish)
         flags = builder.zext(emitter.any(builder.load(suspects, typ=emitter.types[BOOL])), I8)
@@ -302,7 +303,7 @@ class _Lanes:
                   for value, arg in zip(self.shared, values)}  # noqa: B905 - the arrays follow
         return count, state, shared, values[len(shared):]
 
-    def write_refilled(self, parts: Divergent, narrowed: Narrowed) -> ir.Function:
+    def write_refilled(self, parts: Divergent, narrowed: IntegerNarrowing) -> ir.Function:
         count, state, shared, pointers = self._operands()
         inputs = list(zip(self.varying, pointers))  # noqa: B905 - the results follow
         outputs = list(zip(self.kernel.roots, pointers[len(self.varying):], strict=True))
@@ -316,14 +317,14 @@ class _Lanes:
         self._store_results(gang, pointers[len(self.varying):], start)
         self._note_suspects(gang, suspects)
 
-    def _with_queues(self, gang: Gang, items: list[Item], early: list[Item], waiting: Waiting, pointers: Sequence[Any],
-                     suspects: Any) -> None:
+    def _with_regrouping(self, gang: Gang, items: list[Item], early: list[Item], waiting: Waiting,
+                         pointers: Sequence[Any], suspects: Any) -> None:
         """Gangs of lanes as they come, and of lanes that have waited for each other."""
         operands, results = pointers[: len(self.varying)], pointers[len(self.varying):]
         with waiting.gangs(operands) as places:
             self._load_params(gang, places)
             around = gang.outside
-            gang.outside = around | waiting.queues.conditions  # none of them may be left to an arm
+            gang.outside = around | waiting.regrouping.conditions  # none of them may be left to an arm
             gang.emit(early)
             gang.outside = around
             waiting.defer(gang, self.varying)
@@ -394,7 +395,7 @@ class _Entry:
         start = builder.block.instructions[-1]
         finish = builder.append_basic_block("finish")
         interrupts = Interrupts(self.emitter, state, finish) if has_loop(list(kernel.items)) else None
-        gang = Gang(self.emitter, 1, interrupts, {}, set(), used_outside(hoisted, shared), Narrowed())
+        gang = Gang(self.emitter, 1, interrupts, {}, set(), used_outside(hoisted, shared), IntegerNarrowing())
         for param, place in zip(kernel.params, places):  # noqa: B905 - the results follow
             if param in self.uniform:
                 gang.sets[0][param] = self._scalar(param, place)

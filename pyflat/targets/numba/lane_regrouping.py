@@ -1,7 +1,7 @@
-"""Lanes that take a dear arm wait until a gang of them is together: compact and scatter.
+"""Lanes that take an expensive arm wait until a gang of them is together: compact and scatter.
 
     for each gang of the operands:
-        compute the conditions of the dear arms
+        compute the conditions of the expensive arms
         where few of the gang's lanes take such an arm: put their operands and places into the arm's queue
         run the others, store their results
         where a queue has a gang full: run that, scatter its results
@@ -37,7 +37,7 @@ from pyflat.targets.numba.loops import Gang
 
 REGISTER = 64
 """Bytes of a register whose lanes one instruction puts together."""
-MOST_QUEUES, MOST_OPERANDS = 4, 12
+MOST_ARMS, MOST_OPERANDS = 4, 12
 TRIPS = 8
 """Trips that a loop is taken to make."""
 EARLY = 0.25
@@ -47,19 +47,19 @@ GANGS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
-    """A dear arm: where at most `most` lanes of a gang meet its conditions, they wait."""
+class RegroupedArm:
+    """An expensive arm: where at most `most` lanes of a gang meet its conditions, they wait."""
 
     conditions: tuple[Literal, ...]
     most: int
 
 
 @dataclass(frozen=True, slots=True)
-class Queues:
-    """Dear arms of a list, and what has to be computed first to know who takes them. The list computes it again, so
-    that its arms are planned as they would be; LLVM sees that it is the same."""
+class Regrouping:
+    """Expensive arms of a list, and what has to be computed first to know which lanes take them. The list computes
+    it again, so that its arms are planned as they would be; LLVM sees that it is the same."""
 
-    arms: tuple[Queue, ...]
+    arms: tuple[RegroupedArm, ...]
     early: list[Item]
 
     @property
@@ -67,8 +67,8 @@ class Queues:
         return {value for queue in self.arms for value, _ in queue.conditions}
 
 
-def plan_queues(items: Sequence[Item], results: Sequence[Value], shared: Collection[Value], params: Sequence[Param],
-                width: int, registers: int) -> Queues | None:
+def plan_regrouping(items: Sequence[Item], results: Sequence[Value], shared: Collection[Value], params: Sequence[Param],
+                    width: int, registers: int) -> Regrouping | None:
     """The arms whose lanes are worth waiting for, None where there is none. `shared` values are the same in all lanes,
     `params` are those that are not."""
     if not 0 < len(params) <= MOST_OPERANDS:
@@ -77,23 +77,23 @@ def plan_queues(items: Sequence[Item], results: Sequence[Value], shared: Collect
     moving = costs().regroup * (len(params) + len(results) + 1) / 4  # as measured: two operands, a place, a result
     found: dict[frozenset[Literal], float] = {}
     orders: dict[frozenset[Literal], tuple[Literal, ...]] = {}  # the same in each process: the code is kept on disk
-    for conditions, cost in _dear(items, results, same, width):
+    for conditions, cost in _expensive(items, results, same, width):
         key = frozenset(conditions)
         found[key] = found.get(key, 0.0) + cost
         orders.setdefault(key, tuple(dict.fromkeys(conditions)))
-    arms: list[Queue] = []
+    arms: list[RegroupedArm] = []
     early: dict[Op, None] = {}
     made = {op for item in items if isinstance(item, Block) for op in item.ops}
-    for key, cost in sorted(found.items(), key=lambda each: -each[1])[:MOST_QUEUES]:
+    for key, cost in sorted(found.items(), key=lambda each: -each[1])[:MOST_ARMS]:
         order = orders[key]
         needed = _slice([value for value, _ in order], made, {*same, *params}, EARLY * cost, width)
         most = int(width * registers * (1.0 - moving / cost)) if cost > 0 else 0
         if needed is not None and 2 * most >= width * registers and not all(value in same for value, _ in key):
-            arms.append(Queue(order, most))
+            arms.append(RegroupedArm(order, most))
             early.update(dict.fromkeys(needed))
     if not arms:
         return None
-    return Queues(tuple(arms), [Block(list(early))])
+    return Regrouping(tuple(arms), [Block(list(early))])
 
 
 def _shared(items: Sequence[Item], shared: Collection[Value]) -> set[Value]:
@@ -105,8 +105,8 @@ def _shared(items: Sequence[Item], shared: Collection[Value]) -> set[Value]:
     return same
 
 
-def _dear(items: Sequence[Item], results: Sequence[Value], same: set[Value], width: int
-          ) -> Iterator[tuple[tuple[Literal, ...], float]]:
+def _expensive(items: Sequence[Item], results: Sequence[Value], same: set[Value], width: int
+               ) -> Iterator[tuple[tuple[Literal, ...], float]]:
     """Arms, and loops that only some lanes enter: conditions and cost for a register."""
     outside = used_outside(items, results)
     for item in items:
@@ -178,13 +178,14 @@ def _slice(values: Sequence[Value], made: Collection[Value], known: Collection[V
 class Waiting:
     """Writes the loop over the gangs of a call with queues; what runs a gang is written inside `gangs`."""
 
-    def __init__(self, gang: Gang, queues: Queues, memory: Sequence[ir.Type], count: Any):
-        self.emitter, self.builder, self.queues, self.memory = gang.emitter, gang.emitter.builder, queues, memory
+    def __init__(self, gang: Gang, regrouping: Regrouping, memory: Sequence[ir.Type], count: Any):
+        self.emitter, self.builder = gang.emitter, gang.emitter.builder
+        self.regrouping, self.memory = regrouping, memory
         self.width, self.size, self.count = self.emitter.width, self.emitter.width * len(gang.registers), count
         self.number = ir.IntType(8 * REGISTER // self.width)
         self.buffers = [[stack(self.builder, element, 2 * self.size) for element in (*memory, self.number)]
-                        for _ in queues.arms]
-        self.tails = [stack(self.builder, I64) for _ in queues.arms]
+                        for _ in regrouping.arms]
+        self.tails = [stack(self.builder, I64) for _ in regrouping.arms]
         for tail in self.tails:
             self.builder.store(i64(0), tail)
         self.enough = self.builder.icmp_signed(">=", count, i64(GANGS * self.size))
@@ -267,7 +268,7 @@ class Waiting:
     def defer(self, gang: Gang, params: Sequence[Param]) -> None:
         """Let lanes wait that few others keep company, and mask them; on to the next gang if none is left."""
         builder, emitter = self.builder, self.emitter
-        arms = [[self._mask(gang, queue, r) for r in gang.registers] for queue in self.queues.arms]
+        arms = [[self._mask(gang, queue, r) for r in gang.registers] for queue in self.regrouping.arms]
         mixed = reduce(builder.or_, [self._is_mixed(masks) for masks in arms])
         may = builder.and_(mixed, builder.and_(self.enough, builder.not_(self.queued)))
         none, before = emitter.splat(ir.Constant(I1, 0)), builder.block
@@ -280,7 +281,7 @@ class Waiting:
         builder.cbranch(emitter.any(reduce(builder.or_, gang.active)), run, self.next)
         builder.position_at_end(run)
 
-    def _mask(self, gang: Gang, queue: Queue, register: int) -> Any:
+    def _mask(self, gang: Gang, queue: RegroupedArm, register: int) -> Any:
         literals = [gang.read(register, v) if wanted else ~gang.read(register, v) for v, wanted in queue.conditions]
         return reduce(self.builder.and_, [literal.value for literal in literals])
 
@@ -294,10 +295,10 @@ class Waiting:
         return mixed
 
     def _sort_out(self, gang: Gang, params: Sequence[Param], arms: Sequence[Sequence[Any]]) -> list[Any]:
-        """The masks of the lanes that now wait, each in the queue of the dearest arm that few take."""
+        """The masks of the lanes that now wait, each in the queue of the most expensive arm that few take."""
         builder, none = self.builder, self.emitter.splat(ir.Constant(I1, 0))
         waiting = [none for _ in gang.registers]
-        for k, (queue, taken) in enumerate(zip(self.queues.arms, arms, strict=True)):
+        for k, (queue, taken) in enumerate(zip(self.regrouping.arms, arms, strict=True)):
             masks = [builder.and_(mask, builder.not_(w)) for mask, w in zip(taken, waiting, strict=True)]
             counts = [self._count(mask) for mask in masks]
             fewer = builder.sub(reduce(builder.add, counts), i64(1))

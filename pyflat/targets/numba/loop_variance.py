@@ -2,7 +2,7 @@
 
     uniform     all lanes make the same number of trips: no mask at all
     sticky      a mask says which lanes still go on; only the parameters that the results are made of wait for the
-                others, what else a lane computes after its end is of no use to anybody
+                others, what else a lane computes after its end is not used
     frozen      a lane that is done keeps all its parameters: where the header has loops of its own, which must end
 
 A parameter that starts and goes on the same in every lane (a counter) is one scalar; where it is a result as well, a
@@ -26,7 +26,7 @@ Known = Callable[[Value], bool]
 
 
 @dataclass(slots=True)
-class Plan:
+class LoopPlan:
     """How to run one loop. All of `tests` hold in a lane that goes on; what `suspects` say may be left out of them."""
 
     parts: LoopParts
@@ -45,7 +45,7 @@ class Plan:
     """Parameters that are uniform in all lanes that go on; a lane that is done keeps what it had."""
 
 
-def plan_loop(loop: Loop, known: Known, suspects: set[Value]) -> Plan:
+def plan_loop(loop: Loop, known: Known, suspects: set[Value]) -> LoopPlan:
     """`suspects` are the bools that make their lane suspect."""
     parts = take_apart(loop)
     params = set(loop.params)
@@ -61,15 +61,15 @@ def plan_loop(loop: Loop, known: Known, suspects: set[Value]) -> Plan:
     if plan is not None:
         return plan
     if has_loop(parts.header):
-        return Plan(parts, [parts.go], set(), params, True, False, set())
+        return LoopPlan(parts, [parts.go], set(), params, True, False, set())
     waiting = _needed(parts, params)
     direct = waiting - _needed(parts, params, through=True)
     # A suspect bit that does not end the loop is set for good, lane by lane, also where all lanes find the same.
     uniform = _same(loop, parts, ((params - waiting) | direct) - bits, known)
-    return Plan(parts, counting if ends else [parts.go], uniform, waiting, True, True, set(), uniform & direct)
+    return LoopPlan(parts, counting if ends else [parts.go], uniform, waiting, True, True, set(), uniform & direct)
 
 
-def _uniform_plan(loop: Loop, parts: LoopParts, tests: list[Value], known: Known, bits: set[Param]) -> Plan | None:
+def _uniform_plan(loop: Loop, parts: LoopParts, tests: list[Value], known: Known, bits: set[Param]) -> LoopPlan | None:
     """Where all `tests` are the same in all lanes."""
     if len(tests) != 1:
         return None
@@ -77,7 +77,7 @@ def _uniform_plan(loop: Loop, parts: LoopParts, tests: list[Value], known: Known
     values = _uniform_values(parts, uniform, known)
     if not (isinstance(tests[0], Const) or tests[0] in values or known(tests[0])):
         return None
-    return Plan(parts, tests, uniform, set(), False, False, bits)
+    return LoopPlan(parts, tests, uniform, set(), False, False, bits)
 
 
 def _conjuncts(parts: LoopParts) -> list[Value]:
@@ -98,7 +98,7 @@ def _is_suspect(value: Value, params: set[Param], suspects: set[Value]) -> bool:
 
 
 def most_trips(loop: Loop) -> int | None:
-    """After how many trips counting ends the loop at the latest, None where nobody knows."""
+    """After how many trips counting ends the loop at the latest, None where that is not known."""
     parts = take_apart(loop)
     known = []
     for test in _conjuncts(parts):

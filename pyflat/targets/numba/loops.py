@@ -10,12 +10,12 @@ A gang is a few vector registers full of lanes. A loop runs while any lane of th
 
 A lane that is done keeps what its results are made of, and a header is a function of the state, so that each further
 trip computes the same for it: the last header has the results of all lanes. Which parameters that takes, and which
-loops need no mask, `numba_uniform` says. Several registers give the processor independent work while a chain of
+loops need no mask, `loop_variance` says. Several registers give the processor independent work while a chain of
 dependent operations waits, and share the test.
 
 A loop may run for minutes, and the kernel holds no GIL: once in `PATIENCE` trips it asks CPython whether a signal has
-come. What a signal handler raised (KeyboardInterrupt, mostly) is fetched, the kernel is left, and `State` raises it
-when Python is back.
+come. What a signal handler raised (KeyboardInterrupt, mostly) is fetched, the kernel is left, and `SharedState`
+raises it when Python is back.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.arms import Arm, plan_arms
 from pyflat.targets.numba.costs import is_called
 from pyflat.targets.numba.emitter import Emitter, Lane
-from pyflat.targets.numba.integer_narrowing import Form, Narrowed
+from pyflat.targets.numba.integer_narrowing import Form, IntegerNarrowing
 from pyflat.targets.numba.library import library_function
 from pyflat.targets.numba.llvm import I8, I32, I64, POINTER, element_at, i64, joined, parted, stack
-from pyflat.targets.numba.loop_variance import Plan, plan_loop
+from pyflat.targets.numba.loop_variance import LoopPlan, plan_loop
 from pyflat.targets.numba.ops import emit, emit_unsigned
 
 PATIENCE = 2**16
@@ -63,7 +63,7 @@ WIDE = frozenset({"add", "sub", "mul", "and", "or", "not", "lt", "le", "gt", "ge
 _ROUNDINGS = {"floor_int": "llvm.floor", "ceil_int": "llvm.ceil", "round_int": "llvm.rint", "to_int": "llvm.trunc"}
 
 
-class State:
+class SharedState:
     """Memory that a kernel and Python share. CPython runs signal handlers in the main thread only."""
 
     __slots__ = ("flags", "words")
@@ -151,7 +151,7 @@ class Gang:
     """
 
     def __init__(self, emitter: Emitter, registers: int, interrupts: Interrupts | None, shared: dict[Value, Lane],
-                 suspects: set[Value], outside: set[Value], narrowed: Narrowed):
+                 suspects: set[Value], outside: set[Value], narrowed: IntegerNarrowing):
         self.emitter, self.short, self.narrowed = emitter, emitter.short_ints(), narrowed
         self.scalars = emitter if emitter.width == 1 else Emitter(emitter.builder, emitter.symbols, 1, emitter.scalars)
         self.registers = range(registers)
@@ -386,13 +386,13 @@ class Gang:
         for lanes, values in zip(self.sets, leave, strict=True):
             lanes.update(zip(loop.results, values, strict=True))
 
-    def _inits(self, loop: Loop, plan: Plan) -> list[list[Any]]:
+    def _inits(self, loop: Loop, plan: LoopPlan) -> list[list[Any]]:
         """What each parameter starts with: one scalar, or one value for each register."""
         return [[self.read_shared(init).value] if param in plan.uniform else
                 [self.read_for(r, init, param).value for r in self.registers]
                 for param, init in zip(loop.params, loop.inits, strict=True)]
 
-    def _carry(self, plan: Plan, param: Param, inits: list[Any], before: Any) -> list[Any]:
+    def _carry(self, plan: LoopPlan, param: Param, inits: list[Any], before: Any) -> list[Any]:
         phis = [self._phi(init, before) for init in inits]
         if param in plan.uniform:
             self.shared[param] = Lane(self.scalars, param.kind, phis[0])
@@ -410,7 +410,7 @@ class Gang:
         active = self.active[register]
         return self.emitter.const(BOOL, True).value if active is None else active
 
-    def going(self, plan: Plan) -> list[Any]:
+    def going(self, plan: LoopPlan) -> list[Any]:
         """The masks of the lanes that make the next trip; None: all that are active."""
         if not plan.masked:
             return list(self.active)
@@ -423,7 +423,7 @@ class Gang:
             masks.append(mask)
         return masks
 
-    def following(self, plan: Plan, param: Param, after: Value, register: int, phi: Any, go: Any) -> Any:
+    def following(self, plan: LoopPlan, param: Param, after: Value, register: int, phi: Any, go: Any) -> Any:
         """What a parameter is in the next trip."""
         if param in plan.uniform:
             return self.read_shared(after).value

@@ -7,8 +7,8 @@ itself runs loops over numbers without the GIL.
 Other packages' loops run a lane at a time. NumPy's own functions take a gang of lanes in one call, through buffers on
 the stack, which is an order of magnitude faster where NumPy has vector code. A lane has the bits of the scalar call
 `np.exp(x)` then too: that code computes each element by the same instructions, wherever it stands
-(tests/targets/test_numpy_loops.py). `np.power` alone looks at how it is called: with a stride of 0, as scalars have
-it, some exponents take short cuts.
+(tests/targets/numba/test_numpy_loops.py). `np.power` alone looks at how it is called: with a stride of 0, as scalars
+have it, some exponents take short cuts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from llvmlite import ir
 
 from pyflat.errors import InternalError
-from pyflat.functions import external_ufuncs as foreign
+from pyflat.functions import external_ufuncs
 from pyflat.functions.lanes import LARGEST_SHORT_CUT
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import FLOAT
@@ -138,7 +138,7 @@ class _Loop:
 def call_ufunc(e: Emitter, name: str, loop: str, part: str, *operands: Any) -> Any:
     """One float64 for each lane; `part` of it when the result is complex."""
     stem = f"pyflat_ufunc_{name}_{loop.replace('->', '_')}"
-    made = _Loop(e, stem, foreign.find(name), loop)
+    made = _Loop(e, stem, external_ufuncs.find(name), loop)
     return e.each(lambda *numbers: made.one(*numbers, part=part), F64, *operands)
 
 

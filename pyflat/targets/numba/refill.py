@@ -1,6 +1,6 @@
 """Loops whose trips differ much from lane to lane: a lane that is done gets the next element.
 
-A gang that waits for its last lane (`numba_loops`) computes for nobody in the lanes that are done. Here a few registers
+A gang that waits for its last lane (`loops`) computes nothing of use in the lanes that are done. Here a few registers
 of lanes stay full instead:
 
     refill:  results of the lanes that are done, scattered to their places; the code before the loop for the elements
@@ -10,7 +10,7 @@ of lanes stay full instead:
 
 So lanes of different ages run together, and a counter has a value for each lane. Refilling costs gathers and scatters;
 it pays where trips are many and differ. Whether they do depends on the data, so that the kernel measures which way is
-the faster one (`numba_choice`). Every lane is computed by the same operations either way.
+the faster one (`autotune`). Every lane is computed by the same operations either way.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Const, Item, Loop, Param, Value
 from pyflat.ir.types import BOOL, INT
 from pyflat.targets.numba.emitter import Emitter, Lane, size_of
-from pyflat.targets.numba.integer_narrowing import Narrowed
+from pyflat.targets.numba.integer_narrowing import IntegerNarrowing
 from pyflat.targets.numba.llvm import I8, I32, I64, element_at, i64, stack, suffix
-from pyflat.targets.numba.loop_variance import Plan, most_trips, plan_loop, suspect_values
+from pyflat.targets.numba.loop_variance import LoopPlan, most_trips, plan_loop, suspect_values
 from pyflat.targets.numba.loops import Gang, Interrupts
 
 TRIPS = 8
@@ -67,7 +67,7 @@ class Divergent:
     before: list[Item]
     loop: Loop
     after: list[Item]
-    plan: Plan
+    plan: LoopPlan
     carried: list[Value]
     """What a lane brings from before the loop, besides the loop's parameters."""
 
@@ -100,7 +100,7 @@ class Refilled:
     """Writes `refilled`, which runs elements like `plain` does and has the same operands."""
 
     def __init__(self, emitter: Emitter, parts: Divergent, shared: dict[Value, Lane], inputs: Arrays[Param],
-                 outputs: Arrays[Value], suspect: Value | None, narrowed: Narrowed):
+                 outputs: Arrays[Value], suspect: Value | None, narrowed: IntegerNarrowing):
         self.emitter, self.builder, self.parts, self.shared = emitter, emitter.builder, parts, shared
         self.inputs, self.outputs, self.suspect, self.narrowed = inputs, outputs, suspect, narrowed
         self.registers = range(REGISTERS)

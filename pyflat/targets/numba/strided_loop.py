@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyflat.targets.numba.jit import Code, compile_ir, processor
+from pyflat.targets.numba.jit import MachineCode, compile_ir, processor
 
 if TYPE_CHECKING:
     from pyflat.targets.numba.engine import InnerLoop
@@ -72,14 +72,14 @@ _PYTHON = ("PyGILState_Ensure", "PyGILState_Release", "PyObject_Type", "PyErr_Se
 
 
 @dataclass(frozen=True, slots=True)
-class Glue:
+class StridedLoop:
     """Where the loop starts; valid as long as this object lives."""
 
     address: int
     _kept: tuple[object, ...]
 
 
-def strided_loop(inner: InnerLoop | None, sizes: Sequence[int], inputs: int, python: int) -> Glue:
+def strided_loop(inner: InnerLoop | None, sizes: Sequence[int], inputs: int, python: int) -> StridedLoop:
     """The loop for operands with these item sizes, of which the first `inputs` are read. Without a kernel every call
     goes to `python`, the address of `size_t python(data, dims, steps, NULL)`."""
     lines = ["define i32 @loop(ptr %context, ptr %data, ptr %dims, ptr %steps, ptr %auxiliary) {", "entry:"]
@@ -92,7 +92,7 @@ def strided_loop(inner: InnerLoop | None, sizes: Sequence[int], inputs: int, pyt
     return _compiled(lines, symbols, inner)
 
 
-def promoter(python: int) -> Glue:
+def promoter(python: int) -> StridedLoop:
     """`int promoter(ufunc, dtypes, signature, new dtypes)` around a callback with the same arguments."""
     lines = ["define i32 @loop(ptr %ufunc, ptr %dtypes, ptr %signature, ptr %new) {",
              "  %error = call i64 @python(ptr %ufunc, ptr %dtypes, ptr %signature, ptr %new)",
@@ -100,14 +100,14 @@ def promoter(python: int) -> Glue:
     return _compiled(lines, {"python": python}, None)
 
 
-def _compiled(lines: Sequence[str], symbols: dict[str, int], inner: object) -> Glue:
+def _compiled(lines: Sequence[str], symbols: dict[str, int], inner: object) -> StridedLoop:
     import ctypes
 
     for name in _PYTHON:
         symbols[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
     head = _HEAD + (_RUN + _copies() if inner is not None else "")
-    code: Code = compile_ir(head + "\n".join(lines) + "\n", "loop", symbols, processor())
-    return Glue(code.address, (code, inner))
+    code: MachineCode = compile_ir(head + "\n".join(lines) + "\n", "loop", symbols, processor())
+    return StridedLoop(code.address, (code, inner))
 
 
 def _fast(sizes: Sequence[int], inputs: int, state: int) -> list[str]:

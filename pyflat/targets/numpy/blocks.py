@@ -14,7 +14,7 @@
         ...
         return b0                         the suspect lanes
 
-An arm is a function of its own with its own temporaries, and so is a loop (`numpy_loops`).
+An arm is a function of its own with its own temporaries, and so is a loop (`loops`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Check:
 
 Step = Op | Arm | Loop | Check
 WriteLoop = Callable[["Program", Frame, Loop, Sequence[Value]], tuple[str, list[str]]]
-"""Writes the function of a loop; gives its name, and its arguments but for the results (`numpy_loops`)."""
+"""Writes the function of a loop; gives its name, and its arguments but for the results (`loops`)."""
 
 
 class Program:

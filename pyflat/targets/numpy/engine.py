@@ -2,8 +2,8 @@
 
 `compile` makes an engine from a *fused* flat or masked function (no `fault` operations, the last result is the suspect
 bit). For each pattern of arguments (which are arrays, which are the same in all lanes) it has a function of its own,
-made when the pattern is met first (`numpy_blocks`): one ufunc call for each operation, run on blocks that fit into the
-cache, its result written into a buffer (`numpy_memory`). Where all arguments are scalars, so is all that is computed:
+made when the pattern is met first (`blocks`): one ufunc call for each operation, run on blocks that fit into the
+cache, its result written into a buffer (`memory`). Where all arguments are scalars, so is all that is computed:
 
     c0 = np.float64(2.0)
     def block(a0, a1):
@@ -43,8 +43,8 @@ from pyflat.targets.numpy.frames import UFUNCS, Style
 from pyflat.targets.numpy.spelling import is_rounded, literal, spelled_functions, spelling
 from pyflat.targets.target import Request
 
-__all__ = ["BLOCK", "FEW", "Engine", "EntryPoint", "compile", "is_rounded", "literal", "quietly", "spelled_functions",
-           "spelling"]
+__all__ = ["BLOCK", "FEW", "EntryPoint", "NumpyEngine", "compile", "is_rounded", "literal", "quietly",
+           "spelled_functions", "spelling"]
 
 BLOCK = 16_384
 """Lanes computed at a time, at most."""
@@ -91,7 +91,7 @@ class EntryPoint:
 
 
 @dataclass(slots=True)
-class Engine:
+class NumpyEngine:
     """A compiled function; call it with lanes and their number."""
 
     dtypes: tuple[np.dtype[Any], ...]
@@ -130,15 +130,15 @@ class Engine:
         """Python itself ends a run of this engine."""
 
 
-def compile(fused: Function, *, unchecked: bool = False, calls: OpaqueCalls | None = None) -> Engine:
+def compile(fused: Function, *, unchecked: bool = False, calls: OpaqueCalls | None = None) -> NumpyEngine:
     """The engine of a fused function: its last result is the suspect bit, which `unchecked` leaves out. `calls` says
-    how kept calls are made on arrays."""
+    how opaque calls are made on arrays."""
     roots = results_of(fused)[:-1]
     kinds = dtypes(fused.floats)
-    return Engine(tuple(kinds[root.kind] for root in roots), _Patterns(fused, unchecked, calls))
+    return NumpyEngine(tuple(kinds[root.kind] for root in roots), _Patterns(fused, unchecked, calls))
 
 
-def engine(request: Request) -> Engine:
+def engine(request: Request) -> NumpyEngine:
     """The target "numpy"."""
     return compile(request.fused(), unchecked=request.unchecked, calls=request.calls)
 
@@ -183,7 +183,7 @@ _NAMES: dict[str, Any] = {
 
 
 def _whole(value: Any, n: int) -> Array:
-    """What a kept call gives: an array, or a number for all lanes."""
+    """What an opaque call gives: an array, or a number for all lanes."""
     return value if isinstance(value, np.ndarray) and value.ndim else np.full(n, value)
 
 

@@ -9,9 +9,9 @@
     bitwise_xor(w0i, k0i, r0i)
 
 Every array operation is a call of a ufunc with its result in the last place: a buffer that is free by then, or that of
-an operand used here last, or the caller's array if the value is a result (`numpy_slots`). Numbers are arrays without
-axes, which a ufunc takes in half the time of a NumPy scalar. What is the same in all lanes is computed with scalars
-(`t3`), once for a block. Operations that no ufunc computes are expressions, which make arrays of their own.
+an operand used here last, or the caller's array if the value is a result (`buffer_allocation`). Numbers are arrays
+without axes, which a ufunc takes in half the time of a NumPy scalar. What is the same in all lanes is computed with
+scalars (`t3`), once for a block. Operations that no ufunc computes are expressions, which make arrays of their own.
 
 A select is written with bits of ints: `np.where` and `np.putmask` branch at every lane, which takes four times as long
 where the condition is hard to predict. Where all lanes choose the same, it is a copy, or nothing. For few lanes the

@@ -1,7 +1,7 @@
 """Memory for the temporaries of the NumPy engine: arenas, and frames in them.
 
 An *arena* is one piece of memory, and whoever runs an engine has one to itself while it runs: it takes one of those
-that are free, or makes one, and gives it back. So a twin that is called while another one runs, by a kept call, a
+that are free, or makes one, and gives it back. So a twin that is called while another one runs, by an opaque call, a
 signal handler or another thread, never gets the same memory, and there are no more arenas than runs at a time.
 
 A *frame* has the temporaries of one function of an engine for some number of lanes: views of the arena. Frames are put
@@ -23,7 +23,7 @@ SIZE = 1 << 23
 call."""
 
 KEPT = 4
-"""Arenas that are kept while nobody runs."""
+"""Arenas that are kept while no kernel runs."""
 
 REMEMBERED = 64
 """Frames of an arena."""
@@ -119,7 +119,7 @@ _free: list[Arena] = []
 
 
 def take() -> Arena:
-    """An arena that nobody else has."""
+    """An arena that no other run has."""
     try:
         return _free.pop()
     except IndexError:
@@ -133,5 +133,5 @@ def give_back(arena: Arena) -> None:
 
 
 def forget() -> None:
-    """Free the memory that nobody uses."""
+    """Free the memory that nothing uses."""
     _free.clear()

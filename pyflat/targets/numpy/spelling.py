@@ -1,6 +1,6 @@
 """How operations are written with NumPy, as expressions: the table of the NumPy target.
 
-The text printer reads it, and so does the engine where it has no buffer to write into (`numpy_frames` says how the
+The text printer reads it, and so does the engine where it has no buffer to write into (`frames` says how the
 engine writes the other operations).
 """
 

@@ -1,8 +1,8 @@
 """Values: where each value of a function of the NumPy engine is, and its names in the text.
 
-A value is a scalar (the same in all lanes), in a slot (`numpy_slots`), in an array of the caller, or in one of its own.
-Operands of ufuncs are arrays: literals and scalars are arrays without axes then. Views as ints are made where they are
-needed, in the `head` of a function if what they show comes from outside of its loop.
+A value is a scalar (the same in all lanes), in a slot (`buffer_allocation`), in an array of the caller, or in one of
+its own. Operands of ufuncs are arrays: literals and scalars are arrays without axes then. Views as ints are made
+where they are needed, in the `head` of a function if what they show comes from outside of its loop.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pyflat.targets.numpy.buffer_allocation import Buffers, Place
 
 
 class Names(Protocol):
-    """What all frames of a program share: constants, tables, kept calls."""
+    """What all frames of a program share: constants, tables, opaque calls."""
 
     floats: FloatFormat
 
@@ -36,7 +36,7 @@ class Names(Protocol):
         """Any object."""
 
     def call(self, op: Op) -> str:
-        """A kept call."""
+        """An opaque call."""
 
 
 def bits_of(value: Const, floats: FloatFormat) -> int:
@@ -124,7 +124,7 @@ class Values(Buffers):
         return None
 
     def drop(self, values: Iterable[Value]) -> None:
-        """Nobody uses these values any more."""
+        """Nothing uses these values any more."""
         dead = []
         for value in values:
             place = self.places.get(value)

@@ -38,7 +38,7 @@ SHORT = 24
 def print_function(fn: Function, language: Language, results: Sequence[str], name: str = "",
                    whitelist: Mapping[str, Call] | None = None) -> Printed:
     """The text of a function that `prepare` gave; `results` name its result leaves. Calls that `whitelist` keeps are
-    calls of functions of the same name, which are somebody else's: of numbers, and of vectors for records of 2 to 4.
+    calls of functions of the same name that another text defines: of numbers, and of vectors for records of 2 to 4.
 
     Raises FlattenError for an operation or a constant that the language does not have, and where there is no result.
     """

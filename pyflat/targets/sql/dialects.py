@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from pyflat.functions.records import spellings
-from pyflat.targets.columns import Engine, Rules, Term, Terms
+from pyflat.targets.columns import ColumnsEngine, Rules, Term, Terms
 from pyflat.targets.columns import expand as x
 
 _COMPARED = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=", "ne": "<>"}
@@ -167,7 +167,7 @@ def _binary(value: float) -> str:
 
 
 CHAIN = ("CASE WHEN {0} THEN {1}", len("CASE"))
-ENGINES: dict[str, Engine] = {
-    "duckdb": Engine("DuckDB", _DUCKDB, _duckdb_literal, _DUCKDB_RULES, CHAIN, 40),
-    "sqlite": Engine("SQLite", _SQLITE, sqlite_literal, _SQLITE_RULES, CHAIN, 12),
+ENGINES: dict[str, ColumnsEngine] = {
+    "duckdb": ColumnsEngine("DuckDB", _DUCKDB, _duckdb_literal, _DUCKDB_RULES, CHAIN, 40),
+    "sqlite": ColumnsEngine("SQLite", _SQLITE, sqlite_literal, _SQLITE_RULES, CHAIN, 12),
 }

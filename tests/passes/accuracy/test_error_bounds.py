@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pyflat.analysis.execution_masks import Demand, depending
+from pyflat.analysis.execution_masks import ExecutionMasks, depending
 from pyflat.ir.build import Builder, const
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.interp import run
@@ -47,7 +47,7 @@ class Checked:
         validate(self.final)
         self.full = with_body(fn, draft.items)
         doubtful = depending(fn, {alarm.op for written in draft.blocks for alarm in written.alarms})
-        self.demand = Demand(fn, doubtful)
+        self.masks = ExecutionMasks(fn, doubtful)
         self.bounds = self.lanes = self.suspect = 0
 
     def lane(self, lane: tuple[Any, ...]) -> None:
@@ -65,7 +65,7 @@ class Checked:
         for theirs, mine in zip(want.values, got.values, strict=True):
             assert isinstance(theirs, float) or theirs == mine, f"{theirs} became {mine}, {where}"
         for op in self.fn.flat_block.ops:
-            if op.kind is FLOAT and any(all(exact[c] == outcome for c, outcome in each) for each in self.demand.of(op)):
+            if op.kind is FLOAT and any(all(exact[c] == outcome for c, outcome in each) for each in self.masks.of(op)):
                 self.value(op, exact, ours, where)
 
     def value(self, op: Op, exact: dict[Any, Any], ours: dict[Any, Any], where: str) -> None:

@@ -1,1 +1,1 @@
-"""Functions that a language lawyer would write, one module per subject; tests/test_adversary.py runs them."""
+"""Functions that a language lawyer would write, one module per subject; tests/programs/test_adversary.py runs them."""

@@ -229,7 +229,7 @@ def nested(n: int) -> int:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_done_comes_after_every_loop_and_branch_is_done(seed: int) -> None:
-    """Also those whose values nobody reads, in the body and in the condition."""
+    """Also those whose values nothing reads, in the body and in the condition."""
     simulation = dataflow.lower(nested, [6]).simulation(seed=seed, trace=True)
     assert simulation.run().problems() == []
     fired = [event.node for event in simulation.events]

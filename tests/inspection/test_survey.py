@@ -1,0 +1,272 @@
+"""`pyflat survey`: what is found, what is tried, and what the table says."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pyflat.cli.main import commands
+from pyflat.cli.survey import lines
+from pyflat.inspection import survey as surveys
+from tests.support.patience import HANG
+
+LIBRARY = '''\
+import enum
+import functools
+import math
+import sys
+
+print("noise on stdout")
+print("noise on stderr", file=sys.stderr)
+
+
+class Side(enum.Enum):
+    LEFT = 1
+    RIGHT = 2
+
+
+def clamp(x: float, low=0.0) -> float:
+    return low if x < low else x
+
+
+def fine(x, limit=None, how="up", strict=False, n: int = 2):
+    if limit is None:
+        limit = 1.0
+    if how == "up":
+        return x + n
+    if how == "down":
+        return x - n
+    return input()
+
+
+def mode(x, how):
+    return x if how == "a" else -x
+
+
+def side(x, s: Side):
+    return x if s is Side.LEFT else -x
+
+
+def bits(n):
+    return n & 7
+
+
+def table(i):
+    return [1.0, 2.0, 3.0][i]
+
+
+def power(x, n):
+    total = 0.0
+    for part in (x,) * n:
+        total += part
+    return total
+
+
+def halves(x):
+    while x > 1.0:
+        x = x / 2.0
+    return x
+
+
+@functools.lru_cache
+def cached(x):
+    return math.sqrt(x)
+
+
+def asks(x):
+    return x + float(input())
+
+
+def total(values):
+    return sum(v * 2 for v in values)
+
+
+def deep(v):
+    return helper(v)
+
+
+def helper(v):
+    return v[0] + 1
+
+
+def apply(f, x):
+    return f(x)
+
+
+def says(x):
+    return f"{x:.2f}"
+
+
+def nothing(x):
+    x + 1
+
+
+def numbers(n):
+    yield n
+
+
+def constant():
+    return 1.0
+
+
+class Shape:
+    def area(self, x):
+        return x
+
+    @staticmethod
+    def twice(x):
+        return 2 * x
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    package = tmp_path / "surveyed"
+    (package / "inner").mkdir(parents=True)
+    (package / "tests").mkdir()
+    (package / "__init__.py").write_text("from .library import clamp\n")
+    (package / "library.py").write_text(LIBRARY)
+    (package / "broken.py").write_text("1 / 0\n")
+    (package / "leaving.py").write_text("import sys\nsys.exit('bye')\n")
+    (package / "inner" / "__init__.py").write_text("")
+    (package / "inner" / "last.py").write_text("from ..library import clamp\ndef last(x):\n    return clamp(x) + 1\n")
+    (package / "tests" / "__init__.py").write_text("raise SystemError\n")
+    (package / "__main__.py").write_text("raise SystemError\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def found(folder: Path) -> dict[str, surveys.Row]:
+    done = surveys.survey("surveyed")
+    assert list(done.place.modules) == ["surveyed", "surveyed.broken", "surveyed.inner", "surveyed.inner.last",
+                                        "surveyed.leaving", "surveyed.library"]
+    return {row.function or row.module: row for row in done.rows}
+
+
+def test_verdicts_and_options(found):
+    flattening = {name for name, row in found.items() if row.verdict == "flattens"}
+    assert flattening == {"clamp", "fine", "mode", "side", "bits", "table", "power", "halves", "cached", "last",
+                          "Shape.twice"}
+    fine = found["fine"]
+    assert fine.kinds == {"x": "float", "n": "int"}
+    assert fine.fixed == {"limit": "None", "how": "'up'", "strict": "False"} and fine.but == {}
+    assert found["mode"].fixed == {"how": "'a'"}
+    assert found["side"].fixed == {"s": "<Side.LEFT: 1>"}
+    assert found["bits"].kinds == {"n": "int"} and found["table"].kinds == {"i": "int"}
+    assert found["power"].static == ["n"] and found["power"].fixed == {"n": "2"}
+    assert found["halves"].loop and not found["clamp"].loop
+    asks = found["asks"]
+    assert (asks.verdict, asks.code, asks.construct) == ("refused", "flatten/unknown-call", "input()")
+    assert asks.at.endswith(f"library.py:{LIBRARY[:LIBRARY.index('x + float')].count(chr(10)) + 1}") and asks.help
+
+
+def test_what_is_no_kernel_is_skipped(found):
+    reasons = {name: row.message for name, row in found.items() if row.verdict == "skipped"}
+    assert reasons == {
+        "total": "takes a container", "deep": reasons["deep"], "helper": "takes a container",
+        "apply": "takes a function", "says": "returns no number", "nothing": "returns nothing",
+        "numbers": "a generator or coroutine", "constant": "takes no parameters",
+        "Shape.area": "a method: flatten pyflat.twin(object.method)",
+    }
+    assert reasons["deep"] in ("takes a container, as a callee shows", "raises for every number: takes something else")
+
+
+def test_modules_that_cannot_be_imported(found):
+    failed = {name: row.message for name, row in found.items() if row.verdict == "import-failed"}
+    assert failed == {"surveyed.broken": "ZeroDivisionError: division by zero", "surveyed.leaving": "SystemExit: bye"}
+
+
+def test_table_and_json(folder):
+    shown = CliRunner().invoke(commands, ["survey", "surveyed"])
+    assert shown.exit_code == 0 and "noise" not in shown.output
+    text = shown.output
+    assert "\n  power" in text and "static=('n',), tried with n=2" in text
+    assert "surveyed: 11 of 12 functions flatten (92%)" in text
+    assert "    1  flatten/unknown-call" in text and "2  modules cannot be imported" in text
+    document = json.loads(CliRunner().invoke(commands, ["survey", "surveyed", "--json"]).output)
+    assert document["schema"] == 1 and set(document) == {"schema", "place", "modules", "rows", "summary"}
+    assert document["summary"]["share"] == 0.9167 and document["summary"]["by_code"] == {"flatten/unknown-call": 1}
+    assert {row["verdict"] for row in document["rows"]} == {"flattens", "refused", "skipped", "import-failed"}
+
+
+def test_files_folders_and_limit(folder):
+    alone = folder / "alone.py"
+    alone.write_text("import beside\n\ndef one(x):\n    return x + beside.ONE\n\ndef two(x):\n    return x\n")
+    (folder / "beside.py").write_text("ONE = 1\n")
+    assert [row.function for row in surveys.survey(str(alone)).rows] == ["one", "two"]
+    cut = surveys.survey("alone.py", limit=1)
+    assert [row.function for row in cut.rows] == ["one"] and cut.cut and "(cut by --limit)" in "\n".join(lines(cut))
+    inner = surveys.survey(str(folder / "surveyed" / "inner" / "last.py"))
+    assert [(row.module, row.verdict) for row in inner.rows] == [("surveyed.inner.last", "flattens")]
+    scripts = folder / "scripts"
+    scripts.mkdir()
+    (scripts / "a-script.py").write_text("def run(x):\n    return x * 2\n")
+    assert [row.verdict for row in surveys.survey(str(scripts)).rows] == ["flattens"]
+
+
+@pytest.mark.parametrize("place", ["no_such_module", "nothing.py", "json.nothing"])
+def test_places_that_do_not_exist(folder, place):
+    shown = CliRunner().invoke(commands, ["survey", place])
+    assert shown.exit_code == 2 and shown.output.count("\n") == 1
+
+
+def test_a_process_that_ends_or_hangs_is_replaced(folder, monkeypatch):
+    package = folder / "hard"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "a_leaves.py").write_text("import os\nos._exit(3)\n")
+    (package / "b_hangs.py").write_text(f"from pathlib import Path\nimport time\nPath({str(folder / 'hangs')!r}).touch()\n"
+        "while True:\n    try:\n        time.sleep(9)\n    except BaseException:\n        pass\n")
+    (package / "c_fine.py").write_text("def good(x):\n    return x\n")
+    hangs = folder / "hangs"
+
+    class Answers(queue.Queue):
+        """Its patience ends where the module says that it hangs, and not by the clock."""
+
+        def get(self, timeout):
+            deadline = HANG
+            while not hangs.exists() and deadline > 0:
+                with contextlib.suppress(queue.Empty):
+                    return super().get(timeout=0.1)
+                deadline -= 0.1
+            hangs.unlink()
+            raise queue.Empty
+
+    monkeypatch.setattr(surveys.queue, "Queue", Answers)
+    rows = surveys.survey("hard").rows
+    assert [(row.module, row.function, row.verdict, row.message) for row in rows] == [
+        ("hard.a_leaves", "", "import-failed", "the import ended the process"),
+        ("hard.b_hangs", "", "import-failed", "the import does not end"),
+        ("hard.c_fine", "good", "flattens", ""),
+    ]
+
+
+def test_a_function_that_takes_too_long(folder):
+    (folder / "slow.py").write_text(
+        "def step(x, n):\n    return x if n == 0 else step(x * 1.5 if x > n else x, n - 1) + step(x + 1, n - 1)\n\n"
+        "def slow(x: float):\n    return step(x, 18)\n\ndef after(x):\n    return x\n")
+    rows = {row.function: row for row in surveys.survey("slow", timeout=2.0).rows}
+    assert rows["slow"].verdict == "timeout" and rows["after"].verdict == "flattens"
+
+
+def test_nothing_but_the_import_runs(folder):
+    (folder / "dangerous.py").write_text(
+        "from pathlib import Path\n\ndef mark(x):\n    Path('ran').touch()\n    return x\n")
+    assert surveys.survey("dangerous").rows[0].verdict == "refused"
+    assert not (folder / "ran").exists()
+
+
+def test_the_command_in_a_process_of_its_own(folder):
+    environment = {**os.environ, "PYTHONPATH": str(Path(surveys.__file__).parents[2])}
+    command = [sys.executable, "-m", "pyflat", "survey", "surveyed.library", "--limit", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=HANG, check=True)
+    assert done.stdout.startswith("surveyed.library\n  clamp  flattens") and done.stderr == ""

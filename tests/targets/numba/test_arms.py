@@ -1,0 +1,100 @@
+"""Arms of random functions: where an arm is skipped its results are zero, which makes no difference."""
+
+import operator
+import random
+
+import pytest
+
+from pyflat.ir.nodes import Const, Op, Param, Value
+from pyflat.ir.parse import parse_function
+from pyflat.ir.types import BOOL, FLOAT
+from pyflat.ir.uses import results_of
+from pyflat.targets.numba.arms import Arm, arms_of
+
+PYTHON = {
+    "and": lambda a, b: a and b, "or": lambda a, b: a or b, "not": operator.not_,
+    "lt": operator.lt, "eq": operator.eq, "add": operator.add, "mul": lambda a, b: a * b % 7.0,
+    "select": lambda c, a, b: a if c else b,
+}
+KINDS = {"and": "bbb", "or": "bbb", "not": "bb", "lt": "ffb", "eq": "ffb", "add": "fff", "mul": "fff", "select": "bfff"}
+NUMBERS = (0.0, 1.0, 2.0, 3.0)
+
+
+def random_ops(seed: int, size: int) -> tuple[list[Param], list[Op]]:
+    choose = random.Random(seed)
+    params = [Param(FLOAT, f"x{k}") for k in range(3)] + [Param(BOOL, f"p{k}") for k in range(3)]
+    pool: dict[str, list[Value]] = {"f": [*params[:3], Const(FLOAT, 1.0)], "b": list(params[3:])}
+    ops: list[Op] = []
+    names = ["and", "or", "not", "lt", "eq", "add", "mul", "mul", "select", "select", "and", "or"]
+    while len(ops) < size:
+        name = choose.choice(names)
+        *kinds, result = KINDS[name]
+        args = [pool[kind][-1 - min(int(choose.expovariate(0.25)), len(pool[kind]) - 1)] for kind in kinds]
+        op = Op(name, args, BOOL if result == "b" else FLOAT)
+        pool[result].append(op)
+        ops.append(op)
+    return params, ops
+
+
+def read(value: Value, known: dict[Value, object]) -> object:
+    return value.value if isinstance(value, Const) else known[value]
+
+
+def run(steps: list[Op | Arm], known: dict[Value, object]) -> int:
+    """Compute one lane; gives how many arms were skipped."""
+    skipped = 0
+    for step in steps:
+        if isinstance(step, Op):
+            known[step] = PYTHON[step.opcode](*[read(arg, known) for arg in step.args])
+        elif all(read(value, known) == wanted for value, wanted in step.conditions):
+            inside = dict(known)
+            skipped += run(step.items, inside)
+            known.update({result: inside[result] for result in step.results})
+        else:
+            skipped += 1
+            known.update({result: False if result.kind is BOOL else 0.0 for result in step.results})
+    return skipped
+
+
+@pytest.mark.parametrize("gather", [False, True])
+def test_arms_of_random_functions(gather):
+    skipped = 0
+    for seed in range(400):
+        params, ops = random_ops(seed, 12 + seed % 40)
+        outside = [ops[-1], *[op for op in ops if op.kind is BOOL][-1:]]
+        steps = arms_of(ops, outside, {op: 4.0 if op.opcode == "mul" else 1.0 for op in ops}, 4.0, gather=gather)
+        choose = random.Random(seed)
+        for _ in range(12 if steps else 0):
+            lane = {p: choose.choice(NUMBERS) if p.kind is FLOAT else choose.random() < 0.5 for p in params}
+            plain, planned = dict(lane), dict(lane)
+            run(list(ops), plain)
+            skipped += run(steps, planned)
+            assert [planned[op] for op in outside] == [plain[op] for op in outside], seed
+    assert skipped > 1_000
+
+
+FAULTS = """
+func @f(%x: f8, %y: f8) -> (f8, b) fused @return {
+  %p = lt %x, 0.0 : b
+  %a = exp %y : f8
+  %0 = gt %a, 1e308 : b
+  %1 = and %p, %0 : b
+  %b = sin %a : f8
+  %2 = gt %b, 0.5 : b
+  %3 = and %p, %2 : b
+  %4 = or %1, %3 : b
+  %r = select %p, %b, %x : f8
+  yield %r, %4
+}
+"""
+
+
+def test_faults_of_an_arm_leave_it_as_one_mask():
+    fn = parse_function(FAULTS.replace("fused", "flat"))
+    ops = fn.flat_block.ops
+    each = {op: 100.0 if op.opcode in ("exp", "sin") else 1.0 for op in ops}
+    (test, arm, select) = arms_of(ops, results_of(fn), dict(each), 20.0, gather=True)
+    assert (test.opcode, select.opcode) == ("lt", "select")
+    assert {op.opcode for op in arm.results} == {"sin", "or"}
+    outside = arms_of(ops, results_of(fn), dict(each), 20.0)
+    assert len(outside) > 3, "without gathering the conditions stay outside"
