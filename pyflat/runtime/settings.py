@@ -47,8 +47,8 @@ class Options:
     errors      what a failing lane gives: "raise": the exception of the first one; "mask": (values, faults) with nan, 0
                 or False in failing lanes; "nan": nan there; "unchecked": nothing is detected
     dtype       "float64": float lanes are Python's floats; "float32": they are computed in float32 on purpose
-                (docs/semantics.md has what that means); "input": in float32 where every float array and NumPy scalar of
-                the call is float32, else in float64
+                (docs/reference/semantics.md has what that means); "input": in float32 where every float array and NumPy
+                scalar of the call is float32, else in float64
     math        "libm": elementary functions are the C library's, as in CPython; "vector": faster ones, whose last
                 digits differ; None: the target's default ("vector" for numba, else "libm")
     decisions   what such functions decide (comparisons, floor, int, indexes, faults) is CPython's: lanes too near to a

@@ -141,6 +141,8 @@ def _list_nest(size: int) -> str:
 
 
 SHAPES: dict[str, Callable[[int], str]] = {
+    "strings chosen under conditions": lambda size: _main(
+        "s = ''", _lines(size, "if x > {i}: s = 'b{i}'"), "return len(s) * 1.0"),
     "sum": _chain("+", "x * {i}"),
     "products": _chain("*", "(1.0 + x / 1e{i})"),
     "differences": _chain("-", "{i}.5 * x"),

@@ -254,6 +254,6 @@ def test_public_names():
 def test_targets_with_functions_are_attributes():
     script = "import pyflat, sys; print(sorted(n for n in dir(pyflat.targets) if n[0] != '_'), pyflat.targets.xp.__name__)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['jax', 'polars', 'sql', 'xp'] pyflat.targets.xp"
+    assert done.stdout.strip() == "['Engine', 'Request', 'Target', 'jax', 'polars', 'register', 'sql', 'xp'] pyflat.targets.xp"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = pyflat.targets.nothing

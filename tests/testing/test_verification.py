@@ -194,3 +194,14 @@ def test_a_function_that_one_target_refuses_is_not_run(tmp_path):
     with pytest.raises(pyflat.FlattenError):
         verify(one, target=("numpy", "numba"), whitelist=[pyflat.backend.Call("lookup", arrays=lambda a: a)])
     assert calls == []
+
+
+def test_a_lane_that_holds_no_such_int_is_a_lane_error():
+    def whole(x: float) -> int:
+        return int(x)
+
+    def pair(x: float) -> tuple[float, int]:
+        return x, int(x) * 2
+
+    verify(whole)
+    verify(pair)

@@ -38,6 +38,11 @@ from pyflat.ir.nodes import FALSE, TRUE, Op, Param, Value
 from pyflat.ir.types import BOOL, Kind
 
 
+MAX_ALTERNATIVES = 128
+"""Objects (strings, functions, tuples of several lengths) that one name may mean after a join. What is done with it is
+done to each under a condition that excludes the others: time and memory grow with more than their square."""
+
+
 class Joiner:
     """Builds the joined state of `edges`; `results` are the node's results in operand order."""
 
@@ -171,6 +176,10 @@ class Joiner:
     def _choice(self, values: Sequence[Abstract | None], name: str) -> Abstract:
         options = [[] if v is None else _alternatives(v, TRUE, e) for v, e in zip(values, self.edges, strict=True)]
         keys = list(dict.fromkeys(_signature(value) for option in options for _, value in option))
+        if len(keys) > MAX_ALTERNATIVES:
+            raise refuse("flatten/too-large", f"{name or 'a value'} may be one of {len(keys)} objects here", self.span,
+                         why="every use is done to each of them; that many are a table",
+                         help="keep a number in the branches, and look the object up in a tuple or dict once")
         columns = [self._column(options, key, name) for key in keys]
         joined = columns[-1][1]
         for predicates, payload in reversed(columns[:-1]):
