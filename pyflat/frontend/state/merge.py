@@ -37,7 +37,6 @@ from pyflat.ir.build import undefined
 from pyflat.ir.nodes import FALSE, TRUE, Op, Param, Value
 from pyflat.ir.types import BOOL, Kind
 
-
 MAX_ALTERNATIVES = 128
 """Objects (strings, functions, tuples of several lengths) that one name may mean after a join. What is done with it is
 done to each under a condition that excludes the others: time and memory grow with more than their square."""
