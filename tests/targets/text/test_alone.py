@@ -107,8 +107,8 @@ def test_the_header_says_which_lanes() -> None:
     assert text[1:5] == [
         "# runs on NumPy arrays",
         "# not for lanes in which the original raises, or an int leaves 64 bits, in",
-        f'#   test_text_alone.py:{line + 2}  ValueError: raise ValueError("no")',
-        f"#   test_text_alone.py:{line + 3}  ZeroDivisionError: return x / y",
+        f'#   test_alone.py:{line + 2}  ValueError: raise ValueError("no")',
+        f"#   test_alone.py:{line + 3}  ZeroDivisionError: return x / y",
     ]
     for target in (None, "numba"):
         assert "ZeroDivisionError: return x / y" in pyflat.twin(safe).show(target=target)
