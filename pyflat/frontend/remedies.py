@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
-import libcst.matchers as m
 
 from pyflat.errors import PACKAGE
 from pyflat.ir.nodes import Param
@@ -40,11 +39,21 @@ def in_library(frames: Sequence[Frame]) -> str:
             f"an argument")
 
 
+def names_in(node: cst.CSTNode) -> Iterator[str]:
+    """The names that are read or bound in a piece of source, in its order. (libcst.matchers, which can say this too,
+    takes a tenth of a second to import.)"""
+    todo = [node]
+    while todo:
+        found = todo.pop()
+        if isinstance(found, cst.Name):
+            yield found.value
+        todo += reversed(found.children)
+
+
 def make_known(s: Evaluator, node: cst.CSTNode | None) -> str:
     """The remedy for a value that has to be known while flattening."""
     choose = "choose between known values, as in `a if n == 1 else b`"
-    found = m.findall(node, m.Name()) if node is not None and len(s.frames) == 1 else []
-    names = {name.value for name in found if isinstance(name, cst.Name)}
+    names = set(names_in(node)) if node is not None and len(s.frames) == 1 else set()
     given = [name for name in sorted(names) if isinstance(value := s.state.locals.get(name), Param)
              and value in s.arguments]
     if not given:

@@ -15,7 +15,6 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 import libcst as cst
-import libcst.matchers as m
 import numpy as np
 
 from pyflat.errors import FlattenError, InternalError, Note, Span, refuse
@@ -266,8 +265,8 @@ class Evaluator:
     def _constant_operand(self, node: cst.CSTNode | None) -> str:
         """The parameter of an argument without lanes that is read in an expression, "" where there is none."""
         node = node or (self.build.origin.node if self.build.origin else None)
-        names = m.findall(node, m.Name()) if isinstance(node, cst.CSTNode) else []
-        values = (self.state.locals.get(name.value) for name in names if isinstance(name, cst.Name))
+        names = remedies.names_in(node) if isinstance(node, cst.CSTNode) else ()
+        values = map(self.state.locals.get, names)
         return next((self.constants[id(value)] for value in values if id(value) in self.constants), "")
 
     def require_float64(self, what: str, node: cst.CSTNode | None = None, *, help: str = "") -> None:
