@@ -120,8 +120,9 @@ def _shape(s: Evaluator, values: Sequence[tuple[Abstract, State]]) -> Shape:
     known = first.value if isinstance(first, Static) else first
     if (known is None or isinstance(known, tzinfo)) and all(same_static(first, v) for v, _ in options):
         return Fixed(known)
+    given = next((name for v, _ in options if (name := s.constants.get(id(v))) is not None), "")
     raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
-        f" or {describe(options[1][0])}" if len(options) > 1 else ""))
+        f" or {describe(options[1][0])}" if len(options) > 1 else ""), argument=given)
 
 
 def _record(s: Evaluator, records: list[tuple[_Parts, State]]) -> Shape:

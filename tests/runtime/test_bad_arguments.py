@@ -221,3 +221,19 @@ def test_the_object_of_a_method_is_no_argument():
 def test_a_named_static_parameter_is_refused_as_before():
     with pytest.raises(pyflat.FlattenError, match="no path returns"):
         pyflat.twin(scale, static="x")("abc")
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("bad", ["abc", {}, b"x", range(3), {1}], ids=repr)
+def test_an_argument_that_is_only_returned_is_named(bad, target):
+    def either(x, y):
+        return x * 2 if x > 1 else y
+
+    def operand(x, y):
+        return x * 2 + y if x > 1 else y
+
+    with pytest.raises((TypeError, pyflat.LaneError)) as found:
+        pyflat.twin(either, target=target)(np.array([0.5, 2.0]), bad)
+    assert "'y'" in str(found.value) or repr(bad) in str(found.value)
+    with pytest.raises(TypeError, match="argument 'y' of operand"):
+        pyflat.twin(operand, target=target)(np.array([0.5, 2.0]), bad)

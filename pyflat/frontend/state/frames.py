@@ -249,8 +249,9 @@ class Evaluator:
             self.build.origin = saved
 
     def refuse(self, code: str, message: str, node: cst.CSTNode | None = None, *, label: str = "", why: str = "",
-               help: str = "", needs_number: bool = False) -> FlattenError:
-        """A refusal at `node`, with the chain of inlined calls as notes. `needs_number`: an operand is none."""
+               help: str = "", needs_number: bool = False, argument: str = "") -> FlattenError:
+        """A refusal at `node`, with the chain of inlined calls as notes. `needs_number`: an operand is none; `argument`:
+        the parameter whose value is the reason."""
         calls = [Note(f"inlined from the call of {f.captured.name}", f.call_span) for f in reversed(self.frames[1:])]
         if len(calls) > MAX_NOTES:
             half = MAX_NOTES // 2
@@ -260,7 +261,7 @@ class Evaluator:
             help = remedies.make_known(self, node)
         help = remedies.in_library(self.frames) or help
         return refuse(code, message, self.span(node), label=label, why=why, help=help, notes=notes,
-                      argument=self.binding or (self._constant_operand(node) if needs_number else ""))
+                      argument=argument or self.binding or (self._constant_operand(node) if needs_number else ""))
 
     def _constant_operand(self, node: cst.CSTNode | None) -> str:
         """The parameter of an argument without lanes that is read in an expression, "" where there is none."""
