@@ -27,7 +27,7 @@ _STYLE = {"flattens": "green", "refused": "red", "timeout": "yellow", "bug": "ma
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Try at most N functions.")
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=5.0, show_default=True, metavar="S",
-              help="Seconds for one function.")
+              help="Seconds of processor time for one function.")
 def survey(place: str, as_json: bool, limit: int | None, timeout: float) -> None:
     """Try to flatten every function that looks like a scalar kernel.
 

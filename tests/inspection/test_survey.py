@@ -266,7 +266,7 @@ def test_nothing_but_the_import_runs(folder):
 
 
 def test_the_command_in_a_process_of_its_own(folder):
-    environment = {**os.environ, "PYTHONPATH": str(Path(surveys.__file__).parents[2])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(surveys.__file__).parents[3])}
     command = [sys.executable, "-m", "pyflat", "survey", "surveyed.library", "--limit", "2"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=HANG, check=True)
     assert done.stdout.startswith("surveyed.library\n  clamp  flattens") and done.stderr == ""

@@ -250,8 +250,8 @@ class Evaluator:
 
     def refuse(self, code: str, message: str, node: cst.CSTNode | None = None, *, label: str = "", why: str = "",
                help: str = "", needs_number: bool = False, argument: str = "") -> FlattenError:
-        """A refusal at `node`, with the chain of inlined calls as notes. `needs_number`: an operand is none; `argument`:
-        the parameter whose value is the reason."""
+        """A refusal at `node`, with the chain of inlined calls as notes. `needs_number`: an operand is none;
+        `argument`: the parameter whose value is the reason."""
         calls = [Note(f"inlined from the call of {f.captured.name}", f.call_span) for f in reversed(self.frames[1:])]
         if len(calls) > MAX_NOTES:
             half = MAX_NOTES // 2

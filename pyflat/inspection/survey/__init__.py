@@ -30,6 +30,8 @@ SCHEMA = 1
 IMPORT_SECONDS = 75.0
 """How long the process may be silent while it imports; it gives an import up by itself after a minute."""
 GRACE = 5.0
+SHARE = 10
+"""A function that waits, or has so small a part of the processor, ends the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ def survey(
     """Try to flatten what looks like a scalar kernel in a file, folder, module or installed package.
 
     limit    how many kernels are tried at most
-    timeout  seconds for one function
+    timeout  seconds of processor time for one function
     on_row   is called with each row as it is known
 
     Raises NoPlaceError, a ValueError, where `spec` names nothing.
@@ -133,7 +135,7 @@ class _Work:
     def _listen(self, answers: queue.Queue[str | None], modules: list[str]) -> str | None:
         module, function = "", ""
         while True:
-            patience = self.timeout + GRACE if function else IMPORT_SECONDS
+            patience = SHARE * self.timeout + GRACE if function else IMPORT_SECONDS
             try:
                 line = answers.get(timeout=patience)
             except queue.Empty:

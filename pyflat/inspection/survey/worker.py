@@ -95,14 +95,15 @@ def _survey(module: ModuleType, name: str, timeout: float, skip: set[tuple[str, 
         if (name, found.name) in skip:
             continue
         say({"begin": [name, found.name]})
-        with alarm(timeout):
+        with alarm(timeout, processor=True):
             row = attempt(found, name)
         say({"row": row.as_dict()})
 
 
 @contextlib.contextmanager
-def alarm(seconds: float) -> Iterator[None]:
-    """Raise TimeUp in this thread when the block takes longer; without effect where there is no SIGALRM."""
+def alarm(seconds: float, *, processor: bool = False) -> Iterator[None]:
+    """Raise TimeUp in this thread when the block takes longer, by the wall or in time of the `processor`, which does
+    not depend on what else the machine does; without effect where there are no such timers."""
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -110,13 +111,14 @@ def alarm(seconds: float) -> Iterator[None]:
     def ring(number: int, frame: FrameType | None) -> None:
         raise TimeUp
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    number, timer = (signal.SIGPROF, signal.ITIMER_PROF) if processor else (signal.SIGALRM, signal.ITIMER_REAL)
+    before = signal.signal(number, ring)
+    signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(timer, 0)
+        signal.signal(number, before)
 
 
 if __name__ == "__main__":
