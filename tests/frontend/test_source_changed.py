@@ -21,6 +21,7 @@ import pytest
 
 import pyflat
 from pyflat.testing import same_bits
+from tests.support.patience import HANG
 
 XS = np.array([-1.5, 0.0, 0.5, 2.0])
 _numbers = itertools.count()
@@ -293,7 +294,7 @@ def test_functions_with_asserts_that_pytest_has_rewritten(tmp_path):
     path = tmp_path / "test_rewritten.py"
     path.write_text(REWRITTEN)
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)], cwd=tmp_path,
-                          capture_output=True, text=True, timeout=300)
+                          capture_output=True, text=True, timeout=HANG)
     assert "3 passed" in done.stdout, done.stdout + done.stderr
 
 
@@ -304,8 +305,9 @@ def test_under_other_flags_of_the_interpreter(tmp_path, flags):
                       "    assert x > 0.0\n    return x + 1.0 if __debug__ else x - 1.0\n\n"
                       "g, h = lambda x: x + 1.0, lambda x: x + 2.0\n"
                       "for one in (f, g, h):\n"
-                      "    assert pyflat.twin(one)(np.array([2.0])).tolist() == [one(2.0)] or exit(1)\nprint('done')\n")
-    done = subprocess.run([sys.executable, *flags, str(script)], capture_output=True, text=True, timeout=300)
+                      "    if pyflat.twin(one)(np.array([2.0])).tolist() != [one(2.0)]:\n        raise SystemExit(1)\n"
+                      "print('done')\n")  # no assert: -O takes them out
+    done = subprocess.run([sys.executable, *flags, str(script)], capture_output=True, text=True, timeout=HANG)
     assert done.stdout == "done\n", done.stderr
 
 
@@ -313,7 +315,7 @@ def test_code_without_columns_is_compared_by_its_lines(tmp_path):
     """Compiled to a file under -X no_debug_ranges, read by an interpreter that has columns."""
     path = tmp_path / "no_columns.py"
     path.write_text("def f(x):\n    y = x + 1.0\n    return y\n")
-    subprocess.run([sys.executable, "-X", "no_debug_ranges", "-c", "import no_columns"], cwd=tmp_path, check=True, timeout=60,
+    subprocess.run([sys.executable, "-X", "no_debug_ranges", "-c", "import no_columns"], cwd=tmp_path, check=True, timeout=HANG,
                    env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": ""})
     assert list(tmp_path.glob("__pycache__/*.pyc"))
     module = imported(tmp_path, path.read_text(), "no_columns")

@@ -6,6 +6,7 @@ import collections
 import datetime
 import decimal
 import fractions
+import re
 
 import numpy as np
 import pytest
@@ -232,8 +233,7 @@ def test_an_argument_that_is_only_returned_is_named(bad, target):
     def operand(x, y):
         return x * 2 + y if x > 1 else y
 
-    with pytest.raises((TypeError, pyflat.LaneError)) as found:
+    with pytest.raises(pyflat.LaneError, match=f"^the function returned {re.escape(repr(bad))}, which"):
         pyflat.twin(either, target=target)(np.array([0.5, 2.0]), bad)
-    assert "'y'" in str(found.value) or repr(bad) in str(found.value)
     with pytest.raises(TypeError, match="argument 'y' of operand"):
         pyflat.twin(operand, target=target)(np.array([0.5, 2.0]), bad)
