@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from pyflat.functions.libm import from_library, is_gnu_library
+from pyflat.functions.loaded_library import standing
 from pyflat.functions.vmath import glibc
 from pyflat.ir.nodes import Const, Op
 from pyflat.targets.numba.jit import processor
@@ -12,7 +12,11 @@ from pyflat.targets.numba.jit import processor
 def has_library_vectors() -> bool:
     """Whether there is vector code with the C library's bits: for the GNU C library, on processors that have a fused
     multiply-add."""
-    return is_gnu_library() and "+fma" in processor().features.split(",")
+    return standing("exp") != "called" and _multiplies_and_adds()
+
+
+def _multiplies_and_adds() -> bool:
+    return "+fma" in processor().features.split(",")
 
 
 def library_function(op: Op) -> str | None:
@@ -22,4 +26,4 @@ def library_function(op: Op) -> str | None:
     if isinstance(exponent, Const) and exponent.value is not None and not isinstance(op.args[0], Const):
         name = glibc.POWERS.get(float(exponent.value), name)
     row = glibc.TABLE.get(name)
-    return name if row is not None and has_library_vectors() and from_library(row.name) else None
+    return name if row is not None and _multiplies_and_adds() and standing(row.name) != "called" else None
