@@ -6,8 +6,7 @@ in runs, at random, one in ten, one in a hundred. The unit is numba.vectorize of
 lanes: 1.0, more is faster. Branch predictors learn tens of thousands of outcomes by heart, so that calls go through
 many sets of lanes before the first comes again. One process, one thread; contenders take turns on the same lanes, the
 shortest run of each counts, in processor time. All are ufuncs. Every contender's result is compared with CPython's.
-`again` is the unit a second time: what differs from 1.0 there is noise. `vector` is math="vector", `free` the same with
-decisions=False.
+`again` is the unit a second time: what differs from 1.0 there is noise. `exact` and `fast` are the kinds of `math`.
 
     python -m benchmarks.arms [--size 32768] [--functions chain,cheap] [--repeats 7] [--docs]
 
@@ -63,18 +62,18 @@ def contenders(branchy: Branchy) -> dict[str, Callable[..., Any]]:
     return {
         UNIT: numba.vectorize(["f8(f8,f8,f8)"])(branchy.function),
         "again": numba.vectorize(["f8(f8,f8,f8)"])(branchy.function),
-        "libm": pyflat.twin(branchy.function, target="numba", math="libm", parallel=False).ufunc,
-        "vector": pyflat.twin(branchy.function, target="numba", math="vector", parallel=False).ufunc,
-        "free": pyflat.twin(branchy.function, target="numba", math="vector", decisions=False, parallel=False).ufunc,
+        "exact": pyflat.twin(branchy.function, target="numba", parallel=False).ufunc,
+        "fast": pyflat.twin(branchy.function, target="numba", math="fast", parallel=False).ufunc,
     }
 
 
 def check(branchy: Branchy, name: str, found: npt.NDArray[np.float64], lanes: Sequence[npt.NDArray[np.float64]]
           ) -> None:
-    """The C library's functions have CPython's bits, others 1e-11 of these results."""
+    """Exact math has CPython's bits, fast math 1e-11 of these results."""
     chosen = np.linspace(0, len(found) - 1, CHECKED).astype(int)
     wanted = np.array([branchy.function(*row) for row in zip(*[lane[chosen].tolist() for lane in lanes], strict=True)])
-    same = np.array_equal(found[chosen], wanted) if name == "libm" else np.allclose(found[chosen], wanted, 1e-11, 1e-13)
+    near = np.array_equal if name == "exact" else lambda a, b: np.allclose(a, b, 1e-11, 1e-13)
+    same = near(found[chosen], wanted)
     if not same:
         raise SystemExit(f"{branchy.function.__name__}: {name} differs from CPython")
 

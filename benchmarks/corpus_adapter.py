@@ -32,7 +32,7 @@ class Twin:
 
     def __init__(self, fn: Callable[..., Any], args: Sequence[str], static: Mapping[str, Any]):
         target = os.environ.get("PYFLAT_TARGET", "numpy")
-        self.twin = pyflat.twin(fn, target=target, static=tuple(static), math="libm")
+        self.twin = pyflat.twin(fn, target=target, static=tuple(static), math="exact")
         self.args = tuple(args)
         self.static = dict(static)
 

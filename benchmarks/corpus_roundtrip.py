@@ -94,7 +94,7 @@ def flatten(run_corpus: ModuleType, entry: Any) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            pyflat.twin(fn, static=tuple(static), math="libm")(**columns(kinds), **static)
+            pyflat.twin(fn, static=tuple(static), math="exact")(**columns(kinds), **static)
     except pyflat.FlattenError:
         return "refused"
     return "flattened"

@@ -84,7 +84,7 @@ def without_overflow(fn: Function) -> Function:
 
 def engines(function: FunctionType, lanes: Lanes, target: str) -> dict[str, Call]:
     """The engine with and without overflow detection, on prepared lanes."""
-    twin = pyflat.twin(function, target=target, math="libm")
+    twin = pyflat.twin(function, target=target, math="exact")
     call = classify(twin._parameters.bind(lanes, {}), twin._parameters, ())
     flat = flatten(function, call.arguments, twin.options).flat
     prepared = prepare(call)
@@ -104,7 +104,7 @@ class _Trusting:
 def unguarded(function: FunctionType, lanes: Lanes, target: str) -> Any:
     """A twin of a copy of the function that never checks what was captured."""
     copy = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
-    twin = pyflat.twin(copy, target=target, math="libm")
+    twin = pyflat.twin(copy, target=target, math="exact")
     twin(*lanes)
     entries = twin._caller.compilations._entries
     for key, built in entries.items():
@@ -114,7 +114,7 @@ def unguarded(function: FunctionType, lanes: Lanes, target: str) -> Any:
 
 
 def contenders(function: FunctionType, lanes: Lanes, target: str, *, ints: bool) -> dict[str, Call]:
-    made = {e: pyflat.twin(function, target=target, math="libm", errors=e) for e in ("unchecked", "raise", "mask")}
+    made = {e: pyflat.twin(function, target=target, math="exact", errors=e) for e in ("unchecked", "raise", "mask")}
     trusting = unguarded(function, lanes, target)
     one = tuple(lane[:1] for lane in lanes)
     calls: dict[str, Call] = {name: partial(twin, *lanes) for name, twin in made.items()}

@@ -36,7 +36,7 @@ def _stop(text: str, *rest: object) -> Any:
 
 def texts(fn: Callable[..., Any], call: Callable[[Any], object], options: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Name and text of each form of a function; `call` calls a twin with its arguments."""
-    for math in ("libm", "vector"):
+    for math in ("exact", "fast"):
         twin = pyflat.twin(fn, math=math, **options)
         call(twin)
         for stage in ("structured", "flat"):

@@ -2,12 +2,9 @@
 
 Each program is compared with its original on the NumPy engine; every `--numba-every`-th program also on numba, and
 every `--stages-every`-th also at each stage of the flattener, in the interpreter (which takes longer than the rest
-together). With `--dtype float32` there is no original to compare with: both engines and all stages against the
-interpreter in float32. Failing programs are made small and printed. The exit status is 1 when a difference was found,
-or when more than a tenth of the programs was refused.
-
-`--loops` hunts error bounds instead: random loops that decide by inexact values, with functions that err as much as
-they may, in the interpreter (`tests.passes.accuracy.carried_checks`).
+together), and with `math="fast"`, whose values are the interpreter's. With `--dtype float32` there is no original to
+compare with: both engines and all stages against the interpreter in float32. Failing programs are made small and
+printed. The exit status is 1 when a difference was found, or when more than a tenth of the programs was refused.
 """
 
 from __future__ import annotations
@@ -30,7 +27,6 @@ from pyflat.targets.numpy import loops as numpy_loops
 from tests.generator import Failure, Outcome, Program, check_program, generate
 from tests.generator.float32 import check_narrow, shrink_narrow
 from tests.generator.shrink import shrink
-from tests.passes.accuracy.carried_checks import hunt
 
 REFUSED_SHARE = 0.10
 
@@ -147,36 +143,8 @@ def _print_failure(task: Task, outcome: Outcome, checks: int) -> None:
 
 
 def _math_of(seed: int) -> str:
-    """A third of the programs of float32 with vector math."""
-    return "vector" if seed % 3 == 0 else "libm"
-
-
-def _check_loops(batch: tuple[range, int, bool]) -> tuple[int, int, int, int, str]:
-    """Programs whose loops carry errors, lanes, suspect lanes, inexact values compared; and what failed."""
-    seeds, ulps, correlated = batch
-    try:
-        found = hunt(seeds, ulps, correlated=correlated)
-    except AssertionError as error:
-        return 0, 0, 0, 0, f"seeds {seeds}, {ulps} ulp, correlated {correlated}: {error}"
-    return (len(found), sum(each.lanes for each in found), sum(each.suspect for each in found),
-            sum(each.trips - each.clean for each in found), "")
-
-
-def hunt_loops(first: int, programs: int, processes: int) -> int:
-    """The exit status."""
-    kinds = [(ulps, correlated) for ulps in (3, 64, 4096) for correlated in (False, True)]
-    batches = [(range(seed, min(seed + 25, first + programs)), *kinds[k % len(kinds)])
-               for k, seed in enumerate(range(first, first + programs, 25))]
-    counts, failed = [0, 0, 0, 0], 0
-    with multiprocessing.Pool(max(processes, 1)) as pool:
-        for *more, failure in pool.imap_unordered(_check_loops, batches):
-            counts = [a + b for a, b in zip(counts, more, strict=True)]
-            if failure:
-                failed += 1
-                print(f"\nFAILURE {failure}", flush=True)
-    print(f"{programs:,} programs, {counts[0]:,} with loops that carry errors, {counts[1]:,} lanes, {counts[2]:,} of "
-          f"them suspect; {counts[3]:,} inexact values within their bounds; failures {failed}")
-    return int(failed > 0)
+    """A third of the programs of float32 with fast math."""
+    return "fast" if seed % 3 == 0 else "exact"
 
 
 def _every(count: int, seed: int) -> bool:
@@ -196,10 +164,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--stop-after", type=int, default=10, help="stop after so many failing programs")
     parser.add_argument("--shrink", type=int, default=500, help="candidates to make a failing program small; 0: do not")
     parser.add_argument("--refusals", action="store_true", help="print every refusal")
-    parser.add_argument("--loops", action="store_true", help="error bounds of loops, in the interpreter")
     options = parser.parse_args(argv)
-    if options.loops:
-        return hunt_loops(options.seed, options.programs, options.processes)
     totals, start, shown = Totals(), time.monotonic(), time.monotonic()
     narrow = options.dtype == "float32"
     tasks = (Task(seed, _every(options.numba_every, seed), _every(options.stages_every, seed),

@@ -1,6 +1,6 @@
 """Whether the engine has become slower: `make gate` (seconds, a minute where it fails), part of continuous integration.
 
-Five kernels in float64, 64k lanes, in one process on one core: `math="vector"` on the numba target against
+Five kernels in float64, 64k lanes, in one process on one core: `math="fast"` on the numba target against
 numba.vectorize of the unmodified function, both checked first. Ratios hardly depend on the speed of a machine and its
 load; they do depend on the processor. benchmarks/floors.json has what families of processors were measured to reach,
 and `MARGIN` of that must remain. Any other processor must reach `ANYWHERE`, as an engine does that has its vectors;
@@ -36,7 +36,7 @@ from pyflat.targets.numba.kernel import Shape
 
 FLOORS = Path(__file__).resolve().parent / "floors.json"
 CHOSEN = ("bs", "hsv", "mand32", "noise", "raymarch")
-ENGINE = "vector"
+ENGINE = "fast"
 LANES = 1 << 16
 ROUNDS = 3
 AGAIN = 3

@@ -33,9 +33,9 @@ PAGE = ROOT / "docs" / "contributors" / "goals.md"
 RESULTS = "out/bench.jsonl"
 MIDDLE, LARGE = 1 << 18, 1 << 24
 SMALL = (1 << 10, 1 << 12, MIDDLE)
-ENGINES = ("vector", "undecided")
-"""Ours: the numba target with vector math, and CPython's decisions or its own."""
-NUMPY = ("numpy", "numpy vector", "numpy undecided")
+ENGINES = ("fast", "numba")
+"""Ours: the numba target with fast math, and with CPython's bits."""
+NUMPY = ("numpy", "numpy fast")
 COMPILED_C, JAX = ("gcc fast", "clang fast"), ("jax", "jax.vmap")
 GEOMEAN, STRETCH = {"f8": 6.75, "f4": 15.6}, {"f8": 7.5, "f4": 17.0}
 OVER_DRJIT = {"f8": 2.0, "f4": 3.0}
@@ -253,10 +253,9 @@ def page(found: Sequence[Line], facts: Mapping[str, str], rows: Sequence[Row]) -
     commits = list(dict.fromkeys(commit for one in rows if (commit := one.environment.get("commit"))))
     count = sum(line.holds is True for line in found)
     about = f"""\
-What the project wants to reach on one core, and what one machine measured. `vector` is the numba target with
-`math="vector"`: vector math, and CPython's decisions; `undecided` is the same with `decisions=False`. `numpy` is the
-NumPy target with the C library's functions, `numpy vector` the one with NumPy's, `numpy undecided` that without looking
-at decisions, as an np.where text is. Ratios are of shortest turns, with
+What the project wants to reach on one core, and what one machine measured. `numba` and `numpy` are the targets with
+the bits of CPython; `fast` is the numba target with `math="fast"`, `numpy fast` the NumPy target with NumPy's
+functions, as an np.where text has them. Ratios are of shortest turns, with
 {MIDDLE:,} lanes unless another number is named ([how it is measured](../explanation/performance.md#against-others))."""
     parts = [
         "# Goals for speed",

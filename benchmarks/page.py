@@ -13,10 +13,10 @@ PLOT = ROOT / "docs" / "contributors" / "benchmarks.svg"
 HEAD = """\
 Speed over arrays, relative to numba.vectorize of the unmodified function (1.0; more is faster), on one core. [How it
 is measured](../explanation/performance.md#against-others), and what the contenders are: `numpy` and `numba` are
-pyflat's targets with the C library's functions, `numpy vector` and `vector` those with faster ones and CPython's
-decisions, `undecided` is `vector` with `decisions=False`; np.where and numexpr are texts that one writes by hand. Of
-the seventeen kernels eleven are the core, by which the [goals](goals.md) are measured. Ratios are of shortest turns;
-below each table are those of medians, with half the distance of the contender's quartiles as a share of its median."""
+pyflat's targets with the bits of CPython, `numpy fast` and `fast` those with `math="fast"`; np.where and numexpr are
+texts that one writes by hand. Of the seventeen kernels eleven are the core, by which the [goals](goals.md) are
+measured. Ratios are of shortest turns; below each table are those of medians, with half the distance of the
+contender's quartiles as a share of its median."""
 
 
 def medians(rows: Sequence[Row]) -> str:

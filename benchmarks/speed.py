@@ -71,7 +71,7 @@ def contenders(kernel: Kernel, lanes: Lanes, sampled: int) -> dict[str, tuple[Ca
     if loop is not None:
         calls["numba loop"] = (partial(loop, *lanes), count)
     for target in ("numpy", "numba"):
-        twin = pyflat.twin(kernel.function).with_options(target=target, math="libm")
+        twin = pyflat.twin(kernel.function).with_options(target=target, math="exact")
         calls[f"pyflat {target}"] = (partial(twin, *lanes), count)
     return calls
 

@@ -25,7 +25,7 @@ from typing import Any
 from benchmarks.environment import ONE_THREAD, ROOT
 from benchmarks.kernels import KERNELS
 
-OPTIONS: Mapping[str, Any] = {"target": "numba", "math": "vector"}
+OPTIONS: Mapping[str, Any] = {"target": "numba", "math": "fast"}
 TRIPS = (20, 200, 2_000, 20_000)
 """Of `polynomial`, whose trip is five operations: 10^2 .. 10^5."""
 

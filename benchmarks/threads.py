@@ -30,7 +30,7 @@ from benchmarks.report import markdown
 from benchmarks.row import TYPES, lanes_of
 
 PAGE = ROOT / "docs" / "contributors" / "threads.md"
-ENGINES = {"numba": "vector", "numpy": "numpy vector"}
+ENGINES = {"numba": "fast", "numpy": "numpy fast"}
 """Target -> what it is called among the contenders."""
 LANES = (1 << 16, 1 << 20)
 REPEATS, BUDGET = 9, 0.6
@@ -141,7 +141,7 @@ def different(found: Sequence[Scaling]) -> str:
 def page(found: Sequence[Scaling], numbers: Sequence[int], facts: Mapping[str, str]) -> str:
     about = """\
 How many times as fast as on one thread a call with `parallel=True` is, by the wall: each kernel on the numba and on the
-NumPy target with `math="vector"`, the shortest of several turns. A thread gets half a millisecond of work at least
+NumPy target with `math="fast"`, the shortest of several turns. A thread gets half a millisecond of work at least
 ([when threads are used](../explanation/performance.md#threads)), so that a call that takes about a millisecond stays on
 one."""
     parts = ["# Threads", "<!-- written by `make threads`; do not edit -->", about,

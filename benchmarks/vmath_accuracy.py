@@ -145,7 +145,7 @@ _INTRODUCTION = """\
 The functions of `pyflat.functions.vmath` have no branch, no call and no table, so that a loop around them becomes SIMD
 code (AVX2, AVX-512, NEON). Each is written once and computes **the same bits on every computer**: every step is an
 operation that IEEE 754 rounds, a fused multiply-add among them (exact also where the C library has to compute it,
-for want of an instruction, and then slower than the C library's functions: `math="libm"` is for such processors).
+for want of an instruction, and then slower than the C library's functions: `math="exact"` is for such processors).
 
 - Every error is below {limit:g} units in the last place of the result (ulp), over the whole range of the operands, the
   subnormal results included. The table has the largest error found against mpmath, on operands spread over the whole

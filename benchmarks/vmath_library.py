@@ -164,7 +164,7 @@ _PAGE = """\
 
 <!-- written by `python -m benchmarks.vmath_library --docs`; do not edit -->
 
-With `math="libm"`, and with `math="vector"` where a decision depends on a function's last digit, twins of the numba
+With `math="exact"`, and with `math="fast"` where a decision depends on a function's last digit, twins of the numba
 target have the bits of the C library. Where that is the GNU C library, and the processor has a fused multiply-add, a
 register of lanes is computed by vector code all the same for the functions below (`pyflat/functions/vmath/glibc.py`):
 

@@ -1,5 +1,4 @@
-"""What all tests share: twins are compared with their originals bit for bit, so that elementary functions are the C
-library's where a test says nothing else."""
+"""What all tests share."""
 
 import functools
 import os
@@ -10,18 +9,13 @@ import pytest
 import pyflat
 from pyflat.frontend.space import blas
 from pyflat.inspection import profile
-from pyflat.runtime import replay, settings
+from pyflat.runtime import replay
 from tests.support.patience import HANG
 
 os.environ.setdefault("PYFLAT_VALIDATE", "1")  # the IR is validated between any two passes, here and in processes that tests start
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell without job control starts what is in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.fixture(autouse=True)
-def _exact_functions(monkeypatch):
-    monkeypatch.setattr(settings, "_defaults", (("math", "libm"),))
 
 
 @pytest.fixture(autouse=True)

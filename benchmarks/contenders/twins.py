@@ -1,10 +1,8 @@
 """pyflat's twins of the unmodified functions. All run on one thread.
 
-numpy, numba    the targets, with the C library's functions: the bits of CPython
-numpy vector    the NumPy target with NumPy's functions, and CPython's decisions
-numpy undecided the same without looking at decisions: what a text of np.where with these functions computes
-vector          the numba target with its own functions, and CPython's decisions
-undecided       the same without looking at decisions
+numpy, numba    the targets, with the bits of CPython
+numpy fast      the NumPy target with NumPy's functions: what a text of np.where with these functions computes
+fast            the numba target with its own functions and fused products
 
 In f4 all have `dtype="float32"`.
 """
@@ -21,14 +19,11 @@ import pyflat
 from benchmarks.contenders.record import Columns, Contender, Run, UnavailableError, real_type
 from benchmarks.kernels import Kernel
 
-VECTOR: Mapping[str, Any] = {"target": "numba", "math": "vector"}
 OPTIONS: dict[str, Mapping[str, Any]] = {
     "numpy": {"target": "numpy"},
-    "numpy vector": {"target": "numpy", "math": "vector"},
-    "numpy undecided": {"target": "numpy", "math": "vector", "decisions": False},
-    "numba": {"target": "numba", "math": "libm"},
-    "vector": VECTOR,
-    "undecided": {**VECTOR, "decisions": False},
+    "numpy fast": {"target": "numpy", "math": "fast"},
+    "numba": {"target": "numba"},
+    "fast": {"target": "numba", "math": "fast"},
 }
 
 

@@ -31,7 +31,7 @@ def _twin(spec: str, static: tuple[str, ...], options: dict[str, Any]) -> Twin[.
 @click.command()
 @click.argument("spec")
 @click.option("--target", type=_TARGETS, help="The engine; default: the decorator's, or numpy.")
-@click.option("--math", type=click.Choice(["vector", "libm"]), help="Which elementary functions.")
+@click.option("--math", type=click.Choice(["exact", "fast"]), help="CPython's bits, or within some ulp.")
 @click.option("--dtype", type=click.Choice(["float64", "float32", "input"]), help="The width of float lanes.")
 @click.option("--kinds", metavar="f8,i8,b", help="Kinds of the arguments; default: annotations, defaults, float.")
 @click.option("--static", multiple=True, metavar="NAME[=VALUE]", help=_STATIC_HELP)

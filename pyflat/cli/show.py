@@ -25,7 +25,7 @@ from pyflat.targets.target import ShownName, having
 @click.option("--max-unroll", type=click.IntRange(min=1), metavar="N", help="Limit of iterations over a loop nest.")
 @click.option("--max-trips", type=click.IntRange(min=1), metavar="N", help="Bound of loops that stay loops.")
 @click.option("--errors", type=click.Choice(["raise", "mask", "nan", "unchecked"]), help="What a failing lane gives.")
-@click.option("--math", type=click.Choice(["vector", "libm"]), help="Which elementary functions.")
+@click.option("--math", type=click.Choice(["exact", "fast"]), help="CPython's bits, or within some ulp.")
 @click.option("--dtype", type=click.Choice(["float64", "float32", "input"]), help="The width of float lanes.")
 @click.option("--fast-math", is_flag=True, default=None, help="Allow rewrites that change the last digits.")
 @click.option("--parallel", is_flag=True, default=None, help="Use more than one thread.")

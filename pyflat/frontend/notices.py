@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import warnings
 
@@ -20,8 +21,8 @@ class LaneWarning(UserWarning):
 
 
 def warn(text: str, category: type[Warning]) -> None:
-    """Warn at the caller's line: that of the innermost frame outside of pyflat."""
+    """Warn at the caller's line: that of the innermost frame outside of pyflat (whose blocks are contextlib's)."""
     frame, level = inspect.currentframe(), 1
-    while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, PLAN_FILE)):
+    while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, PLAN_FILE, contextlib.__file__)):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)

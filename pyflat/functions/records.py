@@ -110,13 +110,6 @@ class MathFunction:
     symbol       the C library's name, where it is not the function's
     operator     Python's operator for it
     odd          it overflows towards the infinity of its first operand's sign
-    ulp          how far the C library's function is from the truth at most (the manual of the GNU C library, section
-                 19.7, "Known Maximum Errors in Math Functions", the largest number of all its platforms), or the
-                 function that is called; 0: the fast kernel does not stand for it
-    underflows   its result may be subnormal, where an ulp is no relative error. The others are tiny for tiny operands
-                 only, and all implementations give the operand itself there
-    condition    how it carries an error of its operands on: a rule of `pyflat.passes.accuracy.error_functions` and its
-                 numbers
     range        between which numbers its values are, where it does not fault
     rises_to     it increases, and is finite up to there
     harmless     operands at which its slope is finite, if it is not everywhere; None: that operand does not matter
@@ -139,9 +132,6 @@ class MathFunction:
     symbol: str = ""
     operator: str = ""
     odd: bool = False
-    ulp: int = 0
-    underflows: bool = False
-    condition: tuple[str, *tuple[float, ...]] | None = None
     range: tuple[float, float] | None = None
     rises_to: float | None = None
     harmless: tuple[float | None, ...] | None = None
@@ -230,65 +220,63 @@ _AT_POLE: Callable[..., float] = lambda x: math.inf if x > 0.0 else math.nan  # 
 _SIGNED: Callable[..., float] = lambda x, _: math.copysign(math.inf, x)  # noqa: E731
 
 
-def _library(name: str, ulp: int, elsewhere: Elsewhere, *condition: Any, **rest: Any) -> MathFunction:
+def _library(name: str, elsewhere: Elsewhere, **rest: Any) -> MathFunction:
     rest.setdefault("numpy", name)
-    return MathFunction(name=name, accuracy=Accuracy.LIBM, python="math." + name, ulp=ulp, elsewhere=elsewhere,
-                        condition=condition or None, **rest)
+    return MathFunction(name=name, accuracy=Accuracy.LIBM, python="math." + name, elsewhere=elsewhere, **rest)
 
 
 _LIBRARY = (
-    _library("exp", 1, PLAIN, "growth", 1.0, 746.0, faults="overflow", underflows=True, rises_to=700.0, harmless=(0.0,),
+    _library("exp", PLAIN, faults="overflow", rises_to=700.0, harmless=(0.0,),
              vector=Vector("exponential", Adds(30))),
-    _library("exp2", 1, _MADE_IN_DATABASES, "growth", 1.0, 746.0, faults="overflow",
-             underflows=True, rises_to=1000.0, harmless=(0.0,), vector=Vector("exponential", Adds(30)),
-             numba_name="np.exp2"),
-    _library("expm1", 2, _NO_DATABASE, "growth_with_offset", faults="overflow", odd=True, harmless=(0.0,),
+    _library("exp2", _MADE_IN_DATABASES, faults="overflow", rises_to=1000.0, harmless=(0.0,),
+             vector=Vector("exponential", Adds(30)), numba_name="np.exp2"),
+    _library("expm1", _NO_DATABASE, faults="overflow", odd=True, harmless=(0.0,),
              vector=Vector("exponential", Adds(36))),
-    _library("log", 1, replace(PLAIN, duckdb="ln", sqlite="ln"), "logarithm", 1.0, faults=_NOT_POSITIVE,
+    _library("log", replace(PLAIN, duckdb="ln", sqlite="ln"), faults=_NOT_POSITIVE,
              harmless=(1.0,), vector=Vector("logarithm", Adds(38))),
-    _library("log2", 2, replace(PLAIN, polars=ABSENT), "logarithm", 1.4427, faults=_NOT_POSITIVE, harmless=(1.0,),
+    _library("log2", replace(PLAIN, polars=ABSENT), faults=_NOT_POSITIVE, harmless=(1.0,),
              vector=Vector("logarithm", Adds(46))),
-    _library("log10", 2, PLAIN, "logarithm", 0.4343, faults=_NOT_POSITIVE, harmless=(1.0,),
+    _library("log10", PLAIN, faults=_NOT_POSITIVE, harmless=(1.0,),
              vector=Vector("logarithm", Adds(50))),
-    _library("log1p", 2, replace(PLAIN, duckdb=ABSENT, sqlite=ABSENT), "log1p", faults=(Outside("le", -1.0),),
+    _library("log1p", replace(PLAIN, duckdb=ABSENT, sqlite=ABSENT), faults=(Outside("le", -1.0),),
              harmless=(0.0,), vector=Vector("logarithm", Adds(50))),
-    _library("sin", 1, PLAIN, "bounded_slope", faults=_INFINITE, range=(-1.0, 1.0),
+    _library("sin", PLAIN, faults=_INFINITE, range=(-1.0, 1.0),
              vector=Vector("trigonometric", Adds(44), "trigonometric.beyond_limit")),
-    _library("cos", 1, PLAIN, "bounded_slope", faults=_INFINITE, range=(-1.0, 1.0),
+    _library("cos", PLAIN, faults=_INFINITE, range=(-1.0, 1.0),
              vector=Vector("trigonometric", Adds(44), "trigonometric.beyond_limit")),
-    _library("tan", 1, PLAIN, "tangent", faults=_INFINITE, harmless=(0.0,),
+    _library("tan", PLAIN, faults=_INFINITE, harmless=(0.0,),
              vector=Vector("trigonometric", Adds(60), "trigonometric.beyond_limit")),
-    _library("asin", 1, replace(PLAIN, polars="arcsin", wgsl="arc_sine", glsl="arc_sine"), "arcsine",
+    _library("asin", replace(PLAIN, polars="arcsin", wgsl="arc_sine", glsl="arc_sine"),
              numpy="arcsin", faults=_BEYOND_ONE, range=(-_QUARTER, _QUARTER), harmless=(0.0,),
              vector=Vector("inverse", Adds(34))),
-    _library("acos", 1, replace(PLAIN, polars="arccos", wgsl="arc_cosine", glsl="arc_cosine"), "arcsine",
+    _library("acos", replace(PLAIN, polars="arccos", wgsl="arc_cosine", glsl="arc_cosine"),
              numpy="arccos", faults=_BEYOND_ONE, range=(0.0, math.pi), harmless=(0.0,),
              vector=Vector("inverse", Adds(42))),
-    _library("atan", 1, replace(PLAIN, polars="arctan"), "contraction", 1.0, 1.0, numpy="arctan",
+    _library("atan", replace(PLAIN, polars="arctan"), numpy="arctan",
              range=(-_QUARTER, _QUARTER), vector=Vector("inverse", Adds(44))),
-    _library("atan2", 1, replace(PLAIN, polars="pl.arctan2({0}, {1})", glsl="atan"), "angle", numpy="arctan2",
+    _library("atan2", replace(PLAIN, polars="pl.arctan2({0}, {1})", glsl="atan"), numpy="arctan2",
              operands="dd", range=(-math.pi, math.pi), harmless=(1.0, 1.0), cost=Adds(60),
              vector=Vector("inverse", Adds(60))),
-    _library("sinh", 3, PLAIN, "growth_with_offset", faults="nonfinite", odd=True, harmless=(0.0,),
+    _library("sinh", PLAIN, faults="nonfinite", odd=True, harmless=(0.0,),
              vector=Vector("hyperbolic", Adds(60))),
-    _library("cosh", 2, PLAIN, "growth", 1.0, 746.0, faults="overflow", range=(0.0, math.inf), harmless=(0.0,),
+    _library("cosh", PLAIN, faults="overflow", range=(0.0, math.inf), harmless=(0.0,),
              vector=Vector("hyperbolic", Adds(46))),
-    _library("tanh", 3, PLAIN, "contraction", 1.0, 1.0, range=(-1.0, 1.0), vector=Vector("hyperbolic", Adds(52))),
-    _library("asinh", 3, replace(PLAIN, polars="arcsinh"), "contraction", 1.0, 1.0, numpy="arcsinh",
+    _library("tanh", PLAIN, range=(-1.0, 1.0), vector=Vector("hyperbolic", Adds(52))),
+    _library("asinh", replace(PLAIN, polars="arcsinh"), numpy="arcsinh",
              vector=Vector("hyperbolic", Adds(80))),
-    _library("acosh", 3, replace(PLAIN, polars="arccosh"), "arccosh", numpy="arccosh", faults=(Outside("lt", 1.0),),
+    _library("acosh", replace(PLAIN, polars="arccosh"), numpy="arccosh", faults=(Outside("lt", 1.0),),
              harmless=(2.0,), vector=Vector("hyperbolic", Adds(70))),
-    _library("atanh", 3, replace(PLAIN, polars="arctanh"), "arctanh", numpy="arctanh",
+    _library("atanh", replace(PLAIN, polars="arctanh"), numpy="arctanh",
              faults=(Outside("ge", 1.0, of_size=True),), harmless=(0.0,), vector=Vector("hyperbolic", Adds(70))),
-    _library("cbrt", 4, replace(PLAIN, sqlite=ABSENT), "cube_root", harmless=(1.0,), vector=Vector("power", Adds(52)),
+    _library("cbrt", replace(PLAIN, sqlite=ABSENT), harmless=(1.0,), vector=Vector("power", Adds(52)),
              numba_name="np.cbrt"),
-    _library("erf", 1, _MADE_IN_DATABASES, "contraction", 1.13, 1.0, numpy="", underflows=True, range=(-1.0, 1.0),
+    _library("erf", _MADE_IN_DATABASES, numpy="", range=(-1.0, 1.0),
              vector=Vector("error", Adds(80))),
-    _library("erfc", 5, _MADE_IN_DATABASES, "growth", 60.0, 28.0, numpy="", underflows=True, range=(0.0, 2.0),
+    _library("erfc", _MADE_IN_DATABASES, numpy="", range=(0.0, 2.0),
              vector=Vector("error", Adds(80))),
-    _library("pow", 1, Elsewhere(SAME, "({0} ** {1})", SAME, SAME, "whole_pow", "whole_pow"), "power",
+    _library("pow", Elsewhere(SAME, "({0} ** {1})", SAME, SAME, "whole_pow", "whole_pow"),
              meaning=_float_pow, operator="**", numpy="powers", beyond=_powers, operands="dd",
-             faults="pow", float32_faults="pole", underflows=True, harmless=(1.0, 1.0), cost=Adds(60),
+             faults="pow", float32_faults="pole", harmless=(1.0, 1.0), cost=Adds(60),
              vector=Vector("power", Adds(120)),
              numba_name="**"),
     MathFunction(

@@ -15,10 +15,11 @@ from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from pyflat.functions.loaded_library import standing
 from pyflat.inspection.source_map import SourceLine, SourceMap, test_of
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import INEXACT, Function, Item, Op
-from pyflat.ir.ops import OPERATIONS, VECTOR, Accuracy
+from pyflat.ir.nodes import Function, Item, Op
+from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import Shape
 from pyflat.ir.types import FLOAT, INT, Kind
@@ -34,7 +35,12 @@ LARGE_SHARE = 0.2
 """From this share of the cost on a kind of operation is named as what the time goes to."""
 MANY_REPLAYED = 0.001
 
-_CALLED = {Accuracy.LIBM: "libm", Accuracy.NUMPY: "numpy", Accuracy.CALL: "python", Accuracy.VECTOR: "vector"}
+_CALLED = {Accuracy.LIBM: "libm", Accuracy.NUMPY: "numpy", Accuracy.CALL: "python", Accuracy.VECTOR: "fast"}
+_EXACT = {
+    "verified": "the C library's bits, in registers: its code was compared with the vector code lane by lane",
+    "bounded": "the C library's bits, in registers; a call in some lanes of a hundred, where they are in doubt",
+}
+"""By what is known of the library that is loaded (`functions.loaded_library`)."""
 _FAMILIES = {
     "arithmetic": ("add", "sub", "mul", "neg", "abs", "fma", "mad"),
     "division": ("truediv", "floordiv", "mod", "fmod", "remainder"),
@@ -71,7 +77,8 @@ class Arms:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """An elementary function: whose it is ("libm", "vector", "numpy", "python"), how often, and why."""
+    """An elementary function: whose it is ("exact" in registers, "libm" by calls, "fast", "numpy", "python"), how
+    often, and why."""
 
     name: str
     whose: str
@@ -100,7 +107,6 @@ class Explanation:
     detection: int
     selects: int
     faults: int
-    inexact: int
     width: int
     registers: int
     arms_kept: int
@@ -114,7 +120,6 @@ class Explanation:
     slower: tuple[str, ...]
     lanes: int
     replayed: int
-    rerun: int
 
     @property
     def cost(self) -> int:
@@ -149,13 +154,11 @@ def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: 
         name=name, target=str(options.target), kinds=_kinds(fused), form=done.flat.form,
         operations=tuple(_families(ops, price)), detection=max(round(total - values), 0),
         selects=sum(op.opcode == "select" for op in ops),
-        faults=sum(op.opcode == "fault" and op.attr("fault") != INEXACT for op in all_ops(done.flat.body)),
-        inexact=sum(op.opcode == "fault" and op.attr("fault") == INEXACT for op in all_ops(done.flat.body)),
+        faults=sum(op.opcode == "fault" for op in all_ops(done.flat.body)),
         **lanes._asdict(),
         integers=sum(INT in (op.kind, *[arg.kind for arg in op.args]) for op in ops),
         branches=tuple(_branches(done, price)),
         loops=tuple(_loops(done)), functions=functions, slower=(), lanes=stats.lanes, replayed=stats.replayed,
-        rerun=stats.rerun,
     )
     return dataclasses.replace(explained, slower=tuple(_slower(explained, options)))
 
@@ -226,18 +229,16 @@ def _functions(done: FlatForm, options: Options) -> Iterator[Called]:
 def _why(name: str, whose: str, options: Options) -> str:
     match whose:
         case "exact":
-            return "the C library's bits, in registers; a call in some lanes of a hundred, where they are in doubt"
-        case "vector":
-            return 'math="vector": in registers, without a call'
+            return _EXACT[standing(name)]
+        case "fast":
+            return 'math="fast": in registers, without a call'
         case "numpy":
-            return "NumPy's own function, which the source calls or math=\"vector\" takes"
+            return "NumPy's own function, which the source calls or math=\"fast\" takes"
         case "python":
             return "only CPython's own code has these bits: a call for each lane"
-    if options.functions == "libm":
+    if options.math == "exact":
         return targets.of(options.target).costs().library(name) or (
-            'the C library\'s, as in CPython: a call for each lane; math="vector" computes it in registers')
-    if "vec_" + name in VECTOR:
-        return "its digits decide too much to be changed (a loop, or several decisions in a row)"
+            'the C library\'s, as in CPython: a call for each lane; math="fast" computes it in registers')
     return "there is no vector function"
 
 
@@ -249,7 +250,7 @@ def _slower(found: Explanation, options: Options) -> Iterator[str]:
     share = sum(shares.get(name, 0.0) for name in called)
     if called and share >= LARGE_SHARE:
         yield f"{share:.0%} of the cost are calls of the C library ({', '.join(sorted(called))}), lane by lane" + (
-            ': math="vector" has no calls' if options.functions == "libm" else "")
+            ': math="fast" has no calls' if options.math == "exact" else "")
     python = sorted({c.name for c in found.functions if c.whose == "python"})
     if python:
         yield f"{', '.join(python)}: CPython's own code, lane by lane"
@@ -261,8 +262,6 @@ def _slower(found: Explanation, options: Options) -> Iterator[str]:
     yield from targets.of(options.target).costs().slower(found)
     if found.lanes and found.replayed / found.lanes >= MANY_REPLAYED:
         yield f"{found.replayed:,} of {found.lanes:,} lanes were run by the original, about a microsecond each"
-    if found.lanes and found.rerun / found.lanes >= LARGE_SHARE:
-        yield f"{found.rerun:,} of {found.lanes:,} lanes were near a decision and were run again with exact functions"
 
 
 # --- the page
@@ -276,8 +275,7 @@ def _text(found: Explanation) -> Iterator[str]:
     for family in found.operations:
         yield f"  {family.name:20} {family.count:8,}  {family.cost:8,}"
     yield f"  of it to detect faults          {found.detection:8,}"
-    yield (f"{found.selects} selects, {found.faults} fault conditions" +
-           (f", {found.inexact} decisions guarded" if found.inexact else ""))
+    yield f"{found.selects} selects, {found.faults} fault conditions"
     if found.branches:
         yield from ("", "branches: both arms are computed" +
                     (f"; {found.arms_kept} expensive parts are skipped where no lane of a gang needs them"
@@ -301,7 +299,7 @@ def _text(found: Explanation) -> Iterator[str]:
     yield ""
     if found.lanes:
         yield (f"so far {found.lanes:,} lanes, {found.replayed:,} of them ({found.replayed / found.lanes:.2%}) run by "
-               f"the original, {found.rerun:,} run again exactly")
+               f"the original")
     yield "what keeps it from being faster" if found.slower else "nothing in particular keeps it from being faster"
     for reason in found.slower:
         yield f"  - {reason}"

@@ -6,7 +6,7 @@ import linecache
 import os
 
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import INEXACT, TRIP_LIMIT, Function
+from pyflat.ir.nodes import TRIP_LIMIT, Function
 
 MOST = 20
 """Places that are named."""
@@ -31,7 +31,7 @@ def _places(flat: Function) -> list[str]:
     """Exception, line and its text, once each and in the order of the program."""
     found: dict[str, None] = {}
     for op in all_ops(flat.body):
-        if op.opcode != "fault" or (fault := op.attr("fault")) in (INEXACT, TRIP_LIMIT):
+        if op.opcode != "fault" or (fault := op.attr("fault")) == TRIP_LIMIT:
             continue
         span = fault.span or (op.origin.span if op.origin is not None else None)
         where = "" if span is None else f"{os.path.basename(span.file)}:{span.line}"

@@ -29,7 +29,7 @@ from pyflat.ir.nodes import Block, Function, Op, walk
 from pyflat.ir.shape import Shape
 from pyflat.runtime.arrays import Lanes, prepare
 from pyflat.runtime.calls import Caller
-from pyflat.runtime.compiled import Built, flatten, specialised
+from pyflat.runtime.compiled import Built, fast_passes, flatten, specialised
 from pyflat.runtime.faults import LaneError, lane_index
 from pyflat.runtime.float32_reference import Float32Lanes
 from pyflat.runtime.replay import Replay, fit
@@ -37,6 +37,7 @@ from pyflat.runtime.settings import Options
 
 if TYPE_CHECKING:
     from pyflat.frontend.result import Specialised
+    from pyflat.passes.pipelines import Pipeline
 
 MISSING = object()
 """The twin has no value here: it is known while flattening, or the lane does not come here."""
@@ -136,7 +137,7 @@ def trace_lane(
     traced = trace(lambda: replay.original()(row), files)
     trips = MAX_TRIPS if traced.ended else 1000
     wanted = expected(traced, built.result) if built.reference is None else _float32_values(built.reference, row)
-    runs = list(_stages(spec.function, lanes, flat, wanted, trips))
+    runs = list(_stages(spec.function, lanes, flat, wanted, trips, fast_passes(options)))
     stages = [stage for stage, _ in runs]
     stages.append(_engine(built, lanes, flat, options.target, wanted))
     shown = next((stores for stage, stores in runs if not stage.agrees), runs[0][1])
@@ -217,14 +218,14 @@ Stores = list[Store]
 
 
 def _stages(
-    structured: Function, lanes: Lanes, flat: int, wanted: tuple[Any, ...] | None, trips: int
+    structured: Function, lanes: Lanes, flat: int, wanted: tuple[Any, ...] | None, trips: int, fast: Pipeline
 ) -> Iterator[tuple[Stage, Stores]]:
     """Each form of the function, run on the lane, with the stores into the user's names."""
     from pyflat.passes.pipelines import flatten_ir
 
     row = [lane[flat].item() if isinstance(lane, np.ndarray) else lane.item() for lane in lanes.inputs]
     forms = [("specialise", structured)]
-    flatten_ir(structured, on_pass=lambda name, fn: forms.append((name, fn)))
+    flatten_ir(structured, on_pass=lambda name, fn: forms.append((name, fn)), fast=fast)
     for name, fn in forms:
         stores: Stores = []
         try:

@@ -1,6 +1,8 @@
-"""A twin against its original on the user's own arrays: every lane, bit for bit; with `math="vector"` as near as the
-digits of the functions allow in that lane (`pyflat.passes.accuracy.conditioning`). A twin of float32 lanes is compared
-with the interpreter in float32, which defines them."""
+"""A twin against its original on the user's own arrays: every lane, bit for bit.
+
+Two kinds of twins are defined by the interpreter and compared with that, bit for bit too: float32 lanes, all of them,
+and those of `math="fast"`, some of them; for the latter it is said how far they are from the original.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +16,17 @@ import numpy.typing as npt
 from pyflat.inspection.lane_trace import LaneTrace, trace_lane
 from pyflat.ir.formats import dtypes
 from pyflat.ir.interp import run
-from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function
-from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.shape import leaves
-from pyflat.passes.accuracy import allowed_differences, inexact_results
 from pyflat.runtime.arrays import Array, Lanes, prepare
 from pyflat.runtime.calls import Caller
-from pyflat.runtime.compiled import FlatForm, flatten
+from pyflat.runtime.compiled import flatten
 from pyflat.runtime.faults import lane_index
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
 
-VECTOR_ULPS = 4
-"""How far elementary functions of `math="vector"` may be from the C library's."""
 RECOMPUTED = 200
-"""So many lanes are run in the interpreter."""
+"""So many lanes of `math="fast"` are run in the interpreter."""
 
 
 class DifferenceError(AssertionError):
@@ -51,14 +48,39 @@ class DifferenceError(AssertionError):
 
 
 @dataclass(frozen=True, slots=True)
+class Off:
+    """How far a twin of `math="fast"` is from its original.
+
+    lanes     so many have a float with other bits
+    ulps      the largest distance of a finite float, in units of its last place, and in which lane: `worst`
+    decided   so many lanes have another int, bool, infinity or nan, or a value where the original raises
+    """
+
+    lanes: int
+    ulps: float
+    worst: int | tuple[int, ...]
+    decided: int
+
+    def __str__(self) -> str:
+        if not self.lanes and not self.decided:
+            return "all lanes have the original's bits"
+        return (f"{self.lanes:,} lanes have other digits than the original, up to {self.ulps:,.1f} ulp in lane "
+                f"{self.worst}; {self.decided:,} lanes decide otherwise")
+
+
+@dataclass(frozen=True, slots=True)
 class Verified:
-    """How many lanes agree, and how many of them the twin runs through the original itself."""
+    """How many lanes agree, how many of them the twin runs through the original itself, and with `math="fast"` how far
+    the others are off."""
 
     lanes: int
     replayed: int
     dtype: str = "float64"
+    off: Off | None = None
 
     def __str__(self) -> str:
+        if self.off is not None:
+            return f"{self.lanes:,} lanes: {self.off}; {self.replayed:,} of them were run through it"
         if self.dtype != "float64":
             return (f"{self.lanes:,} lanes agree with the interpreter in {self.dtype}; {self.replayed:,} of them were "
                     f"run through the original")
@@ -80,74 +102,69 @@ def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], optio
     replay = Replay(caller.callee, caller.parameters, call, lanes, built.result)
     original, narrow = replay.original(), built.reference
     wanted: list[Array] = [np.zeros(lanes.count, dtypes(call.floats)[leaf.kind]) for leaf in leaves(built.result)]
-    wrong = np.zeros(lanes.count, np.bool_)
+    fast = options.math == "fast" and narrow is None
+    raising = np.zeros(lanes.count, np.bool_)
     for lane, row in replay.rows(~settled):
         try:
             values = fit(original(row), built.result) if narrow is None else narrow.values(row)
             for array, number in zip(wanted, values, strict=True):
                 array[lane] = number
         except Exception:  # noqa: BLE001 - the twin has a value here, and the original an exception
-            wrong[lane] = True
-            break
-    done = None
-    if options.functions == "vector" and narrow is None:
-        done = flatten(caller.callee.function, call.arguments, options, engine=True)
-    wrong |= _differing(arrays, wanted, ~settled, lanes, done)
+            raising[lane] = True
+            if not fast:
+                break
+    off = None
+    if fast:
+        off = _distance(arrays, wanted, ~settled, raising, lanes)
+        flat = flatten(caller.callee.function, call.arguments, options, engine=True).flat
+        wrong = _recomputed(np.flatnonzero(~settled), lanes, arrays, flat)
+    else:
+        wrong = raising | ~settled & ~np.logical_and.reduce([equal(*pair) for pair in zip(arrays, wanted, strict=True)])
     if wrong.any():
         raise _difference(caller, args, kwargs, options, lanes, int(np.flatnonzero(wrong)[0]))
-    return Verified(lanes.count, int(settled.sum()), options.dtype)
+    return Verified(lanes.count, int(settled.sum()), options.dtype, off)
 
 
-def _differing(arrays: Sequence[Array], wanted: Sequence[Array], compared: npt.NDArray[np.bool_], lanes: Lanes,
-               done: FlatForm | None) -> npt.NDArray[np.bool_]:
-    """The lanes with another result: bit for bit, but for what faster functions explain."""
-    exact = None if done is None else done.exact
-    inexact = [False] * len(wanted) if exact is None else inexact_results(exact)
-    other, wrong = np.zeros(lanes.count, np.bool_), np.zeros(lanes.count, np.bool_)
-    for ours, theirs, ulps in zip(arrays, wanted, [VECTOR_ULPS * each for each in inexact], strict=True):
-        other |= ~close(ours, theirs, 0) & compared
-        wrong |= ~close(ours, theirs, ulps) & compared
-    if done is None or exact is None:
-        return wrong
-    _forgive(wrong, lanes, arrays, wanted, exact)
-    if any(op.opcode in NUMPY_LOOPS for op in all_ops(exact.body)):
-        _recompute(wrong, np.flatnonzero(other & ~wrong), lanes, arrays, done.flat)
+def _distance(arrays: Sequence[Array], wanted: Sequence[Array], compared: npt.NDArray[np.bool_],
+              raising: npt.NDArray[np.bool_], lanes: Lanes) -> Off:
+    """How far the lanes that are `compared` are from the original's values, where it is not `raising`."""
+    digits, decided, ulps = np.zeros(lanes.count, np.bool_), raising.copy(), np.zeros(lanes.count)
+    compared = compared & ~raising
+    for ours, theirs in zip(arrays, wanted, strict=True):
+        other = ~equal(ours, theirs) & compared
+        if ours.dtype.kind != "f":
+            decided |= other
+            continue
+        finite = np.isfinite(ours) & np.isfinite(theirs)
+        decided |= other & ~finite
+        digits |= other & finite
+        with np.errstate(all="ignore"):
+            distance = np.abs(ours - theirs) / np.spacing(np.maximum(np.abs(ours), np.abs(theirs)))
+        ulps = np.maximum(ulps, np.where(other & finite, distance, 0.0))
+    worst = int(ulps.argmax()) if lanes.count else 0
+    return Off(int(digits.sum()), float(ulps.max(initial=0.0)), lane_index(worst, lanes.shape), int(decided.sum()))
+
+
+def _recomputed(among: npt.NDArray[Any], lanes: Lanes, arrays: Sequence[Array], flat: Function
+                ) -> npt.NDArray[np.bool_]:
+    """Of these lanes some are compared with the interpreter, which has the faster functions too: those that differ."""
+    wrong = np.zeros(lanes.count, np.bool_)
+    for lane in among[:: len(among) // RECOMPUTED + 1]:
+        done = run(flat, _row(lanes, lane))
+        wrong[lane] = done.suspect or not all(
+            equal(array[lane], np.asarray(value)) for array, value in zip(arrays, done.values, strict=True))
     return wrong
-
-
-def _forgive(wrong: npt.NDArray[np.bool_], lanes: Lanes, arrays: Sequence[Array], wanted: Sequence[Array],
-             exact: Function) -> None:
-    """Take lanes out of `wrong` that differ no more than the digits of the faster functions explain."""
-    for lane in np.flatnonzero(wrong):
-        limits = allowed_differences(exact, _row(lanes, lane))
-        pairs = zip([a[lane] for a in arrays], [b[lane] for b in wanted], limits, strict=True)
-        wrong[lane] = not all(close(a, b, 0) or (limit > 0.0 and abs(a - b) <= limit) for a, b, limit in pairs)
-        if wrong[lane]:
-            return
-
-
-def _recompute(wrong: npt.NDArray[np.bool_], other: npt.NDArray[Any], lanes: Lanes, arrays: Sequence[Array],
-               flat: Function) -> None:
-    """NumPy's functions have NumPy's bits, also beside faster ones: of the lanes with `other` digits than the original
-    some are compared with the interpreter, which has the faster functions too."""
-    for lane in other[:: len(other) // RECOMPUTED + 1]:
-        values = run(flat, _row(lanes, lane)).values
-        wrong[lane] = not all(close(a[lane], np.asarray(b), 0) for a, b in zip(arrays, values, strict=True))
 
 
 def _row(lanes: Lanes, lane: Any) -> list[Any]:
     return [x[lane].item() if isinstance(x, np.ndarray) else x.item() for x in lanes.inputs]
 
 
-def close(a: Array, b: Array, ulps: int) -> npt.NDArray[np.bool_]:
-    """Where two arrays are the same, nan as nan, 0.0 not as -0.0; floats up to `ulps` apart."""
+def equal(a: Array, b: Array) -> npt.NDArray[np.bool_]:
+    """Where two arrays are the same, nan as nan, 0.0 not as -0.0."""
     if a.dtype.kind != "f":
         return np.asarray(a == b)
-    same = ((a == b) & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b))
-    if ulps:
-        with np.errstate(all="ignore"):
-            same |= np.abs(a - b) <= ulps * np.spacing(np.maximum(np.abs(a), np.abs(b)))
-    return np.asarray(same)
+    return np.asarray(((a == b) & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b)))
 
 
 def _difference(
@@ -156,5 +173,6 @@ def _difference(
     lane = lane_index(flat, lanes.shape)
     lane_trace = trace_lane(caller, args, kwargs, options, lane)
     what = "its original" if options.dtype == "float64" else f"the interpreter in {options.dtype}"
+    what = 'the interpreter with math="fast"' if options.math == "fast" else what
     message = f"the {options.target} twin differs from {what} in lane {lane}\n{lane_trace}"
     return DifferenceError(message, lane=lane, lane_trace=lane_trace)

@@ -183,9 +183,6 @@ class Fault:
 TRIP_LIMIT = Fault("TripLimitError", "a loop did not end within max_trips trips")
 """What a lane meets that is still in a loop when the loop has run as often as it may."""
 
-INEXACT = Fault("InexactDecision", "a fast elementary function is too near to a threshold")
-"""Marks a lane that has to be run again with the C library's functions: Python raises nothing there."""
-
 
 class Block:
     """Operations in order; `end` only on the last block of a control-flow list."""

@@ -236,9 +236,9 @@ FUSED: dict[str, Primitive] = {row.name: row for row in (
               cost=Adds(2)),
     Primitive("hadd", (((PACK,), FLOAT),), _sum),
 )}
-"""Operations that only backends see: calls that are kept, and what `pyflat.backend` fuses operations into. `min`, `max`
-and `clamp` are Python's (`b if b < a else a`), bit for bit; the others belong to fast math. `pack` makes a vector of
-numbers, `part` takes one out."""
+"""Operations that only backends see (and `fma`, `math="fast"`): calls that are kept, and what `pyflat.backend` fuses
+operations into. `min`, `max` and `clamp` are Python's (`b if b < a else a`), bit for bit; the others belong to fast
+math. `pack` makes a vector of numbers, `part` takes one out."""
 
 
 NEAR_LARGEST = 1.7976931348623157e308 * (1 - 2.0**-46)

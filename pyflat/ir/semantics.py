@@ -135,6 +135,14 @@ def _powers(x: float, y: float) -> float:
         return float(np.power(np.array([x], np.float32), np.array([y], np.float32))[0])
 
 
+def _fma(x: float, y: float, z: float) -> float:
+    """Rounded once, to float32."""
+    from pyflat.functions.vmath import fused
+
+    with np.errstate(all="ignore"):
+        return float(fused.fma(*[np.array([each], np.float32) for each in (x, y, z)])[0])
+
+
 def _vector(name: str) -> Meaning:
     from pyflat.functions import vmath
 
@@ -143,6 +151,7 @@ def _vector(name: str) -> Meaning:
 
 _OWN: dict[str, Meaning] = {
     "floordiv": _floordiv, "mod": _mod, "nextafter": _nextafter, "to_float": _from_int, "exact_float": _from_int,
+    "fma": _fma,
     **{record.name: _numpy(record.numpy) for record in of_accuracy(Accuracy.NUMPY)
        if record.python and "f" * len(record.operands) + "->f" in getattr(np, record.numpy).types},
     "np_powers": _powers,

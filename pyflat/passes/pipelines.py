@@ -10,7 +10,7 @@ blocks and canonical loops of such blocks. Backends' passes are imported where t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,6 @@ from pyflat.passes import (
 from pyflat.passes.record import Construct, Pass, constructs_in
 
 if TYPE_CHECKING:
-    from pyflat.passes.accuracy import FastFunctions
     from pyflat.passes.fold_calls import Evaluate
 
 LEAST_ROUNDS = 64
@@ -71,8 +70,13 @@ FLOAT32_REFERENCE: Pipeline = (lower_exits.PASS,)
 VALUES: Pipeline = (gather_suspects.VALUES,)
 """What a text shows: a flat or masked function without faults."""
 
-CLEAN: Pipeline = (fold_constants.PASS, share_subexpressions.PASS, prune_dead.PASS)
-"""After fast functions were chosen for a flat or masked function (`with_fast_functions`)."""
+def fast(math: Mapping[str, str], *, contract: bool) -> Pipeline:
+    """Of `math="fast"`, for a function of any form: the functions of `math`, and products fused into sums where the
+    target may `contract`. Before anything is folded: what folding knows of ranges is then known of these values."""
+    from pyflat.passes import choose_fast_functions, contract_products
+
+    functions = (choose_fast_functions.PASS.bind(math=math),) if math else ()
+    return (*functions, contract_products.PASS) if contract else functions
 
 
 def engine(max_trips: int | None = None) -> Pipeline:
@@ -163,18 +167,10 @@ def _settled(*passes: Pass) -> Settled:
 OnPass = Callable[[str, Function], None]
 
 
-def flatten_ir(fn: Function, on_pass: OnPass | None = None) -> Function:
-    """The flat or masked form of a structured function; the results in its Yield, faults as operations."""
-    return run(fn, FLATTEN, on_pass)
-
-
-def with_fast_functions(fn: Function, math: FastFunctions, *, decide: bool = True) -> Function:
-    """`fn` with the fast functions of `math`, and `fn` itself where there is nothing to gain. Flat or masked, of
-    float64: with CPython's decisions, `decide` as in `accuracy.choose_fast_functions`. Of float32, in any form."""
-    from pyflat.passes import accuracy
-
-    chosen = run(fn, (accuracy.PASS.bind(math=math, decide=decide),))
-    return chosen if chosen is fn or not fn.total else run(chosen, CLEAN)
+def flatten_ir(fn: Function, on_pass: OnPass | None = None, fast: Pipeline = ()) -> Function:
+    """The flat or masked form of a structured function; the results in its Yield, faults as operations. The passes of
+    `fast` come where the faults are there, as conditions on values, and nothing has been folded."""
+    return run(fn, (*FLATTEN[:3], *fast, *FLATTEN[3:]), on_pass)
 
 
 @with_room

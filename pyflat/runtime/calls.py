@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CellType
 from typing import Any
 
@@ -30,15 +30,15 @@ SLOW_SHARE = 0.01
 
 
 class Stats:
-    """What a twin has done so far: calls, their lanes, the lanes that were replayed through the original, those that
-    failed and were kept (`errors="mask"` and "nan"), and those that were near a decision with `math="vector"` and run
-    again with the C library's functions."""
+    """What a twin has done so far: calls, their lanes, the lanes that were replayed through the original, and those
+    that failed and were kept (`errors="mask"` and "nan")."""
 
-    __slots__ = ("calls_cell", "failed", "lanes_cell", "replayed", "rerun")
+    __slots__ = ("_called", "calls_cell", "failed", "lanes_cell", "replayed")
 
-    def __init__(self) -> None:
+    def __init__(self, called: Callable[[], Iterable[str]]) -> None:
+        self._called = called
         self.calls_cell, self.lanes_cell = CellType(0), CellType(0)  # plans count in them as variables of their own
-        self.replayed = self.failed = self.rerun = 0
+        self.replayed = self.failed = 0
 
     @property
     def calls(self) -> int:
@@ -48,9 +48,23 @@ class Stats:
     def lanes(self) -> int:
         return int(self.lanes_cell.cell_contents)
 
+    @property
+    def functions(self) -> dict[str, str]:
+        """The functions of the C library that the twins compiled so far have the digits of, and what is known of each:
+        "verified", "bounded" or "called" (`pyflat.functions.loaded_library`)."""
+        from pyflat.functions.loaded_library import standing
+
+        return {name: standing(name) for name in sorted(self._called())}
+
+    @property
+    def library(self) -> str:
+        """The identity of the C library of this process: processes in which it is the same compute the same digits."""
+        from pyflat.functions.loaded_library import identity
+
+        return identity()
+
     def __repr__(self) -> str:
-        return (f"Stats(calls={self.calls}, lanes={self.lanes}, replayed={self.replayed}, failed={self.failed}, "
-                f"rerun={self.rerun})")
+        return f"Stats(calls={self.calls}, lanes={self.lanes}, replayed={self.replayed}, failed={self.failed})"
 
 
 class Caller:
@@ -63,7 +77,7 @@ class Caller:
         self.parameters = parameters
         self.compilations = compilations
         self.plans = plans or Plans()
-        self.stats = Stats()
+        self.stats = Stats(compilations.functions)
         self._counting = threading.Lock()
         self._warned = False
 
@@ -122,7 +136,7 @@ class Caller:
                 else:
                     replay.patch(suspect, leaves)
         finally:
-            self._count(lanes.count, replayed, len(faults or ()), ran.again)
+            self._count(lanes.count, replayed, len(faults or ()))
         if replayed > SLOW_SHARE * lanes.count and lanes.count >= LARGE_CALL:
             self._warn(replayed, lanes.count)
         if options.errors not in ("mask", "nan"):
@@ -132,13 +146,12 @@ class Caller:
         value = collect(result, leaves, lanes, faults.flat)
         return (value, faults) if options.errors == "mask" else value
 
-    def _count(self, lanes: int, replayed: int, failed: int, again: int) -> None:
+    def _count(self, lanes: int, replayed: int, failed: int) -> None:
         with self._counting:
             self.stats.calls_cell.cell_contents += 1
             self.stats.lanes_cell.cell_contents += lanes
             self.stats.replayed += replayed
             self.stats.failed += failed
-            self.stats.rerun += again
 
     def _warn(self, replayed: int, lanes: int) -> None:
         if self._warned:

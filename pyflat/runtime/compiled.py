@@ -18,7 +18,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from pyflat.frontend.result import Specialised
     from pyflat.ir.nodes import Function
     from pyflat.ir.opaque_calls import OpaqueCalls
-    from pyflat.passes.accuracy import ExactRetry
+    from pyflat.passes.pipelines import Pipeline
     from pyflat.runtime.settings import Options
 
 MAX_ENTRIES = 256
@@ -75,26 +74,25 @@ class Built:
     arguments: Mapping[str, Shape]
     trips_limited: bool = False
     """The last leaf of the engine says which lanes ran into `max_trips`."""
-    retry: ExactRetry | None = None
-    """The twin with exact functions, where the engine's are fast."""
+    functions: frozenset[str] = frozenset()
+    """The functions of the C library that it has the digits of."""
     reference: Float32Reference | None = None
     """Where float lanes are float32: what they compute by definition."""
     split: threads.Splittable | None = None
     """The engine, where it may run on several threads."""
 
     def run(self, lanes: Sequence[npt.NDArray[Any] | np.generic], n: int, parallel: bool | None = False) -> Ran:
-        """Run the engine, and the lanes that it suspects through the exact twin."""
+        """Run the engine."""
         if self.split is None or n < 2 * threads.GRAIN:
             leaves, suspect = self.engine(lanes, n)
         else:
             leaves, suspect = threads.run(self.split, lanes, n, parallel)
-        again = 0 if suspect is None or self.retry is None else self.retry.settle(lanes, leaves, suspect)
         if not self.trips_limited:
-            return Ran(leaves, suspect, None, again)
+            return Ran(leaves, suspect, None)
         *leaves, limited = leaves
         if not limited.any():
-            return Ran(leaves, suspect, None, again)
-        return Ran(leaves, limited if suspect is None else suspect | limited, limited, again)
+            return Ran(leaves, suspect, None)
+        return Ran(leaves, limited if suspect is None else suspect | limited, limited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +103,6 @@ class Ran:
     leaves: list[npt.NDArray[Any]]
     suspect: npt.NDArray[Any] | None
     limited: npt.NDArray[Any] | None
-    again: int = 0
-    """How many lanes the exact twin has run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +112,16 @@ class FlatForm:
     spec: Specialised
     flat: Function
     exact: Function | None = None
-    """The flat form with the C library's functions, where `flat` has others."""
+    """With `math="fast"` the flat form of `math="exact"`, where it was made."""
 
     @property
     def spelled(self) -> Function:
-        """The flat form for texts, which have no names for the vector math: there with the C library's functions."""
+        """The flat form for texts, which have no names for the vector math and fused products: there without them."""
         from pyflat.ir.loops import all_ops
-        from pyflat.ir.ops import VECTOR
+        from pyflat.ir.ops import FUSED, VECTOR
 
-        if self.exact is not None and any(op.opcode in VECTOR for op in all_ops(self.flat.body)):
+        unnamed = VECTOR.keys() | FUSED.keys() - {"call"}
+        if self.exact is not None and any(op.opcode in unnamed for op in all_ops(self.flat.body)):
             return self.exact
         return self.flat
 
@@ -132,23 +129,38 @@ class FlatForm:
 def flatten(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False) -> FlatForm:
     """The flat form of `fn` for these arguments, the masked form where a loop was kept: as it is printed, or as the
     engine has it. Raises FlattenError."""
-    from pyflat.passes.pipelines import flatten_ir, with_fast_functions
+    from pyflat.passes.pipelines import flatten_ir
 
     with _one_at_a_time(fn):
         spec = specialised(fn, arguments, options, engine=engine)
-        exact = flatten_ir(spec.function)
-        if options.strict_fold and exact.form == "flat" and exact.floats is not F4:
-            exact = _strictly_folded(exact, spec)
-        if options.functions == "libm":
-            return FlatForm(spec, exact)
-        math = targets.of(options.target).fast_functions()
-        if options.floats is F4:
-            chosen = with_fast_functions(spec.function, math)
-            if chosen is spec.function:
+        exact = None
+        if options.math == "exact" or options.strict_fold or not engine:
+            exact = flatten_ir(spec.function)
+            if options.strict_fold and exact.form == "flat" and exact.floats is not F4:
+                exact = _strictly_folded(exact, spec)
+            if options.math == "exact":
                 return FlatForm(spec, exact)
-            return FlatForm(replace(spec, function=chosen), flatten_ir(chosen), exact)
-        flat = with_fast_functions(exact, math, decide=options.decisions)
-        return FlatForm(spec, flat, None if flat is exact else exact)
+        if options.floats is F4:  # such lanes compute by definition what the structured form says
+            spec = replace(spec, function=_with_fast_math(spec.function, options))
+        return FlatForm(spec, flatten_ir(spec.function, fast=fast_passes(options)), exact)
+
+
+def fast_passes(options: Options) -> Pipeline:
+    """What flattening does besides for these options: nothing, or that of `math="fast"` in float64."""
+    return () if options.math == "exact" or options.floats is F4 else _fast_math(options)
+
+
+def _fast_math(options: Options) -> Pipeline:
+    from pyflat.passes.pipelines import fast
+
+    target = targets.of(options.target)
+    return fast(target.fast_functions(), contract=target.fuses_products())
+
+
+def _with_fast_math(structured: Function, options: Options) -> Function:
+    from pyflat.passes.pipelines import run
+
+    return run(structured, _fast_math(options))
 
 
 def _strictly_folded(exact: Function, spec: Specialised) -> Function:
@@ -194,6 +206,9 @@ def keep_loops(fn: Callable[..., Any], arguments: Mapping[str, Shape]) -> Specia
 
 def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
     """Flatten and compile. Raises FlattenError, ImportError where the target needs a library that is missing."""
+    from pyflat.ir.loops import all_ops
+    from pyflat.ir.ops import OPERATIONS, Accuracy
+
     target = targets.of(options.target)
     require_format(fn, target, options)
     if not target.faults and options.errors != "unchecked":
@@ -207,22 +222,13 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
     request = Request(done.flat, done.spec, arguments, options.errors == "unchecked",
                       options.max_trips if limited else None, calls)
 
-    def engine_of(flat: Function) -> Any:
-        with room_to_recurse(fn):
-            return target.engine(replace(request, function=flat))
-
+    with room_to_recurse(fn):
+        engine: Any = target.engine(request)
     reference = Float32Reference(done.spec.function) if options.floats is F4 else None
-    exact = done.exact if options.decisions and reference is None else None
-    retry = None if exact is None else _exact_retry(partial(engine_of, exact))
-    engine = engine_of(done.flat)
     split = engine if target.parallel and calls is None else None  # what an opaque call does on threads is not known
-    return Built(engine, done.spec.result, done.spec.guards, arguments, limited, retry, reference, split)
-
-
-def _exact_retry(make: Callable[[], Any]) -> ExactRetry:
-    from pyflat.passes.accuracy import ExactRetry
-
-    return ExactRetry(make)
+    functions = frozenset(
+        op.opcode for op in all_ops(done.flat.body) if OPERATIONS[op.opcode].accuracy is Accuracy.LIBM)
+    return Built(engine, done.spec.result, done.spec.guards, arguments, limited, functions, reference, split)
 
 
 def _opaque_calls(done: FlatForm, target: Target) -> OpaqueCalls | None:
@@ -262,6 +268,10 @@ class Compilations:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def functions(self) -> frozenset[str]:
+        """The functions of the C library that entries have the digits of."""
+        return frozenset[str]().union(*[built.functions for built in tuple(self._entries.values())])
 
     def count(self, options: Options) -> int:
         """How many entries were built with these options."""

@@ -336,8 +336,7 @@ def _gather(parts: list[_Part], result: Shape, lanes: Lanes) -> Ran:
                 suspect[part.lanes] |= mask
         if part.ran.limited is not None:
             limited[part.lanes] = part.ran.limited
-    again = sum(part.ran.again for part in parts)
-    return Ran(arrays, suspect if suspect.any() else None, limited if limited.any() else None, again)
+    return Ran(arrays, suspect if suspect.any() else None, limited if limited.any() else None)
 
 
 def _scatter(

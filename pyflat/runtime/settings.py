@@ -49,10 +49,9 @@ class Options:
     dtype       "float64": float lanes are Python's floats; "float32": they are computed in float32 on purpose
                 (docs/reference/semantics.md has what that means); "input": in float32 where every float array and NumPy
                 scalar of the call is float32, else in float64
-    math        "libm": elementary functions are the C library's, as in CPython; "vector": faster ones, whose last
-                digits differ; None: the target's default ("vector" for numba, else "libm")
-    decisions   what such functions decide (comparisons, floor, int, indexes, faults) is CPython's: lanes too near to a
-                threshold are run again exactly; False: what the faster functions decide, in less time
+    math        "exact": the bits of what CPython computes on this machine (NumPy, where the function calls NumPy);
+                "fast": vector functions within 2 ulp, a*b+c rounded once where the processor can, and decisions by the
+                values so computed. Nan, inf and signed zeros keep their meaning, and nothing is reassociated
     parallel    several threads (numpy and numba, same results); None: where a call takes more than a few milliseconds
                 and cores are free
     cache       keep compiled twins in memory; False flattens anew at each call
@@ -69,8 +68,7 @@ class Options:
     max_unroll: int = 4096
     max_trips: int | None = None
     errors: Literal["raise", "mask", "nan", "unchecked"] = "raise"
-    math: Literal["vector", "libm"] | None = None
-    decisions: bool = True
+    math: Literal["exact", "fast"] = "exact"
     dtype: Literal["float64", "float32", "input"] = "float64"
     fast_math: bool = False
     parallel: bool | None = None
@@ -78,11 +76,6 @@ class Options:
     strict_fold: bool = False
     whitelist: frozenset[Call] | None = None
     inject: bool = True
-
-    @property
-    def functions(self) -> Literal["vector", "libm"]:
-        """Which elementary functions the twin calls."""
-        return self.math or targets.of(self.target).math
 
     @property
     def as_built(self) -> Options:
@@ -122,8 +115,7 @@ class OptionArguments(TypedDict, total=False):
     max_unroll: int
     max_trips: int | None
     errors: Literal["raise", "mask", "nan", "unchecked"]
-    math: Literal["vector", "libm"] | None
-    decisions: bool
+    math: Literal["exact", "fast", "libm", "vector"]
     dtype: Literal["float64", "float32", "input"]
     fast_math: bool
     parallel: bool | None
@@ -140,12 +132,14 @@ NAMES = tuple(f.name for f in fields(Options))
 _CHOICES: dict[str, tuple[str, ...]] = {
     "loops": ("auto", "unroll", "masked"),
     "errors": ("raise", "mask", "nan", "unchecked"),
-    "math": ("vector", "libm"),
+    "math": ("exact", "fast"),
     "dtype": ("float64", "float32", "input"),
 }
-_FLAGS = ("decisions", "fast_math", "parallel", "cache", "strict_fold", "inject")
+_FORMER = {("math", "libm"): "exact", ("math", "vector"): "fast"}
+"""Values that have other names now."""
+_FLAGS = ("fast_math", "parallel", "cache", "strict_fold", "inject")
 _PLANNED: dict[tuple[str, object], str] = {
-    ("fast_math", True): "leave it out: the twin then computes exactly what Python computes",
+    ("fast_math", True): 'write math="fast", or leave it out: the twin then computes exactly what Python computes',
 }
 
 
@@ -236,10 +230,12 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _value(name: str, value: Any) -> Any:
-    if value is None and name in ("max_trips", "math", "parallel"):
+    if value is None and name in ("max_trips", "parallel"):
         return None
     if name == "target":
         return _target(value, f"target={value!r}")
+    if isinstance(value, str) and (name, value) in _FORMER:
+        value = _renamed(name, value)
     if name in _CHOICES:
         return _choice(_CHOICES[name], value, f"{name}={value!r}")
     if name in _FLAGS:
@@ -259,6 +255,14 @@ def _value(name: str, value: Any) -> Any:
     if value < 1:
         raise ValueError(f"{name}={value!r}: expected an int of at least 1")
     return value
+
+
+def _renamed(name: str, value: str) -> str:
+    """The new name of a value, with a warning."""
+    from pyflat.frontend.notices import warn
+
+    warn(f"{name}={value!r} is called {name}={_FORMER[name, value]!r} now", DeprecationWarning)
+    return _FORMER[name, value]
 
 
 def _choice(choices: tuple[str, ...], value: Any, shown: str) -> str:

@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast, overload
 
 from pyflat.frontend.callables import Parameters, explain_method_call, unwrap
+from pyflat.frontend.notices import warn
 from pyflat.runtime.plans import Plans
 from pyflat.runtime.settings import OptionArguments, Options, Settings, resolve
 from pyflat.targets import target as targets
@@ -135,9 +136,9 @@ class Twin(Generic[P, R_co]):
         return trace_lane(self._caller, args, kwargs, self.options, lane, pdb=pdb)
 
     def verify(self, /, *args: Any, **kwargs: Any) -> Verified:
-        """Run the original in every lane of this call and compare, bit for bit; results that the faster functions of
-        `math="vector"` go into within 4 ulp, or what so much in each of these functions moves the result of that lane.
-        Raises DifferenceError, an AssertionError, for the first lane that differs."""
+        """Run the original in every lane of this call and compare, bit for bit. With `math="fast"` it says how far the
+        lanes are off. Raises DifferenceError, an AssertionError, for the first lane that differs; of a fast twin, from
+        the interpreter with the same functions."""
         from pyflat.inspection.verify import verify
 
         self._check_receiver(args)
@@ -293,17 +294,22 @@ class Twin(Generic[P, R_co]):
     def __deepcopy__(self, memo: dict[int, Any]) -> Twin[P, R_co]:
         return self
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, Settings]]:
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, Settings, str]]:
         function = self._callee.function
         if find(function.__module__, function.__qualname__) is None:
             raise pickle.PicklingError(f"cannot pickle the twin of {function.__qualname__}: pickle stores it as a "
                                        f"reference, and {function.__module__} has no such name")
-        return _restore, (self.original, self.settings)
+        return _restore, (self.original, self.settings, self.stats.library)
 
 
-def _restore(original: Callable[..., Any], settings: Settings) -> Twin[..., Any]:
+def _restore(original: Callable[..., Any], settings: Settings, library: str = "") -> Twin[..., Any]:
+    """`library` is the C library of the process that the twin comes from: another one may have other digits."""
+    from pyflat.functions.loaded_library import identity
     from pyflat.runtime.decorator import twin_of
 
+    if library and library != identity():
+        warn(f"the twin of {original.__name__} comes from a process with another C library (or another variant of it, "
+             f"for another processor): elementary functions may have other last digits here", RuntimeWarning)
     return twin_of(original, dict(settings))
 
 

@@ -180,8 +180,8 @@ class Target:
     shading     the module of a shading language, with `function` and `fragment`, for `pyflat.graphics`
     verified    `pyflat verify` and `pyflat.testing.verify_flattened` compare it where nothing is said
     explain     "module:name" of a `Costs`, for `twin.explain()`; None: rough costs, and nothing said about lanes
-    math        elementary functions where nothing is said
-    fast        "module:name" of the faster functions that math="vector" takes, by opcode; None: there are none
+    fast        "module:name" of the faster functions that math="fast" takes, by opcode; None: there are none
+    contracts   "module:name" of a function that says whether math="fast" fuses products with sums; None: it does not
     needs       libraries that must be installed, by the names that are imported
     """
 
@@ -202,8 +202,8 @@ class Target:
     shading: str | None = None
     verified: bool = False
     explain: str | None = None
-    math: Literal["vector", "libm"] = "libm"
     fast: str | None = None
+    contracts: str | None = None
     needs: tuple[str, ...] = ()
 
     def engine(self, request: Request) -> Engine:
@@ -224,10 +224,14 @@ class Target:
         found: type[Costs] = Costs if self.explain is None else _loaded(self.explain)
         return found
 
-    def fast_functions(self) -> Mapping[str, Any]:
+    def fast_functions(self) -> Mapping[str, str]:
         """What may stand for the C library's functions."""
-        found: Mapping[str, Any] = {} if self.fast is None else _loaded(self.fast)
+        found: Mapping[str, str] = {} if self.fast is None else _loaded(self.fast)
         return found
+
+    def fuses_products(self) -> bool:
+        """Whether a sum and its product are one operation with math="fast"."""
+        return self.contracts is not None and bool(_loaded(self.contracts)())
 
     @property
     def runs(self) -> bool:
@@ -259,8 +263,8 @@ BUILT_IN = (
            float32=True, max_trips=True, parallel=True, ufuncs=True, plans=("float64",), verified=True,
            fast="pyflat.targets.numpy.costs:NUMPY_MATH", explain="pyflat.targets.numpy.explain:BlockCosts"),
     Target("numba", "pyflat.targets.numba.engine:engine", python=True, loops="kept", float32=True, max_trips=True,
-           parallel=True, ufuncs=True, plans=ALL_DTYPES, verified=True, math="vector", needs=("llvmlite",),
-           machine_code=True,
+           parallel=True, ufuncs=True, plans=ALL_DTYPES, verified=True, needs=("llvmlite",),
+           machine_code=True, contracts="pyflat.targets.numba.library:multiplies_and_adds",
            fast="pyflat.targets.numba.costs:VECTOR_MATH", explain="pyflat.targets.numba.explain:RegisterCosts"),
     Target("dataflow", "pyflat.targets.dataflow.engine:engine", "pyflat.targets.dataflow.engine:text", structured=True),
     Target("wgsl", "pyflat.targets.wgsl.engine:engine", "pyflat.targets.wgsl.shaders:text", faults=False,

@@ -185,8 +185,7 @@ def verify(
     target    a target or several; None: "numpy" and "numba"
     static    values of arguments that are fixed while flattening
     ulps      how far float results may differ; 0 means bit for bit
-    options   further options of `pyflat.twin`; math="libm" where nothing is said: with `math="vector"` results differ
-              by some ulp, more where terms cancel
+    options   further options of `pyflat.twin`; with `math="fast"` results differ by some ulp, more where terms cancel
 
     Values are biased to where functions go wrong: numbers of the source and their neighbours, signed zeros, ties,
     subnormals, infinities, nan, the limits of the integers. Where the original raises, the twin must raise the same
@@ -203,7 +202,7 @@ def verify(
     original = functools.partial(_call_named, fn, parameters, names, fixed)
     twins: dict[str, Any] = {}
     for one in verified() if target is None else (target,) if isinstance(target, str) else tuple(target):
-        wanted: dict[str, Any] = {"math": "libm", **options, "target": one, "static": tuple(fixed)}
+        wanted: dict[str, Any] = {"math": "exact", **options, "target": one, "static": tuple(fixed)}
         twins[one] = pyflat.twin(fn, **wanted)
         if resolve(settings(wanted)).dtype == "float32":
             raise ValueError('verify compares with the original, which computes in float64: with dtype="float32" '

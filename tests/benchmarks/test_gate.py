@@ -116,7 +116,7 @@ def test_a_processor_that_the_environment_names_has_no_family(monkeypatch):
 
 
 def test_who_computes_something_else_has_no_ratio(monkeypatch):
-    monkeypatch.setattr(gate, "measure", lambda *_: {"notes": {"vector": "wrong results"}, "seconds": {}})
+    monkeypatch.setattr(gate, "measure", lambda *_: {"notes": {"fast": "wrong results"}, "seconds": {}})
     with pytest.raises(gate.GateError, match="wrong results"):
         gate.ratios(["bs"])
 

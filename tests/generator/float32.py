@@ -23,14 +23,13 @@ from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
 from pyflat.ir.shape import Shape, rebuild
 from pyflat.ir.validate import validate
-from pyflat.passes.accuracy import choose_fast_functions
 from pyflat.passes.demote_floats import demote_floats
 from pyflat.passes.gather_suspects import gather_suspects
-from pyflat.passes.pipelines import flatten_ir
+from pyflat.passes.pipelines import fast, flatten_ir
+from pyflat.passes.pipelines import run as run_passes
 from pyflat.runtime.faults import LaneError
 from pyflat.runtime.float32_reference import Float32Reference
-from pyflat.targets.numba.costs import VECTOR_MATH
-from pyflat.targets.numpy.costs import NUMPY_MATH
+from pyflat.targets import target as known_targets
 from pyflat.testing import lane_of, same_bits
 from tests.generator.differential import DTYPES, Slow, loaded, time_limit
 from tests.generator.lanes import Lane, lanes_for
@@ -47,10 +46,10 @@ EDGES = (1.401298464324817e-45, -1.401298464324817e-45, 1.1754943508222875e-38, 
 
 def check_narrow(
     program: Program, *, numba: bool = False, count: int = 40, deep: int = 12, limit: float = HANG, stages: bool = True,
-    lanes: Sequence[Lane] | None = None, math: str = "libm",
+    lanes: Sequence[Lane] | None = None, math: str = "exact",
 ) -> Outcome:
     """Compare both engines with the interpreter on `count` lanes, and the stages between passes on `deep` of them.
-    `math` as the option: with "vector" each engine has functions of its own, and the interpreter has them too."""
+    `math` as the option: with "fast" each engine has functions of its own, and the interpreter has them too."""
     outcome = Outcome()
     rows = narrow_lanes(program, count) if lanes is None else list(lanes)
     try:
@@ -67,7 +66,7 @@ def check_narrow(
 
 
 def shrink_narrow(program: Program, failure: Failure, *, numba: bool = False, checks: int = 2000,
-                  math: str = "libm") -> tuple[Program, Failure]:
+                  math: str = "exact") -> tuple[Program, Failure]:
     """A smaller program with a failure of the same stage, and that failure."""
 
     def fails(candidate: Program) -> Failure | None:
@@ -104,7 +103,10 @@ def _check(fn: Callable[..., Any], program: Program, rows: list[Lane], outcome: 
         originals = [observe(fn, row) for row in rows]
     outcome.lanes = len(rows)
     for target in targets:
-        structured = choose_fast_functions(exact, {"numba": VECTOR_MATH, "numpy": NUMPY_MATH}[target]) if math == "vector" else exact
+        structured = exact
+        if math == "fast":
+            known = known_targets.of(target)
+            structured = run_passes(exact, fast(known.fast_functions(), contract=known.fuses_products()))
         validate(structured)
         forms: list[tuple[str, Function]] = []
         fused = gather_suspects(flatten_ir(structured, on_pass=lambda name, form: forms.append((name, form))))

@@ -88,14 +88,14 @@ def test_elementary_functions_say_whose_they_are():
     def error_function(x: float) -> float:
         return math.erf(x) if x > 0.0 else x
 
-    exact = pyflat.twin(arms, target="numba", math="libm").explain()
-    fast = pyflat.twin(arms, target="numba", math="vector").explain()
-    called = pyflat.twin(error_function, target="numba", math="libm").explain()
+    exact = pyflat.twin(arms, target="numba", math="exact").explain()
+    fast = pyflat.twin(arms, target="numba", math="fast").explain()
+    called = pyflat.twin(error_function, target="numba", math="exact").explain()
     told = "exact" if has_library_vectors() else "libm"
     assert [(c.name, c.whose, c.count) for c in exact.functions] == [("exp", told, 1)]
-    assert [(c.name, c.whose, c.count) for c in fast.functions] == [("exp", "vector", 1)]
+    assert [(c.name, c.whose, c.count) for c in fast.functions] == [("exp", "fast", 1)]
     assert [(c.name, c.whose, c.count) for c in called.functions] == [("erf", "libm", 1)]
-    assert any('math="vector" has no calls' in reason for reason in called.slower)
+    assert any('math="fast" has no calls' in reason for reason in called.slower)
     assert fast.cost < exact.cost
     assert exact.arms_kept >= 1
 
@@ -107,7 +107,7 @@ def test_arms_for_which_lanes_wait():
     def rare(x: float, y: float) -> float:
         return x**y + y ** math.exp(x) if x > y else y
 
-    found = pyflat.twin(rare, target="numba", math="vector").explain()
+    found = pyflat.twin(rare, target="numba", math="fast").explain()
     assert found.arms_waited == (1 if processor().vector_bytes == 64 else 0)
     assert ("lanes wait" in str(found)) == bool(found.arms_waited)
     assert pyflat.twin(plain, target="numba").explain().arms_waited == 0
@@ -145,7 +145,7 @@ def test_the_engine_chooses_the_width():
     assert light.width == expensive.width == looping.width == processor().vector_bytes // 8
     many = 4 if has_library_vectors() else 2
     assert (light.registers, expensive.registers, functions.registers, looping.registers) == (4, 2, many, 4)
-    functions = pyflat.twin(by_functions, target="numba", math="vector").explain()
+    functions = pyflat.twin(by_functions, target="numba", math="fast").explain()
     assert functions.registers == 4
     assert pyflat.twin(plain).explain().width == 16_384
 

@@ -34,7 +34,7 @@ ALL: dict[str, tuple[Pipeline, frozenset[Construct]]] = {
     "STRAIGHTEN": (pipelines.STRAIGHTEN, frozenset()),
     "FLOAT32": (pipelines.FLOAT32, frozenset()),
     "FLOAT32_REFERENCE": (pipelines.FLOAT32_REFERENCE, frozenset()),
-    "CLEAN": (pipelines.CLEAN, TOTAL),
+    "fast": (pipelines.fast(VECTOR_MATH, contract=True), frozenset()),
     "VALUES": (pipelines.VALUES, TOTAL),
     "engine": (pipelines.engine(), TOTAL),
     "engine, limited": (pipelines.engine(100), TOTAL),
@@ -68,7 +68,7 @@ def test_every_pipeline_is_looked_at() -> None:
 def test_every_pass_has_a_place() -> None:
     used = {each.name for pipeline, _ in ALL.values() for each in passes_of(pipeline)}
     names = {module.name for module in pkgutil.iter_modules(pyflat.passes.__path__)}
-    assert names - {"accuracy", "rules", "pipelines", "record", "split_uniform"} <= used
+    assert names - {"rules", "pipelines", "record", "split_uniform"} <= used
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -131,9 +131,12 @@ def test_passes_that_do_not_settle() -> None:
         run(flat, (Settled((Pass(same), Pass(grown))),))
 
 
-def test_fast_functions_are_followed_by_cleaning_only_where_there_are_any() -> None:
-    fn = flatten_ir(nested(2))
-    assert pipelines.with_fast_functions(fn, VECTOR_MATH) is fn
+def test_fast_math_is_chosen_before_anything_is_folded() -> None:
+    """What folding knows of the ranges of the C library's functions need not hold for others."""
+    names: list[str] = []
+    flatten_ir(nested(2), lambda name, _: names.append(name), pipelines.fast({}, contract=True))
+    assert names.index("convert_ifs") < names.index("contract_products") < names.index("fold_constants")
+    assert pipelines.fast({}, contract=False) == ()
 
 
 def test_only_pipelines_imports_passes() -> None:

@@ -20,7 +20,7 @@ PROGRAMS = 120
 def test_random_programs_compute_the_same_in_float32_everywhere(first: int) -> None:
     refused = 0
     for seed in range(first, first + BATCH):
-        program, math = generate(seed), "vector" if seed % 3 == 0 else "libm"
+        program, math = generate(seed), "fast" if seed % 3 == 0 else "exact"
         outcome = check_narrow(program, numba=seed % 10 == 0, count=30, deep=6, math=math)
         assert not outcome.failures, f"seed {seed}: {outcome.failures[0]}\n{program.source}"
         refused += bool(outcome.refusal)
@@ -31,7 +31,7 @@ def test_random_programs_compute_the_same_in_float32_everywhere(first: int) -> N
 def test_random_arrays_compute_the_same_in_float32_everywhere(first: int) -> None:
     for seed in range(first, first + BATCH):
         program = Program(source(seed).replace("def f(", "def main("), ("f", "f", "i", "i"), seed)
-        outcome = check_narrow(program, numba=seed % 10 == 0, count=20, deep=4, math="vector" if seed % 2 else "libm")
+        outcome = check_narrow(program, numba=seed % 10 == 0, count=20, deep=4, math="fast" if seed % 2 else "exact")
         assert not outcome.failures, f"seed {seed}: {outcome.failures[0]}\n{program.source}"
         assert outcome.refusal in ("", "flatten/list-mutation", "flatten/mixed-join")
 

@@ -14,11 +14,11 @@ pytestmark = pytest.mark.usefixtures("fresh_defaults")
 
 
 def test_the_names_are_the_same_everywhere():
-    assert NAMES == ("target", "static", "loops", "max_unroll", "max_trips", "errors", "math", "decisions", "dtype",
-                     "fast_math", "parallel", "cache", "strict_fold", "whitelist", "inject")
+    assert NAMES == ("target", "static", "loops", "max_unroll", "max_trips", "errors", "math", "dtype", "fast_math",
+                     "parallel", "cache", "strict_fold", "whitelist", "inject")
     made = pyflat.Options()
     assert (made.target, made.static, made.loops, made.max_unroll) == ("numpy", (), "auto", 4096)
-    assert (made.errors, made.math, made.dtype, made.cache, made.inject) == ("raise", None, "float64", True, True)
+    assert (made.errors, made.math, made.dtype, made.cache, made.inject) == ("raise", "exact", "float64", True, True)
 
 
 def places(**given):
@@ -63,16 +63,19 @@ def test_what_is_not_built_yet_is_refused(given):
 
 def test_defaults_written_out_are_accepted():
     given = {"target": "numpy", "static": (), "loops": "auto", "max_unroll": 4096, "max_trips": None, "errors": "raise",
-             "math": None, "dtype": "float64", "fast_math": False, "parallel": None, "cache": True,
+             "math": "exact", "dtype": "float64", "fast_math": False, "parallel": None, "cache": True,
              "whitelist": None, "inject": True}
     assert pyflat.twin(f.inverse, **given).options == pyflat.Options()
 
 
-@pytest.mark.parametrize(("target", "default"), [("numpy", "libm"), ("numba", "vector")])
-def test_elementary_functions_where_nothing_is_said(target, default):
-    assert pyflat.Options(target=target).functions == default
-    for math in ("libm", "vector"):
-        assert pyflat.Options(target=target, math=math).functions == math
+@pytest.mark.parametrize(("former", "name"), [("libm", "exact"), ("vector", "fast")])
+def test_former_names_of_mathematics_warn_at_the_line_that_has_them(former, name):
+    for place in places(math=former):
+        with pytest.warns(DeprecationWarning, match=f"math='{former}' is called math='{name}' now") as told:
+            place()
+        assert told[0].filename == __file__
+    with pytest.warns(DeprecationWarning, match="is called"):
+        assert pyflat.twin(f.inverse, math=former) is pyflat.twin(f.inverse, math=name)
 
 
 def test_precedence(monkeypatch):

@@ -359,7 +359,7 @@ def once(x: float) -> float:
 @pytest.mark.parametrize(("fn", "loops"), [(five, 1), (nested, 3), (long_with_break, 1), (once, 1)])
 def test_masked_loops_stay_loops(fn: Callable[..., Any], loops: int, target: str) -> None:
     check(fn, [np.array([-1.5, 0.0, 0.25, 40.0, math.nan])], target, 5, loops="masked")
-    assert pyflat.twin(fn, target=target, math="libm", loops="masked").show("flat").count("loop @") == loops
+    assert pyflat.twin(fn, target=target, math="exact", loops="masked").show("flat").count("loop @") == loops
 
 
 def over_items(x: float) -> float:
@@ -403,7 +403,7 @@ def growing(x: float) -> float:
 def test_loops_that_cannot_stay_loops_are_as_with_auto(fn: Callable[..., Any], target: str) -> None:
     cols = [np.array([-1.5, 0.0, 0.25])] * fn.__code__.co_argcount
     check(fn, cols, target, 3, loops="masked")
-    assert "loop @" not in pyflat.twin(fn, target=target, math="libm", loops="masked").show("flat")
+    assert "loop @" not in pyflat.twin(fn, target=target, math="exact", loops="masked").show("flat")
 
 
 def test_unroll_refuses() -> None:

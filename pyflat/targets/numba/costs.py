@@ -10,7 +10,7 @@ if there is no file, is estimated by the table of operations (`pyflat.ir.ops`, c
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -22,7 +22,6 @@ from pyflat.functions.records import Adds, of_accuracy
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.types import INT
-from pyflat.passes.accuracy import LIBRARY_ULPS, VECTOR_ULPS, Fast, FastFunctions
 from pyflat.targets.numba.library import library_function
 
 FILE = "costs.json"
@@ -118,20 +117,6 @@ def cost_of(op: Op, width: int) -> Adds:
     return costs().of(op, width)
 
 
-def _vector_math(table: Costs, width: int = 8) -> FastFunctions:
-    """The vector math with the C library's functions that it may stand for, and the costs of both for a register."""
-    found = {}
-    for record in of_accuracy(Accuracy.LIBM, Accuracy.CALL):
-        if record.vector is None or not record.ulp:
-            continue
-        opcode = f"vec_{record.name}"
-        library = _LIBRARY.get(record.name, width * table.lanes.get(f"{record.name} f8", record.cost))
-        fast = table.registers.get(f"{opcode} f8", record.vector.cost)
-        small = _LIBRARY["cube"] if record.name == "pow" else None
-        ulps = VECTOR_ULPS + LIBRARY_ULPS[record.name]
-        found[record.name] = Fast(opcode, ulps, Adds(round(library)), Adds(round(fast)), small)
-    return found
-
-
-VECTOR_MATH: FastFunctions = _vector_math(measured())
-"""The vector math of this target."""
+VECTOR_MATH: Mapping[str, str] = {
+    record.name: f"vec_{record.name}" for record in of_accuracy(Accuracy.LIBM, Accuracy.CALL) if record.vector}
+"""The vector math of this target, within 2 ulp of the truth, by the functions that it may stand for."""

@@ -12,10 +12,11 @@ from pyflat.targets.numba.jit import processor
 def has_library_vectors() -> bool:
     """Whether there is vector code with the C library's bits: for the GNU C library, on processors that have a fused
     multiply-add."""
-    return standing("exp") != "called" and _multiplies_and_adds()
+    return standing("exp") != "called" and multiplies_and_adds()
 
 
-def _multiplies_and_adds() -> bool:
+def multiplies_and_adds() -> bool:
+    """Whether the processor has a fused multiply-add."""
     return "+fma" in processor().features.split(",")
 
 
@@ -26,4 +27,4 @@ def library_function(op: Op) -> str | None:
     if isinstance(exponent, Const) and exponent.value is not None and not isinstance(op.args[0], Const):
         name = glibc.POWERS.get(float(exponent.value), name)
     row = glibc.TABLE.get(name)
-    return name if row is not None and _multiplies_and_adds() and standing(row.name) != "called" else None
+    return name if row is not None and multiplies_and_adds() and standing(row.name) != "called" else None

@@ -345,3 +345,4 @@ def _numpy_dot(e: Emitter, *operands: Lane) -> Lane:
 
 
 EMITTERS["np_dot"] = _numpy_dot
+EMITTERS["fma"] = lambda e, x, y, z: e.intrinsic("llvm.fma", x, y, z)

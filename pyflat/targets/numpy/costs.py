@@ -7,11 +7,12 @@ gathered where that is cheaper than what it saves.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyflat.functions.records import RECORDS, Nanoseconds, of_accuracy
 from pyflat.ir.nodes import Const, Op
 from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.types import BOOL
-from pyflat.passes.accuracy import LIBRARY_ULPS, NUMPY_ULPS, Fast, FastFunctions
 from pyflat.targets.numpy.library import has_vectors, literal_exponent
 
 GATHER, SCATTER, FIND = 0.3, 0.35, 0.45
@@ -61,8 +62,7 @@ def cost_of(op: Op) -> Nanoseconds:
     return Nanoseconds(_UNIT / 5 if boolean else _UNIT * row.cost)
 
 
-NUMPY_MATH: FastFunctions = {
-    record.name: Fast(f"np_{record.numpy}", NUMPY_ULPS + LIBRARY_ULPS[record.name])
-    for record in of_accuracy(Accuracy.LIBM) if record.numpy and record.ulp
-}
-"""NumPy's own ufuncs, which may stand for the C library's functions: SIMD code where NumPy has it."""
+NUMPY_MATH: Mapping[str, str] = {
+    record.name: f"np_{record.numpy}" for record in of_accuracy(Accuracy.LIBM) if record.numpy}
+"""NumPy's own ufuncs, within 4 ulp of the truth, which may stand for the C library's functions: SIMD code where NumPy
+has it."""

@@ -223,7 +223,7 @@ def test_code_from_disk_shows_its_ir(folder):
     pytest.importorskip("numba")
     run_anew(kernel, X)
     disk_cache._opened_at.cache_clear()
-    twin = pyflat.twin(lambda x: x * 3.5 + 1.0 if x > 2.0 else x - 0.25, target="numba", math="libm")
+    twin = pyflat.twin(lambda x: x * 3.5 + 1.0 if x > 2.0 else x - 0.25, target="numba", math="exact")
     twin(X)
     assert len(entries(folder)) == 1
     assert "fmul" in twin.inspect_llvm() and "mul" in twin.inspect_asm()
@@ -287,7 +287,7 @@ PROGRAM = """
         return np.tanh(x) + np.logaddexp(x, 1.0)
 
     x = np.linspace(0.5, 50.0, 333)
-    values = pyflat.twin(curve, target="numba", math="libm")(x, 2.5)
+    values = pyflat.twin(curve, target="numba", math="exact")(x, 2.5)
     assert values.tolist() == [curve(a, 2.5) for a in x.tolist()]
     assert pyflat.twin(numpys, target="numba")(x).tolist() == [numpys(a) for a in x.tolist()]
     print(len(made))

@@ -174,7 +174,7 @@ def test_values_faults_and_kinds_of_every_mix(mix, count, queues):
     rng = np.random.default_rng(count)
     arm = MIXES[mix](rng, count).astype(float)
     x, y = rng.uniform(0.2, 2.0, count), rng.uniform(0.1, 2.0, count)
-    twin = pyflat.twin(mixed, target="numba", math="libm", errors="mask", loops="masked", cache=False)
+    twin = pyflat.twin(mixed, target="numba", math="exact", errors="mask", loops="masked", cache=False)
     values, faults = twin(arm, x, y)
     for i in range(count):
         if arm[i] == 1.0 and x[i] <= 0.25:
@@ -204,7 +204,7 @@ def test_bool_operands_and_float32_lanes_wait_too(queues):
 
     rng = np.random.default_rng(4)
     rare, x, k = rng.random(500) < 0.2, rng.uniform(0.5, 2.0, 500), rng.integers(1, 9, 500)
-    found = pyflat.twin(choose, target="numba", math="libm")(rare, x, k)
+    found = pyflat.twin(choose, target="numba", math="exact")(rare, x, k)
     assert [choose(*row) for row in zip(rare.tolist(), x.tolist(), k.tolist(), strict=True)] == found.tolist()
     narrow = pyflat.twin(lambda rare, x: math.exp(x) * math.log(x) if rare else x, target="numba", dtype="float32")
     half = x.astype(np.float32)
@@ -227,7 +227,7 @@ def test_the_choice_between_both_ways_changes_nothing(monkeypatch):
 
     xs = np.random.default_rng(4).uniform(0.0, 2.0, 20_011)
     with numba_costs.assume(ALWAYS):
-        reference = pyflat.twin(fn, target="numba", math="vector", decisions=False, cache=False)
+        reference = pyflat.twin(fn, target="numba", math="fast", cache=False)
         monkeypatch.setattr(numba_kernel, "plan_regrouping", lambda *_: None)
         wanted = reference(xs)
         monkeypatch.undo()
@@ -236,7 +236,7 @@ def test_the_choice_between_both_ways_changes_nothing(monkeypatch):
         monkeypatch.setattr(numba_choice, "STRETCH", stretch)
         monkeypatch.setattr(numba_choice, "LONGEST", longest)
         with numba_costs.assume(ALWAYS):
-            twin = pyflat.twin(fn, target="numba", math="vector", decisions=False, cache=False)
+            twin = pyflat.twin(fn, target="numba", math="fast", cache=False)
             assert same_bits(twin(xs), wanted)
             assert same_bits(twin(xs[::3]), wanted[::3])
 

@@ -43,7 +43,7 @@ def test_vector_code_has_the_bits_of_the_library(monkeypatch, n):
     compiled = numpy_library.compiled
     monkeypatch.setattr(numpy_library, "compiled", lambda *key: made.append(key) or compiled(*key))
     columns = lanes(n)
-    twin = pyflat.twin(mixed, target="numpy", math="libm", max_trips=1000 + n)  # an engine of its own
+    twin = pyflat.twin(mixed, target="numpy", math="exact", max_trips=1000 + n)  # an engine of its own
     for _ in range(3):
         assert np.array_equal(twin(*columns), expected(*columns))
     assert np.array_equal(twin(columns[0], columns[1], 1.5), expected(*columns[:2], np.full(n, 1.5)))
@@ -62,7 +62,7 @@ def test_few_lanes_compile_nothing(monkeypatch):
 
     monkeypatch.setattr(numpy_library, "compiled", compiled)
     columns = lanes(10_000)
-    twin = pyflat.twin(mixed, target="numpy", math="libm", max_trips=10)
+    twin = pyflat.twin(mixed, target="numpy", math="exact", max_trips=10)
     assert np.array_equal(twin(*columns), expected(*columns))
 
 
@@ -70,7 +70,7 @@ def test_without_vector_code_the_library_goes_on(monkeypatch):
     monkeypatch.setattr(numpy_library, "PATIENCE", 0)
     monkeypatch.setattr(numpy_library, "compiled", lambda *key: None)
     columns = lanes(10_000)
-    twin = pyflat.twin(mixed, target="numpy", math="libm", max_trips=11)
+    twin = pyflat.twin(mixed, target="numpy", math="exact", max_trips=11)
     for _ in range(2):
         assert np.array_equal(twin(*columns), expected(*columns))
 

@@ -53,7 +53,7 @@ def module_of(twin: Any) -> dict[str, Any]:
 
 
 def compare(fn: Callable[..., Any], columns: list[np.ndarray], **options: Any) -> None:
-    twin = pyflat.twin(fn, math="libm", **options)
+    twin = pyflat.twin(fn, math="exact", **options)
     printed = module_of(twin)
     n = len(columns[0])
     got = printed[twin.__name__](*columns)
@@ -84,7 +84,7 @@ ALONE = [case for case in FLATTENING if not {"static", "whitelist"} & set(case.o
 @pytest.mark.parametrize("case", ALONE, ids=lambda case: case.function.__name__)
 def test_what_flattens_is_printed_to_stand_alone(case: Any) -> None:
     try:
-        twin = pyflat.twin(case.function, math="libm", **case.options)
+        twin = pyflat.twin(case.function, math="exact", **case.options)
         twin(*map(np.array, case.lanes))
         text = str(twin.show(target="numpy", faults=True))
     except pyflat.FlattenError:

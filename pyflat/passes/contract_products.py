@@ -1,0 +1,83 @@
+"""A product that is only added to something is rounded together with the sum: one fused multiply-add.
+
+Before:                              After:
+    %a = mul %x, %y : f8                 %b = fma %x, %y, %z : f8
+    %b = add %a, %z : f8                 yield %b
+    yield %b
+
+Of `math="fast"`, where the processor has the instruction. The result has one rounding less than Python's, whatever the
+lane's place: that is decided here and not by the compiler, which could contract a product in one loop and leave it in
+another. A difference is a sum with the negative, whose sign costs nothing and whose zeros have their signs. Any form of
+a function.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pyflat.ir.edit.copying import Copier
+from pyflat.ir.lists import uses
+from pyflat.ir.loops import all_ops
+from pyflat.ir.nodes import Block, Function, Op, Value
+from pyflat.ir.types import FLOAT
+from pyflat.passes.record import Pass
+
+
+def contract_products(fn: Function) -> Function:
+    """`fn` with the sums of products fused; `fn` itself where there is none."""
+    copier = _Contracting(fn)
+    if not copier.products:
+        return fn
+    params = copier.params(fn.params)
+    label = copier.label(fn.label)
+    return Function(fn.name, params, copier.items(fn.body), label, fn.result_kinds, fn.form, fn.floats)
+
+
+PASS = Pass(contract_products)
+
+
+class _Contracting(Copier):
+    """Copies without the products that become parts of sums. `products` has for each such sum its product."""
+
+    def __init__(self, fn: Function):
+        super().__init__()
+        used = Counter(uses(fn.body))
+        self.products: dict[Op, Op] = {}
+        for op in all_ops(fn.body):
+            if op.opcode in ("add", "sub") and op.kind is FLOAT:
+                product = next((arg for arg in op.args if _is_product(arg) and used[arg] == 1), None)
+                if isinstance(product, Op):
+                    self.products[op] = product
+        self.gone = set(self.products.values())
+
+    def block(self, block: Block) -> Block:
+        ops = [made for op in block.ops if op not in self.gone for made in self._copies(op)]
+        return Block(ops, self.end(block.end) if block.end is not None else None)
+
+    def _copies(self, op: Op) -> list[Op]:
+        """The operations that stand for one; the last has its value."""
+        product = self.products.get(op)
+        if product is None:
+            return [self.op(op)]
+        x, y = self.read_all(product.args)
+        first, second = op.args
+        term = self.read(second if first is product else first)
+        before: list[Op] = []
+        if op.opcode == "sub" and first is product:
+            before, term = _negative(term)
+        elif op.opcode == "sub":
+            before, x = _negative(x)
+        fused = Op("fma", (x, y, term), FLOAT, name=op.name, origin=op.origin)
+        fused.statement = op.statement
+        self.values[op] = fused
+        return [*before, fused]
+
+
+def _is_product(value: Value) -> bool:
+    return isinstance(value, Op) and value.opcode == "mul" and value.kind is FLOAT
+
+
+def _negative(value: Value) -> tuple[list[Op], Value]:
+    """The negative of a value, and the operations for it."""
+    negative = Op("neg", (value,), FLOAT)
+    return [negative], negative
