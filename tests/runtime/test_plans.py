@@ -676,7 +676,7 @@ def test_counts_are_the_same(short):
         twin(*args)
         without(other, *args)
     assert (twin.stats.calls, twin.stats.lanes) == (other.stats.calls, other.stats.lanes) == (20, 5 * 20)
-    assert repr(twin.stats) == "Stats(calls=20, lanes=100, replayed=0, failed=0, rerun=0)"
+    assert repr(twin.stats) == "Stats(calls=20, lanes=100, replayed=0, failed=0)"
 
 
 def test_threads_at_once():
