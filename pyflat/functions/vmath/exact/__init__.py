@@ -1,0 +1,58 @@
+"""The C library's functions followed operation by operation: vector code with its bits in every lane but those that it
+says are for the library itself (ranges that are rare, where the library does something else).
+
+What is done in which order, and where a product and a sum are rounded together, is a fact about one build of the
+library. So a function is taken where the code that would run is one it was verified against, and where the library that
+is loaded has the tables that it reads (`tables`). Elsewhere there is Ziv's test (`pyflat.functions.vmath.glibc`), which
+depends on error bounds only, or the library is called for each lane.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from pyflat.functions.libm import is_gnu_library
+from pyflat.functions.vmath import glibc
+from pyflat.functions.vmath.exact import error, exponential, hyperbolic, logarithm, power, trigonometric
+from pyflat.functions.vmath.exact.tables import MissingTable, Table
+from pyflat.functions.vmath.glibc import LibraryFunction
+
+TABLE: dict[str, LibraryFunction] = {
+    name: LibraryFunction(name, getattr(module, name), 2 if name in ("pow", "atan2") else 1)
+    for module, names in {
+        exponential: ("exp", "exp2"),
+        logarithm: ("log", "log2", "log10"),
+        power: ("pow", "cbrt"),
+        trigonometric: ("sin", "cos"),
+        hyperbolic: ("expm1", "tanh", "sinh", "cosh"),
+        error: ("erf", "erfc"),
+    }.items() for name in names
+}
+"""Those that there are."""
+
+TABLES: tuple[Table, ...] = tuple(found for module in (exponential, logarithm, power, trigonometric)
+                                  for found in vars(module).values() if isinstance(found, Table))
+
+
+def trusted(name: str) -> bool:
+    """Whether the code of the function that is loaded is one that this one was verified against."""
+    return is_gnu_library()
+
+
+@cache
+def kernel_for(name: str) -> LibraryFunction | None:
+    """Vector code with the bits of the function that is loaded: the one that follows it, where it is known, or else one
+    with Ziv's test; None where there is neither."""
+    followed = TABLE.get(name)
+    if followed is not None and has_tables() and trusted(followed.name):
+        return followed
+    return glibc.TABLE.get(name)
+
+
+@cache
+def has_tables() -> bool:
+    """Whether the library that is loaded has the tables."""
+    try:
+        return all(table.rows is not None for table in TABLES)
+    except MissingTable:
+        return False
