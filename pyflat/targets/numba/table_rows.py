@@ -6,7 +6,7 @@ lanes: with two columns and more about twice as fast as a gather for each (Zen 4
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -76,12 +76,13 @@ class _Lookup:
         odd = [self._shuffled(rows[k], rows[k + 1], _interleaved(width, 1)) for k in (0, 2)]
         places = range(2 * width)
         if width < self.lanes:  # of rows of two numbers these are halves of columns
-            return [self._shuffled(*even, places), self._shuffled(*odd, places)]
+            return [self._shuffled(a, b, places) for a, b in (even, odd)]
         low, high = [k for k in places if k % 4 < 2], [k for k in places if k % 4 >= 2]
-        return [self._shuffled(*pieces, part) for part in (low, high) for pieces in (even, odd)]
+        return [self._shuffled(a, b, part) for part in (low, high) for a, b in (even, odd)]
 
-    def _shuffled(self, a: Any, b: Any, places: Sequence[int]) -> Any:
-        return self.builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, len(places)), list(places)))
+    def _shuffled(self, a: Any, b: Any, places: Iterable[int]) -> Any:
+        order = list(places)
+        return self.builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, len(order)), order))
 
     def _gathered(self, column: int) -> Any:
         builder, lanes = self.builder, self.lanes

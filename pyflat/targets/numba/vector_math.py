@@ -230,8 +230,8 @@ def emit_everywhere(e: Emitter, name: str, *args: Any) -> Any:
 
 
 def emit_library(e: Emitter, name: str, *args: Any) -> Any:
-    """Emit a function with the C library's bits; a branch, taken where a lane is doubtful, calls the C library's function
-    for those lanes."""
+    """Emit a function with the C library's bits; a branch, taken where a lane is doubtful, calls the C library's
+    function for those lanes."""
     row, builder = exact.kernel_for(name), e.builder
     assert row is not None
     operands = args[: row.operands]
@@ -254,7 +254,8 @@ def _told_function(module: ir.Module, row: LibraryFunction, real: ir.Type, symbo
     machine = _LlvmMachine(real, builder, symbols)
     value, doubtful = row.algorithm(machine, *[_Value(builder, x) for x in function.args])
     told = builder.insert_value(ir.Constant(both, ir.Undefined), value.value, 0)
-    builder.ret(builder.insert_value(told, doubtful.value, 1))
+    mask = _constant(truth, False) if doubtful is False else doubtful.value
+    builder.ret(builder.insert_value(told, mask, 1))
     return function
 
 

@@ -13,7 +13,16 @@ from functools import cache
 
 from pyflat.functions.libm import is_gnu_library
 from pyflat.functions.vmath import glibc
-from pyflat.functions.vmath.exact import error, exponential, hyperbolic, logarithm, power, trigonometric
+from pyflat.functions.vmath.exact import (
+    error,
+    exponential,
+    hyperbolic,
+    inverse_hyperbolic,
+    logarithm,
+    power,
+    tangent,
+    trigonometric,
+)
 from pyflat.functions.vmath.exact.tables import MissingTable, Table
 from pyflat.functions.vmath.glibc import LibraryFunction
 
@@ -24,13 +33,15 @@ TABLE: dict[str, LibraryFunction] = {
         logarithm: ("log", "log2", "log10"),
         power: ("pow", "cbrt"),
         trigonometric: ("sin", "cos"),
+        tangent: ("tan",),
         hyperbolic: ("expm1", "tanh", "sinh", "cosh"),
         error: ("erf", "erfc"),
+        inverse_hyperbolic: ("log1p", "asinh", "acosh", "atanh"),
     }.items() for name in names
 }
 """Those that there are."""
 
-TABLES: tuple[Table, ...] = tuple(found for module in (exponential, logarithm, power, trigonometric)
+TABLES: tuple[Table, ...] = tuple(found for module in (exponential, logarithm, power, tangent, trigonometric)
                                   for found in vars(module).values() if isinstance(found, Table))
 
 

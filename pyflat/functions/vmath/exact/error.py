@@ -10,8 +10,6 @@ with P a quotient of polynomials of its own for each. All lanes compute one quot
 
 from __future__ import annotations
 
-import math
-
 from pyflat.functions.vmath.exact.exponential import joined, parts
 from pyflat.functions.vmath.exact.trigonometric import from_high_word
 from pyflat.functions.vmath.glibc import Told
@@ -38,6 +36,8 @@ _UNDER = (
     ("1", "0x1.e568b261d5190p+4", "0x1.45cae221b9f0ap+8", "0x1.802eb189d5118p+10", "0x1.8ffb7688c246ap+11",
      "0x1.3f219cedf3be6p+11", "0x1.da874e79fe763p+8", "-0x1.670e242712d62p+4"),
 )
+_SLOPE = _h("0x1.06eba8214db69p-3")
+"""2 / sqrt(pi) - 1."""
 _AT_ONE = _h("0x1.b0ac16p-1")
 _OUTER, _OUTER_OF_ERFC = (from_high_word(word) for word in (0x4006DB6E, 0x4006DB6D))
 _FIRST, _SECOND = 0.84375, 1.25
@@ -82,9 +82,10 @@ def erf(m: Machine, x: Number) -> Told:
     size = m.abs(x)
     y = _quotient(m, x, size, _OUTER)
     taken = (size >= _SECOND) & (size < 6.0)
-    outer = m.select(taken, 1.0 - _tail(m, size, y, taken), 1.0)
+    outer = m.select(size >= 6.0, 1.0, 1.0 - _tail(m, size, y, taken))
     value = m.select(size < _FIRST, size + size * y, m.select(size < _SECOND, _AT_ONE + y, outer))
-    return m.copysign(value, x), ~(size >= 2.0**-28) | ~(size <= math.inf)
+    value = m.select(size < 2.0**-28, x + _SLOPE * x, m.copysign(value, x))
+    return value, (size > 0.0) & (size < 2.0**-1015)
 
 
 def erfc(m: Machine, x: Number) -> Told:
@@ -93,9 +94,9 @@ def erfc(m: Machine, x: Number) -> Told:
     y = _quotient(m, x, size, _OUTER_OF_ERFC)
     taken = (size >= _SECOND) & (size < _LAST)
     tail = _tail(m, size, y, taken)
-    outer = m.select(above, tail, m.select(size < 6.0, 2.0 - tail, 2.0))
+    outer = m.select(above, m.select(size >= 28.0, 0.0, tail), m.select(size >= 6.0, 2.0, 2.0 - tail))
     product = x * y
     inner = m.select(x < 0.25, 1.0 - (x + product), 0.5 - (product + (x - 0.5)))
     middle = m.select(above, (1.0 - _AT_ONE) - y, 1.0 + (_AT_ONE + y))
     value = m.select(size < _FIRST, inner, m.select(size < _SECOND, middle, outer))
-    return m.select(size < 2.0**-56, 1.0 - x, value), ~((x < _LAST) & (x > -math.inf))
+    return m.select(size < 2.0**-56, 1.0 - x, value), (x >= _LAST) & (x < 28.0)

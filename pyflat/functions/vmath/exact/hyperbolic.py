@@ -23,7 +23,7 @@ _LN2 = _h("0x1.62e42fee00000p-1"), _h("0x1.a39ef35793c76p-33")
 _LOG2_E = _h("0x1.71547652b82fep+0")
 _Q = tuple(map(_h, ("-0x1.11111111110f4p-5", "0x1.a01a019fe5585p-10", "-0x1.4ce199eaadbb7p-14",
                     "0x1.0cfca86e65239p-18", "-0x1.afdb76e09c32dp-23")))
-_OVERFLOW = _h("0x1.62e42fefa39efp+9")
+_OVERFLOW, _OVERFLOW_SINH = _h("0x1.62e42fefa39efp+9"), _h("0x1.633ce8fb9f87dp+9")
 _HALF_LN2, _ONE_AND_A_HALF_LN2, _56_LN2, _LARGE = (
     from_high_word(word) for word in (0x3FD62E43, 0x3FF0A2B2, 0x4043687A, 0x40862E42))
 _TINY_EXPM1, _TINY_TANH, _TINY_SINH = 2.0**-54, 2.0**-55, 2.0**-28
@@ -77,7 +77,8 @@ def _expm1(m: Machine, x: Number, ones: bool = True, many: bool = True) -> Numbe
 def expm1(m: Machine, x: Number) -> Told:
     """expm1(x)."""
     value = m.select(m.abs(x) < _TINY_EXPM1, x, _expm1(m, x))
-    return m.select(x <= -_56_LN2, -1.0, value), ~(x < _OVERFLOW)
+    value = m.select(x <= -_56_LN2, -1.0, value)
+    return m.select(x <= _OVERFLOW, value, x * math.inf), False
 
 
 def tanh(m: Machine, x: Number) -> Told:
@@ -85,12 +86,17 @@ def tanh(m: Machine, x: Number) -> Told:
     size = m.abs(x)
     low = size < 1.0
     # From 19.45 on the result is 1 whatever the exponential.
-    twice = 2.0 * m.select(size < 19.45, size, 19.45)
+    twice = 2.0 * m.select(size > 19.45, 19.45, size)
     t = _expm1(m, m.select(low, -twice, twice), ones=False, many=False)
     q = m.select(low, -t, 2.0) / (t + 2.0)
     value = m.select(low, q, 1.0 - q)
-    value = m.select(size < _TINY_TANH, size * (1.0 + size), value)
-    return m.copysign(value, x), ~(size <= math.inf)
+    value = m.select(size >= _TINY_TANH, value, size * (1.0 + size))
+    return m.copysign(value, x), False
+
+
+def _is_large(size: Number) -> Number:
+    """Where sinh and cosh square the exponential of a half: lanes for the library."""
+    return (size >= _LARGE) & (size <= _OVERFLOW_SINH)
 
 
 def sinh(m: Machine, x: Number) -> Told:
@@ -100,7 +106,8 @@ def sinh(m: Machine, x: Number) -> Told:
     q = m.select(size < 1.0, t * t, t) / (t + 1.0)
     value = m.select(size < 1.0, sign * (2.0 * t - q), sign * (t + q))
     value = m.select(size < 22.0, value, sign * joined(m, parts(m, size)))
-    return m.select(size < _TINY_SINH, x, value), ~(size < _LARGE)
+    value = m.select(size < _TINY_SINH, x, value)
+    return m.select(size > _OVERFLOW_SINH, m.copysign(math.inf, x), value), _is_large(size)
 
 
 def cosh(m: Machine, x: Number) -> Told:
@@ -113,4 +120,5 @@ def cosh(m: Machine, x: Number) -> Told:
     q = m.select(small, t * t, 0.5) / m.select(small, w + w, e)
     value = m.select(small, 1.0 + q, 0.5 * e + q)
     value = m.select(size < 22.0, value, 0.5 * e)
-    return m.select(size < _TINY_TANH, w, value), ~(size < _LARGE)
+    value = m.select(size < _TINY_TANH, w, value)
+    return m.select(size > _OVERFLOW_SINH, math.inf, value), _is_large(size)

@@ -10,10 +10,9 @@ The constants are those publications'. What is fused is what GCC made of them.
 
 from __future__ import annotations
 
-import math
-
 from pyflat.functions.vmath.exact.tables import Table, as_they_are
 from pyflat.functions.vmath.glibc import Told
+from pyflat.functions.vmath.logarithm import at_limits
 from pyflat.functions.vmath.machine import Machine, Number
 
 _h = float.fromhex
@@ -58,12 +57,13 @@ def split(m: Machine, x: Number, first: int, digits: int) -> tuple[Number, Numbe
     return z, index, small_integer(m, m.right(above + (1 << 62), 52)) - 1024.0
 
 
-def not_normal(m: Machine, x: Number) -> Number:
-    """Zeros, negative and subnormal numbers, infinity and nan: lanes for the library."""
-    return ~((x >= 2.0**-1022) & (x < math.inf))
+def is_subnormal(m: Machine, x: Number) -> Number:
+    """Lanes for the library."""
+    return (x > 0.0) & (x < m.format.smallest_normal)
 
 
-def _log(m: Machine, x: Number) -> Number:
+def of_normal(m: Machine, x: Number) -> Number:
+    """log(x) of a normal positive x."""
     z, index, k = split(m, x, _FIRST_CENTRE, 7)
     inverse, of_centre = m.rows(_CENTRES, index, 2)
     r = m.fma(z, inverse, -1.0)
@@ -95,7 +95,7 @@ def _log_near_one(m: Machine, x: Number) -> Number:
 
 def log(m: Machine, x: Number) -> Told:
     """log(x)."""
-    return _log(m, x), not_normal(m, x)
+    return at_limits(m, x, of_normal(m, x)), is_subnormal(m, x)
 
 
 def log2(m: Machine, x: Number) -> Told:
@@ -113,7 +113,7 @@ def log2(m: Machine, x: Number) -> Told:
     p = m.fma(m.fma(r, a[5], a[4]), square * square, p)
     value = m.fma(square, p, low) + high
     near = (x >= _h("0x1.ea4afp-1")) & (x < _h("0x1.0b559p0"))
-    return m.select(near, _log2_near_one(m, x), value), not_normal(m, x)
+    return at_limits(m, x, m.select(near, _log2_near_one(m, x), value)), is_subnormal(m, x)
 
 
 def _log2_near_one(m: Machine, x: Number) -> Number:
@@ -137,5 +137,5 @@ def log10(m: Machine, x: Number) -> Told:
     below = k < 0.0
     y = m.select(below, k + 1.0, k)
     mantissa = m.floats((bits & _MANTISSA) | m.format.one_bits) * m.select(below, 0.5, 1.0)
-    value = (_log(m, mantissa) * _LOG10_E + y * _LOG10_2[1]) + y * _LOG10_2[0]
-    return value, not_normal(m, x)
+    value = (of_normal(m, mantissa) * _LOG10_E + y * _LOG10_2[1]) + y * _LOG10_2[0]
+    return at_limits(m, x, value), is_subnormal(m, x)

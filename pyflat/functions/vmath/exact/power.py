@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from pyflat.functions.vmath.exact.exponential import joined, parts
-from pyflat.functions.vmath.exact.logarithm import not_normal, small_integer, split
+from pyflat.functions.vmath.exact.logarithm import is_subnormal, small_integer, split
 from pyflat.functions.vmath.exact.tables import Table, as_they_are
 from pyflat.functions.vmath.exponential import clamped
 from pyflat.functions.vmath.glibc import Told
@@ -52,9 +52,12 @@ def pow(m: Machine, x: Number, y: Number) -> Told:
     """pow(x, y)."""
     size = m.abs(x)
     high, low = _log_pair(m, size)
-    product = y * high
-    rest = m.fma(y, low, m.fma(high, y, -product))
-    far = not_normal(m, size) | ~(m.abs(y) < 2.0**60) | ((product <= -512.0) & (product > -746.0))
+    # Infinity and nan are their own logarithms; an infinite y times log 1 is no number, any large one does as well.
+    high = m.select(m.equal(size, 0.0), -math.inf, m.select(size < math.inf, high, size))
+    weight = clamped(m, y, -(2.0**100), 2.0**100)
+    product = weight * high
+    rest = m.fma(weight, low, m.fma(high, weight, -product))
+    far = is_subnormal(m, size) | ((product <= -512.0) & (product > -746.0))
     within = m.abs(product) < 746.0
     found = parts(m, clamped(m, product, -746.0, 710.0), m.select(within, rest, 0.0))
     return with_signs(m, x, y, joined(m, found)), far
@@ -70,7 +73,6 @@ _SCALES = ((1.0, _ROOTS[0]), (2.0, _ROOTS[1]), (-1.0, 1.0 / _ROOTS[0]), (-2.0, 1
 def cbrt(m: Machine, x: Number) -> Told:
     """cbrt(x), without a fused multiply-add."""
     size = m.abs(x)
-    far = ~((size >= 2.0**-1022) & (size < math.inf))
     bits = m.bits(size)
     e = small_integer(m, m.right(bits, 52)) - 1022.0
     mantissa = m.floats((bits & ((1 << 52) - 1)) | 0x3FE0000000000000)
@@ -84,4 +86,5 @@ def cbrt(m: Machine, x: Number) -> Told:
     for value, power in _SCALES:
         factor = m.select(m.equal(rest, value), power, factor)
     root = (u * (cube + (mantissa + mantissa))) / ((cube + cube) + mantissa) * factor
-    return m.copysign(root * power_of_two(m, third), x), far
+    value = m.copysign(root * power_of_two(m, third), x)
+    return m.select((size > 0.0) & (size < math.inf), value, x), is_subnormal(m, size)

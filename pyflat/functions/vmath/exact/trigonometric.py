@@ -11,6 +11,7 @@ the library that is loaded).
 
 from __future__ import annotations
 
+import math
 import struct
 
 from pyflat.functions.vmath.exact.tables import Table, as_they_are
@@ -45,8 +46,9 @@ ANGLES = Table("sincos", 110, 4, "efeeaeaaeaff7f3f7cb767ec", "17173ddfc81eee03",
 
 
 def is_large(m: Machine, x: Number) -> Number:
-    """Angles of which the library takes other digits of pi, infinities and nan."""
-    return ~(m.abs(x) < _LAST)
+    """Angles of which the library takes other digits of pi."""
+    size = m.abs(x)
+    return (size >= _LAST) & (size < math.inf)
 
 
 def reduced(m: Machine, x: Number) -> tuple[Number, Number, Number]:
