@@ -14,9 +14,11 @@ from functools import cache
 from pyflat.functions.libm import is_gnu_library
 from pyflat.functions.vmath import glibc
 from pyflat.functions.vmath.exact import (
+    arctangent,
     error,
     exponential,
     hyperbolic,
+    inverse,
     inverse_hyperbolic,
     logarithm,
     power,
@@ -34,6 +36,8 @@ TABLE: dict[str, LibraryFunction] = {
         power: ("pow", "cbrt"),
         trigonometric: ("sin", "cos"),
         tangent: ("tan",),
+        inverse: ("asin", "acos"),
+        arctangent: ("atan", "atan2"),
         hyperbolic: ("expm1", "tanh", "sinh", "cosh"),
         error: ("erf", "erfc"),
         inverse_hyperbolic: ("log1p", "asinh", "acosh", "atanh"),
@@ -41,7 +45,7 @@ TABLE: dict[str, LibraryFunction] = {
 }
 """Those that there are."""
 
-TABLES: tuple[Table, ...] = tuple(found for module in (exponential, logarithm, power, tangent, trigonometric)
+TABLES: tuple[Table, ...] = tuple(found for module in (arctangent, exponential, inverse, logarithm, power, tangent, trigonometric)
                                   for found in vars(module).values() if isinstance(found, Table))
 
 

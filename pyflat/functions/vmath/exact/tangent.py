@@ -19,7 +19,7 @@ from pyflat.functions.vmath.machine import Machine, Number
 from pyflat.functions.vmath.steps import Pair
 
 _h = float.fromhex
-_P = tuple(map(_h, ("0x1.5555555555555p-2", "0x1.11111110107c6p-3", "0x1.ba1ba1cdb8745p-5", "0x1.664ed49cfc666p-6",
+_P = tuple(map(_h, ("0x1.5555555555555p-2", "0x1.11111111107c6p-3", "0x1.ba1ba1cdb8745p-5", "0x1.664ed49cfc666p-6",
                     "0x1.2385a3cf2e4eap-7")))
 _Q = _h("0x1.5555555554dbdp-2"), _h("0x1.11112e0a6b45fp-3")
 _THIRD_PART = _h("-0x1.cb3b399d747f2p-55")
