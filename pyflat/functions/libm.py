@@ -78,12 +78,6 @@ def _library() -> ctypes.CDLL:
     raise OSError("no shared library with the C library's exp and pow was found, and pyflat needs its functions")
 
 
-@cache
-def is_gnu_library() -> bool:
-    """Whether it is the GNU C library."""
-    return hasattr(_library(), "gnu_get_libc_version")
-
-
 def operand_count(name: str) -> int:
     return len(RECORDS[name].operands)
 
@@ -157,14 +151,20 @@ def _prototype(name: str) -> Any:
 
 
 @cache
-def _library_address(name: str) -> int | None:
-    """The address of the library's function if it gives CPython's bits."""
+def symbol_address(name: str) -> int | None:
+    """Where the function is that the dynamic linker gives CPython (a library that LD_PRELOAD names comes first)."""
     if name not in NAMES:
         return None
     symbol = RECORDS[name].symbol or name
-    if not hasattr(_library(), symbol):
-        return None
-    location = ctypes.cast(getattr(_library(), symbol), ctypes.c_void_p).value
+    scopes = (_library(),) if sys.platform == "win32" else (ctypes.CDLL(None), _library())
+    holder = next((scope for scope in scopes if hasattr(scope, symbol)), None)
+    return None if holder is None else ctypes.cast(getattr(holder, symbol), ctypes.c_void_p).value
+
+
+@cache
+def _library_address(name: str) -> int | None:
+    """The address of the library's function if it gives CPython's bits."""
+    location = symbol_address(name)
     if location is None or not agrees(name, _prototype(name)(location)):
         return None
     return location

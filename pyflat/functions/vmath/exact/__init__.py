@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from pyflat.functions.libm import is_gnu_library
+from pyflat.functions.loaded_library import standing
 from pyflat.functions.vmath import glibc
 from pyflat.functions.vmath.exact import (
     arctangent,
@@ -49,19 +49,13 @@ TABLES: tuple[Table, ...] = tuple(found for module in (arctangent, exponential, 
                                   for found in vars(module).values() if isinstance(found, Table))
 
 
-def trusted(name: str) -> bool:
-    """Whether the code of the function that is loaded is one that this one was verified against."""
-    return is_gnu_library()
-
-
-@cache
 def kernel_for(name: str) -> LibraryFunction | None:
     """Vector code with the bits of the function that is loaded: the one that follows it, where it is known, or else one
     with Ziv's test; None where there is neither."""
-    followed = TABLE.get(name)
-    if followed is not None and has_tables() and trusted(followed.name):
-        return followed
-    return glibc.TABLE.get(name)
+    if name in TABLE and standing(name) == "verified" and has_tables():
+        return TABLE[name]
+    bounded = glibc.TABLE.get(name)
+    return None if bounded is None or standing(bounded.name) == "called" else bounded
 
 
 @cache

@@ -10,19 +10,15 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 
 import numpy as np
 
-from pyflat.functions import libm
+from pyflat.functions.loaded_library import constant_parts
 
 _ALIGNMENT = 64
-_MAPS = Path("/proc/self/maps")
-_MAPPING = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (....) \S+ (\S+ \d+)")
 Array = np.ndarray
 
 
@@ -66,25 +62,10 @@ class Table:
                 at = image.find(second, at + 1)
         raise MissingTable(self.name)
 
-
 @cache
 def constants() -> tuple[bytes, ...]:
-    """What the process has mapped of the C library's file to be read only."""
-    return tuple(ctypes.string_at(first, end - first) for first, end in _mapped(libm.library_symbol("exp")))
-
-
-def _mapped(address: int) -> Iterator[tuple[int, int]]:
-    """The read-only mappings of the file that has this address."""
-    try:
-        lines = _MAPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    except OSError:
-        return
-    found = [match for line in lines if (match := _MAPPING.match(line)) is not None]
-    ranges = [(int(m[1], 16), int(m[2], 16), m[3], m[4]) for m in found]
-    files = {file for first, end, _, file in ranges if first <= address < end}
-    for first, end, rights, file in ranges:
-        if file in files and rights.startswith("r--"):
-            yield first, end
+    """What is mapped of the C library's file to be read only."""
+    return tuple(ctypes.string_at(start, size) for start, size in constant_parts("exp"))
 
 
 def as_they_are(rows: Array) -> Array:
