@@ -9,6 +9,9 @@ depends on error bounds only, or the library is called for each lane.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 
 from pyflat.functions.loaded_library import standing
@@ -45,14 +48,28 @@ TABLE: dict[str, LibraryFunction] = {
 }
 """Those that there are."""
 
-TABLES: tuple[Table, ...] = tuple(found for module in (arctangent, exponential, inverse, logarithm, power, tangent, trigonometric)
-                                  for found in vars(module).values() if isinstance(found, Table))
+_MODULES = arctangent, exponential, inverse, logarithm, power, tangent, trigonometric
+TABLES: tuple[Table, ...] = tuple(found for module in _MODULES for found in vars(module).values()
+                                  if isinstance(found, Table))
+"""Those that they read."""
+
+_following: ContextVar[bool] = ContextVar("pyflat_following", default=False)
+
+
+@contextmanager
+def following() -> Iterator[None]:
+    """In a block, functions are followed whatever the library: to compare them with one that is not known."""
+    token = _following.set(True)
+    try:
+        yield
+    finally:
+        _following.reset(token)
 
 
 def kernel_for(name: str) -> LibraryFunction | None:
     """Vector code with the bits of the function that is loaded: the one that follows it, where it is known, or else one
     with Ziv's test; None where there is neither."""
-    if name in TABLE and standing(name) == "verified" and has_tables():
+    if name in TABLE and (standing(name) == "verified" or _following.get()) and has_tables():
         return TABLE[name]
     bounded = glibc.TABLE.get(name)
     return None if bounded is None or standing(bounded.name) == "called" else bounded

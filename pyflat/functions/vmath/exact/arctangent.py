@@ -1,6 +1,6 @@
 """atan and atan2 as the GNU C library computes them since version 2.35 (of IBM's Accurate Mathematical Library, 2001
-on, under the LGPL: here are its algorithm and the coefficients of its polynomial, none of its text; its table is read from
-the library that is loaded).
+on, under the LGPL: here are its algorithm and the coefficients of its polynomial, none of its text; its table is read
+from the library that is loaded).
 
     u < 1/16                u + u**3 P(u**2)
     u <= 1                  z = u - c, and a polynomial of z with coefficients by a table
