@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyflat.functions.loaded_library import standing
 from pyflat.functions.vmath import exact, glibc
-from pyflat.ir.nodes import Const, Op
+from pyflat.ir.nodes import Const, Op, Value
 from pyflat.targets.numba.jit import processor
 
 
@@ -18,6 +20,13 @@ def has_library_vectors() -> bool:
 def multiplies_and_adds() -> bool:
     """Whether the processor has a fused multiply-add."""
     return "+fma" in processor().features.split(",")
+
+
+def paired_angles(ops: Iterable[Op]) -> set[Value]:
+    """The values of which both sine and cosine are taken, by code that has a reduction for both."""
+    sines, cosines = ({op.args[0] for op in ops if op.opcode == name and exact.is_followed(name)}
+                      for name in ("sin", "cos"))
+    return sines & cosines
 
 
 def library_function(op: Op) -> str | None:

@@ -15,6 +15,7 @@ from llvmlite import ir
 
 from pyflat.functions import libm, vmath
 from pyflat.functions.vmath import exact
+from pyflat.functions.vmath.exact import trigonometric
 from pyflat.functions.vmath.exact.tables import Table
 from pyflat.functions.vmath.glibc import LibraryFunction
 from pyflat.functions.vmath.machine import F4, F8, Format, Number
@@ -240,22 +241,41 @@ def emit_library(e: Emitter, name: str, *args: Any) -> Any:
     return _unless_called(e, row.name, operands, doubtful, value, row.exponent)
 
 
+def emit_of_pair(e: Emitter, name: str, place: int, x: Any) -> Any:
+    """The same for the sine (0) or the cosine (1) of an angle of which both are wanted. Each is one call of a function
+    for both, which depends on nothing but the angle: LLVM keeps one of the calls."""
+    builder = e.builder
+    prototype = ir.LiteralStructType([x.type, x.type, _truth(x.type)])
+    both = _function_of(builder.module, trigonometric.sin_and_cos, 1, prototype, x.type, e.symbols)
+    told = builder.call(both, [x])
+    return _unless_called(e, name, [x], builder.extract_value(told, 2), builder.extract_value(told, place))
+
+
 def _told_function(module: ir.Module, row: LibraryFunction, real: ir.Type, symbols: dict[str, int]) -> ir.Function:
     """The module's function with the C library's bits on numbers of the type `real`: a value, and whether it is
     doubtful."""
-    symbol = f"pyflat.told_{row.algorithm.__name__}.{suffix(real)}"
+    return _function_of(module, row.algorithm, row.operands, ir.LiteralStructType([real, _truth(real)]), real, symbols)
+
+
+def _truth(real: ir.Type) -> ir.Type:
+    return ir.VectorType(I1, real.count) if isinstance(real, ir.VectorType) else I1
+
+
+def _function_of(module: ir.Module, algorithm: Callable[..., Sequence[Number]], operands: int, results: Any,
+                 real: ir.Type, symbols: dict[str, int]) -> ir.Function:
+    symbol = f"pyflat.told_{algorithm.__name__}.{suffix(real)}"
     known = module.globals.get(symbol)
     if known is not None:
         return known
-    truth = ir.VectorType(I1, real.count) if isinstance(real, ir.VectorType) else I1
-    both = ir.LiteralStructType([real, truth])
-    function = _inlined(module, ir.FunctionType(both, [real] * row.operands), symbol)
+    function = _inlined(module, ir.FunctionType(results, [real] * operands), symbol)
+    function.attributes.add("readnone")
     builder = ir.IRBuilder(function.append_basic_block())
-    machine = _LlvmMachine(real, builder, symbols)
-    value, doubtful = row.algorithm(machine, *[_Value(builder, x) for x in function.args])
-    told = builder.insert_value(ir.Constant(both, ir.Undefined), value.value, 0)
-    mask = _constant(truth, False) if doubtful is False else doubtful.value
-    builder.ret(builder.insert_value(told, mask, 1))
+    told = ir.Constant(results, ir.Undefined)
+    machine, args = _LlvmMachine(real, builder, symbols), [_Value(builder, x) for x in function.args]
+    for k, found in enumerate(algorithm(machine, *args)):
+        value = _constant(results.elements[k], False) if found is False else found.value
+        told = builder.insert_value(told, value, k)
+    builder.ret(told)
     return function
 
 

@@ -66,6 +66,11 @@ def following() -> Iterator[None]:
         _following.reset(token)
 
 
+def is_followed(name: str) -> bool:
+    """Whether `kernel_for` is the function that follows the library's."""
+    return kernel_for(name) is TABLE.get(name)
+
+
 def kernel_for(name: str) -> LibraryFunction | None:
     """Vector code with the bits of the function that is loaded: the one that follows it, where it is known, or else one
     with Ziv's test; None where there is neither."""
