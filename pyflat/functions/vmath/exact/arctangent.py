@@ -81,7 +81,7 @@ def atan2(m: Machine, y: Number, x: Number) -> Told:
     rest = ((top - product) - error) / under
     value = _angle(m, u, rest, x < 0.0, turned, m.equal(ay, ax))
     at_zero = m.select(m.copysign(1.0, x) < 0.0, 2.0 * HALF_PI[0], 0.0)
-    value = m.copysign(m.select(m.equal(larger, 0.0), at_zero, value), y)
+    value = m.copysign(m.select(m.equal(ay + ax, 0.0), at_zero, value), y)
     # The library divides once where the quotient is tiny, and has rules for infinity.
     tiny = (u < _TINY_QUOTIENT) & (smaller > 0.0) & (x > 0.0) & ~turned
     return value, tiny | m.equal(larger, math.inf)
