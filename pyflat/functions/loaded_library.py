@@ -102,9 +102,19 @@ def trusts(name: str) -> bool:
 @cache
 def library_of(name: str) -> Library:
     """The library in which the function runs that CPython calls."""
-    location = libm.symbol_address(name)
-    found = None if location is None else next((f for f in _loaded_files() if f.start <= location < f.end), None)
+    found = _file_of(name)
     return Library("", None, False) if found is None else _library(found)
+
+
+def constant_parts(name: str) -> tuple[tuple[int, int], ...]:
+    """The code and the constants of the file in which the function is, as (address, bytes)."""
+    found = _file_of(name)
+    return () if found is None else found.constant
+
+
+def _file_of(name: str) -> LoadedFile | None:
+    location = libm.symbol_address(name)
+    return None if location is None else next((f for f in _loaded_files() if f.start <= location < f.end), None)
 
 
 @cache

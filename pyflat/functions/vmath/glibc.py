@@ -42,7 +42,7 @@ ULP = 2.0**-52
 """An ulp is at most this share of a number."""
 
 Told = tuple[Number, Number]
-"""A value, and whether it is doubtful."""
+"""A value, and whether it is doubtful: a truth for each lane, or False for none."""
 
 
 @dataclass(frozen=True, slots=True)

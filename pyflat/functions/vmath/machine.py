@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -79,7 +80,7 @@ class Machine(Protocol):
         """a * b + c, rounded once."""
 
     def select(self, condition: Number, a: Number, b: Number) -> Number:
-        """a where the condition holds, otherwise b."""
+        """a where the condition holds, otherwise b. Of two Python ints it is an integer."""
 
     def equal(self, a: Number, b: Number) -> Number:
         """a == b; on floats false where one is nan."""
@@ -108,6 +109,12 @@ class Machine(Protocol):
     def trunc(self, x: Number) -> Number: ...
 
     def copysign(self, x: Number, sign: Number) -> Number: ...
+
+    def rows(self, table: Any, index: Number, columns: int) -> Sequence[Number]:
+        """The first numbers of a row of a table (`exact.tables.Table`), for an index within it."""
+
+    def chosen(self, index: Number, numbers: Sequence[float]) -> Number:
+        """One of at most eight numbers, by an integer within them."""
 
     def wide(self) -> Machine:
         """The machine of float64 with as many lanes."""
@@ -144,6 +151,12 @@ class PlainMachine:
     def trunc(self, x: Number) -> Number:
         return np.trunc(x)
 
+    def rows(self, table: Any, index: Number, columns: int) -> Sequence[Number]:
+        return [table.rows[index, column] for column in range(columns)]
+
+    def chosen(self, index: Number, numbers: Sequence[float]) -> Number:
+        return np.asarray(numbers, dtype=np.float64)[index]
+
 
 class NumpyMachine(PlainMachine):
     """NumPy arrays of float64 or float32 and of int64 or int32, one shape throughout; wants a quiet errstate."""
@@ -164,7 +177,9 @@ class NumpyMachine(PlainMachine):
     def select(self, condition: Number, a: Number, b: Number) -> Number:
         array = next((x for x in (a, b) if isinstance(x, np.ndarray)), None)
         chosen: Any = np.where(condition, a, b)
-        return chosen.astype(self._float if array is None else array.dtype)
+        if array is None:
+            return chosen.astype(self._int if isinstance(a, int) and isinstance(b, int) else self._float)
+        return chosen.astype(array.dtype)
 
     def bits(self, x: Number) -> Number:
         return x.view(self._int)
@@ -182,7 +197,7 @@ class NumpyMachine(PlainMachine):
         return np.abs(x)
 
     def copysign(self, x: Number, sign: Number) -> Number:
-        return np.copysign(x, self._full(sign, x))
+        return np.copysign(self._full(x, sign), sign) if isinstance(sign, np.ndarray) else np.copysign(x, sign)
 
     def wide(self) -> Machine:
         return NumpyMachine(F8)
@@ -223,7 +238,8 @@ class ScalarMachine(PlainMachine):
         chosen, other = (a, b) if condition else (b, a)
         if isinstance(chosen, np.generic):
             return chosen
-        return (type(other) if isinstance(other, np.generic) else self._float)(chosen)
+        plain = self._int if isinstance(a, int) and isinstance(b, int) else self._float
+        return (type(other) if isinstance(other, np.generic) else plain)(chosen)
 
     def bits(self, x: Number) -> Number:
         return self._int(struct.unpack(self._letters[1], struct.pack(self._letters[0], x))[0])

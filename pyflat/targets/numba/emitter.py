@@ -15,6 +15,7 @@ from llvmlite import ir
 
 from pyflat.functions import libm
 from pyflat.ir.formats import F8, FloatFormat
+from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.numba.llvm import (
     F32,
@@ -124,16 +125,18 @@ class Emitter:
 
     `scalars` are the LLVM types of one lane of each kind, `types` those of a Lane's value: the same for one lane,
     vectors of them for more. `active` is the mask of the lanes that run (None: all): the others get any value.
-    `symbols` are the addresses of the functions that are called.
+    `symbols` are the addresses of the functions that are called, `angles` the values of which both sine and cosine are
+    wanted.
     """
 
     def __init__(self, builder: ir.IRBuilder, symbols: dict[str, int], width: int = 1,
-                 scalars: dict[Kind, ir.Type] = TYPES):
+                 scalars: dict[Kind, ir.Type] = TYPES, angles: set[Value] | None = None):
         self.builder = builder
         self.symbols = symbols
         self.width = width
         self.scalars = scalars
         self.types = {kind: self.widened(scalar) for kind, scalar in scalars.items()}
+        self.angles: set[Value] = set() if angles is None else angles
         self.active: Any = None
         self._tables: dict[Any, Any] = {}
         self._places: dict[tuple[int | str, str], Any] = {}
@@ -151,7 +154,7 @@ class Emitter:
 
     def short_ints(self) -> Emitter:
         """The same with int lanes of 32 bits."""
-        return Emitter(self.builder, self.symbols, self.width, {**self.scalars, INT: I32})
+        return Emitter(self.builder, self.symbols, self.width, {**self.scalars, INT: I32}, self.angles)
 
     def widely(self, compute: Callable[..., Lane], *args: Lane) -> Lane:
         """`compute` of an emitter of float64 and the widened operands; a float result is rounded to float32."""

@@ -1,11 +1,13 @@
 """Which operations the numba target computes by vector code with the C library's bits
-(`pyflat.functions.vmath.glibc`)."""
+(`pyflat.functions.vmath.exact`, `pyflat.functions.vmath.glibc`)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyflat.functions.loaded_library import standing
-from pyflat.functions.vmath import glibc
-from pyflat.ir.nodes import Const, Op
+from pyflat.functions.vmath import exact, glibc
+from pyflat.ir.nodes import Const, Op, Value
 from pyflat.targets.numba.jit import processor
 
 
@@ -20,11 +22,18 @@ def multiplies_and_adds() -> bool:
     return "+fma" in processor().features.split(",")
 
 
+def paired_angles(ops: Iterable[Op]) -> set[Value]:
+    """The values of which both sine and cosine are taken, by code that has a reduction for both."""
+    sines, cosines = ({op.args[0] for op in ops if op.opcode == name and exact.is_followed(name)}
+                      for name in ("sin", "cos"))
+    return sines & cosines
+
+
 def library_function(op: Op) -> str | None:
-    """The name, in `functions.vmath.glibc`, of what computes an operation with the C library's bits by vector code."""
+    """The name, for `exact.kernel_for`, of what computes an operation with the C library's bits by vector code."""
     name = op.opcode
     exponent = op.args[1] if name == "pow" else None
     if isinstance(exponent, Const) and exponent.value is not None and not isinstance(op.args[0], Const):
         name = glibc.POWERS.get(float(exponent.value), name)
-    row = glibc.TABLE.get(name)
-    return name if row is not None and multiplies_and_adds() and standing(row.name) != "called" else None
+    known = name in glibc.TABLE or name in exact.TABLE
+    return name if known and multiplies_and_adds() and exact.kernel_for(name) is not None else None

@@ -37,7 +37,7 @@ from pyflat.targets.numba.arms import Arm, plan_arms
 from pyflat.targets.numba.costs import is_called
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.integer_narrowing import Form, IntegerNarrowing
-from pyflat.targets.numba.library import library_function
+from pyflat.targets.numba.library import library_function, paired_angles
 from pyflat.targets.numba.llvm import I8, I32, I64, POINTER, element_at, i64, joined, parted, stack
 from pyflat.targets.numba.loop_variance import LoopPlan, plan_loop
 from pyflat.targets.numba.ops import emit, emit_unsigned
@@ -156,7 +156,7 @@ class Gang:
         self.scalars = emitter if emitter.width == 1 else Emitter(emitter.builder, emitter.symbols, 1, emitter.scalars)
         self.registers = range(registers)
         self.together = None if registers & (registers - 1) or registers == 1 or emitter.width == 1 else \
-            Emitter(emitter.builder, emitter.symbols, emitter.width * registers, emitter.scalars)
+            Emitter(emitter.builder, emitter.symbols, emitter.width * registers, emitter.scalars, emitter.angles)
         """Writes for all registers at once."""
         self.interrupts = interrupts
         self.shared = {value: Lane(self.scalars, value.kind, lane.value) for value, lane in shared.items()}
@@ -255,6 +255,7 @@ class Gang:
                     self._loop(item)
 
     def _block(self, block: Block) -> None:
+        self.emitter.angles.update(paired_angles(block.ops))
         varying = []
         for op in block.ops:
             if all(map(self.is_shared, op.args)):

@@ -20,9 +20,10 @@ from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.library import library_function
 from pyflat.targets.numba.llvm import F32, F64, I32
 from pyflat.targets.numba.numpy_loops import call_numpy, call_ufunc
-from pyflat.targets.numba.vector_math import emit_everywhere, emit_library
+from pyflat.targets.numba.vector_math import emit_everywhere, emit_library, emit_of_pair
 
 _POWER_BITS = 6
+_OF_PAIR = ("sin", "cos")
 
 
 Emit = Callable[..., Lane]
@@ -77,7 +78,7 @@ def emit(e: Emitter, op: Op, args: list[Lane]) -> Lane:
         return OPERATORS[op.opcode](*args)
     emitter = EMITTERS.get(op.opcode)
     if e.width > 1 and (name := library_function(op)) is not None:
-        emitter = _library_vectors(name)
+        emitter = _library_vectors(name, name in _OF_PAIR and op.args[0] in e.angles)
     if emitter is None:
         raise InternalError(f"the numba target cannot emit {op.opcode}")
     if op.opcode == "gather":
@@ -297,7 +298,9 @@ def _round_digits(e: Emitter, x: Lane, digits: Lane) -> Lane:
 # --- the C library's functions, and NumPy's
 
 
-def _library_vectors(name: str) -> Emit:
+def _library_vectors(name: str, paired: bool) -> Emit:
+    if paired:
+        return lambda e, x: Lane(e, FLOAT, emit_of_pair(e, name, _OF_PAIR.index(name), x.value))
     return lambda e, *args: Lane(e, FLOAT, emit_library(e, name, *[a.value for a in args]))
 
 

@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from pyflat.functions import libm, vmath
-from pyflat.functions.vmath import glibc
+from pyflat.functions.vmath import exact
+from pyflat.functions.vmath.exact import trigonometric
+from pyflat.functions.vmath.exact.tables import Table
+from pyflat.functions.vmath.glibc import LibraryFunction
 from pyflat.functions.vmath.machine import F4, F8, Format, Number
 from pyflat.ir.types import BOOL
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.llvm import F32, F64, I1, I32, Splat, joined, parted, suffix
+from pyflat.targets.numba.table_rows import permuted, read_rows
 
 if TYPE_CHECKING:
     from pyflat.targets.numba.emitter import Emitter
@@ -87,8 +91,10 @@ class _Value:
 class _LlvmMachine:
     """The machine whose numbers are values of LLVM's IR (see `pyflat.functions.vmath.machine`), of the type `real`."""
 
-    def __init__(self, real: ir.Type, builder: ir.IRBuilder):
+    def __init__(self, real: ir.Type, builder: ir.IRBuilder, symbols: dict[str, int] | None = None):
+        """`symbols` get the addresses of the tables that are read."""
         self.format, self.builder, self._float = _format(real), builder, real
+        self._symbols = {} if symbols is None else symbols
         whole = ir.IntType(self.format.width)
         self._int = ir.VectorType(whole, real.count) if isinstance(real, ir.VectorType) else whole
 
@@ -106,7 +112,8 @@ class _LlvmMachine:
         return self._intrinsic("fma", a, b, c)
 
     def select(self, condition: Number, a: Number, b: Number) -> Number:
-        kind = next((x.value.type for x in (a, b) if isinstance(x, _Value)), self._float)
+        plain = self._int if isinstance(a, int) and isinstance(b, int) else self._float
+        kind = next((x.value.type for x in (a, b) if isinstance(x, _Value)), plain)
         yes, no = (x.value if isinstance(x, _Value) else _constant(kind, x) for x in (a, b))
         return _Value(self.builder, self.builder.select(condition.value, yes, no))
 
@@ -164,9 +171,24 @@ class _LlvmMachine:
         nearest = ir.Constant(I32, 4)  # by the rounding mode in force
         return self.builder.call(function, [x, n, x, ir.Constant(mask, (1 << lanes) - 1), nearest])
 
+    def rows(self, table: Table, index: Number, columns: int) -> Sequence[Number]:
+        symbol = f"pyflat_table_{table.name}"
+        self._symbols[symbol] = table.rows.ctypes.data
+        found = read_rows(self.builder, symbol, table.rows.shape[1], index.value, columns)
+        return [_Value(self.builder, value) for value in found]
+
+    def chosen(self, index: Number, numbers: Sequence[float]) -> Number:
+        if not isinstance(self._float, ir.VectorType) or self._bits() % 512 or processor().vector_bytes != 64:
+            result: Number = numbers[-1]
+            for k in reversed(range(len(numbers) - 1)):
+                if numbers[k] != result:
+                    result = self.select(index.equal(k), numbers[k], result)
+            return result
+        return _Value(self.builder, permuted(self.builder, index.value, numbers))
+
     def wide(self) -> _LlvmMachine:
         vector = isinstance(self._float, ir.VectorType)
-        return _LlvmMachine(ir.VectorType(F64, self._float.count) if vector else F64, self.builder)
+        return _LlvmMachine(ir.VectorType(F64, self._float.count) if vector else F64, self.builder, self._symbols)
 
     def widen(self, x: Number) -> Number:
         return _Value(self.builder, self.builder.fpext(x.value, self.wide()._float))
@@ -209,30 +231,51 @@ def emit_everywhere(e: Emitter, name: str, *args: Any) -> Any:
 
 
 def emit_library(e: Emitter, name: str, *args: Any) -> Any:
-    """Emit a function of `functions.vmath.glibc`; a branch, taken where a lane is doubtful, calls the C library's
+    """Emit a function with the C library's bits; a branch, taken where a lane is doubtful, calls the C library's
     function for those lanes."""
-    row, builder = glibc.TABLE[name], e.builder
+    row, builder = exact.kernel_for(name), e.builder
+    assert row is not None
     operands = args[: row.operands]
-    told = builder.call(_told_function(builder.module, name, args[0].type), operands)
+    told = builder.call(_told_function(builder.module, row, args[0].type, e.symbols), operands)
     value, doubtful = (builder.extract_value(told, k) for k in range(2))
     return _unless_called(e, row.name, operands, doubtful, value, row.exponent)
 
 
-def _told_function(module: ir.Module, name: str, real: ir.Type) -> ir.Function:
-    """The module's function of `functions.vmath.glibc` on numbers of the type `real`: a value, and whether it is
+def emit_of_pair(e: Emitter, name: str, place: int, x: Any) -> Any:
+    """The same for the sine (0) or the cosine (1) of an angle of which both are wanted. Each is one call of a function
+    for both, which depends on nothing but the angle: LLVM keeps one of the calls."""
+    builder = e.builder
+    prototype = ir.LiteralStructType([x.type, x.type, _truth(x.type)])
+    both = _function_of(builder.module, trigonometric.sin_and_cos, 1, prototype, x.type, e.symbols)
+    told = builder.call(both, [x])
+    return _unless_called(e, name, [x], builder.extract_value(told, 2), builder.extract_value(told, place))
+
+
+def _told_function(module: ir.Module, row: LibraryFunction, real: ir.Type, symbols: dict[str, int]) -> ir.Function:
+    """The module's function with the C library's bits on numbers of the type `real`: a value, and whether it is
     doubtful."""
-    symbol = f"pyflat.told_{name}.{suffix(real)}"
+    return _function_of(module, row.algorithm, row.operands, ir.LiteralStructType([real, _truth(real)]), real, symbols)
+
+
+def _truth(real: ir.Type) -> ir.Type:
+    return ir.VectorType(I1, real.count) if isinstance(real, ir.VectorType) else I1
+
+
+def _function_of(module: ir.Module, algorithm: Callable[..., Sequence[Number]], operands: int, results: Any,
+                 real: ir.Type, symbols: dict[str, int]) -> ir.Function:
+    symbol = f"pyflat.told_{algorithm.__name__}.{suffix(real)}"
     known = module.globals.get(symbol)
     if known is not None:
         return known
-    row = glibc.TABLE[name]
-    truth = ir.VectorType(I1, real.count) if isinstance(real, ir.VectorType) else I1
-    both = ir.LiteralStructType([real, truth])
-    function = _inlined(module, ir.FunctionType(both, [real] * row.operands), symbol)
+    function = _inlined(module, ir.FunctionType(results, [real] * operands), symbol)
+    function.attributes.add("readnone")
     builder = ir.IRBuilder(function.append_basic_block())
-    value, doubtful = row.algorithm(_LlvmMachine(real, builder), *[_Value(builder, x) for x in function.args])
-    told = builder.insert_value(ir.Constant(both, ir.Undefined), value.value, 0)
-    builder.ret(builder.insert_value(told, doubtful.value, 1))
+    told = ir.Constant(results, ir.Undefined)
+    machine, args = _LlvmMachine(real, builder, symbols), [_Value(builder, x) for x in function.args]
+    for k, found in enumerate(algorithm(machine, *args)):
+        value = _constant(results.elements[k], False) if found is False else found.value
+        told = builder.insert_value(told, value, k)
+    builder.ret(told)
     return function
 
 

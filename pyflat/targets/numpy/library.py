@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from pyflat.functions import libm
-from pyflat.functions.vmath import glibc
+from pyflat.functions.vmath import exact, glibc
 
 PATIENCE = 1 << 21
 """Lanes that a function computes before it is compiled."""
@@ -61,7 +61,7 @@ def literal_exponent(opcode: str, exponent: float | None) -> float | None:
 
 def has_vectors(opcode: str) -> bool:
     """Whether there may be vector code."""
-    return opcode in glibc.TABLE
+    return opcode in glibc.TABLE or opcode in exact.TABLE
 
 
 def compiled(opcode: str, exponent: float | None, uniform: tuple[bool, ...]) -> Call | None:
