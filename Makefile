@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check lint fuzz shapes mutants bench ratios threads goals gate corpus gallery docs clean
+.PHONY: help setup demo test check lint fuzz shapes mutants bench ratios threads goals gate corpus gallery docs clean verify-libm
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,9 @@ lint: $(READY)  ## the static part of check
 
 fuzz: $(READY)  ## compare random programs with their twins: make fuzz PROGRAMS=20000 SEED=0
 	"$(PY)" -m benchmarks.fuzz --programs $(or $(PROGRAMS),20000) --seed $(or $(SEED),0)
+
+verify-libm: $(READY)  ## compare vector code with the C library that is loaded, enter it into the table: VERIFY_ARGS='--lanes 1e8'
+	"$(PY)" -m benchmarks.library_bits --write $(VERIFY_ARGS)
 
 shapes: $(READY)  ## programs of every shape and size on every way out: right or too large, seconds, MiB
 	"$(PY)" -m benchmarks.shapes $(SHAPES_ARGS)
