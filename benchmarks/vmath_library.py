@@ -164,9 +164,9 @@ _PAGE = """\
 
 <!-- written by `python -m benchmarks.vmath_library --docs`; do not edit -->
 
-With `math="exact"`, and with `math="fast"` where a decision depends on a function's last digit, twins of the numba
-target have the bits of the C library. Where that is the GNU C library, and the processor has a fused multiply-add, a
-register of lanes is computed by vector code all the same for the functions below (`pyflat/functions/vmath/glibc.py`):
+With `math="exact"` twins of the numba target have the bits of the C library. Where that is a GNU C library that is not
+in the table of verified builds, and the processor has a fused multiply-add, a register of lanes is computed by vector
+code all the same for the functions below (`pyflat/functions/vmath/glibc.py`):
 
 - The value is computed as a sum of two numbers, to some 2^-60 of itself, and rounded.
 - The library says how far its own result may be from the truth: 0.511 ulp for `exp`, 0.52 for `log` and `pow`, 0.518

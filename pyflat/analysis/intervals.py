@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 
 from pyflat.analysis.ranges import (
     ANY_FLOAT,
@@ -44,11 +43,9 @@ Fact = tuple[Op, bool]
 class Intervals:
     """What is known about the values of one block so far."""
 
-    def __init__(self, ranges: Mapping[str, Interval] = MappingProxyType({}), floats: FloatFormat = F8) -> None:
-        """`ranges` are assumed for the results of these operations, by opcode."""
+    def __init__(self, floats: FloatFormat = F8) -> None:
         self._floats = floats
         self._known: dict[Value, Interval] = {}
-        self._ranges = ranges
 
     def of(self, value: Value) -> Interval:
         if isinstance(value, Const):
@@ -77,8 +74,6 @@ class Intervals:
             found: Interval | None = self._chosen(op)
         elif op.opcode == "gather":
             found = of_table(op.attr("table"))
-        elif op.opcode in self._ranges:
-            found = self._ranges[op.opcode]
         elif self._floats is not F8 and op.opcode in ("to_float", "exact_float"):
             of = self.of(op.args[0])  # rounded once: by way of float64 it may be another number
             found = Interval(self._floats.from_int(int(of.low)), self._floats.from_int(int(of.high)))

@@ -54,7 +54,7 @@ _LOADED, _WRITABLE = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class LoadedFile:
-    """A file that the dynamic linker has mapped: from where to where, and its segments that nobody writes as (address,
+    """A file that the dynamic linker has mapped: from where to where, and its read-only segments as (address,
     bytes); the first is the file's header."""
 
     name: str

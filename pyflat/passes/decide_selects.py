@@ -43,7 +43,7 @@ def decide_selects(fn: Function) -> Function:
 
 class _Deciding:
     def __init__(self, fn: Function):
-        self.masks = ExecutionMasks(fn, ())
+        self.masks = ExecutionMasks(fn)
         self.sweep = Sweep(fn)
         self.readers: dict[Value, list[Op]] = defaultdict(list)
         for op in fn.flat_block.ops:

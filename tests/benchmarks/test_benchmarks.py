@@ -216,9 +216,9 @@ def test_geomean():
 
 def test_report_has_ratios_means_and_notes():
     rows = parse([
-        record("bs", vector=2e-9, numexpr=16e-9),
-        record("hsv", vector=8e-9, notes={"numexpr": "no text"}),
-        record("tax", vector=4e-9),
+        record("bs", fast=2e-9, numexpr=16e-9),
+        record("hsv", fast=8e-9, notes={"numexpr": "no text"}),
+        record("tax", fast=4e-9),
     ])
     text = report(rows, frozenset({"bs", "hsv"}))
     cells = {line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:-1]]
@@ -234,7 +234,7 @@ def test_report_has_ratios_means_and_notes():
 
 
 def test_a_later_record_takes_the_place_of_an_earlier():
-    rows = parse([record(vector=4e-9), "", record(fast=1e-9), record(lanes=64, vector=2e-9)])
+    rows = parse([record(fast=4e-9), "", record(fast=1e-9), record(lanes=64, fast=2e-9)])
     assert [row.ratio("fast") for row in rows] == [8.0, 4.0]
     assert list(groups(rows)) == [("f8", 64), ("f8", 4096)]
     assert contenders(rows) == [UNIT, "fast"]
@@ -248,7 +248,7 @@ def test_no_ratio_without_the_unit():
 
 def test_plot(tmp_path):
     pytest.importorskip("matplotlib")
-    plot(parse([record("bs", vector=2e-9), record("bs", type="f4", fast=1e-9)]), tmp_path / "ratios.svg")
+    plot(parse([record("bs", fast=2e-9), record("bs", type="f4", fast=1e-9)]), tmp_path / "ratios.svg")
     text = (tmp_path / "ratios.svg").read_text(encoding="utf-8")
     assert "<svg" in text
 
@@ -348,7 +348,7 @@ def test_a_row_of_many_lanes_says_who_was_timed_on_a_part(monkeypatch):
 
 def test_the_page_has_every_row_and_names_those_that_it_lacks():
     wanted = [(4096, "f8", "bs"), (4096, "f8", "hsv"), (4096, "f4", "bs")]
-    rows = parse([record("hsv", lanes=4096, fast=1e-9), record("bs", lanes=4096, vector=2e-9),
+    rows = parse([record("hsv", lanes=4096, fast=1e-9), record("bs", lanes=4096, fast=2e-9),
                   record("bs", lanes=7, fast=1e-9)])
     text = page.text(rows, frozenset({"bs"}), wanted)
     assert "**Not measured yet:** f4 with 4,096 lanes: bs." in text
