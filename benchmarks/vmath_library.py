@@ -80,12 +80,12 @@ def _told(name: str, share: float) -> VectorFunction:
     row = glibc.TABLE[name]
 
     def algorithm(m: Machine, *args: Number) -> Number:
-        around = glibc.rounded
-        glibc.rounded = lambda m, high, low, error: around(m, high, low, error * share)
+        tested = glibc.tested
+        glibc.tested = lambda m, high, low, error, unit: tested(m, high, low, error * share, unit)
         try:
             value, doubtful = row.algorithm(m, *args)
         finally:
-            glibc.rounded = around
+            glibc.tested = tested
         return m.select(doubtful, math.nan, value)
 
     return VectorFunction(name, algorithm, row.operands)
