@@ -164,9 +164,10 @@ _PAGE = """\
 
 <!-- written by `python -m benchmarks.vmath_library --docs`; do not edit -->
 
-With `math="libm"`, and with `math="vector"` where a decision depends on a function's last digit, twins of the numba
-target have the bits of the C library. Where that is the GNU C library, and the processor has a fused multiply-add, a
-register of lanes is computed by vector code all the same for the functions below (`pyflat/functions/vmath/glibc.py`):
+Where the C library is one that has been verified, exact twins of the numba target follow its functions operation by
+operation ([design.md](design.md#functions-the-c-librarys-bits)). Where it is another GNU C library, and for powers with
+a literal exponent, a register of lanes is computed by vector code all the same (`pyflat/functions/vmath/glibc.py`), if
+the processor has a fused multiply-add:
 
 - The value is computed as a sum of two numbers, to some 2^-60 of itself, and rounded.
 - The library says how far its own result may be from the truth: 0.511 ulp for `exp`, 0.52 for `log` and `pow`, 0.518
