@@ -80,12 +80,12 @@ def _told(name: str, share: float) -> VectorFunction:
     row = glibc.TABLE[name]
 
     def algorithm(m: Machine, *args: Number) -> Number:
-        around = glibc.rounded
-        glibc.rounded = lambda m, high, low, error: around(m, high, low, error * share)
+        tested = glibc.tested
+        glibc.tested = lambda m, high, low, error, unit: tested(m, high, low, error * share, unit)
         try:
             value, doubtful = row.algorithm(m, *args)
         finally:
-            glibc.rounded = around
+            glibc.tested = tested
         return m.select(doubtful, math.nan, value)
 
     return VectorFunction(name, algorithm, row.operands)
@@ -164,9 +164,10 @@ _PAGE = """\
 
 <!-- written by `python -m benchmarks.vmath_library --docs`; do not edit -->
 
-With `math="exact"` twins of the numba target have the bits of the C library. Where that is a GNU C library that is not
-in the table of verified builds, and the processor has a fused multiply-add, a register of lanes is computed by vector
-code all the same for the functions below (`pyflat/functions/vmath/glibc.py`):
+Where the C library is one that has been verified, exact twins of the numba target follow its functions operation by
+operation ([design.md](design.md#functions-the-c-librarys-bits)). Where it is another GNU C library, and for powers with
+a literal exponent, a register of lanes is computed by vector code all the same (`pyflat/functions/vmath/glibc.py`), if
+the processor has a fused multiply-add:
 
 - The value is computed as a sum of two numbers, to some 2^-60 of itself, and rounded.
 - The library says how far its own result may be from the truth: 0.511 ulp for `exp`, 0.52 for `log` and `pow`, 0.518

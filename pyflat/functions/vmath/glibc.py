@@ -58,8 +58,18 @@ class LibraryFunction:
 
 def rounded(m: Machine, high: Number, low: Number, error: Number) -> Told:
     """high + low rounded, and whether a number that is `error` times the high part away may round to another one."""
-    up, down = high + m.fma(high, error, low), high + m.fma(-high, error, low)
+    return tested(m, high, low, error, high)
+
+
+def tested(m: Machine, high: Number, low: Number, error: Number, unit: Number) -> Told:
+    """Ziv's test of an error of so many units."""
+    up, down = high + m.fma(unit, error, low), high + m.fma(-unit, error, low)
     return up, (up < down) | (down < up)  # of nan there is no doubt
+
+
+def rounded_in_ulps(m: Machine, high: Number, low: Number, error: float) -> Told:
+    """The same for an error of so many times ULP that counts in units of the high part's last place."""
+    return tested(m, high, low, error, m.floats(m.bits(high) & m.format.exponent_mask))
 
 
 # --- powers with a small literal exponent
@@ -87,28 +97,28 @@ def _of_zero(m: Machine, x: Number, value: Number, result: Told) -> Told:
 def square(m: Machine, x: Number) -> Told:
     """pow(x, 2.0)."""
     high, low = exact_product(m, x, x)
-    return _of_zero(m, x, 0.0, _unless(m, high, rounded(m, high, low, _OF_POWER)))
+    return _of_zero(m, x, 0.0, _unless(m, high, rounded_in_ulps(m, high, low, _OF_POWER)))
 
 
 def cube(m: Machine, x: Number) -> Told:
     """pow(x, 3.0)."""
     product, error = exact_product(m, x, x)
     high, low = exact_product(m, product, x)
-    return _of_zero(m, x, x, _unless(m, high, rounded(m, high, m.fma(error, x, low), _OF_POWER + _TINY)))
+    return _of_zero(m, x, x, _unless(m, high, rounded_in_ulps(m, high, m.fma(error, x, low), _OF_POWER + _TINY)))
 
 
 def root(m: Machine, x: Number) -> Told:
     """pow(x, 0.5)."""
     high = m.sqrt(x)
     rest = m.fma(-high, high, x) * (0.5 / high)
-    power, doubtful = _of_zero(m, x, 0.0, _unless(m, high, rounded(m, high, rest, _OF_POWER + _TINY)))
+    power, doubtful = _of_zero(m, x, 0.0, _unless(m, high, rounded_in_ulps(m, high, rest, _OF_POWER + _TINY)))
     return power, doubtful | m.equal(x, -math.inf)
 
 
 def reciprocal(m: Machine, x: Number) -> Told:
     """pow(x, -1.0)."""
     high = 1.0 / x
-    return _unless(m, high, rounded(m, high, m.fma(-high, x, 1.0) * high, _OF_POWER + _TINY))
+    return _unless(m, high, rounded_in_ulps(m, high, m.fma(-high, x, 1.0) * high, _OF_POWER + _TINY))
 
 
 # --- exponentials

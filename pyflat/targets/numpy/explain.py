@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pyflat.functions.vmath.glibc import TABLE as TOLD
 from pyflat.ir.nodes import Function
 from pyflat.targets.numpy.engine import BLOCK
+from pyflat.targets.numpy.library import has_vectors
 from pyflat.targets.target import Costs, Lanes
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class BlockCosts(Costs):
 
     @staticmethod
     def library(name: str) -> str | None:
-        if name not in TOLD:
+        if not has_vectors(name):
             return None
         return "the C library's, as in CPython: a call for each lane; after many lanes vector code with the same bits"
 

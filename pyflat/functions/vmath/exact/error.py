@@ -10,7 +10,7 @@ with P a quotient of polynomials of its own for each. All lanes compute one quot
 
 from __future__ import annotations
 
-from pyflat.functions.vmath.exact.exponential import joined, parts
+from pyflat.functions.vmath.exact import exponential
 from pyflat.functions.vmath.exact.trigonometric import from_high_word
 from pyflat.functions.vmath.glibc import Told
 from pyflat.functions.vmath.machine import Machine, Number
@@ -41,8 +41,8 @@ _SLOPE = _h("0x1.06eba8214db69p-3")
 _AT_ONE = _h("0x1.b0ac16p-1")
 _OUTER, _OUTER_OF_ERFC = (from_high_word(word) for word in (0x4006DB6E, 0x4006DB6D))
 _FIRST, _SECOND = 0.84375, 1.25
-_LAST = 22.0
-"""Beyond, an exponential of erfc is below e**-512."""
+_LAST = 26.5
+"""Beyond, results of erfc are subnormal, and then 0."""
 
 
 def _polynomial(m: Machine, index: Number, rows: tuple[tuple[str, ...], ...], powers: tuple[Number, ...]) -> Number:
@@ -73,8 +73,10 @@ def _tail(m: Machine, size: Number, y: Number, taken: Number) -> Number:
     """e**(-x**2 - 0.5625 + y) / |x|; 1 / |x| where it is not `taken`."""
     z = m.floats(m.bits(size) & -(1 << 32))
     first = m.select(taken, -z * z - 0.5625, 0.0)
+    small = first <= exponential.SMALL
     second = m.select(taken, (z - size) * (z + size) + y, 0.0)
-    return joined(m, parts(m, first)) * joined(m, parts(m, second)) / size
+    power = exponential.joined(m, exponential.parts(m, first), small)
+    return power * exponential.joined(m, exponential.parts(m, second)) / size
 
 
 def erf(m: Machine, x: Number) -> Told:

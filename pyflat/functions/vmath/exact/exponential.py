@@ -23,6 +23,7 @@ _LN2 = _h("-0x1.62e42fefa0000p-8"), _h("-0x1.cf79abc9e3b3ap-47")
 _EXP = tuple(map(_h, ("0x1.ffffffffffdbdp-2", "0x1.555555555543cp-3", "0x1.55555cf172b91p-5", "0x1.1111167a4d017p-7")))
 _EXP2 = tuple(map(_h, ("0x1.62e42fefa39efp-1", "0x1.ebfbdff82c424p-3", "0x1.c6b08d70cf4b5p-5", "0x1.3b2abd24650ccp-7",
                        "0x1.5d7e09b4e3a84p-10")))
+SMALL = -512.0
 _MAGIC, _MAGIC_OF_EXP2 = 1.5 * 2.0**52, 1.5 * 2.0**45
 _MAGIC_BITS = 0x4338000000000000
 """Of both, but for an exponent that is 7 less in the second."""
@@ -54,10 +55,12 @@ def parts(m: Machine, x: Number, rest: Number | None = None) -> Parts:
     return s, m.fma(square * square, m.fma(r, _EXP[3], _EXP[2]), t), k, m.bits(shifted) - _MAGIC_BITS
 
 
-def joined(m: Machine, found: Parts) -> Number:
-    """From -512 on. Below, the library rounds s t first, because the result may be subnormal: lanes for the library."""
+def joined(m: Machine, found: Parts, small: Number | None = None) -> Number:
+    """For results that are not subnormal. Of exponents that are `small`, -512 and less, the library rounds s t
+    first."""
     s, t, k, whole = found
-    return _scaled(m, m.fma(s, t, s), k * (1 / 128), whole)
+    power = m.fma(s, t, s)
+    return _scaled(m, power if small is None else m.select(small, s + s * t, power), k * (1 / 128), whole)
 
 
 def _scaled(m: Machine, x: Number, n: Number, whole: Number) -> Number:
@@ -67,10 +70,14 @@ def _scaled(m: Machine, x: Number, n: Number, whole: Number) -> Number:
     return scale_by_halves(m, x, m.right(whole + 128 * 2 * m.format.bias, 7))
 
 
+def is_subnormal(m: Machine, x: Number) -> Number:
+    """Whether e**x may be: lanes for the library."""
+    return (x < -708.0) & (x > -746.0)
+
+
 def exp(m: Machine, x: Number) -> Told:
     """exp(x)."""
-    far = (x <= -512.0) & (x > -746.0)
-    return joined(m, parts(m, clamped(m, x, -746.0, 710.0))), far
+    return joined(m, parts(m, clamped(m, x, -746.0, 710.0)), x <= SMALL), is_subnormal(m, x)
 
 
 def exp2(m: Machine, x: Number) -> Told:

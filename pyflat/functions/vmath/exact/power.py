@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from pyflat.functions.vmath.exact.exponential import joined, parts
+from pyflat.functions.vmath.exact import exponential
 from pyflat.functions.vmath.exact.logarithm import is_subnormal, small_integer, split
 from pyflat.functions.vmath.exact.tables import Table, as_they_are
 from pyflat.functions.vmath.exponential import clamped
@@ -57,10 +57,10 @@ def pow(m: Machine, x: Number, y: Number) -> Told:
     weight = clamped(m, y, -(2.0**100), 2.0**100)
     product = weight * high
     rest = m.fma(weight, low, m.fma(high, weight, -product))
-    far = is_subnormal(m, size) | ((product <= -512.0) & (product > -746.0))
+    far = is_subnormal(m, size) | exponential.is_subnormal(m, product)
     within = m.abs(product) < 746.0
-    found = parts(m, clamped(m, product, -746.0, 710.0), m.select(within, rest, 0.0))
-    return with_signs(m, x, y, joined(m, found)), far
+    found = exponential.parts(m, clamped(m, product, -746.0, 710.0), m.select(within, rest, 0.0))
+    return with_signs(m, x, y, exponential.joined(m, found, product <= exponential.SMALL)), far
 
 
 _CBRT = tuple(map(_h, ("0x1.6b69cba168ff2p-2", "0x1.8218dde9028b4p+0", "-0x1.0eb8277cd8d5dp+1", "0x1.39350adad51ecp+1",
