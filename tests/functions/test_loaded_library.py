@@ -16,14 +16,14 @@ SHOW = """
 from pyflat.functions import loaded_library as loaded
 for name in ("sin", "exp"):
     print(loaded.library_of(name).identity, loaded.standing(name))
-print(loaded.libm.symbol_address("exp") - loaded.libm.symbol_address("cbrt"))
+print(loaded.libm.symbol_address("sin") - loaded.libm.symbol_address("cbrt"))
 """
 
 needs_gnu = pytest.mark.skipif(not library_of("exp").is_gnu, reason="needs the GNU C library")
 
 
 def shown(**environment: str) -> list[list[str]]:
-    """Identity and standing of sin and exp in a process of its own, and how far exp is from cbrt."""
+    """Identity and standing of sin and exp in a process of its own, and how far sin is from cbrt."""
     done = subprocess.run([sys.executable, "-c", SHOW], env={**os.environ, **environment}, capture_output=True,
                           text=True, check=True)
     return [line.split() for line in done.stdout.splitlines()]
@@ -57,7 +57,7 @@ def test_a_variant_of_the_library_is_another_build():
 def test_a_preloaded_function_is_called_and_the_others_are_as_ever(tmp_path: Path):
     source, made = tmp_path / "own.c", tmp_path / "own.so"
     source.write_text("double sin(double x) { return x / 2; }")
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", made, source], check=True)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", made, source, "-Wl,--no-as-needed", "-lm"], check=True)
     (sine, how), (exponential, _), _ = shown(LD_PRELOAD=str(made))
     assert how == "called"
     assert sine != exponential == library_of("exp").identity
