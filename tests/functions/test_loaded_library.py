@@ -56,8 +56,8 @@ def test_a_variant_of_the_library_is_another_build():
 @needs_gnu
 def test_a_preloaded_function_is_called_and_the_others_are_as_ever(tmp_path: Path):
     source, made = tmp_path / "own.c", tmp_path / "own.so"
-    source.write_text("double sin(double x) { return x / 2; }")
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", made, source, "-Wl,--no-as-needed", "-lm"], check=True)
+    source.write_text("#include <math.h>\ndouble sin(double x) { return sinl(x); }")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", made, source, "-lm"], check=True)
     (sine, how), (exponential, _), _ = shown(LD_PRELOAD=str(made))
     assert how == "called"
     assert sine != exponential == library_of("exp").identity
