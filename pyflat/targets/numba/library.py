@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pyflat.functions.loaded_library import standing
-from pyflat.functions.vmath import exact, glibc
+from pyflat.functions.vmath import exact, glibc, rounding
+from pyflat.functions.vmath.glibc import LibraryFunction
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.targets.numba.jit import processor
 
@@ -29,11 +30,22 @@ def paired_angles(ops: Iterable[Op]) -> set[Value]:
     return sines & cosines
 
 
+def _named(op: Op) -> str:
+    """A power with a literal exponent may have a name of its own."""
+    exponent = op.args[1] if op.opcode == "pow" else None
+    if isinstance(exponent, Const) and exponent.value is not None and not isinstance(op.args[0], Const):
+        return glibc.POWERS.get(float(exponent.value), op.opcode)
+    return op.opcode
+
+
+def float32_function(op: Op) -> LibraryFunction | None:
+    """What computes an operation of float32 lanes as the C library's function of the widened operands, rounded."""
+    row = rounding.TABLE.get(_named(op))
+    return row if row is not None and multiplies_and_adds() and standing(row.name) != "called" else None
+
+
 def library_function(op: Op) -> str | None:
     """The name, for `exact.kernel_for`, of what computes an operation with the C library's bits by vector code."""
-    name = op.opcode
-    exponent = op.args[1] if name == "pow" else None
-    if isinstance(exponent, Const) and exponent.value is not None and not isinstance(op.args[0], Const):
-        name = glibc.POWERS.get(float(exponent.value), name)
+    name = _named(op)
     known = name in glibc.TABLE or name in exact.TABLE
     return name if known and multiplies_and_adds() and exact.kernel_for(name) is not None else None

@@ -17,10 +17,10 @@ from pyflat.ir.nodes import Op
 from pyflat.ir.ops import NUMPY_LOOPS, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.numba.emitter import Emitter, Lane
-from pyflat.targets.numba.library import library_function
+from pyflat.targets.numba.library import float32_function, library_function
 from pyflat.targets.numba.llvm import F32, F64, I32
 from pyflat.targets.numba.numpy_loops import call_numpy, call_ufunc
-from pyflat.targets.numba.vector_math import emit_everywhere, emit_library, emit_of_pair
+from pyflat.targets.numba.vector_math import emit_everywhere, emit_library, emit_of_pair, emit_told
 
 _POWER_BITS = 6
 _OF_PAIR = ("sin", "cos")
@@ -76,6 +76,8 @@ def emit(e: Emitter, op: Op, args: list[Lane]) -> Lane:
     """Emit `op` and return its value."""
     if op.opcode in OPERATORS:
         return OPERATORS[op.opcode](*args)
+    if e.narrow and e.width > 1 and (row := float32_function(op)) is not None:
+        return Lane(e, FLOAT, emit_told(e, row, *[arg.value for arg in args]))
     emitter = EMITTERS.get(op.opcode)
     if e.width > 1 and (name := library_function(op)) is not None:
         emitter = _library_vectors(name, name in _OF_PAIR and op.args[0] in e.angles)

@@ -233,8 +233,14 @@ def emit_everywhere(e: Emitter, name: str, *args: Any) -> Any:
 def emit_library(e: Emitter, name: str, *args: Any) -> Any:
     """Emit a function with the C library's bits; a branch, taken where a lane is doubtful, calls the C library's
     function for those lanes."""
-    row, builder = exact.kernel_for(name), e.builder
+    row = exact.kernel_for(name)
     assert row is not None
+    return emit_told(e, row, *args)
+
+
+def emit_told(e: Emitter, row: LibraryFunction, *args: Any) -> Any:
+    """The same for a row of a table of such functions."""
+    builder = e.builder
     operands = args[: row.operands]
     told = builder.call(_told_function(builder.module, row, args[0].type, e.symbols), operands)
     value, doubtful = (builder.extract_value(told, k) for k in range(2))
