@@ -60,7 +60,7 @@ _POWERS: dict[str, Callable[[Machine, Number], Number]] = {
 }
 
 TABLE: dict[str, LibraryFunction] = {
-    **{name: _near(name) for name in NEAR if RECORDS[name].accuracy is Accuracy.LIBM and RECORDS[name].ulp},
+    **{name: _near(name) for name in NEAR if RECORDS[name].accuracy is Accuracy.LIBM},
     **{name: _power(name, exponent) for exponent, name in POWERS.items()},
 }
 """Those that there are, by the names of `exact.kernel_for`."""
