@@ -8,7 +8,7 @@ builder and raises ControlLeft, which unwinds to them.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,6 +27,7 @@ from pyflat.frontend.state.object_space import ObjectSpace
 from pyflat.frontend.state.values import (
     NONE,
     Abstract,
+    Closure,
     Complex,
     GuardedUnion,
     IncomingEdge,
@@ -71,7 +72,7 @@ class Frame:
     ident: int
     captured: Captured
     function: Any
-    """The function object or Closure: what recursion is judged by."""
+    """The function object or Closure."""
     globals: dict[str, Any]
     local_names: frozenset[str]
     cells: dict[str, types.CellType]
@@ -91,6 +92,11 @@ class Frame:
     """The variables of the comprehensions that are running."""
     handling: list[type[BaseException]] = field(default_factory=list)
     """The exceptions whose handlers are running, for a bare `raise`."""
+
+    @property
+    def identity(self) -> Any:
+        """What recursion is judged by: the function, or the text of a closure."""
+        return self.captured.tree if isinstance(self.function, Closure) else self.function
 
 
 @dataclass(eq=False)
@@ -117,7 +123,8 @@ class Evaluator:
     space: ObjectSpace
     """What Python's operations mean; `python_space.PythonEvaluator` has one."""
 
-    def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int, floats: FloatFormat = F8):
+    def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int, floats: FloatFormat = F8,
+                 reuse: bool = True):
         self.floats = floats
         self.build = Builder(max_ops)
         self.guards = Guards()
@@ -158,6 +165,14 @@ class Evaluator:
         """A known array of several axes, in another order than C's, was read."""
         self.replayed_handlers = False
         """A handler may run after a fault that is no edge to it."""
+        self.reuse = reuse
+        self.specialised: dict[Hashable, Any] = {}
+        """Calls that were evaluated, by their signatures (`syntax.repeated_calls`)."""
+        self.called: list[Any] = []
+        """The identities of all frames, in the order of the calls."""
+        self.outside_reads = 0
+        """How often something was asked that depends on more than the arguments of the running call: on the conditions
+        around it, on what else means its objects, on how its lanes are computed, on which of equal constants it has."""
         self.doubtful: FlattenError | None = None
         """The refusal for the first TypeError that a path ends in, where no path returns: genuine Python, or an
         operation that pyflat does not know."""
@@ -222,6 +237,7 @@ class Evaluator:
             found = self.frame.captured.span(node)
             if found is not None:
                 return found
+            self.outside_reads += 1
         return self.build.origin.span if self.build.origin else None
 
     @contextmanager
@@ -367,7 +383,7 @@ class Evaluator:
 
     def _close(self, edges: list[IncomingEdge], before: State, node: Callable[[list[Any]], If | Region], name: str
                ) -> Abstract:
-        joiner = Joiner(edges, self.span(), self.outer_states(), self.frozen)
+        joiner = Joiner(edges, self.span(), self.outer_states, self.frozen)
         if not joiner.edges:
             self.state = before
             self.build.node(node([]))
@@ -388,6 +404,7 @@ class Evaluator:
 
     def outer_states(self) -> list[State]:
         """The states of the frames below the running one."""
+        self.outside_reads += 1
         return [frame.state for frame in self.frames[:-1] if frame.state is not None]
 
     # --- naming

@@ -34,7 +34,7 @@ from pyflat.frontend.state.values import (
     Super,
     Text,
 )
-from pyflat.frontend.syntax import comprehensions, opaque_calls, scopes
+from pyflat.frontend.syntax import comprehensions, opaque_calls, repeated_calls, scopes
 from pyflat.ir.opaque_calls import Call
 
 MAX_DEPTH = 150
@@ -315,6 +315,12 @@ def _tree_signature(closure: Closure) -> inspect.Signature:
 def enter(s: Evaluator, frame: Frame, node: cst.CSTNode) -> Abstract:
     """Run a frame as a region whose label is its return; the caller's locals are untouched."""
     _check_recursion(s, frame, node)
+    if not s.reuse:
+        return _run(s, frame)
+    return repeated_calls.evaluate(s, frame, lambda: _run(s, frame))
+
+
+def _run(s: Evaluator, frame: Frame) -> Abstract:
     caller = s.state
     s.frame.state = caller
     s.frames.append(frame)
@@ -347,7 +353,7 @@ def drop_locals(s: Evaluator) -> None:
 
 
 def _check_recursion(s: Evaluator, frame: Frame, node: cst.CSTNode) -> None:
-    active = [f for f in s.frames if _identity(f) is _identity(frame)]
+    active = [f for f in s.frames if f.identity is frame.identity]
     repeated = [f for f in active if _no_progress(f.arguments, frame.arguments)]
     frame.recursive = bool(repeated)
     if len(repeated) > LANE_DEPTH and any(f.endless_for_nan for f in repeated):
@@ -362,10 +368,6 @@ def _check_recursion(s: Evaluator, frame: Frame, node: cst.CSTNode) -> None:
     if len(s.frames) >= MAX_FRAMES:
         raise s.refuse("flatten/too-large", f"{len(s.frames)} calls are inside each other here", node,
                        help="call fewer functions from each other, or flatten the inner ones on their own")
-
-
-def _identity(frame: Frame) -> Any:
-    return frame.captured.tree if isinstance(frame.function, Closure) else frame.function
 
 
 def _no_progress(old: dict[str, Abstract], new: dict[str, Abstract]) -> bool:
