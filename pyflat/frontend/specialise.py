@@ -54,8 +54,8 @@ def specialise(
 
     A missing argument takes its default; a bound method or a partial brings its own. Calls that `whitelist` names are
     kept (`ir.opaque_calls`). `floats` is the format that the lanes will have: the function that is built still is one
-    of float64, but decides nothing that float32 lanes would decide differently. Without `reuse` every call is evaluated anew; the result is
-    the same. Raises FlattenError.
+    of float64, but decides nothing that float32 lanes would decide differently. Without `reuse` every call is evaluated
+    anew; the result is the same. Raises FlattenError.
 
     With loops="masked" every loop stays one whose body needs no known index; where what follows needs what such a loop
     cannot carry (a list that grows), all loops are as with "auto".

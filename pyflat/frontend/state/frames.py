@@ -119,6 +119,21 @@ class Nest:
     """The known lengths of the running loops, for the projected count in a refusal."""
 
 
+@dataclass
+class Trace:
+    """What has been asked and done since the start: `syntax.repeated_calls` looks at what one call has added."""
+
+    called: list[Any] = field(default_factory=list)
+    """The identities of all frames, in the order of the calls."""
+    named: list[tuple[Value, str, Origin | None]] = field(default_factory=list)
+    """The variables that values were stored in, whether they got its name or had one."""
+    outside_reads: int = 0
+    """How often something was asked that depends on more than the arguments of the running call: on the conditions
+    around it, on what else means its objects, on how its lanes are computed, on which of equal constants it has."""
+    evaluated: dict[Hashable, Any] = field(default_factory=dict)
+    """Calls by their signatures."""
+
+
 class Evaluator:
     space: ObjectSpace
     """What Python's operations mean; `python_space.PythonEvaluator` has one."""
@@ -166,13 +181,7 @@ class Evaluator:
         self.replayed_handlers = False
         """A handler may run after a fault that is no edge to it."""
         self.reuse = reuse
-        self.specialised: dict[Hashable, Any] = {}
-        """Calls that were evaluated, by their signatures (`syntax.repeated_calls`)."""
-        self.called: list[Any] = []
-        """The identities of all frames, in the order of the calls."""
-        self.outside_reads = 0
-        """How often something was asked that depends on more than the arguments of the running call: on the conditions
-        around it, on what else means its objects, on how its lanes are computed, on which of equal constants it has."""
+        self.trace = Trace()
         self.doubtful: FlattenError | None = None
         """The refusal for the first TypeError that a path ends in, where no path returns: genuine Python, or an
         operation that pyflat does not know."""
@@ -237,7 +246,7 @@ class Evaluator:
             found = self.frame.captured.span(node)
             if found is not None:
                 return found
-            self.outside_reads += 1
+            self.trace.outside_reads += 1
         return self.build.origin.span if self.build.origin else None
 
     @contextmanager
@@ -404,7 +413,7 @@ class Evaluator:
 
     def outer_states(self) -> list[State]:
         """The states of the frames below the running one."""
-        self.outside_reads += 1
+        self.trace.outside_reads += 1
         return [frame.state for frame in self.frames[:-1] if frame.state is not None]
 
     # --- naming
@@ -413,8 +422,16 @@ class Evaluator:
         if isinstance(value, Complex):
             self.name_value(value.real, f"{name}_real", None)
             self.name_value(value.imag, f"{name}_imag", None)
-        if isinstance(value, Op | Param) and not value.name:
-            value.name = name
-            if isinstance(value, Op) and statement is not None:
-                value.statement = Origin(self.span(statement), statement, self.frame.ident)
+        if isinstance(value, Op | Param):
+            origin = None if statement is None else Origin(self.span(statement), statement, self.frame.ident)
+            self.give_name(value, name, origin)
         return value
+
+    def give_name(self, value: Op | Param, name: str, statement: Origin | None) -> None:
+        """The first name stays."""
+        self.trace.named.append((value, name, statement))
+        if value.name:
+            return
+        value.name = name
+        if isinstance(value, Op) and statement is not None:
+            value.statement = statement

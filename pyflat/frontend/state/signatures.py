@@ -1,12 +1,12 @@
 """The signature of a call: everything of its arguments that evaluating the function may look at.
 
-    area(w, 2)          area(v, 2)          one signature: a float lane and the int 2
-    area(w, True)       area(w, w)          two more: True is not 2, and the lanes may be told apart no longer
+    area(w, 1)        area(v, 1)        one signature: a float lane and the int 1
+    area(w, True)     area(w, w)        two more: True is another value than 1, and here both parameters are one lane
 
-Known values count by type and bits (1, True and 1.0 are three, 0.0 and -0.0 two), or by identity where they are no plain
-values. Lanes count by kind, by what is known about where they come from, and by which of them are one: so do lists, dicts,
-objects and arrays, with what the heap has of them. Closures read the variables of another frame, and iterators are used
-up: calls with these have no signature.
+Known values count by type and bits (1, True and 1.0 are three, 0.0 and -0.0 two), or by identity where they are no
+plain values. Lanes count by kind, by what is known about where they come from, and by which of them are one; so do
+lists, dicts, objects and arrays, with what the heap has of them. Closures read the variables of another frame, and
+iterators are used up: calls with these have no signature.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ def static_key(value: Any) -> Hashable:
 def lane_key(s: Evaluator, value: Value) -> Hashable:
     """What the evaluator may ask about a lane without looking at how it is computed."""
     known = (value.key, value is TRUE or value is FALSE) if isinstance(value, Const) else None
-    inner = isinstance(value, Param) and value not in s.arguments
-    return type(value), value.kind, bool(value.name), known, inner, marks(s, value), s.may_be_numpy(value)
+    joined = s.saw_numpy and isinstance(value, Param) and value not in s.arguments
+    return value.kind, known, joined, marks(s, value), s.may_be_numpy(value)
 
 
 def marks(s: Evaluator, value: Value) -> tuple[bool, bool, bool]:

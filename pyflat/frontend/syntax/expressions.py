@@ -218,7 +218,7 @@ def condition(s: Evaluator, node: cst.BaseExpression) -> Static | Value:
     test = _condition(s, node)
     if isinstance(test, Static) or not s.frame.recursive:
         return test
-    s.outside_reads += 1
+    s.trace.outside_reads += 1
     known = facts.decide(test, s.facts, s.combined, s.floats)
     if known is not None:
         return Static(known)
@@ -342,7 +342,7 @@ def _width(s: Evaluator, lower: Abstract, upper: Abstract) -> int | None:
     """WIDTH of `i : i + WIDTH` when i is an int lane."""
     if not isinstance(lower, Value) or lower.kind is not INT or not isinstance(upper, Op) or upper.opcode != "add":
         return None
-    s.outside_reads += 1
+    s.trace.outside_reads += 1
     a, b = upper.args
     if a is lower and isinstance(b, Const) and isinstance(b.value, int) and 0 <= b.value <= containers.MAX_COLUMNS:
         return b.value

@@ -4,9 +4,9 @@
     d2 = norm(y)      the same signature: a copy of them, in which y stands for x
 
 Two calls are alike where `signatures` cannot tell their arguments apart and the evaluator is in the same situation
-(`_situation`). A first evaluation that asked for more than that (`Evaluator.outside_reads`), or did something that a copy
-cannot repeat, is not remembered. Frames and labels of a copy are numbered as evaluating would number them, so that the IR
-is the same text, with the same origins, as without this module.
+(`_situation`). A first evaluation that asked for more than that (`Trace.outside_reads`), or did something that a
+copy cannot repeat, is not remembered. Frames and labels of a copy are numbered as evaluating would number them, so that
+the IR is the same text, with the same origins, as without this module.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from collections.abc import Callable, Hashable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
+from pyflat.errors import FlattenError
 from pyflat.frontend.state import signatures
 from pyflat.frontend.state.frames import ControlLeft, Evaluator, Frame
 from pyflat.frontend.state.signatures import NoSignatureError, Reader
+from pyflat.frontend.state.translation import Translation
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
     Abstract,
     Array,
-    BoundMethod,
     Caught,
     Complex,
     Contents,
@@ -34,15 +35,12 @@ from pyflat.frontend.state.values import (
     IterRef,
     ListRef,
     ObjRef,
-    Partial,
     Ref,
     Seq,
     Static,
     StoreRef,
-    Super,
     Text,
 )
-from pyflat.errors import FlattenError
 from pyflat.ir.edit.copying import Copier
 from pyflat.ir.nodes import Block, Const, Item, Label, Node, Op, Origin, Param, Value
 
@@ -66,9 +64,9 @@ class Call:
 
 @dataclass(slots=True)
 class Evaluated:
-    """What a call appended and changed. `parts` are those of the call; `objects`: what the heap has now of its arguments,
-    where that is new, and of what only the result means, which objects stand for here that are not in the heap: it
-    forgets objects that nothing means any more."""
+    """What a call appended and changed. `parts` are those of the call; `objects`: what the heap has now of its
+    arguments, where that is new, and of what only the result means. Other objects stand for these here: the heap
+    forgets an object that nothing means any more, and would keep what is named here."""
 
     ident: int
     origin: Origin | None
@@ -94,11 +92,11 @@ class Evaluated:
 
 def evaluate(s: Evaluator, frame: Frame, run: Callable[[], Abstract]) -> Abstract:
     """The value of a call in `frame`, by `run` or as a copy of a call before it."""
-    s.called.append(frame.identity)
+    s.trace.called.append(frame.identity)
     call = _call(s, frame)
     if call is None:
         return run()
-    found = s.specialised.get(call.key)
+    found = s.trace.evaluated.get(call.key)
     if found is None:
         return _remember(s, frame, call, run)
     if not _fits(s, found):
@@ -141,22 +139,26 @@ class _Before:
 
     def __init__(self, s: Evaluator, call: Call):
         self.s, self.call = s, call
-        self.situation, self.reads, self.first = _situation(s), s.outside_reads, len(s.called) - 1
+        self.situation, self.reads, self.first = _situation(s), s.trace.outside_reads, len(s.trace.called) - 1
         self.counter, self.count = s.counter, s.nest.count if s.nest is not None else 0
         self.heap = dict(s.state.heap)
         self.kept = [signatures.object_key(s, ref) for ref in call.heap]
-        self.marks = [_lane(s, part) for part in call.parts]
+        lanes = [(k, part) for k, part in enumerate(call.parts) if isinstance(part, Value)]
+        self.lanes = [(k, lane, signatures.marks(s, lane)) for k, lane in lanes]
+        self.names = len(s.trace.named)
 
     def iterations(self) -> int:
         return 0 if self.s.nest is None else self.s.nest.count - self.count
 
     def called(self) -> frozenset[Any]:
-        return frozenset(self.s.called[self.first:])
+        return frozenset(self.s.trace.called[self.first:])
 
     def repeatable(self) -> bool:
         """Nothing was asked or done that a copy would have to ask or do again."""
         s = self.s
-        if s.outside_reads != self.reads or _situation(s)[:-1] != self.situation[:-1] or _active(s, self.called()):
+        if s.trace.outside_reads != self.reads or _situation(s)[:-1] != self.situation[:-1]:
+            return False
+        if _active(s, self.called()):
             return False
         if self.kept != [signatures.object_key(s, ref) for ref in self.call.heap]:
             return False
@@ -164,16 +166,13 @@ class _Before:
         return all(heap.get(ref) is contents for ref, contents in self.heap.items() if ref not in self.call.heap)
 
     def noted(self) -> list[tuple[int, str, Origin | None, Marks]]:
-        s, found = self.s, []
-        for position, (part, before) in enumerate(zip(self.call.parts, self.marks, strict=True)):
-            if isinstance(part, Value) and _lane(s, part) != before:
-                statement = part.statement if isinstance(part, Op) else None
-                found.append((position, part.name, statement, signatures.marks(s, part)))
+        first = {value: (name, statement) for value, name, statement in reversed(self.s.trace.named[self.names:])}
+        found = []
+        for position, lane, before in self.lanes:
+            marks, named = signatures.marks(self.s, lane), first.get(lane)
+            if named is not None or marks != before:
+                found.append((position, *(named or ("", None)), marks))
         return found
-
-
-def _lane(s: Evaluator, part: Abstract) -> tuple[bool, Marks] | None:
-    return (bool(part.name), signatures.marks(s, part)) if isinstance(part, Value) else None
 
 
 def _remember(s: Evaluator, frame: Frame, call: Call, run: Callable[[], Abstract]) -> Abstract:
@@ -193,7 +192,7 @@ def _remember(s: Evaluator, frame: Frame, call: Call, run: Callable[[], Abstract
             stand_in = Translation()
             parts = [stand_in.value(part) for part in call.parts]
             objects = [(*stand_in.object(ref, contents), ref in s.frozen) for ref, contents in result.objects.items()]
-            s.specialised[call.key] = Evaluated(
+            s.trace.evaluated[call.key] = Evaluated(
                 frame.ident, s.build.origin, parts, call.known, _pieces(items), stand_in.value(value), objects,
                 result.unnamed, before.noted(), before.called(), s.counter - before.counter, before.iterations(),
                 s.nest is not None and s.nest.fresh, own)
@@ -261,60 +260,6 @@ def _is_the_same_again(value: Any) -> bool:
 
 
 # --- copying
-class Translation:
-    """What stands for values elsewhere; one for one, so that what is the same object stays it."""
-
-    def __init__(self) -> None:
-        self.known: dict[int, Abstract] = {}
-        self._kept: list[Abstract] = []
-
-    def lane(self, value: Value) -> Value:
-        return value
-
-    def value(self, value: Abstract) -> Abstract:
-        if isinstance(value, Static):
-            return value
-        if isinstance(value, Value):
-            return self.lane(value)
-        if id(value) not in self.known:
-            self._kept.append(value)
-            self.known[id(value)] = self._made(value)
-        return self.known[id(value)]
-
-    def object(self, ref: Ref, contents: Contents) -> tuple[Ref, Contents]:
-        """Another object, and what it has."""
-        made: Any = self.value(ref)
-        if contents is CONFLICT or isinstance(ref, ListRef | StoreRef):
-            return made, contents if contents is CONFLICT else tuple(map(self.value, contents))
-        return made, tuple((name, self.value(item)) for name, item in contents)
-
-    def _made(self, value: Abstract) -> Abstract:
-        one: Any = self.value
-        match value:
-            case Seq():
-                return Seq(value.cls, tuple(map(one, value.items)))
-            case Complex():
-                return Complex(one(value.real), one(value.imag))
-            case GuardedUnion():
-                return GuardedUnion(self.lane(value.cond), one(value.then), one(value.orelse))
-            case Array():
-                return Array(one(value.store), value.places)
-            case StoreRef():
-                return StoreRef(value.kind, value.frozen, value.in_order, value.has_views)
-            case ObjRef():
-                return ObjRef(value.cls)
-            case ListRef() | DictRef():
-                return type(value)()
-            case BoundMethod():
-                return BoundMethod(one(value.receiver), value.name, value.function)
-            case Partial():
-                named = {name: one(item) for name, item in value.named.items()}
-                return Partial(one(value.function), list(map(one, value.positional)), named)
-            case Super():
-                return Super(value.cls, one(value.receiver))
-        return value
-
-
 class _Copy(Copier, Translation):
     """A call that was evaluated, once more for other arguments."""
 
@@ -340,7 +285,7 @@ class _Copy(Copier, Translation):
             else:
                 s.build.node(self.node(piece))
         self._repeat_notes()
-        s.called += found.called
+        s.trace.called += found.called
         s.counter += found.counted
         s.rolled = s.rolled or found.rolled
         if s.nest is not None:
@@ -362,10 +307,8 @@ class _Copy(Copier, Translation):
         for position, name, statement, marks in self.found.noted:
             lane = self.parts[position]
             assert isinstance(lane, Value)
-            if not lane.name and name:
-                lane.name = name
-                if isinstance(lane, Op) and statement is not None:
-                    lane.statement = self.origin(statement)
+            if name and isinstance(lane, Op | Param):
+                self.s.give_name(lane, name, self.origin(statement))
             signatures.mark(self.s, lane, marks)
 
     def op(self, op: Op) -> Op:
