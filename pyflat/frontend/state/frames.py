@@ -123,8 +123,9 @@ class Nest:
 class Trace:
     """What has been asked and done since the start: `syntax.repeated_calls` looks at what one call has added."""
 
-    called: list[Any] = field(default_factory=list)
-    """The identities of all frames, in the order of the calls."""
+    called: list[tuple[Any, Any]] = field(default_factory=list)
+    """Of all frames, in the order of the calls: their identities, and what recursion asks of their arguments
+    (`progress.known_part`)."""
     named: list[tuple[Value, str, Origin | None]] = field(default_factory=list)
     """The variables that values were stored in, whether they got its name or had one."""
     outside_reads: int = 0

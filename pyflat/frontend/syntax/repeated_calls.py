@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Hashable, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.state import signatures
 from pyflat.frontend.state.frames import ControlLeft, Evaluator, Frame
+from pyflat.frontend.state.progress import Known, known_part, no_progress
 from pyflat.frontend.state.signatures import NoSignatureError, Reader
 from pyflat.frontend.state.translation import Translation
 from pyflat.frontend.state.values import (
@@ -80,8 +81,8 @@ class Evaluated:
     """Parts of the result that had no name: the first caller may have named them since."""
     noted: list[tuple[int, str, Origin | None, Marks]]
     """What became known of a lane that is an argument: its position, name and statement, and its marks."""
-    called: frozenset[Any]
-    """The functions that ran."""
+    called: Mapping[Any, Sequence[Known | None]]
+    """The functions that ran, with what recursion asks of their arguments."""
     counted: int
     """The numbers that frames and labels took."""
     iterations: int
@@ -92,7 +93,7 @@ class Evaluated:
 
 def evaluate(s: Evaluator, frame: Frame, run: Callable[[], Abstract]) -> Abstract:
     """The value of a call in `frame`, by `run` or as a copy of a call before it."""
-    s.trace.called.append(frame.identity)
+    s.trace.called.append((frame.identity, known_part(frame.arguments)))
     call = _call(s, frame)
     if call is None:
         return run()
@@ -106,7 +107,7 @@ def evaluate(s: Evaluator, frame: Frame, run: Callable[[], Abstract]) -> Abstrac
 
 def _call(s: Evaluator, frame: Frame) -> Call | None:
     """The signature of a call; None where it has none, or its place would count."""
-    if s.tries or not isinstance(frame.function, types.FunctionType) or _active(s, {frame.function}):
+    if s.tries or frame.recursive or not isinstance(frame.function, types.FunctionType):
         return None
     reader = Reader(s)
     try:
@@ -122,15 +123,17 @@ def _situation(s: Evaluator) -> tuple[Hashable, ...]:
     return s.saw_numpy, s.saw_turned, s.catching_warnings, nest
 
 
-def _active(s: Evaluator, functions: Set[Any]) -> bool:
-    """One of the functions is running: what is recursion depends on the frames that are there."""
-    return any(frame.identity in functions for frame in s.frames)
+def _recurs(s: Evaluator, called: Mapping[Any, Sequence[Known | None]]) -> bool:
+    """One of the functions that a call has called is running, and by its arguments is called by itself again and again:
+    what becomes of that depends on the frames that are there."""
+    return any(known is None or no_progress(frame.arguments, known)
+               for frame in s.frames for known in called.get(frame.identity, ()))
 
 
 def _fits(s: Evaluator, found: Evaluated) -> bool:
     if s.nest is not None and s.nest.count + found.iterations > s.max_unroll:
         return False  # evaluated, it says which loop is too long
-    return not _active(s, found.called)
+    return not _recurs(s, found.called)
 
 
 # --- remembering
@@ -150,15 +153,18 @@ class _Before:
     def iterations(self) -> int:
         return 0 if self.s.nest is None else self.s.nest.count - self.count
 
-    def called(self) -> frozenset[Any]:
-        return frozenset(self.s.trace.called[self.first:])
+    def called(self) -> Mapping[Any, Sequence[Known | None]]:
+        found: dict[Any, list[Known | None]] = {}
+        for identity, known in self.s.trace.called[self.first:]:
+            found.setdefault(identity, []).append(known)
+        return found
 
     def repeatable(self) -> bool:
         """Nothing was asked or done that a copy would have to ask or do again."""
         s = self.s
         if s.trace.outside_reads != self.reads or _situation(s)[:-1] != self.situation[:-1]:
             return False
-        if _active(s, self.called()):
+        if _recurs(s, self.called()):
             return False
         if self.kept != [signatures.object_key(s, ref) for ref in self.call.heap]:
             return False
@@ -285,7 +291,7 @@ class _Copy(Copier, Translation):
             else:
                 s.build.node(self.node(piece))
         self._repeat_notes()
-        s.trace.called += found.called
+        s.trace.called += [(identity, known) for identity, all_known in found.called.items() for known in all_known]
         s.counter += found.counted
         s.rolled = s.rolled or found.rolled
         if s.nest is not None:

@@ -325,7 +325,7 @@ FUNCTIONS = {
     plain: 2, nested: 1, other_constants: 1, signed_zeros: 1, one_lane_twice: 0,
     which_lane_twice: 1, lanes_of_kinds: 1, numpys_results: 1, one_list_twice: 2, shared_lists: 1,
     equal_strings: 0, written: 1, results_are_apart: 1, choices: 0, loops: 2, inside_loops: 8, faults: 2, defaults: 2,
-    functions: 2, kinds: 1, numpy_or_not: 4, recursion: 1, recursion_through_another: 1, nans: 0, exponents: 0,
+    functions: 2, kinds: 1, numpy_or_not: 4, recursion: 2, recursion_through_another: 2, nans: 0, exponents: 0,
     objects: 2, handlers: 1, known_results: 1, names: 2,
 }
 
@@ -374,6 +374,29 @@ def test_every_lane_has_the_value_of_the_original(fn: Callable[..., Any]) -> Non
     expected = [fn(*map(float, row)) for row in zip(*LANES, strict=True)]
     got = pyflat.twin(fn)(*LANES)
     assert all(map(same_bits, got.tolist(), expected))
+
+
+def last(v: list[float]) -> float:
+    return v[0] if len(v) == 1 else last_of(v[1:])
+
+
+def last_of(v: list[float]) -> float:
+    return last(v)
+
+
+def test_recursion_is_judged_by_the_frames_around_a_call() -> None:
+    """`last_of` of one item is evaluated outside of `last`, and called like that inside: there `last` calls itself with
+    a list, of which recursion does not look at the length."""
+    def lists(x, y):
+        return last_of([x]) + last([y, x])
+
+    refusals = []
+    for reuse in (True, False):
+        with pytest.raises(FlattenError) as refused:
+            specialise(lists, {"x": Leaf(FLOAT), "y": Leaf(FLOAT)}, reuse=reuse)
+        refusals.append(str(refused.value))
+    assert refusals[0] == refusals[1]
+    assert refused.value.code == "flatten/recursion"
 
 
 def test_a_copy_counts_as_operations() -> None:
