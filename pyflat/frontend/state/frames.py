@@ -119,6 +119,10 @@ class Nest:
     """The known lengths of the running loops, for the projected count in a refusal."""
 
 
+Naming = tuple[int, str, Origin | None]
+"""When a value was stored in a variable, its name and the statement."""
+
+
 @dataclass
 class Trace:
     """What has been asked and done since the start: `syntax.repeated_calls` looks at what one call has added."""
@@ -126,8 +130,9 @@ class Trace:
     called: list[tuple[Any, Any]] = field(default_factory=list)
     """Of all frames, in the order of the calls: their identities, and what recursion asks of their arguments
     (`progress.known_part`)."""
-    named: list[tuple[Value, str, Origin | None]] = field(default_factory=list)
-    """The variables that values were stored in, whether they got its name or had one."""
+    named: dict[Value, list[Naming]] = field(default_factory=dict)
+    """The variables that values were stored in, whether they got its name or had one, in their order."""
+    namings: int = 0
     outside_reads: int = 0
     """How often something was asked that depends on more than the arguments of the running call: on the conditions
     around it, on what else means its objects, on how its lanes are computed, on which of equal constants it has."""
@@ -430,7 +435,8 @@ class Evaluator:
 
     def give_name(self, value: Op | Param, name: str, statement: Origin | None) -> None:
         """The first name stays."""
-        self.trace.named.append((value, name, statement))
+        self.trace.namings += 1
+        self.trace.named.setdefault(value, []).append((self.trace.namings, name, statement))
         if value.name:
             return
         value.name = name

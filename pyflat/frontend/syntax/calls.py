@@ -356,6 +356,7 @@ def _check_recursion(s: Evaluator, frame: Frame, node: cst.CSTNode) -> None:
     active = [f for f in s.frames if f.identity is frame.identity]
     repeated = [f for f in active if no_progress(f.arguments, frame.arguments)]
     frame.recursive = bool(repeated)
+    s.trace.outside_reads += frame.recursive
     if len(repeated) > LANE_DEPTH and any(f.endless_for_nan for f in repeated):
         raise s.fault("RecursionError", "maximum recursion depth exceeded", node)
     if len(repeated) > LANE_DEPTH or repeated and not s.facts:

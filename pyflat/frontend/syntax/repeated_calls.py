@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.state import signatures
 from pyflat.frontend.state.frames import ControlLeft, Evaluator, Frame
-from pyflat.frontend.state.progress import Known, known_part, no_progress
+from pyflat.frontend.state.progress import known_part, no_progress
 from pyflat.frontend.state.signatures import NoSignatureError, Reader
 from pyflat.frontend.state.translation import Translation
 from pyflat.frontend.state.values import (
@@ -81,8 +81,8 @@ class Evaluated:
     """Parts of the result that had no name: the first caller may have named them since."""
     noted: list[tuple[int, str, Origin | None, Marks]]
     """What became known of a lane that is an argument: its position, name and statement, and its marks."""
-    called: Mapping[Any, Sequence[Known | None]]
-    """The functions that ran, with what recursion asks of their arguments."""
+    called: slice
+    """The functions that ran, in `Trace.called`."""
     counted: int
     """The numbers that frames and labels took."""
     iterations: int
@@ -123,11 +123,14 @@ def _situation(s: Evaluator) -> tuple[Hashable, ...]:
     return s.saw_numpy, s.saw_turned, s.catching_warnings, nest
 
 
-def _recurs(s: Evaluator, called: Mapping[Any, Sequence[Known | None]]) -> bool:
+def _recurs(s: Evaluator, called: slice) -> bool:
     """One of the functions that a call has called is running, and by its arguments is called by itself again and again:
     what becomes of that depends on the frames that are there."""
+    running: dict[Any, list[Frame]] = {}
+    for frame in s.frames:
+        running.setdefault(frame.identity, []).append(frame)
     return any(known is None or no_progress(frame.arguments, known)
-               for frame in s.frames for known in called.get(frame.identity, ()))
+               for identity, known in s.trace.called[called] for frame in running.get(identity, ()))
 
 
 def _fits(s: Evaluator, found: Evaluated) -> bool:
@@ -148,23 +151,18 @@ class _Before:
         self.kept = [signatures.object_key(s, ref) for ref in call.heap]
         lanes = [(k, part) for k, part in enumerate(call.parts) if isinstance(part, Value)]
         self.lanes = [(k, lane, signatures.marks(s, lane)) for k, lane in lanes]
-        self.names = len(s.trace.named)
+        self.names = s.trace.namings
 
     def iterations(self) -> int:
         return 0 if self.s.nest is None else self.s.nest.count - self.count
 
-    def called(self) -> Mapping[Any, Sequence[Known | None]]:
-        found: dict[Any, list[Known | None]] = {}
-        for identity, known in self.s.trace.called[self.first:]:
-            found.setdefault(identity, []).append(known)
-        return found
+    def called(self) -> slice:
+        return slice(self.first, len(self.s.trace.called))
 
     def repeatable(self) -> bool:
         """Nothing was asked or done that a copy would have to ask or do again."""
         s = self.s
         if s.trace.outside_reads != self.reads or _situation(s)[:-1] != self.situation[:-1]:
-            return False
-        if _recurs(s, self.called()):
             return False
         if self.kept != [signatures.object_key(s, ref) for ref in self.call.heap]:
             return False
@@ -172,12 +170,12 @@ class _Before:
         return all(heap.get(ref) is contents for ref, contents in self.heap.items() if ref not in self.call.heap)
 
     def noted(self) -> list[tuple[int, str, Origin | None, Marks]]:
-        first = {value: (name, statement) for value, name, statement in reversed(self.s.trace.named[self.names:])}
         found = []
         for position, lane, before in self.lanes:
-            marks, named = signatures.marks(self.s, lane), first.get(lane)
-            if named is not None or marks != before:
-                found.append((position, *(named or ("", None)), marks))
+            marks, names = signatures.marks(self.s, lane), self.s.trace.named.get(lane, ())
+            first = next((naming for naming in names if naming[0] > self.names), (0, "", None))
+            if first[0] or marks != before:
+                found.append((position, first[1], first[2], marks))
         return found
 
 
@@ -291,7 +289,7 @@ class _Copy(Copier, Translation):
             else:
                 s.build.node(self.node(piece))
         self._repeat_notes()
-        s.trace.called += [(identity, known) for identity, all_known in found.called.items() for known in all_known]
+        s.trace.called += s.trace.called[found.called]
         s.counter += found.counted
         s.rolled = s.rolled or found.rolled
         if s.nest is not None:
