@@ -315,24 +315,22 @@ def _tree_signature(closure: Closure) -> inspect.Signature:
 def enter(s: Evaluator, frame: Frame, node: cst.CSTNode) -> Abstract:
     """Run a frame as a region whose label is its return; the caller's locals are untouched."""
     _check_recursion(s, frame, node)
-    if not s.reuse:
-        return _run(s, frame)
-    return repeated_calls.evaluate(s, frame, lambda: _run(s, frame))
-
-
-def _run(s: Evaluator, frame: Frame) -> Abstract:
-    caller = s.state
-    s.frame.state = caller
-    s.frames.append(frame)
-    s.state = State(dict(frame.arguments), caller.heap)
-    saved = s.build.origin
-    try:
-        value = s.region(frame.returns, lambda: run_body(s, frame))
-        frame.state = s.state
-    finally:
-        s.frames.pop()
-        s.build.origin = saved
-    s.state = State(caller.locals, s.state.heap)
+    found = repeated_calls.copied(s, frame)
+    if not isinstance(found, repeated_calls.Evaluation):
+        return found
+    with found as evaluation:
+        caller = s.state
+        s.frame.state = caller
+        s.frames.append(frame)
+        s.state = State(dict(frame.arguments), caller.heap)
+        saved = s.build.origin
+        try:
+            value = evaluation.value = s.region(frame.returns, lambda: run_body(s, frame))
+            frame.state = s.state
+        finally:
+            s.frames.pop()
+            s.build.origin = saved
+        s.state = State(caller.locals, s.state.heap)
     return value
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,18 +91,17 @@ class Evaluated:
     rolled: FlattenError | None
 
 
-def evaluate(s: Evaluator, frame: Frame, run: Callable[[], Abstract]) -> Abstract:
-    """The value of a call in `frame`, by `run` or as a copy of a call before it."""
+def copied(s: Evaluator, frame: Frame) -> Abstract | Evaluation:
+    """The value of a call in `frame`, where a copy of one before it gives it; otherwise the context to evaluate it in.
+    """
+    if not s.reuse:
+        return Evaluation(s, frame, None)
     s.trace.called.append((frame.identity, known_part(frame.arguments)))
     call = _call(s, frame)
-    if call is None:
-        return run()
-    found = s.trace.evaluated.get(call.key)
-    if found is None:
-        return _remember(s, frame, call, run)
-    if not _fits(s, found):
-        return run()
-    return _Copy(s, frame, found, call.parts).paste()
+    found = None if call is None else s.trace.evaluated.get(call.key)
+    if call is None or found is None:
+        return Evaluation(s, frame, call)
+    return _Copy(s, frame, found, call.parts).paste() if _fits(s, found) else Evaluation(s, frame, None)
 
 
 def _call(s: Evaluator, frame: Frame) -> Call | None:
@@ -179,31 +178,46 @@ class _Before:
         return found
 
 
-def _remember(s: Evaluator, frame: Frame, call: Call, run: Callable[[], Abstract]) -> Abstract:
-    """Evaluate the call, into a list of its own, and keep that where it can be repeated."""
-    before, rolled = _Before(s, call), s.rolled
-    s.rolled, value = None, None
-    with s.build.detached() as items:
-        try:
-            value = run()
-        except ControlLeft:
-            pass
-        finally:
-            own, s.rolled = s.rolled, rolled or s.rolled
-    if value is not None and before.repeatable():
+class Evaluation:
+    """What a call with a signature appends goes into a list of its own, which is kept where it can be repeated; `value`
+    is the value of the call. (A context, because every frame of Python's stack that a call takes is one less for the
+    nesting of the user's calls.)"""
+
+    def __init__(self, s: Evaluator, frame: Frame, call: Call | None):
+        self.s, self.frame, self.call = s, frame, call
+        self.value: Abstract | None = None
+
+    def __enter__(self) -> Evaluation:
+        s = self.s
+        if self.call is not None:
+            self.before, self.rolled, s.rolled = _Before(s, self.call), s.rolled, None
+            self.list = s.build.detached()
+            self.items = self.list.__enter__()
+        return self
+
+    def __exit__(self, cls: type[BaseException] | None, *rest: object) -> None:
+        s = self.s
+        if self.call is None:
+            return
+        self.list.__exit__(None, None, None)
+        own, s.rolled = s.rolled, self.rolled or s.rolled
+        if cls is None and self.before.repeatable():
+            self._keep(self.call, own)
+        if cls is None or cls is ControlLeft:
+            s.build.continue_with(self.items)
+
+    def _keep(self, call: Call, rolled: FlattenError | None) -> None:
+        s, before, value = self.s, self.before, self.value
         result = _Result(s, call)
-        if result.reach(value):
-            stand_in = Translation()
-            parts = [stand_in.value(part) for part in call.parts]
-            objects = [(*stand_in.object(ref, contents), ref in s.frozen) for ref, contents in result.objects.items()]
-            s.trace.evaluated[call.key] = Evaluated(
-                frame.ident, s.build.origin, parts, call.known, _pieces(items), stand_in.value(value), objects,
-                result.unnamed, before.noted(), before.called(), s.counter - before.counter, before.iterations(),
-                s.nest is not None and s.nest.fresh, own)
-    s.build.continue_with(items)
-    if value is None:
-        raise ControlLeft
-    return value
+        if value is None or not result.reach(value):
+            return
+        stand_in = Translation()
+        parts = [stand_in.value(part) for part in call.parts]
+        objects = [(*stand_in.object(ref, contents), ref in s.frozen) for ref, contents in result.objects.items()]
+        s.trace.evaluated[call.key] = Evaluated(
+            self.frame.ident, s.build.origin, parts, call.known, _pieces(self.items), stand_in.value(value), objects,
+            result.unnamed, before.noted(), before.called(), s.counter - before.counter, before.iterations(),
+            s.nest is not None and s.nest.fresh, rolled)
 
 
 def _pieces(items: Sequence[Item]) -> list[Piece]:
