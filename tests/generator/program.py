@@ -37,17 +37,17 @@ class Manner:
 
 def generate(seed: int) -> Program:
     """The program of a seed; the same seed gives the same program on every machine."""
-    program = generate_with(Random(seed))
+    program = generate_with(Random(seed), shared=seed % 4 == 1)
     return Program(program.source, program.kinds, seed)
 
 
-def generate_with(rng: Random) -> Program:
+def generate_with(rng: Random, *, shared: bool = False) -> Program:
     helpers: list[Helper] = []
     lines: Lines = []
     wide = rng.random() < 0.5
     manner = Manner(libm=rng.random() < 0.15, wild=rng.choice((0.0, 0.02, 0.1, 0.5)), wide=wide,
                     ints=wide and rng.random() < 0.3, numpy=wide and rng.random() < 0.2,
-                    shared=rng.random() < 0.3)
+                    shared=shared)
     for number in range(rng.choices((0, 1, 2, 3), (3, 4, 3, 2))[0]):
         helper, text = _helper(rng, number, helpers, manner)
         helpers.append(helper)
