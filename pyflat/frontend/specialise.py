@@ -48,18 +48,20 @@ def specialise(
     whitelist: Iterable[str | Call] | Mapping[str, Call] | None = None,
     long: int = LONG,
     floats: FloatFormat = F8,
+    reuse: bool = True,
 ) -> Specialised:
     """The structured IR of `fn` for arguments of the given shapes.
 
     A missing argument takes its default; a bound method or a partial brings its own. Calls that `whitelist` names are
     kept (`ir.opaque_calls`). `floats` is the format that the lanes will have: the function that is built still is one
-    of float64, but decides nothing that float32 lanes would decide differently. Raises FlattenError.
+    of float64, but decides nothing that float32 lanes would decide differently. Without `reuse` every call is evaluated
+    anew; the result is the same. Raises FlattenError.
 
     With loops="masked" every loop stays one whose body needs no known index; where what follows needs what such a loop
     cannot carry (a list that grows), all loops are as with "auto".
     """
     with_loops = partial(_specialise, fn, arguments, max_unroll=max_unroll, whitelist=whitelist, long=long,
-                         floats=floats)
+                         floats=floats, reuse=reuse)
     try:
         return with_loops(loops=loops)
     except FlattenError:
@@ -77,9 +79,11 @@ def _specialise(
     whitelist: Iterable[str | Call] | Mapping[str, Call] | None,
     long: int,
     floats: FloatFormat,
+    reuse: bool,
 ) -> Specialised:
     function, given = _plain(fn, dict(arguments))
-    s = PythonEvaluator(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats)
+    s = PythonEvaluator(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats,
+                        reuse=reuse)
     s.opaque = OpaqueCalls(whitelist_of(whitelist))
     params: list[Param] = []
     with room_to_recurse(function), closing(s):

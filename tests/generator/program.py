@@ -8,6 +8,7 @@ from random import Random
 
 from tests.generator.expressions import MODULE_TABLES
 from tests.generator.scope import BOOL, FLOAT, FUNCTION, INT, NAMES, Helper, Parameter
+from tests.generator.shared import SHARED
 from tests.generator.statements import Lines
 from tests.generator.wide import PRELUDE, Wide
 
@@ -31,20 +32,22 @@ class Manner:
     wide: bool = False
     ints: bool = False
     numpy: bool = False
+    shared: bool = False
 
 
 def generate(seed: int) -> Program:
     """The program of a seed; the same seed gives the same program on every machine."""
-    program = generate_with(Random(seed))
+    program = generate_with(Random(seed), shared=seed % 4 == 1)
     return Program(program.source, program.kinds, seed)
 
 
-def generate_with(rng: Random) -> Program:
+def generate_with(rng: Random, *, shared: bool = False) -> Program:
     helpers: list[Helper] = []
     lines: Lines = []
     wide = rng.random() < 0.5
     manner = Manner(libm=rng.random() < 0.15, wild=rng.choice((0.0, 0.02, 0.1, 0.5)), wide=wide,
-                    ints=wide and rng.random() < 0.3, numpy=wide and rng.random() < 0.2)
+                    ints=wide and rng.random() < 0.3, numpy=wide and rng.random() < 0.2,
+                    shared=shared)
     for number in range(rng.choices((0, 1, 2, 3), (3, 4, 3, 2))[0]):
         helper, text = _helper(rng, number, helpers, manner)
         helpers.append(helper)
@@ -58,6 +61,7 @@ def generate_with(rng: Random) -> Program:
     writer.unbound = 0.3 if rng.random() < 0.15 else 0.01
     lines += ["", "", *writer.function("main", parameters, rng.choice((1, 2, 2, 3, 3, 4, 5, 6)))]
     prelude = PRELUDE + "\n\n" if manner.wide else "\n"
+    prelude += SHARED + "\n\n" if manner.shared else ""
     source = "import math\n" + prelude + MODULE_TABLES + "\n".join(lines) + "\n"
     if rng.random() < 0.5:
         source = ast.unparse(ast.parse(source)) + "\n"
@@ -69,7 +73,7 @@ def _writer(
 ) -> Wide:
     writer = Wide(rng, results)
     writer.open_names()
-    writer.wide, writer.ints, writer.numpy = manner.wide, manner.ints, manner.numpy
+    writer.wide, writer.ints, writer.numpy, writer.shared = manner.wide, manner.ints, manner.numpy, manner.shared
     writer.helpers = list(helpers)
     writer.libm, writer.wild = manner.libm, manner.wild
     for parameter in parameters:

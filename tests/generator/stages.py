@@ -17,6 +17,7 @@ from pyflat.frontend.specialise import specialise
 from pyflat.ir.interp import LaneFault, run
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function
+from pyflat.ir.print import format_function
 from pyflat.ir.shape import Leaf, Shape, rebuild
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.ir.validate import validate
@@ -57,6 +58,7 @@ def check_stages(
 ) -> Shape:
     """Run every stage in the interpreter, those between passes on `deep` lanes; gives the shape of the result."""
     spec = specialise(fn, arguments_of(fn, program))
+    _check_reuse(spec, specialise(fn, arguments_of(fn, program), reuse=False), outcome)
     structured = Stage("structured", spec.function, spec.result)
     passes = [structured]
 
@@ -81,6 +83,15 @@ def check_stages(
     suspects = [run(fused.function, row).values[-1] for row in rows]
     outcome.false_suspects = sum(bool(found) and not stopped for found, stopped in zip(suspects, strict, strict=True))
     return spec.result
+
+
+def _check_reuse(reused: Specialised, fresh: Specialised, outcome: Outcome) -> None:
+    """Calls that are copies of calls before them give the function that evaluating each of them gives."""
+    if format_function(reused.function) == format_function(fresh.function):
+        return
+    flat = [format_function(flatten_ir(spec.function)) for spec in (reused, fresh)]
+    if flat[0] != flat[1]:  # the heap forgets dead objects when Python does: operands that nothing reads may differ
+        outcome.failures.append(Failure("repeated calls", "the IR differs from that of evaluating every call"))
 
 
 def kept_loops(fn: Callable[..., Any], program: Program) -> Iterator[Stage]:

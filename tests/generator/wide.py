@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from tests.generator.expressions import Thunk
 from tests.generator.scope import BOOL, FLOAT, INT
+from tests.generator.shared import shared_call
 from tests.generator.statements import Lines, Statements, Writer, indent
 from tests.support.numpy_functions import NUMPY_BINARY, NUMPY_UNARY
 
@@ -80,11 +81,13 @@ HASHES = ("(({0} * 1103515245 + 12345) & 2147483647)", "(({0} ^ ({0} >> 7)) & 25
 
 
 class Wide(Statements):
-    """`wide`: draw from here too; `ints`: mostly ints; `numpy`: NumPy's functions on scalars."""
+    """`wide`: draw from here too; `ints`: mostly ints; `numpy`: NumPy's functions on scalars;
+    `shared`: helpers that are called from many places."""
 
     wide = False
     ints = False
     numpy = False
+    shared = False
 
     def open_names(self) -> None:
         """Forget the names that hold what lanes cannot hold."""
@@ -113,6 +116,16 @@ class Wide(Statements):
     # --- expressions
 
     def more_reals(self, depth: int) -> list[tuple[float, Thunk]]:
+        shared: list[tuple[float, Thunk]] = [(12, self.shared_call)] if self.shared else []
+        return [*shared, *self.wider_reals(depth)]
+
+    def shared_call(self) -> str:
+        """Arguments are names mostly, so that calls come again."""
+        lists = [name for name, (kind, _) in self.scope.lists.items() if kind == FLOAT]
+        return shared_call(self.rng, lambda: self.name(FLOAT) or self.real(0),
+                           lambda: f"lambda e: {self.inner_float(('e', FLOAT), 1)}", lists)
+
+    def wider_reals(self, depth: int) -> list[tuple[float, Thunk]]:
         if not self.wide:
             return []
         sub, pick = self.real, self.rng.choice

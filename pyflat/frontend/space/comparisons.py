@@ -227,6 +227,7 @@ def identical(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abst
     if isinstance(b, GuardedUnion):
         return s.split(b, lambda v: identical(s, a, v, node))
     if isinstance(a, Static) and isinstance(b, Static):
+        s.trace.outside_reads += a.value is not None and b.value is not None
         return Static(a.value is b.value)
     if numeric_kind(a) is BOOL and s.may_be_numpy(a) or numeric_kind(b) is BOOL and s.may_be_numpy(b):
         raise s.refuse("flatten/unsupported-expression", "`is` on a NumPy bool", node)

@@ -223,6 +223,7 @@ def _power(s: Evaluator, a: Abstract, b: Abstract, joined: Any) -> Abstract:
         return of_floats() if b.value < 0 else of_ints()
     _check_size(s, a)
     exponent = to_kind(s, lane(b), INT)
+    s.trace.outside_reads += 1
     if isinstance(exponent, Op) and exponent.opcode == "abs":  # of the smallest int it is none that a lane holds
         return of_ints()
     negative = s.build.op("lt", exponent, const(0))

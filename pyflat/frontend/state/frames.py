@@ -8,7 +8,7 @@ builder and raises ControlLeft, which unwinds to them.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,6 +27,7 @@ from pyflat.frontend.state.object_space import ObjectSpace
 from pyflat.frontend.state.values import (
     NONE,
     Abstract,
+    Closure,
     Complex,
     GuardedUnion,
     IncomingEdge,
@@ -71,7 +72,7 @@ class Frame:
     ident: int
     captured: Captured
     function: Any
-    """The function object or Closure: what recursion is judged by."""
+    """The function object or Closure."""
     globals: dict[str, Any]
     local_names: frozenset[str]
     cells: dict[str, types.CellType]
@@ -91,6 +92,11 @@ class Frame:
     """The variables of the comprehensions that are running."""
     handling: list[type[BaseException]] = field(default_factory=list)
     """The exceptions whose handlers are running, for a bare `raise`."""
+
+    @property
+    def identity(self) -> Any:
+        """What recursion is judged by: the function, or the text of a closure."""
+        return self.captured.tree if isinstance(self.function, Closure) else self.function
 
 
 @dataclass(eq=False)
@@ -113,11 +119,33 @@ class Nest:
     """The known lengths of the running loops, for the projected count in a refusal."""
 
 
+Naming = tuple[int, str, Origin | None]
+"""When a value was stored in a variable, its name and the statement."""
+
+
+@dataclass
+class Trace:
+    """What has been asked and done since the start: `syntax.repeated_calls` looks at what one call has added."""
+
+    called: list[tuple[Any, Any]] = field(default_factory=list)
+    """Of all frames, in the order of the calls: their identities, and what recursion asks of their arguments
+    (`progress.known_part`)."""
+    named: dict[Value, list[Naming]] = field(default_factory=dict)
+    """The variables that values were stored in, whether they got its name or had one, in their order."""
+    namings: int = 0
+    outside_reads: int = 0
+    """How often something was asked that depends on more than the arguments of the running call: on the conditions
+    around it, on what else means its objects, on how its lanes are computed, on which of equal constants it has."""
+    evaluated: dict[Hashable, Any] = field(default_factory=dict)
+    """Calls by their signatures."""
+
+
 class Evaluator:
     space: ObjectSpace
     """What Python's operations mean; `python_space.PythonEvaluator` has one."""
 
-    def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int, floats: FloatFormat = F8):
+    def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int, floats: FloatFormat = F8,
+                 reuse: bool = True):
         self.floats = floats
         self.build = Builder(max_ops)
         self.guards = Guards()
@@ -158,6 +186,8 @@ class Evaluator:
         """A known array of several axes, in another order than C's, was read."""
         self.replayed_handlers = False
         """A handler may run after a fault that is no edge to it."""
+        self.reuse = reuse
+        self.trace = Trace()
         self.doubtful: FlattenError | None = None
         """The refusal for the first TypeError that a path ends in, where no path returns: genuine Python, or an
         operation that pyflat does not know."""
@@ -222,6 +252,7 @@ class Evaluator:
             found = self.frame.captured.span(node)
             if found is not None:
                 return found
+            self.trace.outside_reads += 1
         return self.build.origin.span if self.build.origin else None
 
     @contextmanager
@@ -367,7 +398,7 @@ class Evaluator:
 
     def _close(self, edges: list[IncomingEdge], before: State, node: Callable[[list[Any]], If | Region], name: str
                ) -> Abstract:
-        joiner = Joiner(edges, self.span(), self.outer_states(), self.frozen)
+        joiner = Joiner(edges, self.span(), self.outer_states, self.frozen)
         if not joiner.edges:
             self.state = before
             self.build.node(node([]))
@@ -388,6 +419,7 @@ class Evaluator:
 
     def outer_states(self) -> list[State]:
         """The states of the frames below the running one."""
+        self.trace.outside_reads += 1
         return [frame.state for frame in self.frames[:-1] if frame.state is not None]
 
     # --- naming
@@ -396,8 +428,17 @@ class Evaluator:
         if isinstance(value, Complex):
             self.name_value(value.real, f"{name}_real", None)
             self.name_value(value.imag, f"{name}_imag", None)
-        if isinstance(value, Op | Param) and not value.name:
-            value.name = name
-            if isinstance(value, Op) and statement is not None:
-                value.statement = Origin(self.span(statement), statement, self.frame.ident)
+        if isinstance(value, Op | Param):
+            origin = None if statement is None else Origin(self.span(statement), statement, self.frame.ident)
+            self.give_name(value, name, origin)
         return value
+
+    def give_name(self, value: Op | Param, name: str, statement: Origin | None) -> None:
+        """The first name stays."""
+        self.trace.namings += 1
+        self.trace.named.setdefault(value, []).append((self.trace.namings, name, statement))
+        if value.name:
+            return
+        value.name = name
+        if isinstance(value, Op) and statement is not None:
+            value.statement = statement

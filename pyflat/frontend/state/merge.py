@@ -7,7 +7,7 @@ result that says which one this lane has, and each alternative on its own.
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Sequence
+from collections.abc import Callable, Container, Hashable, Sequence
 from weakref import WeakKeyDictionary
 
 from pyflat.errors import Span, refuse
@@ -45,9 +45,9 @@ done to each under a condition that excludes the others: time and memory grow wi
 class Joiner:
     """Builds the joined state of `edges`; `results` are the node's results in operand order."""
 
-    def __init__(self, edges: Sequence[IncomingEdge], span: Span | None, outer: Sequence[State] = (),
+    def __init__(self, edges: Sequence[IncomingEdge], span: Span | None, outer: Callable[[], Sequence[State]] = tuple,
                  frozen: Container[Ref] = ()):
-        """`outer`: the states of the calling frames; `frozen`: objects that more than one name may mean."""
+        """`outer` gives the states of the calling frames; `frozen`: objects that more than one name may mean."""
         self.edges = [e for e in edges if not e.dead]
         self.outer = outer
         self.frozen = frozen
@@ -160,8 +160,9 @@ class Joiner:
         layout = layouts.pop()
         if layouts or layout is None:
             return None
+        outer = self.outer()
         for ref, (_, edge) in zip(refs, pairs, strict=True):
-            if aliasing.is_shared([edge.state, *self.outer], edge.state, ref, self.names):
+            if aliasing.is_shared([edge.state, *outer], edge.state, ref, self.names):
                 return None
         made = aliasing.empty_like(layout[0])
         columns = [None if v is None else aliasing.items_of(e.state, v)

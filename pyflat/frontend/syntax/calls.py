@@ -18,8 +18,8 @@ from pyflat.frontend.space import containers, objects
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import lookup
 from pyflat.frontend.state.frames import Evaluator, Frame, Scope
-from pyflat.frontend.state.guards import same
 from pyflat.frontend.state.kinds import describe
+from pyflat.frontend.state.progress import no_progress
 from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
@@ -34,7 +34,7 @@ from pyflat.frontend.state.values import (
     Super,
     Text,
 )
-from pyflat.frontend.syntax import comprehensions, opaque_calls, scopes
+from pyflat.frontend.syntax import comprehensions, opaque_calls, repeated_calls, scopes
 from pyflat.ir.opaque_calls import Call
 
 MAX_DEPTH = 150
@@ -315,18 +315,22 @@ def _tree_signature(closure: Closure) -> inspect.Signature:
 def enter(s: Evaluator, frame: Frame, node: cst.CSTNode) -> Abstract:
     """Run a frame as a region whose label is its return; the caller's locals are untouched."""
     _check_recursion(s, frame, node)
-    caller = s.state
-    s.frame.state = caller
-    s.frames.append(frame)
-    s.state = State(dict(frame.arguments), caller.heap)
-    saved = s.build.origin
-    try:
-        value = s.region(frame.returns, lambda: run_body(s, frame))
-        frame.state = s.state
-    finally:
-        s.frames.pop()
-        s.build.origin = saved
-    s.state = State(caller.locals, s.state.heap)
+    found = repeated_calls.copied(s, frame)
+    if not isinstance(found, repeated_calls.Evaluation):
+        return found
+    with found as evaluation:
+        caller = s.state
+        s.frame.state = caller
+        s.frames.append(frame)
+        s.state = State(dict(frame.arguments), caller.heap)
+        saved = s.build.origin
+        try:
+            value = evaluation.value = s.region(frame.returns, lambda: run_body(s, frame))
+            frame.state = s.state
+        finally:
+            s.frames.pop()
+            s.build.origin = saved
+        s.state = State(caller.locals, s.state.heap)
     return value
 
 
@@ -347,9 +351,10 @@ def drop_locals(s: Evaluator) -> None:
 
 
 def _check_recursion(s: Evaluator, frame: Frame, node: cst.CSTNode) -> None:
-    active = [f for f in s.frames if _identity(f) is _identity(frame)]
-    repeated = [f for f in active if _no_progress(f.arguments, frame.arguments)]
+    active = [f for f in s.frames if f.identity is frame.identity]
+    repeated = [f for f in active if no_progress(f.arguments, frame.arguments)]
     frame.recursive = bool(repeated)
+    s.trace.outside_reads += frame.recursive
     if len(repeated) > LANE_DEPTH and any(f.endless_for_nan for f in repeated):
         raise s.fault("RecursionError", "maximum recursion depth exceeded", node)
     if len(repeated) > LANE_DEPTH or repeated and not s.facts:
@@ -362,26 +367,6 @@ def _check_recursion(s: Evaluator, frame: Frame, node: cst.CSTNode) -> None:
     if len(s.frames) >= MAX_FRAMES:
         raise s.refuse("flatten/too-large", f"{len(s.frames)} calls are inside each other here", node,
                        help="call fewer functions from each other, or flatten the inner ones on their own")
-
-
-def _identity(frame: Frame) -> Any:
-    return frame.captured.tree if isinstance(frame.function, Closure) else frame.function
-
-
-def _no_progress(old: dict[str, Abstract], new: dict[str, Abstract]) -> bool:
-    """No static argument differs. Aggregates differ when their static parts or sizes do."""
-    return all(name in old and _alike(old[name], value) for name, value in new.items())
-
-
-def _alike(a: Abstract, b: Abstract) -> bool:
-    if isinstance(a, Static) and isinstance(b, Static):
-        return same(a.value, b.value) or (type(a.value) is type(b.value) and isinstance(a.value, tuple | list)
-                                          and bool(a.value == b.value))
-    if isinstance(a, Seq) and isinstance(b, Seq):
-        return len(a.items) == len(b.items) and all(_alike(x, y) for x, y in zip(a.items, b.items, strict=True))
-    if isinstance(a, Closure | ObjRef) or isinstance(b, Closure | ObjRef):
-        return a is b
-    return type(a) is type(b) or not isinstance(a, Static) and not isinstance(b, Static)
 
 
 def close_over(s: Evaluator, tree: cst.FunctionDef | cst.Lambda) -> Closure:

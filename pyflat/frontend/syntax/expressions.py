@@ -218,6 +218,7 @@ def condition(s: Evaluator, node: cst.BaseExpression) -> Static | Value:
     test = _condition(s, node)
     if isinstance(test, Static) or not s.frame.recursive:
         return test
+    s.trace.outside_reads += 1
     known = facts.decide(test, s.facts, s.combined, s.floats)
     if known is not None:
         return Static(known)
@@ -326,7 +327,7 @@ def _one_index(s: Evaluator, part: cst.BaseSlice) -> Abstract | Slice:
         return evaluate(s, part.value)
     assert isinstance(part, cst.Slice)
     bounds = [NONE if p is None else evaluate(s, p) for p in (part.lower, part.upper, part.step)]
-    width = _width(bounds[0], bounds[1])
+    width = _width(s, bounds[0], bounds[1])
     if width is not None and isinstance(bounds[2], Static) and bounds[2].value in (None, 1):
         assert isinstance(bounds[0], Value)
         return Slice(slice(None), bounds[0], width)
@@ -337,10 +338,11 @@ def _one_index(s: Evaluator, part: cst.BaseSlice) -> Abstract | Slice:
     return Slice(slice(*[b.value for b in bounds if isinstance(b, Static)]))
 
 
-def _width(lower: Abstract, upper: Abstract) -> int | None:
+def _width(s: Evaluator, lower: Abstract, upper: Abstract) -> int | None:
     """WIDTH of `i : i + WIDTH` when i is an int lane."""
     if not isinstance(lower, Value) or lower.kind is not INT or not isinstance(upper, Op) or upper.opcode != "add":
         return None
+    s.trace.outside_reads += 1
     a, b = upper.args
     if a is lower and isinstance(b, Const) and isinstance(b.value, int) and 0 <= b.value <= containers.MAX_COLUMNS:
         return b.value

@@ -1,0 +1,161 @@
+"""The signature of a call: everything of its arguments that evaluating the function may look at.
+
+    area(w, 1)        area(v, 1)        one signature: a float lane and the int 1
+    area(w, True)     area(w, w)        two more: True is another value than 1, and here both parameters are one lane
+
+Known values count by type and bits (1, True and 1.0 are three, 0.0 and -0.0 two), or by identity where they are no
+plain values. Lanes count by kind, by what is known about where they come from, and by which of them are one; so do
+lists, dicts, objects and arrays, with what the heap has of them. Closures read the variables of another frame, and
+iterators are used up: calls with these have no signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.values import (
+    CONFLICT,
+    UNBOUND,
+    Abstract,
+    Array,
+    BoundMethod,
+    Caught,
+    Complex,
+    Contents,
+    DictRef,
+    GuardedUnion,
+    IterRef,
+    ListRef,
+    ObjRef,
+    Partial,
+    Ref,
+    Seq,
+    Static,
+    StoreRef,
+    Super,
+    Text,
+)
+from pyflat.ir.nodes import FALSE, TRUE, Const, Param, Value
+
+_BY_VALUE = frozenset({bool, int, float, complex, str, bytes, type(None), np.bool_, np.int64, np.float64})
+
+
+class NoSignatureError(Exception):
+    """An argument of which a second evaluation might see something else."""
+
+
+class Reader:
+    """Reads arguments one after the other. `parts`: the values with identity, each where it was met first; `heap`: what
+    the lists, dicts, objects and stores among them have."""
+
+    def __init__(self, s: Evaluator) -> None:
+        self.s = s
+        self.parts: list[Abstract] = []
+        self.heap: dict[Ref, Contents] = {}
+        self.known: list[Any] = []
+        """The known values: an identity means something while there is the object."""
+        self._numbers: dict[int, int] = {}
+
+    def read(self, value: Abstract) -> Hashable:
+        """The key of one value; a number where it is one that was met before."""
+        if isinstance(value, Static):
+            return self._static(value.value)
+        number = self._numbers.get(id(value))
+        if number is not None:
+            return number
+        self._numbers[id(value)] = len(self.parts)
+        self.parts.append(value)
+        if isinstance(value, Value):
+            return lane_key(self.s, value)
+        if isinstance(value, ListRef | DictRef | ObjRef | StoreRef):
+            return self._object(value)
+        return self._compound(value)
+
+    def _all(self, values: Iterable[Abstract]) -> tuple[Hashable, ...]:
+        return tuple(map(self.read, values))
+
+    def _compound(self, value: Abstract) -> Hashable:
+        match value:
+            case Seq():
+                return Seq, value.cls, self._all(value.items)
+            case Complex():
+                return Complex, self.read(value.real), self.read(value.imag)
+            case GuardedUnion():
+                return GuardedUnion, self.read(value.cond), self.read(value.then), self.read(value.orelse)
+            case Array():
+                return Array, self.read(value.store), value.places.shape, value.places.tobytes()
+            case BoundMethod():
+                return BoundMethod, self.read(value.receiver), value.name, id(value.function)
+            case Partial():
+                named = tuple((name, self.read(item)) for name, item in value.named.items())
+                return Partial, self.read(value.function), self._all(value.positional), named
+            case Super():
+                return Super, value.cls, self.read(value.receiver)
+            case Caught():
+                return Caught, value.cls
+            case Text():
+                return Text
+        if value is UNBOUND:
+            return "unbound"
+        raise NoSignatureError
+
+    def _object(self, ref: Ref) -> Hashable:
+        if isinstance(ref, IterRef):
+            raise NoSignatureError
+        contents = self.heap[ref] = self.s.state.heap[ref]
+        known = object_key(self.s, ref)
+        if contents is CONFLICT:
+            return known, "conflict"
+        if isinstance(ref, ListRef | StoreRef):
+            return known, self._all(contents)
+        return known, tuple((self._static(name), self.read(item)) for name, item in contents)
+
+    def _static(self, value: Any) -> Hashable:
+        self.known.append(value)
+        return static_key(value)
+
+
+def static_key(value: Any) -> Hashable:
+    """Equal for known values that no evaluation can tell apart; nan is one with itself only, as `in` has it."""
+    cls = type(value)
+    if cls is tuple:
+        return tuple, tuple(map(static_key, value))
+    if cls in _BY_VALUE and value == value:
+        return cls, repr(value) if cls is float or cls is complex or cls is np.float64 else value
+    return "object", id(value)
+
+
+def lane_key(s: Evaluator, value: Value) -> Hashable:
+    """What the evaluator may ask about a lane without looking at how it is computed."""
+    known = (value.key, value is TRUE or value is FALSE) if isinstance(value, Const) else None
+    joined = s.saw_numpy and isinstance(value, Param) and value not in s.arguments
+    return value.kind, known, joined, marks(s, value), s.may_be_numpy(value)
+
+
+def marks(s: Evaluator, value: Value) -> tuple[bool, bool, bool]:
+    """What NumPy or Python has made of the value."""
+    return value in s.numpy_values, value in s.python_values, value in s.zero_dimensional
+
+
+def object_key(s: Evaluator, ref: Ref) -> Hashable:
+    """What is known of a list, dict, object or store beside its contents."""
+    frozen = ref in s.frozen
+    if isinstance(ref, StoreRef):
+        return StoreRef, frozen, ref.kind, ref.frozen, ref.in_order, ref.has_views
+    return type(ref), frozen, ref.cls if isinstance(ref, ObjRef) else None
+
+
+def mark(s: Evaluator, value: Value, found: tuple[bool, bool, bool]) -> None:
+    """Remember what `marks` has said of another value."""
+    for known, which in zip(found, (s.numpy_values, s.python_values, s.zero_dimensional), strict=True):
+        if known:
+            which.add(value)
+
+
+def is_by_value(value: Any) -> bool:
+    """A plain value that has its bits for a key."""
+    return type(value) in _BY_VALUE if type(value) is not tuple else all(map(is_by_value, value))
