@@ -61,7 +61,7 @@ _MARKS = ("__array__", "__array_function__", "__array_interface__", "__array_ufu
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ClassifiedCall:
     """One call, classified: a shape for each parameter that was passed, and the lane values of their leaves."""
 
     arguments: dict[str, Shape]
@@ -70,7 +70,7 @@ class Call:
     names: tuple[str, ...]
     floats: FloatFormat = F8
 
-    def in_format(self, dtype: str) -> Call:
+    def in_format(self, dtype: str) -> ClassifiedCall:
         """The call with float lanes as the option `dtype` says: what is no float32 is rounded where they are."""
         if dtype == "float64" or (dtype == "input" and not self._gives_float32()):
             return self
@@ -92,7 +92,7 @@ def _narrowed(value: Any) -> Any:
         return value.astype(np.float32, copy=False)
 
 
-def classify(bound: BoundArguments, parameters: Parameters, static: Sequence[str]) -> Call:
+def classify(bound: BoundArguments, parameters: Parameters, static: Sequence[str]) -> ClassifiedCall:
     """Shapes and lane values of a bound call. TypeError for what can be neither a lane nor static."""
     reading = [""]
     try:
@@ -102,7 +102,9 @@ def classify(bound: BoundArguments, parameters: Parameters, static: Sequence[str
         raise TypeError(f"{error} (it is parameter {place} of {parameters.name})") from None
 
 
-def _classified(bound: BoundArguments, parameters: Parameters, static: Sequence[str], reading: list[str]) -> Call:
+def _classified(
+    bound: BoundArguments, parameters: Parameters, static: Sequence[str], reading: list[str]
+) -> ClassifiedCall:
     reader = _Reader()
     arguments: dict[str, Shape] = {}
     for name, value in bound.arguments.items():
@@ -123,7 +125,7 @@ def _classified(bound: BoundArguments, parameters: Parameters, static: Sequence[
     if parameters.keywords and parameters.keywords not in arguments:
         arguments[parameters.keywords] = Record(dict, (), ())
     ordered = {name: arguments[name] for name in parameters.names if name in arguments}
-    return Call(ordered, tuple(reader.values), tuple(reader.kinds), tuple(reader.names))
+    return ClassifiedCall(ordered, tuple(reader.values), tuple(reader.kinds), tuple(reader.names))
 
 
 class _Reader:

@@ -11,6 +11,7 @@ run code of the user (static calls, `__getattr__`) that uses other twins.
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 import weakref
@@ -82,12 +83,16 @@ class Built:
     split: threads.Splittable | None = None
     """The engine, where it may run on several threads."""
 
-    def run(self, lanes: Sequence[npt.NDArray[Any] | np.generic], n: int, parallel: bool | None = False) -> Ran:
-        """Run the engine, and the lanes that it suspects through the exact twin."""
-        if self.split is None or n < 2 * threads.GRAIN:
+    def run(self, lanes: Sequence[npt.NDArray[Any] | np.generic], n: int, parallel: bool | None = False,
+            into: Sequence[npt.NDArray[Any] | None] = ()) -> Ran:
+        """Run the engine, and the lanes that it suspects through the exact twin. `into` are the arrays for results, as
+        far as there are any, for engines that can write into given ones."""
+        if self.split is None:
             leaves, suspect = self.engine(lanes, n)
         else:
-            leaves, suspect = threads.run(self.split, lanes, n, parallel)
+            made = itertools.zip_longest(self.split.dtypes, into)
+            leaves = [np.empty(n, dtype) if given is None else given for dtype, given in made]
+            suspect = threads.run(self.split, lanes, n, leaves, parallel)
         again = 0 if suspect is None or self.retry is None else self.retry.settle(lanes, leaves, suspect)
         if not self.trips_limited:
             return Ran(leaves, suspect, None, again)

@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from weakref import ReferenceType
 
 import numpy as np
 
-from pyflat.frontend.callables import owner_of
+from pyflat.frontend.callables import NOT_GIVEN, NotGiven, Parameters, owner_of
 from pyflat.frontend.notices import PLAN_FILE
 from pyflat.frontend.state.guards import ABSENT, Guards, Reading
 from pyflat.ir.formats import F4, F8, dtypes
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 MISS = "MISS"
 _OURS = "_pyflat_"
-_LOCAL = ("self", "args")
 _MARK = 10**20
 """The first of the numbers that stand for what a plan knows, until its code is made."""
 
@@ -61,32 +60,55 @@ _ATOMS = (bool, int, float, complex, str, bytes, type(None), np.generic, Builtin
 
 
 class Argument(NamedTuple):
-    """What a plan knows of one argument: its type, and the dtype of an array."""
+    """What a plan knows of one argument: its type, the dtype of an array, the items of a tuple, or the string."""
 
     cls: type
-    dtype: np.dtype[Any] | None
+    dtype: np.dtype[Any] | None = None
+    items: tuple[Argument, ...] = ()
+    text: str = ""
+    single: bool = False
+    """Whether an array has no axes: a scalar to the kernel."""
+
+    @property
+    def is_array(self) -> bool:
+        return self.dtype is not None and not self.single
+
+    @property
+    def lanes(self) -> Iterator[Argument]:
+        """The numbers and arrays in it."""
+        if self.dtype is not None or self.cls in _SCALARS:
+            yield self
+        for item in self.items:
+            yield from item.lanes
 
 
-def key_of(args: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
-    """The same for calls that one plan makes; None for calls that no plan makes."""
+def _argument(value: Any) -> Argument | None:
+    cls = type(value)
+    if cls is np.ndarray:
+        return Argument(cls, _PLAIN[value.dtype], single=not value.ndim) if value.dtype in _PLAIN else None
+    if cls is tuple:
+        items = tuple(map(_argument, value))
+        return None if None in items else Argument(cls, items=cast("tuple[Argument, ...]", items))
+    if cls is str:
+        return Argument(cls, text=value)
+    return Argument(cls) if cls in _SCALARS or cls in (NotGiven, type(None)) else None
+
+
+def key_of(given: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
+    """The same for calls that one plan makes; None for calls that no plan makes. `given` has a value for each
+    parameter."""
     target = at_hand(options.target)
-    if target is None or options.dtype not in target.plans or options.errors == "mask" or not args:
+    if target is None or options.dtype not in target.plans or options.errors == "mask":
         return None
     if options.static or not options.cache or options.whitelist:
         return None
-    key: list[Any] = [id(options)]
-    formats: set[np.dtype[Any]] = set()
-    for value in args:
-        if type(value) is np.ndarray and value.dtype in _PLAIN:
-            key.append(Argument(np.ndarray, _PLAIN[value.dtype]))
-        elif type(value) in _SCALARS:
-            key.append(Argument(type(value), None))
-        else:
-            return None
-        if type(value) not in _PYTHON and value.dtype in (_FLOAT32, _WIDE):
-            formats.add(_PLAIN[value.dtype])
+    arguments = tuple(map(_argument, given))
+    lanes = [lane for argument in arguments if argument is not None for lane in argument.lanes]
+    if None in arguments or not lanes:
+        return None
+    formats = {lane.dtype or np.dtype(lane.cls) for lane in lanes if lane.cls not in _PYTHON} & {_FLOAT32, _WIDE}
     mixed = len(formats) > 1 if options.dtype == "input" else formats - {np.dtype(options.dtype)}
-    return None if mixed else tuple(key)  # what is converted first takes the long way
+    return None if mixed else (id(options), *arguments)  # what is converted first takes the long way
 
 
 def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings, entry: Entry) -> Recipe | None:
@@ -97,20 +119,20 @@ def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings,
         return None
     if layers is None or leaves is None or resolve(settings) is not entry.options:
         return None
-    function = caller.callee.function
-    if not caller.parameters.simple or owner_of(function)[0]:
+    function, parameters = caller.callee.function, caller.parameters
+    if owner_of(function)[0] or any(name.startswith(_OURS) for name in parameters.names):
         return None
-    point = built.engine.entry_point(tuple(a.cls is not np.ndarray for a in arguments))  # type: ignore[attr-defined]
-    if point is None:
+    scalars = tuple(not lane.is_array for argument in arguments for lane in argument.lanes)
+    point = built.engine.entry_point(scalars)  # type: ignore[attr-defined]
+    if point is None or len(point.dtypes) != len(leaves):
         return None
-    text = _Text(function, arguments, entry, {"calls": caller.stats.calls_cell, "lanes": caller.stats.lanes_cell},
+    text = _Text(function, parameters, entry, {"calls": caller.stats.calls_cell, "lanes": caller.stats.lanes_cell},
                  float32=built.reference is not None)
-    if len(point.dtypes) != len(leaves):
-        return None
-    conditions = [*text.other_options(layers, "target" not in dict(settings)), *text.other_types()]
-    same = text.same_outside(built.guards, len(arguments) < len(caller.parameters.names))
+    types = [*text.other_types(arguments)]
+    conditions = [*text.other_options(layers, "target" not in dict(settings)), *types]
+    same = text.same_outside(built.guards, any(argument.cls is NotGiven for argument in arguments))
     lines = text.lines(conditions, list(same), leaves, point)
-    return Recipe(tuple(lines), tuple(text.names), tuple(text.constants), text.cells, function, point)
+    return Recipe(tuple(lines), parameters, tuple(text.constants), text.cells, function, point)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,40 +140,50 @@ class Recipe:
     """The lines of a plan, with `MISS` where it gives up, and what they mean."""
 
     lines: tuple[str, ...]
-    arguments: tuple[str, ...]
+    parameters: Parameters
     constants: tuple[Any, ...]
     cells: Mapping[str, CellType]
     function: FunctionType
     kept: object
 
     def plan(self) -> Plan:
-        """The function of a tuple of arguments, None where it gives up."""
-        names, error = ", ".join(self.arguments), _MARK + len(self.constants)
-        unpack = ("    try:", f"        {names}, = args", f"    except ({error}):", "        return None")
-        return self._made(("def plan(args):", *unpack), "return None", (ValueError,))
+        """The function of a value for each parameter and `out`, None where it gives up."""
+        head = ", ".join([*self.parameters.names, _out(self.parameters)])
+        return self._made([f"def plan({head}):"], "return None", {})
 
     def method(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """The method `__call__` of a twin; it gives up with `otherwise(self, (arguments), more arguments, keywords)`.
-        Having parameters saves the tuple that `*args` makes; one that is not passed is `ABSENT`, of no lane's type."""
-        names = ", ".join(self.arguments)
-        call = f"({_MARK + len(self.constants)})"
-        parameters = ", ".join(f"{name}=None" for name in self.arguments)
-        last = f"return {call}(self, ({names},), {_OURS}more, {_OURS}named)"
-        head = (f"def __call__(self, {parameters}, /, *{_OURS}more, **{_OURS}named):",
-                f"    if {_OURS}more or {_OURS}named:", f"        {last}")
-        made = self._made(head, last, (otherwise,))
-        made.__defaults__ = (ABSENT,) * len(self.arguments)
+        """The method `__call__` of a twin; it gives up with `otherwise(self, (a value for each parameter), more
+        arguments, out)`. A parameter that is not passed is `NOT_GIVEN`, of no lane's type."""
+        known = self.parameters
+        positional = [f"{name}=None" for name in known.names[: known.positional]]
+        positional.insert(known.by_position_only, "/")
+        outputs = [] if known.takes_out else ["out"]
+        named = [f"{name}=None" for name in [*known.names[known.positional:], *outputs]]
+        head = ", ".join([f"{_OURS}self", *positional, f"*{_OURS}more", *named])
+        values = "".join(f"{name}, " for name in known.names)
+        last = f"return {_OURS}general({', '.join([f'{_OURS}self', f'({values})', f'{_OURS}more', *outputs])})"
+        made = self._made([f"def __call__({head}):", f"    if {_OURS}more:", f"        {last}"], last,
+                          {f"{_OURS}general": CellType(otherwise)})
+        made.__qualname__ = known.name
+        made.__defaults__ = (NOT_GIVEN,) * known.positional
+        made.__kwdefaults__ = dict.fromkeys(known.names[known.positional:], NOT_GIVEN) | {"out": None}
         return made
 
-    def _made(self, head: tuple[str, ...], miss: str, more: tuple[Any, ...]) -> Callable[..., Any]:
+    def _made(self, head: list[str], miss: str, more: dict[str, CellType]) -> FunctionType:
         text = "\n".join([*head, *self.lines]).replace(MISS, miss)
-        code = _code(text, tuple(self.cells))
-        known = (*self.constants, *more)
+        variables = {**self.cells, **more}
+        code = _code(text, tuple(variables))
+        known = self.constants
         constants = tuple(known[c - _MARK] if type(c) is int and c >= _MARK else c for c in code.co_consts)
-        cells = tuple(self.cells[name] for name in code.co_freevars)
+        cells = tuple(variables[name] for name in code.co_freevars)
         made = FunctionType(code.replace(co_consts=constants), self.function.__globals__, code.co_name, None, cells)
         made.__dict__["kept"] = self.kept
         return made
+
+
+def _out(parameters: Parameters) -> str:
+    """The name of the arrays for results in a plan."""
+    return f"{_OURS}out" if parameters.takes_out else "out"
 
 
 def _leaves(shape: Shape) -> tuple[Kind, ...] | None:
@@ -179,12 +211,6 @@ def _code(text: str, names: tuple[str, ...]) -> CodeType:
     return code
 
 
-def _is_plain(name: str) -> bool:
-    """Whether a plan can have this name in its text."""
-    ours = name in _LOCAL or name.startswith(("__", _OURS))
-    return name.isidentifier() and not keyword.iskeyword(name) and not ours
-
-
 class _Lines(NamedTuple):
     """The part of a plan that an engine brings."""
 
@@ -200,15 +226,21 @@ class _Text:
     """Writes a plan; `constants` and `cells` have what its numbers and free variables are. `float32`: float lanes are
     float32."""
 
-    def __init__(self, function: FunctionType, arguments: Sequence[Argument], entry: Entry, cells: dict[str, CellType],
+    def __init__(self, function: FunctionType, parameters: Parameters, entry: Entry, cells: dict[str, CellType],
                  *, float32: bool = False):
         self.float32 = float32
         self.function = function
-        self.arguments = arguments
+        self.parameters = parameters
         self.entry = entry
+        self.lanes: dict[str, Argument] = {}
+        """What the kernel gets, by its name."""
         self.constants: list[Any] = []
         self.cells = {_OURS + name: cell for name, cell in cells.items()}
-        self.names = [f"{_OURS}a{k}" for k in range(len(arguments))]
+
+    def _is_plain(self, name: str) -> bool:
+        """Whether a plan can have this name of the function's globals in its text."""
+        ours = name in self.parameters.names or name == "out" or name.startswith(("__", _OURS))
+        return name.isidentifier() and not keyword.iskeyword(name) and not ours
 
     def constant(self, value: Any) -> str:
         """This object, which is never freed or refers to nothing."""
@@ -239,6 +271,7 @@ class _Text:
             f"    if {' or '.join(unfit)}:",
             f"        {MISS}",
             *arrays,
+            *self._unfit_outputs(point, isinstance(point, numpy_target.EntryPoint)),
             "    try:",
             f"        if not ({' and '.join(same)}):",
             f"            {miss}()",
@@ -259,33 +292,41 @@ class _Text:
 
     def _operands(self) -> Iterator[str]:
         """The arguments as the kernel takes them: NumPy would make float64 of Python's floats."""
-        for name, argument in zip(self.names, self.arguments, strict=True):
+        for name, argument in self.lanes.items():
             yield f"{self.constant(np.float32)}({name})" if self.float32 and argument.cls is float else name
 
     def _kernel(self, point: numba.KernelEntry) -> _Lines:
         """One call of a numpy.ufunc, which refuses what cannot be broadcast."""
         flags = [self.variable(CellType(flag)) for flag in point.state.flags[: 1 + point.loops]]
-        results = [f"{_OURS}r{k}" for k in range(len(point.dtypes) + point.hidden)]
-        call = f"        {', '.join(results)} = {self.constant(point.call)}({', '.join(self._operands())})"
+        results = ", ".join(f"{_OURS}r{k}" for k in range(len(point.dtypes) + point.hidden))
+        kernel, operands = self.constant(point.call), list(self._operands())
+        call = [f"        {results} = {kernel}({', '.join(operands)})"]
+        if self._arrays():
+            given = self._outputs(len(point.dtypes))
+            call = [f"        if {self.out} is None:", f"    {call[0]}", "        else:",
+                    f"            {results} = {kernel}({', '.join([*operands, *given])})"]
         give_up = [f"        {self.object(point.state.raise_discarded)}()"] if point.loops else []
-        return _Lines([call], [], " or ".join(flags), give_up, [])
+        return _Lines(call, [], " or ".join(flags), give_up, [])
 
     def _blocks(self, point: numpy_target.EntryPoint) -> _Lines:
         """The NumPy engine's function, in np.errstate where another thread is in `quietly`."""
         arrays = self._arrays()
-        risky = [f"        {name} = {self.constant(DTYPES[_PYTHON[a.cls]].type)}({name})"
-                 for name, a in zip(self.names, self.arguments, strict=True) if a.cls in _PYTHON]
+        numbers = {name: f"{self.constant(DTYPES[_PYTHON[a.cls]].type)}({name})" if a.cls in _PYTHON else f"{name}[()]"
+                   for name, a in self.lanes.items() if a.cls in _PYTHON or a.single}
+        risky = [f"        {_OURS}s_{name} = {number}" for name, number in numbers.items()]
+        operands = [f"{_OURS}s_{name}" if name in numbers else name for name in self.lanes]
         values = [f"{_OURS}r{k}" for k in range(len(point.dtypes) + 1)]
         run = self.object(point.run)
         after = [] if arrays else [f"    {name} = {self.constant(dtype.type)}({name})"
                                    for name, dtype in zip(values, point.dtypes, strict=False)]
         suspect = f"{values[-1]} is not None" if arrays else values[-1]
+        given = ", ".join([*operands, *(self._outputs(len(point.dtypes)) if arrays else ())])
         return _Lines(risky, [
             "    try:",
-            f"        {', '.join(values)}, = {self.constant(numpy_target.quietly)}({run}, {', '.join(self.names)})",
+            f"        {', '.join(values)}, = {self.constant(numpy_target.quietly)}({run}, {given})",
             f"    except {self.constant(RuntimeError)}:",
             f"        with {self.constant(np.errstate)}(all='ignore'):",
-            f"            {', '.join(values)}, = {run}({', '.join(self.names)})",
+            f"            {', '.join(values)}, = {run}({given})",
         ], suspect, [], after)
 
     def _other_arrays(self) -> list[str]:
@@ -301,17 +342,67 @@ class _Text:
                  f"({first}.ndim != 1 and not ({first}.ndim and {dense}))"]
         return [f"    if {' or '.join(unfit)}:", f"        {MISS}"]
 
+    # --- out=
+
+    @property
+    def out(self) -> str:
+        return _out(self.parameters)
+
+    def _outputs(self, count: int) -> list[str]:
+        """The arrays that `out=` gives, or None each."""
+        return [self.out] if count == 1 else [f"{_OURS}o{k}" for k in range(count)]
+
+    def _unfit_outputs(self, point: Point, alike: bool) -> list[str]:
+        """Leaves alone what is not as a fresh result would be: `alike` ones have the shape of the arguments. A lane
+        may be run again, so that arguments must stay as they are."""
+        arrays, outputs = self._arrays(), self._outputs(len(point.dtypes))
+        if self.parameters.takes_out:
+            return [] if len(outputs) == 1 or not arrays else [f"    {' = '.join(outputs)} = None"]
+        if not arrays:
+            return [f"    if {self.out} is not None:", f"        {MISS}"]
+        first, kind = arrays[0], self.constant(type)
+        unfit = []
+        for k, (name, dtype) in enumerate(zip(outputs, point.dtypes, strict=True)):
+            unfit += [f"{kind}({name}) is not {self.constant(np.ndarray)}",
+                      f"{name}.dtype is not {self.constant(_PLAIN[dtype])}", f"not {name}.flags.writeable"]
+            dense = f" or {name}.ndim != 1 and not {name}.flags.c_contiguous" if alike else ""
+            large = "" if alike else f"{name}.size >= {2 * threads.GRAIN} and "
+            unfit.append(f"{large}{name}.shape != {first}.shape{dense}")
+            for other in (*arrays, *outputs[:k]):
+                unfit.append(f"{self.constant(np.may_share_memory)}({name}, {other})")
+        if len(outputs) == 1:
+            return [f"    if {self.out} is not None and ({' or '.join(unfit)}):", f"        {MISS}"]
+        unpack = [f"    {' = '.join(outputs)} = None", f"    if {self.out} is not None:"]
+        several = (f"{kind}({self.out}) is not {self.constant(tuple)} or "
+                   f"{self.constant(len)}({self.out}) != {len(outputs)}")
+        return [*unpack, f"        if {several}:", f"            {MISS}", f"        {', '.join(outputs)} = {self.out}",
+                f"        if {' or '.join(unfit)}:", f"            {MISS}"]
+
     # --- before
 
-    def other_types(self) -> Iterator[str]:
-        """Conditions under which the arguments are of other types."""
-        kind = self.constant(type)
-        for name, argument in zip(self.names, self.arguments, strict=True):
-            yield f"{kind}({name}) is not {self.constant(argument.cls)}"
-            if argument.dtype is not None:
-                yield f"{name}.dtype is not {self.constant(argument.dtype)}"
-            elif self.float32 and argument.cls is float:  # what overflows would warn
-                yield f"not {-F4.largest!r} <= {name} <= {F4.largest!r}"
+    def other_types(self, arguments: Sequence[Argument]) -> Iterator[str]:
+        """Conditions under which the arguments are of other types; where none holds, the items of tuples have names."""
+        for name, argument in zip(self.parameters.names, arguments, strict=True):
+            yield from self._other_type(name, name, argument)
+
+    def _other_type(self, value: str, name: str, argument: Argument) -> Iterator[str]:
+        """The same for one argument, which is or gets `name`."""
+        named = name if value == name else f"{name} := {value}"
+        yield f"{self.constant(type)}({named}) is not {self.constant(argument.cls)}"
+        if argument.cls is tuple:
+            yield f"{self.constant(len)}({name}) != {len(argument.items)}"
+            for k, item in enumerate(argument.items):
+                yield from self._other_type(f"{name}[{k}]", f"{_OURS}{name.removeprefix(_OURS)}_{k}", item)
+        elif argument.cls is str:
+            yield f"{name} != {self.constant(argument.text)}"
+        elif argument.dtype is not None:
+            yield f"{name}.dtype is not {self.constant(argument.dtype)}"
+            if argument.single:
+                yield f"{name}.ndim"
+        elif self.float32 and argument.cls is float:  # what overflows would warn
+            yield f"not {-F4.largest!r} <= {name} <= {F4.largest!r}"
+        if argument.dtype is not None or argument.cls in _SCALARS:
+            self.lanes[name] = argument
 
     def other_options(self, layers: InForce, target_counts: bool) -> Iterator[str]:
         """Conditions under which other options may be in force."""
@@ -341,7 +432,7 @@ class _Text:
         return [f"    if {product} >= {limit} and not ({fits}):", f"        {MISS}"]
 
     def _arrays(self) -> list[str]:
-        return [name for name, a in zip(self.names, self.arguments, strict=True) if a.dtype is not None]
+        return [name for name, argument in self.lanes.items() if argument.is_array]
 
     def same_outside(self, guards: Guards, defaults: bool) -> Iterator[str]:
         """Conditions under which the function and what it has read are as they were."""
@@ -354,7 +445,8 @@ class _Text:
         readings = list(guards.readings())
         absent = {r.name for r in readings if self._is_global(r) and r.value is ABSENT}
         standard = getattr(function, "__builtins__", None) is vars(builtins)
-        found = {r.name for r in readings if r.owner is vars(builtins) and r.value is not ABSENT and _is_plain(r.name)}
+        found = {r.name for r in readings
+                 if r.owner is vars(builtins) and r.value is not ABSENT and self._is_plain(r.name)}
         covered = found & absent if standard else set()
         for reading in readings:
             if reading.how == "part" and reading.owner() is function:
@@ -371,7 +463,7 @@ class _Text:
     def _same(self, reading: Reading, by_name: bool) -> str:
         """The condition under which a reading gives the same object."""
         name = reading.name
-        plain = _is_plain(name)
+        plain = self._is_plain(name)
         match reading.how:
             case "item" if plain and (by_name or self._is_global(reading) and reading.value is not ABSENT):
                 return f"{name} is {self.object(reading.value)}"
@@ -402,8 +494,9 @@ class _Text:
         lines = [f"    {_OURS}lanes += {count}"]
         if arrays:
             order = self.constant(np.ascontiguousarray)
+            lines += [f"    if {self.out} is not None:", f"        return {self.out}"]
             lines.append(f"    if {results[0]}.ndim > 1:")
             lines += [f"        {name} = {order}({name})" for name in results]
-        elif all(argument.cls in _PYTHON for argument in self.arguments):
+        elif all(argument.cls in _PYTHON for argument in self.lanes.values()):
             results = [f"{self.constant(_BACK[kind])}({name})" for kind, name in zip(leaves, results, strict=True)]
         return [*lines, f"    return {results[0] if single else '(' + ', '.join(results) + ',)'}"]

@@ -96,11 +96,9 @@ class Twin(Generic[P, R_co]):
     @overload
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        plans = self._plans
-        if plans.others and not kwargs and (found := plans.find(self, args)) is not None:
-            return found
         self._check_receiver(args)
-        return self._caller(args, kwargs, resolve(self.settings), self)
+        out = None if self._parameters.takes_out else kwargs.pop("out", None)
+        return self._caller(args, kwargs, resolve(self.settings), self, out)
 
     def _check_receiver(self, args: Sequence[Any]) -> None:
         """`obj.method.flat(5)` would bind 5 to self."""

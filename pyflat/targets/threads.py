@@ -59,12 +59,11 @@ class Splittable(Protocol):
         """Whether what runs now is given up, and has to end soon."""
 
 
-def run(engine: Splittable, lanes: Sequence[Lane], n: int, parallel: bool | None) -> tuple[list[Array], Array | None]:
-    """What `engine(lanes, n)` gives. `parallel`: True, False, or None where the length of the work decides."""
-    results = [np.empty(n, dtype) for dtype in engine.dtypes]
-    most = limit()
-    if parallel is False or (parallel is None and not engine.shares) or n < 2 * GRAIN or most < 2:
-        return results, engine.into(lanes, n, results)
+def run(engine: Splittable, lanes: Sequence[Lane], n: int, results: list[Array], parallel: bool | None) -> Array | None:
+    """What `engine.into(lanes, n, results)` does. `parallel`: True, False, or None where the length of the work
+    decides."""
+    if n < 2 * GRAIN or parallel is False or (parallel is None and not engine.shares) or (most := limit()) < 2:
+        return engine.into(lanes, n, results)
     work = _Work(engine, lanes, n, results)
     start, seconds = 0, PIECE
     while start + GRAIN < n and start < 2 * GRAIN and seconds >= PIECE:  # the first piece may have compiled the engine
@@ -74,11 +73,11 @@ def run(engine: Splittable, lanes: Sequence[Lane], n: int, parallel: bool | None
     left = seconds * (n - start) / GRAIN
     if left < (2 * PIECE if parallel else WORTH_IT) or (parallel is None and not _cores_free()):
         work.do(start, n)
-        return results, work.suspects
+        return work.suspects
     pieces = max(1, min(most * PIECES, int(left / PIECE)))
     step = -(-(n - start) // (pieces * GRAIN)) * GRAIN
     work.share([(at, min(at + step, n)) for at in range(start, n, step)], most)
-    return results, work.suspects
+    return work.suspects
 
 
 def limit() -> int:

@@ -81,7 +81,7 @@ class EntryPoint:
 
     `run(*arguments)` takes NumPy scalars and C-contiguous arrays of one shape, which is not empty, or arrays with one
     axis; it gives the results, new arrays of this shape or scalars, and then which lanes are suspect: something false
-    where none is.
+    where none is. Where arguments are arrays, such arrays for the results may follow, or None for each.
     """
 
     run: Callable[..., tuple[Any, ...]]
@@ -313,11 +313,11 @@ class _Arrays:
         first = arrays[0]
         given, results = ", ".join([*names, *outs]), "".join(f"{out}, " for out in outs)
         lines = [
-            f"def block({', '.join(names)}):",
+            f"def block({', '.join([*names, *[f'{out}=None' for out in outs]])}):",
             f"    n = {first}.size",
-            f"    if {first}.ndim != 1: return flat(({', '.join(names)},), {first}.shape)",
+            f"    if {first}.ndim != 1: return flat(({', '.join([*names, *outs])},), {first}.shape)",
             *self._forwards(arrays),
-            *[f"    {out} = empty(n, dtype{k})" for k, out in enumerate(outs)],
+            *[f"    if {out} is None: {out} = empty(n, dtype{k})" for k, out in enumerate(outs)],
             f"    if n > {LEAST}: return {results}fill(({', '.join(names)},), n, ({results}))",
             "    A = take()",
             f"    s = (few if n <= {FEW} else chosen(n))(A, n, {given})",
