@@ -148,7 +148,7 @@ class Recipe:
 
     def plan(self) -> Plan:
         """The function of a value for each parameter and `out`, None where it gives up."""
-        head = ", ".join([*self.parameters.names, _out(self.parameters)])
+        head = ", ".join([*self.parameters.names, f"{_OURS}out" if self.parameters.takes_out else "out"])
         return self._made([f"def plan({head}):"], "return None", {})
 
     def method(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
@@ -179,11 +179,6 @@ class Recipe:
         made = FunctionType(code.replace(co_consts=constants), self.function.__globals__, code.co_name, None, cells)
         made.__dict__["kept"] = self.kept
         return made
-
-
-def _out(parameters: Parameters) -> str:
-    """The name of the arrays for results in a plan."""
-    return f"{_OURS}out" if parameters.takes_out else "out"
 
 
 def _leaves(shape: Shape) -> tuple[Kind, ...] | None:
@@ -346,7 +341,8 @@ class _Text:
 
     @property
     def out(self) -> str:
-        return _out(self.parameters)
+        """What a call has passed as `out=`."""
+        return "None" if self.parameters.takes_out else "out"
 
     def _outputs(self, count: int) -> list[str]:
         """The arrays that `out=` gives, or None each."""
