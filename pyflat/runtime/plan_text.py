@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import os
+import struct
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from pyflat.runtime.compiled import Built
     from pyflat.runtime.plans import Entry, Plan
     from pyflat.targets.numba import engine as numba
+    from pyflat.targets.numba.packed import Blocks
 
     Point = numba.KernelEntry | numpy_target.EntryPoint
 
@@ -256,7 +258,8 @@ class _Text:
         """All but the head. `unfit` are the conditions under which the plan is not for a call, `same` those under which
         it still holds."""
         miss = self.object(self.entry.miss)
-        errors = self.constant((NameError, KeyError, AttributeError, TypeError, ValueError, OverflowError))
+        errors = self.constant((NameError, KeyError, AttributeError, TypeError, ValueError, OverflowError,
+                                struct.error))
         if isinstance(point, numpy_target.EntryPoint):
             lines, arrays = self._blocks(point), self._other_arrays()
         else:
@@ -295,13 +298,25 @@ class _Text:
         flags = [self.variable(CellType(flag)) for flag in point.state.flags[: 1 + point.loops]]
         results = ", ".join(f"{_OURS}r{k}" for k in range(len(point.dtypes) + point.hidden))
         kernel, operands = self.constant(point.call), list(self._operands())
+        take, give_back = self._packing(point.blocks) if point.blocks is not None else ([], [])
+        if point.blocks is not None:
+            operands = [*self._arrays(), f"{_OURS}block[1]"]
         call = [f"        {results} = {kernel}({', '.join(operands)})"]
         if self._arrays():
             given = self._outputs(len(point.dtypes))
             call = [f"        if {self.out} is None:", f"    {call[0]}", "        else:",
                     f"            {results} = {kernel}({', '.join([*operands, *given])})"]
         give_up = [f"        {self.object(point.state.raise_discarded)}()"] if point.loops else []
-        return _Lines(call, [], " or ".join(flags), give_up, [])
+        return _Lines([*take, *call, *give_back], [], " or ".join(flags), give_up, [])
+
+    def _packing(self, blocks: Blocks) -> tuple[list[str], list[str]]:
+        """Writing the scalars into a block of memory, and giving that back."""
+        free, block, missing = self.object(blocks.free), f"{_OURS}block", self.constant(IndexError)
+        scalars = [name for name, argument in self.lanes.items() if not argument.is_array]
+        take = ["        try:", f"            {block} = {free}.pop()", f"        except {missing}:",
+                f"            {block} = {self.object(blocks.make)}()",
+                f"        {self.object(blocks.pack_into)}({block}[0], 0, {', '.join(scalars)})"]
+        return take, [f"        {free}.append({block})"]
 
     def _blocks(self, point: numpy_target.EntryPoint) -> _Lines:
         """The NumPy engine's function, in np.errstate where another thread is in `quietly`."""

@@ -38,6 +38,7 @@ from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Ufunc, c
 from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
 from pyflat.targets.numba.library import library_function
 from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, SharedState
+from pyflat.targets.numba.packed import WORTH, Blocks, packed
 from pyflat.targets.target import Request
 
 MAX_OPERATIONS = 50_000
@@ -78,14 +79,19 @@ class CompiledKernel:
             self._ufunc = None
             self._call = Direct(self.code.address, self._state.address, self.code, self._state)
 
-    def entry_point(self, kernel: Kernel, dtypes: tuple[np.dtype[Any], ...]) -> KernelEntry | None:
+    def entry_point(self, kernel: Kernel, pattern: Pattern, dtypes: tuple[np.dtype[Any], ...]) -> KernelEntry | None:
         """The code as a ufunc with a state of its own; None where only `Direct` can call it."""
-        if self._ufunc is None:
+        (inputs, outputs), code, blocks = _operands(kernel), self.code, None
+        if sum(pattern) >= WORTH:
+            blocks = Blocks([dtype for dtype, scalar in zip(inputs, pattern, strict=True) if scalar])
+            arrays = [dtype for dtype, scalar in zip(inputs, pattern, strict=True) if not scalar]
+            inputs, code = [*arrays, np.dtype(np.int64)], packed(code.address, pattern, len(outputs))
+        if not inputs or not outputs or len(inputs) + len(outputs) > MAX_OPERANDS:
             return None
         state = SharedState()
-        ufunc = Ufunc("twin", self.code.address, state.address, *_operands(kernel), self.code, state)
+        ufunc = Ufunc("twin", code.address, state.address, inputs, outputs, self.code, code, state)
         return KernelEntry(ufunc.call, state, self.step, has_loop(list(kernel.items)), dtypes,
-                           len(kernel.roots) - len(dtypes), ufunc)
+                           len(kernel.roots) - len(dtypes), ufunc, blocks)
 
     def _after_interrupt(self, n: int, operands: Sequence[Any]) -> None:
         """Raise what a signal handler raised here. Another thread's kernel may have left for the same reason: it runs
@@ -143,6 +149,8 @@ class KernelEntry:
     """So many outputs after the results are none."""
     kept: Ufunc
     """What `call` points into."""
+    blocks: Blocks | None = None
+    """Where scalars are packed: `call` takes the arrays and then a block's address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +236,7 @@ class NumbaEngine:
         compiled = self._compiled.get((id(self.values), pattern))
         if compiled is None or any(_calls_python(op) for op in all_ops(list(self.values.items))):
             return None
-        return compiled.entry_point(self.values, self.dtypes)
+        return compiled.entry_point(self.values, pattern, self.dtypes)
 
     def inner_loop(self) -> InnerLoop | None:
         """The values' kernel by itself, None where it calls back into Python, which cannot raise there."""
@@ -316,7 +324,7 @@ def library_ufunc(opcode: str, exponent: float | None, uniform: tuple[bool, ...]
     if library_function(op) is None:
         return None
     kernel = Kernel(tuple(params), (Block([op]),), (op,), None)
-    entry = CompiledKernel(kernel, uniform).entry_point(kernel, (np.dtype(np.float64),))
+    entry = CompiledKernel(kernel, uniform).entry_point(kernel, uniform, (np.dtype(np.float64),))
     if entry is None:
         return None
     _kept.append(entry)

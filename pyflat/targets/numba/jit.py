@@ -194,8 +194,8 @@ def _pass_builder(machine: Any, level: int) -> Any:
 
 # --- ufuncs
 
-MAX_OPERANDS = 32
-"""Of a ufunc, in any NumPy."""
+MAX_OPERANDS = 64
+"""Of a ufunc of NumPy 2."""
 
 _NUMBERS = {np.dtype(t): np.dtype(t).num for t in (np.bool_, np.int64, np.float64, np.float32)}
 _NONE = -1
