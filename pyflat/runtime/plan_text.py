@@ -375,12 +375,14 @@ class _Text:
         unfit = []
         for k, (name, dtype) in enumerate(zip(outputs, point.dtypes, strict=True)):
             unfit += [f"{kind}({name}) is not {self.constant(np.ndarray)}",
-                      f"{name}.dtype is not {self.constant(_PLAIN[dtype])}", f"not {name}.flags.writeable"]
+                      f"{name}.dtype is not {self.constant(_PLAIN[dtype])}",
+                      f"not ({_OURS}flags := {name}.flags).writeable"]
             dense = f" or {name}.ndim != 1 and not {name}.flags.c_contiguous" if alike else ""
             large = "" if alike else f"{name}.size >= {2 * threads.GRAIN} and "
             unfit.append(f"{large}{name}.shape != {first}.shape{dense}")
             for other in (*arrays, *outputs[:k]):
-                unfit.append(f"{self.constant(np.may_share_memory)}({name}, {other})")
+                apart = f"{name} is not {other} and {_OURS}flags.owndata and {other}.flags.owndata"
+                unfit.append(f"not ({apart}) and {self.constant(np.may_share_memory)}({name}, {other})")
         if len(outputs) == 1:
             return [f"    if {self.out} is not None and ({' or '.join(unfit)}):", f"        {MISS}"]
         unpack = [f"    {' = '.join(outputs)} = None", f"    if {self.out} is not None:"]

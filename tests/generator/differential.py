@@ -27,6 +27,7 @@ from pyflat.ir.shape import Shape
 from pyflat.passes.accuracy.fast_functions import inexact_results
 from pyflat.runtime.compiled import compilations, flatten
 from pyflat.testing import in_kind, lane_of, same_bits
+from tests.generator.calls import check_calls
 from tests.generator.lanes import Lane, lanes_for
 from tests.generator.outcomes import Expected, Failure, Outcome, Raised, Returned, observe, outside
 from tests.generator.program import Program
@@ -181,6 +182,8 @@ def check_twin(
             failures.append(Failure(target, "no lane holds the result", rows[i], str(expected[i]), str(got)))
     if clean and not failures:
         failures += _check_scalars(twin, rows[clean[0]], expected[clean[0]], target)
+        lanes = [rows[i] for i in clean]
+        failures += check_calls(twin, fn, columns(lanes, program.kinds), lanes, program.source, target)
     return failures
 
 
