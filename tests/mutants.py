@@ -528,7 +528,7 @@ MUTANTS: tuple[Mutant, ...] = (
           "reference is None", "reference is not None or True"),
          tests="runtime/test_float32.py"),
     *_of("float32", "runtime/arguments.py",
-         ("one float32 array is enough", "Call._gives_float32",
+         ("one float32 array is enough", "ClassifiedCall._gives_float32",
           "return bool(found) and all(found)", "return any(found)"),
          tests="runtime/test_float32.py"),
 )
