@@ -408,17 +408,17 @@ def _join(results: list[tuple[str, Shape]]) -> Shape:
         for kind in known:
             joined = join_kinds(joined, kind)
         return Leaf(joined)
-    if all(kind is not None or _is_complex(shape) for kind, (_, shape) in zip(kinds, results, strict=True)):
+    if all(kind is not None or _is_complex_shape(shape) for kind, (_, shape) in zip(kinds, results, strict=True)):
         return COMPLEX if all(shape == COMPLEX for _, shape in results) else REAL_OR_COMPLEX
-    records = [(shown, _record(shape)) for shown, shape in results]
+    records = [(shown, _as_record(shape)) for shown, shape in results]
     made = [(shown, record) for shown, record in records if record is not None]
     if len(made) == len(results) and len({(r.cls, r.names, len(r.items)) for _, r in made}) == 1:
         record = made[0][1]
         parts = [[(shown, each.items[i]) for shown, each in made] for i in range(len(record.items))]
         return Record(record.cls, record.names, tuple(map(_join, parts)))
     one = results[0]
-    other = next((each for each in rest if _described(each[1]) != _described(one[1])), rest[0])
-    message = f"the result is {_described(one[1])} for {one[0]} and {_described(other[1])} for {other[0]}"
+    other = next((each for each in rest if _in_words(each[1]) != _in_words(one[1])), rest[0])
+    message = f"the result is {_in_words(one[1])} for {one[0]} and {_in_words(other[1])} for {other[0]}"
     raise refuse("flatten/mixed-join", message, why="one array holds the results of all groups",
                  help="call the twin once for each of these values")
 
@@ -439,13 +439,13 @@ def _kind(shape: Shape) -> Kind | None:
     return kind_of(_plain(shape.value)) if isinstance(shape, Fixed) else None
 
 
-def _is_complex(shape: Shape) -> bool:
+def _is_complex_shape(shape: Shape) -> bool:
     if isinstance(shape, Fixed):
         return isinstance(shape.value, complex)
     return isinstance(shape, Record) and shape.cls is complex
 
 
-def _record(shape: Shape) -> Record | None:
+def _as_record(shape: Shape) -> Record | None:
     if isinstance(shape, Record):
         return shape
     parts = record_of(shape.value) if isinstance(shape, Fixed) else None
@@ -453,13 +453,13 @@ def _record(shape: Shape) -> Record | None:
 
 
 def _items(shape: Shape) -> tuple[Shape, ...]:
-    record = _record(shape)
+    record = _as_record(shape)
     if record is None:
         raise InternalError(f"not a record: {shape!r}")
     return record.items
 
 
-def _described(shape: Shape) -> str:
+def _in_words(shape: Shape) -> str:
     match shape:
         case Leaf():
             return "a number"

@@ -67,7 +67,7 @@ def with_destinations(context: CallContext, result: Shape) -> tuple[CallContext,
     lanes = context.lanes
     taken = [value for value in context.call.values if isinstance(value, np.ndarray)]
     found: list[Array | None] = []
-    for shape, array in list(_checked(result, context.out, context, "out")):
+    for shape, array in list(_fitting(result, context.out, context, "out")):
         if array is not None and isinstance(shape, Leaf) and _is_own(array, shape, lanes.floats, taken):
             taken.append(array)
             found.append(array.reshape(-1))
@@ -82,7 +82,7 @@ def _is_own(array: Array, leaf: Leaf, floats: FloatFormat, taken: list[Array]) -
     return same and not any(np.may_share_memory(array, other) for other in taken)
 
 
-def _checked(shape: Shape, out: Any, context: CallContext, name: str) -> Iterator[tuple[Shape, Array | None]]:
+def _fitting(shape: Shape, out: Any, context: CallContext, name: str) -> Iterator[tuple[Shape, Array | None]]:
     """The parts of a result that one array holds, and what they are written into."""
     parts = _parts_of(shape)
     if parts is None:
@@ -96,7 +96,7 @@ def _checked(shape: Shape, out: Any, context: CallContext, name: str) -> Iterato
         raise TypeError(f"argument {name!r} is {what}, and {context.parameters.name} returns {len(parts)} results "
                         f"there: pass a tuple with an array or None for each")
     for k, (part, item) in enumerate(zip(parts, given, strict=True)):
-        yield from _checked(part, item, context, f"{name}[{k}]")
+        yield from _fitting(part, item, context, f"{name}[{k}]")
 
 
 def _check(shape: Shape, out: Any, context: CallContext, name: str) -> None:

@@ -8,29 +8,25 @@ cost what they cost in the function itself. All names of ours begin with `_pyfla
 
 from __future__ import annotations
 
-import builtins
-import keyword
-import os
 import struct
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
-from weakref import ReferenceType
 
 import numpy as np
 
 from pyflat.frontend.callables import NOT_GIVEN, NotGiven, Parameters, owner_of
 from pyflat.frontend.notices import PLAN_FILE
-from pyflat.frontend.state.guards import ABSENT, Guards, Reading
+from pyflat.frontend.state.guards import Guards
 from pyflat.ir.formats import F4, F8, dtypes
 from pyflat.ir.shape import Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.runtime import settings as settings_module
 from pyflat.runtime.arrays import DTYPES
-from pyflat.runtime.settings import InForce, Options, Settings, in_force, resolve
+from pyflat.runtime.plan_conditions import MARK, OURS, Conditions
+from pyflat.runtime.settings import Options, Settings, in_force, resolve
 from pyflat.targets import threads
 from pyflat.targets.numpy import engine as numpy_target
 from pyflat.targets.target import at_hand
@@ -45,9 +41,6 @@ if TYPE_CHECKING:
     Point = numba.KernelEntry | numpy_target.EntryPoint
 
 MISS = "MISS"
-_OURS = "_pyflat_"
-_MARK = 10**20
-"""The first of the numbers that stand for what a plan knows, until its code is made."""
 
 _PYTHON: dict[type, Kind] = {float: FLOAT, int: INT, bool: BOOL}
 _SCALARS = frozenset({*_PYTHON, np.float64, np.float32, np.int64, np.bool_})
@@ -55,10 +48,6 @@ _FLOAT32, _WIDE = np.dtype(np.float32), np.dtype(np.float64)
 _PLAIN = {dtype: dtype for dtype in (*dtypes(F8).values(), _FLOAT32)}
 """Arrays have one object for each dtype, as a rule; the others take the long way."""
 _BACK = {FLOAT: float, INT: int, BOOL: bool}
-
-
-_ATOMS = (bool, int, float, complex, str, bytes, type(None), np.generic, BuiltinFunctionType, np.ufunc, CodeType,
-          ReferenceType)
 
 
 class Argument(NamedTuple):
@@ -122,7 +111,7 @@ def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings,
     if layers is None or leaves is None or resolve(settings) is not entry.options:
         return None
     function, parameters = caller.callee.function, caller.parameters
-    if owner_of(function)[0] or any(name.startswith(_OURS) for name in parameters.names):
+    if owner_of(function)[0] or any(name.startswith(OURS) for name in parameters.names):
         return None
     scalars = tuple(not lane.is_array for argument in arguments for lane in argument.lanes)
     point = built.engine.entry_point(scalars)  # type: ignore[attr-defined]
@@ -150,7 +139,7 @@ class Recipe:
 
     def plan(self) -> Plan:
         """The function of a value for each parameter and `out`, None where it gives up."""
-        head = ", ".join([*self.parameters.names, f"{_OURS}out" if self.parameters.takes_out else "out"])
+        head = ", ".join([*self.parameters.names, f"{OURS}out" if self.parameters.takes_out else "out"])
         return self._made([f"def plan({head}):"], "return None", {})
 
     def method(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
@@ -161,11 +150,11 @@ class Recipe:
         positional.insert(known.by_position_only, "/")
         outputs = [] if known.takes_out else ["out"]
         named = [f"{name}=None" for name in [*known.names[known.positional:], *outputs]]
-        head = ", ".join([f"{_OURS}self", *positional, f"*{_OURS}more", *named])
+        head = ", ".join([f"{OURS}self", *positional, f"*{OURS}more", *named])
         values = "".join(f"{name}, " for name in known.names)
-        last = f"return {_OURS}general({', '.join([f'{_OURS}self', f'({values})', f'{_OURS}more', *outputs])})"
-        made = self._made([f"def __call__({head}):", f"    if {_OURS}more:", f"        {last}"], last,
-                          {f"{_OURS}general": CellType(otherwise)})
+        last = f"return {OURS}general({', '.join([f'{OURS}self', f'({values})', f'{OURS}more', *outputs])})"
+        made = self._made([f"def __call__({head}):", f"    if {OURS}more:", f"        {last}"], last,
+                          {f"{OURS}general": CellType(otherwise)})
         made.__qualname__ = known.name
         made.__defaults__ = (NOT_GIVEN,) * known.positional
         made.__kwdefaults__ = dict.fromkeys(known.names[known.positional:], NOT_GIVEN) | {"out": None}
@@ -176,7 +165,7 @@ class Recipe:
         variables = {**self.cells, **more}
         code = _code(text, tuple(variables))
         known = self.constants
-        constants = tuple(known[c - _MARK] if type(c) is int and c >= _MARK else c for c in code.co_consts)
+        constants = tuple(known[c - MARK] if type(c) is int and c >= MARK else c for c in code.co_consts)
         cells = tuple(variables[name] for name in code.co_freevars)
         made = FunctionType(code.replace(co_consts=constants), self.function.__globals__, code.co_name, None, cells)
         made.__dict__["kept"] = self.kept
@@ -219,40 +208,16 @@ class _Lines(NamedTuple):
     after: list[str]
 
 
-class _Text:
-    """Writes a plan; `constants` and `cells` have what its numbers and free variables are. `float32`: float lanes are
-    float32."""
+class _Text(Conditions):
+    """Writes a plan. `float32`: float lanes are float32."""
 
     def __init__(self, function: FunctionType, parameters: Parameters, entry: Entry, cells: dict[str, CellType],
                  *, float32: bool = False):
+        super().__init__(function, parameters, cells)
         self.float32 = float32
-        self.function = function
-        self.parameters = parameters
         self.entry = entry
         self.lanes: dict[str, Argument] = {}
         """What the kernel gets, by its name."""
-        self.constants: list[Any] = []
-        self.cells = {_OURS + name: cell for name, cell in cells.items()}
-
-    def _is_plain(self, name: str) -> bool:
-        """Whether a plan can have this name of the function's globals in its text."""
-        ours = name in self.parameters.names or name == "out" or name.startswith(("__", _OURS))
-        return name.isidentifier() and not keyword.iskeyword(name) and not ours
-
-    def constant(self, value: Any) -> str:
-        """This object, which is never freed or refers to nothing."""
-        self.constants.append(value)
-        return f"({_MARK + len(self.constants) - 1})"
-
-    def object(self, value: Any) -> str:
-        """Any object. The garbage collector does not look into code: what may lead back to the plan is in a cell."""
-        return self.constant(value) if isinstance(value, _ATOMS) else self.variable(CellType(value))
-
-    def variable(self, cell: CellType) -> str:
-        """A free variable that is this cell."""
-        name = f"{_OURS}v{len(self.cells)}"
-        self.cells[name] = cell
-        return name
 
     def lines(self, unfit: list[str], same: list[str], leaves: Sequence[Kind], point: Point) -> list[str]:
         """All but the head. `unfit` are the conditions under which the plan is not for a call, `same` those under which
@@ -265,7 +230,7 @@ class _Text:
         else:
             lines, arrays = self._kernel(point), self._too_many(min(point.step, 2 * threads.GRAIN), point.step)
         return [
-            f"    nonlocal {_OURS}calls, {_OURS}lanes",
+            f"    nonlocal {OURS}calls, {OURS}lanes",
             f"    if {' or '.join(unfit)}:",
             f"        {MISS}",
             *arrays,
@@ -284,7 +249,7 @@ class _Text:
             *lines.give_up,
             f"        {MISS}",
             *lines.after,
-            f"    {_OURS}calls += 1",
+            f"    {OURS}calls += 1",
             *self._results(leaves),
         ]
 
@@ -296,11 +261,11 @@ class _Text:
     def _kernel(self, point: numba.KernelEntry) -> _Lines:
         """One call of a numpy.ufunc, which refuses what cannot be broadcast."""
         flags = [self.variable(CellType(flag)) for flag in point.state.flags[: 1 + point.loops]]
-        results = ", ".join(f"{_OURS}r{k}" for k in range(len(point.dtypes) + point.hidden))
+        results = ", ".join(f"{OURS}r{k}" for k in range(len(point.dtypes) + point.hidden))
         kernel, operands = self.constant(point.call), list(self._operands())
         take, give_back = self._packing(point.blocks) if point.blocks is not None else ([], [])
         if point.blocks is not None:
-            operands = [*self._arrays(), f"{_OURS}block[1]"]
+            operands = [*self._arrays(), f"{OURS}block[1]"]
         call = [f"        {results} = {kernel}({', '.join(operands)})"]
         if self._arrays():
             given = self._outputs(len(point.dtypes))
@@ -311,7 +276,7 @@ class _Text:
 
     def _packing(self, blocks: Blocks) -> tuple[list[str], list[str]]:
         """Writing the scalars into a block of memory, and giving that back."""
-        free, block, missing = self.object(blocks.free), f"{_OURS}block", self.constant(IndexError)
+        free, block, missing = self.object(blocks.free), f"{OURS}block", self.constant(IndexError)
         scalars = [name for name, argument in self.lanes.items() if not argument.is_array]
         take = ["        try:", f"            {block} = {free}.pop()", f"        except {missing}:",
                 f"            {block} = {self.object(blocks.make)}()",
@@ -323,9 +288,9 @@ class _Text:
         arrays = self._arrays()
         numbers = {name: f"{self.constant(DTYPES[_PYTHON[a.cls]].type)}({name})" if a.cls in _PYTHON else f"{name}[()]"
                    for name, a in self.lanes.items() if a.cls in _PYTHON or a.single}
-        risky = [f"        {_OURS}s_{name} = {number}" for name, number in numbers.items()]
-        operands = [f"{_OURS}s_{name}" if name in numbers else name for name in self.lanes]
-        values = [f"{_OURS}r{k}" for k in range(len(point.dtypes) + 1)]
+        risky = [f"        {OURS}s_{name} = {number}" for name, number in numbers.items()]
+        operands = [f"{OURS}s_{name}" if name in numbers else name for name in self.lanes]
+        values = [f"{OURS}r{k}" for k in range(len(point.dtypes) + 1)]
         run = self.object(point.run)
         after = [] if arrays else [f"    {name} = {self.constant(dtype.type)}({name})"
                                    for name, dtype in zip(values, point.dtypes, strict=False)]
@@ -361,7 +326,7 @@ class _Text:
 
     def _outputs(self, count: int) -> list[str]:
         """The arrays that `out=` gives, or None each."""
-        return [self.out] if count == 1 else [f"{_OURS}o{k}" for k in range(count)]
+        return [self.out] if count == 1 else [f"{OURS}o{k}" for k in range(count)]
 
     def _unfit_outputs(self, point: Point, alike: bool) -> list[str]:
         """Leaves alone what is not as a fresh result would be: `alike` ones have the shape of the arguments. A lane
@@ -376,12 +341,12 @@ class _Text:
         for k, (name, dtype) in enumerate(zip(outputs, point.dtypes, strict=True)):
             unfit += [f"{kind}({name}) is not {self.constant(np.ndarray)}",
                       f"{name}.dtype is not {self.constant(_PLAIN[dtype])}",
-                      f"not ({_OURS}flags := {name}.flags).writeable"]
+                      f"not ({OURS}flags := {name}.flags).writeable"]
             dense = f" or {name}.ndim != 1 and not {name}.flags.c_contiguous" if alike else ""
             large = "" if alike else f"{name}.size >= {2 * threads.GRAIN} and "
             unfit.append(f"{large}{name}.shape != {first}.shape{dense}")
             for other in (*arrays, *outputs[:k]):
-                apart = f"{name} is not {other} and {_OURS}flags.owndata and {other}.flags.owndata"
+                apart = f"{name} is not {other} and {OURS}flags.owndata and {other}.flags.owndata"
                 unfit.append(f"not ({apart}) and {self.constant(np.may_share_memory)}({name}, {other})")
         if len(outputs) == 1:
             return [f"    if {self.out} is not None and ({' or '.join(unfit)}):", f"        {MISS}"]
@@ -405,7 +370,7 @@ class _Text:
         if argument.cls is tuple:
             yield f"{self.constant(len)}({name}) != {len(argument.items)}"
             for k, item in enumerate(argument.items):
-                yield from self._other_type(f"{name}[{k}]", f"{_OURS}{name.removeprefix(_OURS)}_{k}", item)
+                yield from self._other_type(f"{name}[{k}]", f"{OURS}{name.removeprefix(OURS)}_{k}", item)
         elif argument.cls is str:
             yield f"{name} != {self.constant(argument.text)}"
         elif argument.dtype is not None:
@@ -416,18 +381,6 @@ class _Text:
             yield f"not {-F4.largest!r} <= {name} <= {F4.largest!r}"
         if argument.dtype is not None or argument.cls in _SCALARS:
             self.lanes[name] = argument
-
-    def other_options(self, layers: InForce, target_counts: bool) -> Iterator[str]:
-        """Conditions under which other options may be in force."""
-        environment, key = self.constant(layers.environment), self.constant(layers.target_key)
-        yield f"{self.constant(layers.block)}() is not {self.constant(layers.opened)}"
-        yield f"{self.constant(settings_module)}._defaults is not {self.constant(layers.defaults)}"
-        yield f"{self.constant(os)}.environ is not {self.constant(os.environ)}"
-        yield f"{self.constant(layers.disable_key)} in {environment}"
-        if target_counts and layers.target is None:
-            yield f"{key} in {environment}"
-        elif target_counts:
-            yield f"{key} not in {environment} or {environment}[{key}] != {self.constant(layers.target)}"
 
     def _too_many(self, limit: int, most: int) -> list[str]:
         """Leaves calls alone that are worth threads, and those that Ctrl-C should be able to end in between: `most`
@@ -447,64 +400,14 @@ class _Text:
     def _arrays(self) -> list[str]:
         return [name for name, argument in self.lanes.items() if argument.is_array]
 
-    def same_outside(self, guards: Guards, defaults: bool) -> Iterator[str]:
-        """Conditions under which the function and what it has read are as they were."""
-        function = self.function
-        own = self.object(function)
-        yield f"{own}.__code__ is {self.object(function.__code__)}"
-        if defaults or guards.calls_itself(function):
-            yield f"{own}.__defaults__ is {self.object(function.__defaults__)}"
-            yield f"{own}.__kwdefaults__ is {self.object(function.__kwdefaults__)}"
-        readings = list(guards.readings())
-        absent = {r.name for r in readings if self._is_global(r) and r.value is ABSENT}
-        standard = getattr(function, "__builtins__", None) is vars(builtins)
-        found = {r.name for r in readings
-                 if r.owner is vars(builtins) and r.value is not ABSENT and self._is_plain(r.name)}
-        covered = found & absent if standard else set()
-        for reading in readings:
-            if reading.how == "part" and reading.owner() is function:
-                continue
-            if reading.name in covered and self._is_global(reading):
-                continue  # the name is found among the builtins, as the other reading says
-            yield self._same(reading, reading.name in covered and reading.owner is vars(builtins))
-        if guards.has_others:
-            yield f"{self.object(guards.others_changed)}() is None"
-
-    def _is_global(self, reading: Reading) -> bool:
-        return reading.how == "item" and reading.owner is self.function.__globals__
-
-    def _same(self, reading: Reading, by_name: bool) -> str:
-        """The condition under which a reading gives the same object."""
-        name = reading.name
-        plain = self._is_plain(name)
-        match reading.how:
-            case "item" if plain and (by_name or self._is_global(reading) and reading.value is not ABSENT):
-                return f"{name} is {self.object(reading.value)}"
-            case "item" if reading.value is ABSENT:
-                return f"{self.constant(name)} not in {self.object(reading.owner)}"
-            case "item":
-                return f"{self.object(reading.owner)}[{self.constant(name)}] is {self.object(reading.value)}"
-            case "type":
-                return f"{self.constant(type)}({self.object(reading.owner)}) is {self.object(reading.value)}"
-            case "attribute" if isinstance(reading.owner, CellType):
-                return f"{self.variable(reading.owner)} is {self.object(reading.value)}"
-        if reading.value is ABSENT:
-            return f"not {self.constant(hasattr)}({self.object(reading.owner)}, {self.constant(name)})"
-        if reading.how == "part":
-            return f"{self.object(reading.owner)}().{name} is {self.object(reading.value)}"
-        if plain and isinstance(reading.owner, ModuleType):
-            return f"{self.object(reading.owner)}.{name} is {self.object(reading.value)}"
-        found = f"{self.constant(getattr)}({self.object(reading.owner)}, {self.constant(name)})"
-        return f"{found} is {self.object(reading.value)}"
-
     # --- after
 
     def _results(self, leaves: Sequence[Kind]) -> list[str]:
         """Count the lanes, and give the results the caller's form."""
-        results = [f"{_OURS}r{k}" for k in range(len(leaves))]
+        results = [f"{OURS}r{k}" for k in range(len(leaves))]
         arrays, single = self._arrays(), len(leaves) == 1
         count = f"{results[0]}.size" if arrays else "1"
-        lines = [f"    {_OURS}lanes += {count}"]
+        lines = [f"    {OURS}lanes += {count}"]
         if arrays:
             order = self.constant(np.ascontiguousarray)
             lines += [f"    if {self.out} is not None:", f"        return {self.out}"]

@@ -181,7 +181,7 @@ class Replay:
         for start in range(0, len(found), _CHUNK):
             part = found[start:start + _CHUNK]
             where = np.unravel_index(part, shape) if shape else ()
-            columns = [_column(value, shape, where, len(part)) for value in self.context.call.values]
+            columns = [_scalars_of(value, shape, where, len(part)) for value in self.context.call.values]
             rows = zip(*columns, strict=True) if columns else iter([()] * len(part))
             for lane, row in zip(part.tolist(), rows, strict=True):
                 yield lane, row if self.limited is None or not self.limited[lane] else LimitedRow(row)
@@ -244,7 +244,7 @@ def named_shapes(shape: Shape) -> dict[str, Shape]:
     return {name: Fixed(value) for name, value in shape.value.items()}
 
 
-def _column(value: Any, shape: tuple[int, ...], where: tuple[Any, ...], count: int) -> list[Any]:
+def _scalars_of(value: Any, shape: tuple[int, ...], where: tuple[Any, ...], count: int) -> list[Any]:
     """One leaf's Python scalars in some lanes, from the caller's own array: a uint64 keeps its value."""
     if isinstance(value, np.ndarray) and shape:
         return list(_picked(value, shape, where).tolist())
