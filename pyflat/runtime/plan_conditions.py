@@ -76,6 +76,8 @@ class Conditions:
         if defaults or guards.calls_itself(function):
             yield f"{own}.__defaults__ is {self.object(function.__defaults__)}"
             yield f"{own}.__kwdefaults__ is {self.object(function.__kwdefaults__)}"
+            for name, value in (function.__kwdefaults__ or {}).items():
+                yield f"{own}.__kwdefaults__[{self.constant(name)}] is {self.object(value)}"
         readings = list(guards.readings())
         absent = {r.name for r in readings if self._is_global(r) and r.value is ABSENT}
         standard = getattr(function, "__builtins__", None) is vars(builtins)

@@ -218,6 +218,7 @@ class _Text(Conditions):
         self.entry = entry
         self.lanes: dict[str, Argument] = {}
         """What the kernel gets, by its name."""
+        self._items = 0
 
     def lines(self, unfit: list[str], same: list[str], leaves: Sequence[Kind], point: Point) -> list[str]:
         """All but the head. `unfit` are the conditions under which the plan is not for a call, `same` those under which
@@ -288,8 +289,9 @@ class _Text(Conditions):
         arrays = self._arrays()
         numbers = {name: f"{self.constant(DTYPES[_PYTHON[a.cls]].type)}({name})" if a.cls in _PYTHON else f"{name}[()]"
                    for name, a in self.lanes.items() if a.cls in _PYTHON or a.single}
-        risky = [f"        {OURS}s_{name} = {number}" for name, number in numbers.items()]
-        operands = [f"{OURS}s_{name}" if name in numbers else name for name in self.lanes]
+        scalars = {name: f"{OURS}s{k}" for k, name in enumerate(numbers)}
+        risky = [f"        {scalars[name]} = {number}" for name, number in numbers.items()]
+        operands = [scalars.get(name, name) for name in self.lanes]
         values = [f"{OURS}r{k}" for k in range(len(point.dtypes) + 1)]
         run = self.object(point.run)
         after = [] if arrays else [f"    {name} = {self.constant(dtype.type)}({name})"
@@ -370,7 +372,8 @@ class _Text(Conditions):
         if argument.cls is tuple:
             yield f"{self.constant(len)}({name}) != {len(argument.items)}"
             for k, item in enumerate(argument.items):
-                yield from self._other_type(f"{name}[{k}]", f"{OURS}{name.removeprefix(OURS)}_{k}", item)
+                self._items += 1
+                yield from self._other_type(f"{name}[{k}]", f"{OURS}i{self._items}", item)
         elif argument.cls is str:
             yield f"{name} != {self.constant(argument.text)}"
         elif argument.dtype is not None:

@@ -450,6 +450,33 @@ def test_parameters_with_the_names_of_a_plan(short):
     assert short(twin, 1.0, 2.0, found=4.0, more=3.0) == 1.25
 
 
+def test_changed_defaults_of_keywords(short):
+    def f(x, *, k=2.0, m=1.0):
+        return x * k - m
+
+    twin = twin_of(f)
+    for _ in range(2):
+        assert twin(X).tolist() == (X * 2.0 - 1.0).tolist()
+    short(twin, X)
+    f.__kwdefaults__["k"] = 3.0
+    assert [twin(X).tolist() for _ in range(3)] == [(X * 3.0 - 1.0).tolist()] * 3
+    f.__kwdefaults__ = {"k": 4.0, "m": 0.0}
+    assert [twin(X).tolist() for _ in range(3)] == [(X * 4.0).tolist()] * 3
+
+
+def alike(p, p_0, s_p, i1, r0=((1.0, 2.0), 3.0)):
+    return p[0][1] - p_0[1] * s_p[0] + i1 - r0[0][1]
+
+
+@pytest.mark.parametrize("target", ["numba", "numpy"])
+def test_items_of_tuples_have_names_of_their_own(target, short):
+    twin = pyflat.twin(alike, target=target)
+    for args in ((((X, 1.0), 2.0), (3.0, 4.0), (5.0,), 6.0), (((X, Y), 2), (3, Z), (5.0,), Z, ((1, 2), 3))):
+        wanted = without(twin, *args)
+        twin(*args)
+        assert_same(short(twin, *args), wanted)
+
+
 @pytest.mark.parametrize(("args", "kwargs"), [
     ((), {}), ((1.0,), {"x": 2.0}), ((1.0,), {"y": 2.0}), ((1.0,), {"q": 2.0}), ((1.0, 2.0, 3.0, 4.0), {}), ((1.0, 2.0, 3.0), {"z": 1.0}),
     ((1.0, 2.0, 3.0, 4.0), {"k": 1.0}), ((), {"z": 1.0}),
