@@ -77,15 +77,15 @@ class Caller:
         these are its options: then it may learn a shorter way for calls like this one."""
         if found := columns(self.parameters, args, kwargs, options.static):
             return run_grouped(self, found, args, kwargs, options, out)
-        context = self.context(args, kwargs, options, out)
+        call = self.classified(args, kwargs, options)
         if os.environ.get("PYFLAT_DISABLE") == "1":
             from pyflat.runtime.disabled import run_originals
 
-            done = run_originals(context)
+            done = run_originals(self._prepared(call, options, out))
             if done is not None:
                 return done.value
-        built = self.compilations.get(self.callee.function, context.call.arguments, context.options.as_built)
-        context, into = with_destinations(context, built.result)
+        built = self.compilations.get(self.callee.function, call.arguments, options.settled(call.floats).as_built)
+        context, into = with_destinations(self._prepared(call, options, out), built.result)
         lanes = context.lanes
         ran = built.run(lanes.inputs, lanes.count, options.parallel, into)
         found = self.settle(context, built.result, ran, built.reference)
@@ -97,9 +97,11 @@ class Caller:
         returned = _put_back(record, value, self.parameters.bind(args, kwargs).arguments)
         return returned if faults is None else (returned, faults)
 
-    def context(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, out: Any = None) -> CallContext:
+    def context(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> CallContext:
         """What a call works with: its arguments classified and broadcast."""
-        call = self.classified(args, kwargs, options)
+        return self._prepared(self.classified(args, kwargs, options), options)
+
+    def _prepared(self, call: ClassifiedCall, options: Options, out: Any = None) -> CallContext:
         lanes = prepare(call, arrays_in(out))
         return CallContext(self.callee, self.parameters, call, lanes, options.settled(call.floats), out)
 
