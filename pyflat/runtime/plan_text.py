@@ -32,6 +32,7 @@ from pyflat.runtime.arrays import DTYPES
 from pyflat.runtime.settings import InForce, Options, Settings, in_force, resolve
 from pyflat.targets import threads
 from pyflat.targets.numpy import engine as numpy_target
+from pyflat.targets.operands import is_stored
 from pyflat.targets.target import at_hand
 
 if TYPE_CHECKING:
@@ -50,9 +51,11 @@ _MARK = 10**20
 
 _PYTHON: dict[type, Kind] = {float: FLOAT, int: INT, bool: BOOL}
 _SCALARS = frozenset({*_PYTHON, np.float64, np.float32, np.int64, np.bool_})
+_OTHERS = frozenset({np.float16, np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32})
+"""NumPy's scalars that are converted first; a uint64 may be no lane."""
 _FLOAT32, _WIDE = np.dtype(np.float32), np.dtype(np.float64)
 _PLAIN = {dtype: dtype for dtype in (*dtypes(F8).values(), _FLOAT32)}
-"""Arrays have one object for each dtype, as a rule; the others take the long way."""
+"""Arrays have one object for each dtype, as a rule."""
 _BACK = {FLOAT: float, INT: int, BOOL: bool}
 
 
@@ -79,12 +82,16 @@ def key_of(args: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
     for value in args:
         if type(value) is np.ndarray and value.dtype in _PLAIN:
             key.append(Argument(np.ndarray, _PLAIN[value.dtype]))
-        elif type(value) in _SCALARS:
+        elif type(value) is np.ndarray and target.converts and is_stored(value.dtype):
+            key.append(Argument(np.ndarray, np.dtype(value.dtype.str)))
+        elif type(value) in _SCALARS or (target.converts and type(value) in _OTHERS):
             key.append(Argument(type(value), None))
         else:
             return None
         if type(value) not in _PYTHON and value.dtype in (_FLOAT32, _WIDE):
             formats.add(_PLAIN[value.dtype])
+    if target.converts:
+        return tuple(key)
     mixed = len(formats) > 1 if options.dtype == "input" else formats - {np.dtype(options.dtype)}
     return None if mixed else tuple(key)  # what is converted first takes the long way
 
@@ -100,7 +107,7 @@ def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings,
     function = caller.callee.function
     if not caller.parameters.simple or owner_of(function)[0]:
         return None
-    point = built.engine.entry_point(tuple(a.cls is not np.ndarray for a in arguments))  # type: ignore[attr-defined]
+    point = built.engine.entry_point([a.dtype for a in arguments])  # type: ignore[attr-defined]
     if point is None:
         return None
     text = _Text(function, arguments, entry, {"calls": caller.stats.calls_cell, "lanes": caller.stats.lanes_cell},
@@ -152,6 +159,12 @@ class Recipe:
         made = FunctionType(code.replace(co_consts=constants), self.function.__globals__, code.co_name, None, cells)
         made.__dict__["kept"] = self.kept
         return made
+
+
+def _lane_type(cls: type) -> type:
+    """NumPy's scalar of the lanes that have the numbers of a scalar's class."""
+    kind = _PYTHON.get(cls) or _PYTHON[type(cls(0).item())]
+    return DTYPES[kind].type
 
 
 def _leaves(shape: Shape) -> tuple[Kind, ...] | None:
@@ -273,8 +286,9 @@ class _Text:
     def _blocks(self, point: numpy_target.EntryPoint) -> _Lines:
         """The NumPy engine's function, in np.errstate where another thread is in `quietly`."""
         arrays = self._arrays()
-        risky = [f"        {name} = {self.constant(DTYPES[_PYTHON[a.cls]].type)}({name})"
-                 for name, a in zip(self.names, self.arguments, strict=True) if a.cls in _PYTHON]
+        risky = [f"        {name} = {self.constant(wanted)}({name})"
+                 for name, a in zip(self.names, self.arguments, strict=True)
+                 if a.dtype is None and (wanted := _lane_type(a.cls)) is not a.cls]
         values = [f"{_OURS}r{k}" for k in range(len(point.dtypes) + 1)]
         run = self.object(point.run)
         after = [] if arrays else [f"    {name} = {self.constant(dtype.type)}({name})"
@@ -289,16 +303,16 @@ class _Text:
         ], suspect, [], after)
 
     def _other_arrays(self) -> list[str]:
-        """Leaves alone what a block function does not take, and what is worth threads."""
+        """Leaves alone what has no lanes or no axes, and what is worth threads."""
         arrays = self._arrays()
         if not arrays:
             return []
         first = arrays[0]
-        shapes = [f"{name}.shape != {first}.shape" for name in arrays[1:]]
-        dense = " and ".join(f"{name}.flags.c_contiguous" for name in arrays)
         alone = f"{self.object(self.entry.on_one_thread)}({first}.size)"
-        unfit = [f"not {first}.size", f"({first}.size >= {2 * threads.GRAIN} and not {alone})", *shapes,
-                 f"({first}.ndim != 1 and not ({first}.ndim and {dense}))"]
+        unfit = [f"not {first}.size", f"({first}.size >= {2 * threads.GRAIN} and not {alone})",
+                 f"not ({' or '.join(f'{name}.ndim' for name in arrays)})"]
+        if self.entry.options.parallel:
+            unfit += [f"{name}.shape != {first}.shape" for name in arrays[1:]]
         return [f"    if {' or '.join(unfit)}:", f"        {MISS}"]
 
     # --- before
@@ -309,7 +323,8 @@ class _Text:
         for name, argument in zip(self.names, self.arguments, strict=True):
             yield f"{kind}({name}) is not {self.constant(argument.cls)}"
             if argument.dtype is not None:
-                yield f"{name}.dtype is not {self.constant(argument.dtype)}"
+                other = "is not" if argument.dtype.isnative else "!="  # others have no object of their own
+                yield f"{name}.dtype {other} {self.constant(argument.dtype)}"
             elif self.float32 and argument.cls is float:  # what overflows would warn
                 yield f"not {-F4.largest!r} <= {name} <= {F4.largest!r}"
 

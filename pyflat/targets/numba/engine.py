@@ -223,8 +223,10 @@ class NumbaEngine:
         for compiled in tuple(self._compiled.values()):
             compiled.stop(stopped)
 
-    def entry_point(self, pattern: Pattern) -> KernelEntry | None:
-        """The values' kernel for this pattern by itself; None before a call compiles it, and where it calls Python."""
+    def entry_point(self, arguments: Sequence[np.dtype[Any] | None]) -> KernelEntry | None:
+        """The values' kernel by itself for arguments of these dtypes, None for a scalar. None before a call compiles
+        it, and where it calls Python."""
+        pattern = tuple(dtype is None for dtype in arguments)
         compiled = self._compiled.get((id(self.values), pattern))
         if compiled is None or any(_calls_python(op) for op in all_ops(list(self.values.items))):
             return None
