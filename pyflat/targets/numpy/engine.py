@@ -19,9 +19,10 @@ import builtins
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import Context
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -157,7 +158,7 @@ class _Patterns:
         self.parameters = [kinds[param.kind] for param in fused.params]
         self.calls_numpy = any(op.opcode in NUMPY_LOOPS for op in all_ops(fused.body))
         self._made: dict[Pattern, _Scalars | _Arrays] = {}
-        self._points: dict[tuple[np.dtype[Any] | None, ...], EntryPoint] = {}
+        self._points: dict[tuple[Pattern, tuple[np.dtype[Any] | None, ...]], EntryPoint] = {}
 
     @property
     def source(self) -> str:
@@ -176,10 +177,13 @@ class _Patterns:
 
     def entry_point(self, arguments: tuple[np.dtype[Any] | None, ...]) -> EntryPoint:
         """For arguments of these dtypes, None for a scalar."""
-        found = self._points.get(arguments)
+        return self.point(tuple(map(_form, arguments, self.parameters)), arguments)
+
+    def point(self, pattern: Pattern, arguments: tuple[np.dtype[Any] | None, ...]) -> EntryPoint:
+        """For arguments of these forms and dtypes."""
+        found = self._points.get((pattern, arguments))
         if found is None:
-            made = self.of(tuple(map(_form, arguments, self.parameters)))
-            found = self._points[arguments] = made.entry_point(arguments)
+            found = self._points[pattern, arguments] = self.of(pattern).entry_point(arguments)
         return found
 
     def fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array]) -> Array | None:
@@ -263,7 +267,7 @@ class _Scalars:
         self.source = program.scalar_source([*patterns.wanted, *([] if patterns.checked else [FALSE])])
         self._block = _function(self.source, patterns.fused.name, program.objects)
 
-    def entry_point(self, _: Sequence[np.dtype[Any] | None]) -> EntryPoint:
+    def entry_point(self, _: tuple[np.dtype[Any] | None, ...]) -> EntryPoint:
         block = self._block
         return EntryPoint(block, self.patterns.dtypes, lambda *args: lambda: block(*args))
 
@@ -324,7 +328,7 @@ class _Arrays:
         block = max(LEAST, min(BLOCK, 1 << max(lanes.bit_length() - 1, 0)))
         return made, source, block
 
-    def entry_point(self, arguments: Sequence[np.dtype[Any] | None]) -> EntryPoint:
+    def entry_point(self, arguments: tuple[np.dtype[Any] | None, ...]) -> EntryPoint:
         call = self._call_single if self.single else self._call(arguments)
         return EntryPoint(call, self.patterns.dtypes, self._ufuncs)
 
@@ -362,7 +366,7 @@ class _Arrays:
             self.choices[:] = [_Choice(self, k) for k in range(len(self.choices))]
         return self.choices[n.bit_length()]
 
-    def _call(self, arguments: Sequence[np.dtype[Any] | None]) -> Callable[..., tuple[Any, ...]]:
+    def _call(self, arguments: tuple[np.dtype[Any] | None, ...]) -> Callable[..., tuple[Any, ...]]:
         """The function of the entry point."""
         names = [f"a{k}" for k in range(len(self.pattern))]
         arrays = {name: dtype for name, dtype in zip(names, arguments, strict=True) if dtype is not None}
@@ -370,16 +374,16 @@ class _Arrays:
         first, *others = arrays
         unsigned = [name for name, dtype in arrays.items() if as_signed(dtype) is not dtype]
         given, results = ", ".join([*names, *outs]), "".join(f"{out}, " for out in outs)
-        other = " or ".join([f"{first}.ndim != 1", *[f"{name}.shape != {first}.shape" for name in others],
-                             *self._backwards(arrays)])
+        other = " or ".join([f"{first}.ndim != 1", *[f"{name}.shape != {first}.shape" for name in others]])
         beyond = [f"(count(less({name}, nought)) if {name}.size <= {LEAST} else least({name}, None) < 0)"
                   for name in unsigned]
         lines = [
             f"def block({', '.join(names)}):",
             *[f"    {name} = {name}.view(signed_{name})" for name in unsigned],
             *[f"    if {each}: return {'None, ' * len(outs)}True" for each in beyond],
-            f"    if {other}: return any_shape({', '.join(names)})",
+            f"    if {other}: return any_shape(block, {', '.join(names)})",
             f"    n = {first}.size",
+            f"    if {self._apart()}: return put_together({', '.join(names)})",
             *[f"    {out} = empty(n, dtype{k})" for k, out in enumerate(outs)],
             f"    if n > {LEAST}: return {results}fill(({', '.join(names)},), n, ({results}))",
             "    A = take()",
@@ -391,17 +395,26 @@ class _Arrays:
         objects: dict[str, Any] = {f"dtype{k}": dtype for k, dtype in enumerate(self.patterns.dtypes)}
         objects |= {f"signed_{name}": as_signed(arrays[name]) for name in unsigned}
         objects |= {"any_shape": self._any_shape, "fill": self.patterns.fill, "nought": np.asarray(0),
-                    "least": np.minimum.reduce, "few": self._later("few"), "chosen": self._chosen,
-                    "take": numpy_memory.take, "give_back": numpy_memory.give_back}
+                    "put_together": partial(self._put_together, arguments), "least": np.minimum.reduce,
+                    "few": self._later("few"), "chosen": self._chosen, "take": numpy_memory.take, "give_back": numpy_memory.give_back}
         self._call_names = objects
         made = _function("\n".join(lines), self.patterns.fused.name, objects)
         self._call_names = made.__globals__
         return made
 
-    def _backwards(self, arrays: Iterable[str]) -> list[str]:
-        """NumPy takes an operand that runs backwards to overlap with the result, and computes its functions one by one
+    def _apart(self) -> str:
+        """When operands with lanes apart are put together first: where it takes less time than to compute with them
+        twice. NumPy takes one that runs backwards to overlap with the result, and computes its own functions one by one
         then, with other bits."""
-        return [f"{name}.strides[0] < 0" for name in arrays] if self.patterns.calls_numpy else []
+        strides = [f"a{k}.strides[0] != {dtype.itemsize}" for k, dtype in enumerate(self.patterns.parameters)
+                   if self.pattern[k] == "lanes" and dtype != np.bool_]
+        many = "" if self.patterns.calls_numpy else f"n > {FEW} and "
+        return f"{many}({' or '.join(strides)})" if strides else "False"
+
+    def _put_together(self, arguments: tuple[np.dtype[Any] | None, ...], *args: Any) -> tuple[Any, ...]:
+        forms = tuple("stored" if form == "lanes" and dtype != np.bool_ else form
+                      for form, dtype in zip(self.pattern, self.patterns.parameters, strict=True))
+        return self.patterns.point(forms, arguments).run(*args)
 
     def _later(self, style: Style) -> Callable[..., Any]:
         """The function of a style, made when it is called first."""
@@ -412,10 +425,13 @@ class _Arrays:
 
         return first
 
-    def _any_shape(self, *args: Any) -> tuple[Any, ...]:
-        """A call with arrays of several axes, or of several shapes."""
-        patterns = self.patterns
-        shape, *others = {a.shape for a in args if isinstance(a, np.ndarray)}
+    def _any_shape(self, run: Callable[..., tuple[Any, ...]], *args: Any) -> tuple[Any, ...]:
+        """A call with arrays of several axes, or of several shapes; `run` makes those with one axis."""
+        patterns, arrays = self.patterns, [a for a in args if isinstance(a, np.ndarray)]
+        shape, *others = {a.shape for a in arrays}
+        if not others and all(a.flags.c_contiguous for a in arrays):
+            *results, suspects = run(*[a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args])
+            return *[result.reshape(shape) for result in results], suspects
         try:
             shape = np.broadcast_shapes(shape, *others) if others else shape
         except (ValueError, RuntimeError):  # no common shape, or more than 32 axes
