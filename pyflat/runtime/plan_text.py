@@ -100,7 +100,7 @@ def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings,
     function = caller.callee.function
     if not caller.parameters.simple or owner_of(function)[0]:
         return None
-    point = built.engine.entry_point(tuple(a.cls is not np.ndarray for a in arguments))  # type: ignore[attr-defined]
+    point = built.engine.entry_point([a.dtype for a in arguments])  # type: ignore[attr-defined]
     if point is None:
         return None
     text = _Text(function, arguments, entry, {"calls": caller.stats.calls_cell, "lanes": caller.stats.lanes_cell},
