@@ -99,7 +99,7 @@ class Caller:
         return classify(self.parameters.bind(args, kwargs), self.parameters, options.static).in_format(options.dtype)
 
     def _run(self, built: Built, call: Call, options: Options) -> Any:
-        lanes = prepare(call)
+        lanes = prepare(call, convert=not built.converts)
         ran = built.run(lanes.inputs, lanes.count, options.parallel)
         return self.settle(built.result, call, lanes, ran, options, built.reference)
 

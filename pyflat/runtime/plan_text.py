@@ -24,7 +24,7 @@ import numpy as np
 from pyflat.frontend.callables import owner_of
 from pyflat.frontend.notices import PLAN_FILE
 from pyflat.frontend.state.guards import ABSENT, Guards, Reading
-from pyflat.ir.formats import F4, F8, dtypes
+from pyflat.ir.formats import F4
 from pyflat.ir.shape import Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.runtime import settings as settings_module
@@ -32,6 +32,7 @@ from pyflat.runtime.arrays import DTYPES
 from pyflat.runtime.settings import InForce, Options, Settings, in_force, resolve
 from pyflat.targets import threads
 from pyflat.targets.numpy import engine as numpy_target
+from pyflat.targets.operands import is_stored
 from pyflat.targets.target import at_hand
 
 if TYPE_CHECKING:
@@ -49,10 +50,11 @@ _MARK = 10**20
 """The first of the numbers that stand for what a plan knows, until its code is made."""
 
 _PYTHON: dict[type, Kind] = {float: FLOAT, int: INT, bool: BOOL}
-_SCALARS = frozenset({*_PYTHON, np.float64, np.float32, np.int64, np.bool_})
-_FLOAT32, _WIDE = np.dtype(np.float32), np.dtype(np.float64)
-_PLAIN = {dtype: dtype for dtype in (*dtypes(F8).values(), _FLOAT32)}
-"""Arrays have one object for each dtype, as a rule; the others take the long way."""
+_SCALARS = frozenset({*_PYTHON, np.float64, np.float32, np.float16, np.int64, np.int32, np.int16, np.int8, np.uint32,
+                      np.uint16, np.uint8, np.bool_})
+"""A uint64 may be no lane."""
+_WIDER = (float, np.float64)
+"""Scalars that are rounded where float lanes are float32: NumPy does so for arrays only."""
 _BACK = {FLOAT: float, INT: int, BOOL: bool}
 
 
@@ -75,18 +77,14 @@ def key_of(args: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
     if options.static or not options.cache or options.whitelist:
         return None
     key: list[Any] = [id(options)]
-    formats: set[np.dtype[Any]] = set()
     for value in args:
-        if type(value) is np.ndarray and value.dtype in _PLAIN:
-            key.append(Argument(np.ndarray, _PLAIN[value.dtype]))
+        if type(value) is np.ndarray and is_stored(value.dtype):
+            key.append(Argument(np.ndarray, np.dtype(value.dtype.str)))
         elif type(value) in _SCALARS:
             key.append(Argument(type(value), None))
         else:
             return None
-        if type(value) not in _PYTHON and value.dtype in (_FLOAT32, _WIDE):
-            formats.add(_PLAIN[value.dtype])
-    mixed = len(formats) > 1 if options.dtype == "input" else formats - {np.dtype(options.dtype)}
-    return None if mixed else tuple(key)  # what is converted first takes the long way
+    return tuple(key)
 
 
 def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings, entry: Entry) -> Recipe | None:
@@ -152,6 +150,12 @@ class Recipe:
         made = FunctionType(code.replace(co_consts=constants), self.function.__globals__, code.co_name, None, cells)
         made.__dict__["kept"] = self.kept
         return made
+
+
+def _lane_type(cls: type) -> type:
+    """NumPy's scalar of the lanes that have the numbers of a scalar's class."""
+    kind = _PYTHON.get(cls) or _PYTHON[type(cls(0).item())]
+    return DTYPES[kind].type
 
 
 def _leaves(shape: Shape) -> tuple[Kind, ...] | None:
@@ -258,9 +262,12 @@ class _Text:
         ]
 
     def _operands(self) -> Iterator[str]:
-        """The arguments as the kernel takes them: NumPy would make float64 of Python's floats."""
+        """The arguments as the kernel takes them; it swaps bytes itself."""
         for name, argument in zip(self.names, self.arguments, strict=True):
-            yield f"{self.constant(np.float32)}({name})" if self.float32 and argument.cls is float else name
+            if argument.dtype is not None and not argument.dtype.isnative:
+                yield f"{name}.view({self.constant(argument.dtype.newbyteorder('='))})"
+            else:
+                yield f"{self.constant(np.float32)}({name})" if self.float32 and argument.cls in _WIDER else name
 
     def _kernel(self, point: numba.KernelEntry) -> _Lines:
         """One call of a numpy.ufunc, which refuses what cannot be broadcast."""
@@ -273,8 +280,9 @@ class _Text:
     def _blocks(self, point: numpy_target.EntryPoint) -> _Lines:
         """The NumPy engine's function, in np.errstate where another thread is in `quietly`."""
         arrays = self._arrays()
-        risky = [f"        {name} = {self.constant(DTYPES[_PYTHON[a.cls]].type)}({name})"
-                 for name, a in zip(self.names, self.arguments, strict=True) if a.cls in _PYTHON]
+        risky = [f"        {name} = {self.constant(wanted)}({name})"
+                 for name, a in zip(self.names, self.arguments, strict=True)
+                 if a.dtype is None and (wanted := _lane_type(a.cls)) is not a.cls]
         values = [f"{_OURS}r{k}" for k in range(len(point.dtypes) + 1)]
         run = self.object(point.run)
         after = [] if arrays else [f"    {name} = {self.constant(dtype.type)}({name})"
@@ -289,16 +297,16 @@ class _Text:
         ], suspect, [], after)
 
     def _other_arrays(self) -> list[str]:
-        """Leaves alone what a block function does not take, and what is worth threads."""
+        """Leaves alone what has no lanes or no axes, and what is worth threads."""
         arrays = self._arrays()
         if not arrays:
             return []
         first = arrays[0]
-        shapes = [f"{name}.shape != {first}.shape" for name in arrays[1:]]
-        dense = " and ".join(f"{name}.flags.c_contiguous" for name in arrays)
         alone = f"{self.object(self.entry.on_one_thread)}({first}.size)"
-        unfit = [f"not {first}.size", f"({first}.size >= {2 * threads.GRAIN} and not {alone})", *shapes,
-                 f"({first}.ndim != 1 and not ({first}.ndim and {dense}))"]
+        unfit = [f"not {first}.size", f"({first}.size >= {2 * threads.GRAIN} and not {alone})",
+                 f"not ({' or '.join(f'{name}.ndim' for name in arrays)})"]
+        if self.entry.options.parallel:
+            unfit += [f"{name}.shape != {first}.shape" for name in arrays[1:]]
         return [f"    if {' or '.join(unfit)}:", f"        {MISS}"]
 
     # --- before
@@ -309,8 +317,9 @@ class _Text:
         for name, argument in zip(self.names, self.arguments, strict=True):
             yield f"{kind}({name}) is not {self.constant(argument.cls)}"
             if argument.dtype is not None:
-                yield f"{name}.dtype is not {self.constant(argument.dtype)}"
-            elif self.float32 and argument.cls is float:  # what overflows would warn
+                dtype = self.constant(argument.dtype)  # there is one object for most
+                yield f"({name}.dtype is not {dtype} and {name}.dtype != {dtype})"
+            elif self.float32 and argument.cls in _WIDER:  # what overflows would warn
                 yield f"not {-F4.largest!r} <= {name} <= {F4.largest!r}"
 
     def other_options(self, layers: InForce, target_counts: bool) -> Iterator[str]:

@@ -39,6 +39,7 @@ from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Ufunc, c
 from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
 from pyflat.targets.numba.library import library_function
 from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, SharedState
+from pyflat.targets.operands import Operand, Spread
 from pyflat.targets.target import Request
 
 MAX_OPERATIONS = 50_000
@@ -53,7 +54,8 @@ STORED_MASK = 1_000
 CALL_WORK = 2**27
 """Operations times lanes in one call of a kernel, so that Python gets to see Ctrl-C."""
 
-LaneArgument = np.ndarray | np.generic
+SPREAD_BLOCK = 2**14
+"""Lanes that are copied at a time where an operand is no view with one axis."""
 
 
 class CompiledKernel:
@@ -208,16 +210,16 @@ class NumbaEngine:
         """The operations of the loop's body, as IR text."""
         return format_function(self.fused)
 
-    def __call__(self, lanes: Sequence[LaneArgument], n: int) -> tuple[list[np.ndarray], np.ndarray | None]:
+    def __call__(self, lanes: Sequence[Operand], n: int) -> tuple[list[np.ndarray], np.ndarray | None]:
         """Run `n` lanes: the result arrays, and the mask of suspect lanes or None when there is none.
 
-        `lanes` are arrays of length n, of any numeric dtype, byte order and stride, or NumPy scalars of bool_, int64 or
-        float64, in the order of the parameters.
+        `lanes` are arrays of length n, of any numeric dtype, byte order and stride, a `Spread` of as many, or NumPy
+        scalars of bool_, int64 or float64, in the order of the parameters.
         """
         results = [np.empty(n, dtype) for dtype in self.dtypes]
         return results, self.into(lanes, n, results)
 
-    def into(self, lanes: Sequence[LaneArgument], n: int, results: list[np.ndarray]) -> np.ndarray | None:
+    def into(self, lanes: Sequence[Operand], n: int, results: list[np.ndarray]) -> np.ndarray | None:
         """The same, with the results written into these arrays; gives the mask."""
         if self.mask is not None and self.mask is self.values:
             suspects = np.empty(n, dtype=np.bool_)
@@ -228,17 +230,20 @@ class NumbaEngine:
         self._run(self.mask, lanes, n, [suspects])
         return suspects
 
-    def _run(self, kernel: Kernel, lanes: Sequence[LaneArgument], n: int, outputs: list[np.ndarray]) -> bool:
+    def _run(self, kernel: Kernel, lanes: Sequence[Operand], n: int, outputs: list[np.ndarray]) -> bool:
         """Run the kernel in calls of bounded length; whether any lane is suspect."""
-        pattern = tuple([not isinstance(lane, np.ndarray) for lane in lanes])
+        pattern = tuple([isinstance(lane, np.generic) for lane in lanes])
         compiled = self._compiled.get((id(kernel), pattern)) or self._compile(kernel, pattern)
-        step = compiled.step
-        if n <= step:
+        buffers = {k: np.empty(min(n, SPREAD_BLOCK), dtype) for k, dtype in enumerate(_operands(kernel)[0])
+                   if isinstance(lanes[k], Spread)}
+        step = min(compiled.step, SPREAD_BLOCK) if buffers else compiled.step
+        if n <= step and not buffers:
             return compiled.run(n, [*lanes, *outputs])
         suspect = False
         for start in range(0, n, step):
             part = slice(start, min(start + step, n))
-            inputs = [lane[part] if isinstance(lane, np.ndarray) else lane for lane in lanes]
+            inputs = [lane if isinstance(lane, np.generic) else lane[part] for lane in lanes]
+            inputs = [_copied(lane, buffers[k]) if isinstance(lane, Spread) else lane for k, lane in enumerate(inputs)]
             suspect |= compiled.run(part.stop - start, [*inputs, *[output[part] for output in outputs]])
         return suspect
 
@@ -280,6 +285,14 @@ class NumbaEngine:
     def inspect_asm(self) -> str:
         """The machine code of the kernels that have been compiled, as text."""
         return "\n".join(compiled.code.assembly() for compiled in self._compiled.values())
+
+
+def _copied(lanes: Spread, buffer: np.ndarray) -> np.ndarray:
+    """These lanes in a part of the buffer, in its dtype."""
+    part = buffer[: lanes.size]
+    with np.errstate(all="ignore"):
+        lanes.copy_to(part)
+    return part
 
 
 def _calls_python(op: Op) -> bool:
