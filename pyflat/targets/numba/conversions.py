@@ -17,10 +17,13 @@ import numpy as np
 from llvmlite import ir
 
 from pyflat.targets.numba.jit import MachineCode, compile_ir, processor
-from pyflat.targets.numba.llvm import F32, F64, I8, I64, POINTER, Splat, counted, element_at, i64, suffix
+from pyflat.targets.numba.llvm import F32, F64, I8, I32, I64, POINTER, Splat, counted, element_at, i64, suffix
 
 _WIDTH = 16
-"""Elements at a time, where they lie next to each other."""
+"""Elements at a time, where they lie at one of these distances."""
+
+_DISTANCES = (1, 0, -1, 2, 3, 4)
+"""In elements: dense, the same for all lanes, reversed, one of a few that alternate, as the channels of an image."""
 
 _HALF_SHIFT, _HALF_SCALE = 13, 2.0**112
 """The bits of a float16 but its sign, moved to where float32 has them, and what that number is to be multiplied by."""
@@ -53,20 +56,38 @@ class _Conversion:
         builder, size = self.builder, self.stored.itemsize
         self.beyond = builder.alloca(I8)
         builder.store(ir.Constant(I8, 0), self.beyond)
-        whole = builder.and_(count, i64(-_WIDTH))
-        unit = builder.icmp_signed("==", step, i64(size))
-        done = builder.select(unit, whole, i64(0))
-        with counted(builder, done, _WIDTH) as k:
-            self._convert(dense, k, element_at(builder, far, k, self.element), _WIDTH)
+        done: Any = i64(0)
+        for distance in _DISTANCES:
+            lanes = builder.sub(count, i64(1)) if distance > 1 else count
+            fits = builder.icmp_signed("==", step, i64(distance * size))
+            whole = builder.select(fits, builder.and_(lanes, i64(-_WIDTH)), i64(0))
+            with counted(builder, whole, _WIDTH, rolled=True) as k:
+                bits = self._load(element_at(builder, far, builder.mul(k, step), I8), distance)
+                self._store(bits, element_at(builder, dense, k, self.result), _WIDTH)
+            done = builder.or_(done, whole)
         with counted(builder, count, 1, done) as k:
-            self._convert(dense, k, element_at(builder, far, builder.mul(k, step), I8), 1)
+            bits = builder.load(element_at(builder, far, builder.mul(k, step), I8), typ=self.element, align=1)
+            self._store(bits, element_at(builder, dense, k, self.result), 1)
         builder.ret(builder.load(self.beyond, typ=I8))
         return str(self.function.module)
 
-    def _convert(self, dense: Any, place: Any, source: Any, width: int) -> None:
-        lanes = self._lanes(self.builder.load(source, typ=_wide(self.element, width), align=1), width)
-        target = element_at(self.builder, dense, place, self.result)
-        self.builder.store(lanes, target, align=self.lane.itemsize)
+    def _load(self, first: Any, distance: int) -> Any:
+        """`_WIDTH` elements in one register, of which each is so many behind the one before. What is read between them
+        is the caller's memory too, but not what lies behind the last one: there the last lane is left out."""
+        builder = self.builder
+        if distance < 0:
+            first = element_at(builder, first, i64(distance * (_WIDTH - 1)), self.element)
+        loaded = builder.load(first, typ=_wide(self.element, max(abs(distance) * _WIDTH, 1)), align=1)
+        if distance == 1:
+            return loaded
+        if distance == 0:
+            loaded = builder.insert_element(ir.Constant(_wide(self.element, _WIDTH), ir.Undefined), loaded, i64(0))
+        places = range(_WIDTH)[::-1] if distance < 0 else [distance * k for k in range(_WIDTH)]
+        order = ir.Constant(ir.VectorType(I32, _WIDTH), list(places))
+        return builder.shuffle_vector(loaded, ir.Constant(loaded.type, ir.Undefined), order)
+
+    def _store(self, bits: Any, target: Any, width: int) -> None:
+        self.builder.store(self._lanes(bits, width), target, align=self.lane.itemsize)
 
     def _lanes(self, bits: Any, width: int) -> Any:
         """Elements, as integers of their size, as lanes."""
