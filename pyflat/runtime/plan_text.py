@@ -24,7 +24,7 @@ import numpy as np
 from pyflat.frontend.callables import owner_of
 from pyflat.frontend.notices import PLAN_FILE
 from pyflat.frontend.state.guards import ABSENT, Guards, Reading
-from pyflat.ir.formats import F4, F8, dtypes
+from pyflat.ir.formats import F4
 from pyflat.ir.shape import Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.runtime import settings as settings_module
@@ -49,12 +49,11 @@ _MARK = 10**20
 """The first of the numbers that stand for what a plan knows, until its code is made."""
 
 _PYTHON: dict[type, Kind] = {float: FLOAT, int: INT, bool: BOOL}
-_SCALARS = frozenset({*_PYTHON, np.float64, np.float32, np.int64, np.bool_})
-_OTHERS = frozenset({np.float16, np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32})
-"""NumPy's scalars that are converted first; a uint64 may be no lane."""
-_FLOAT32, _WIDE = np.dtype(np.float32), np.dtype(np.float64)
-_PLAIN = {dtype: dtype for dtype in (*dtypes(F8).values(), _FLOAT32)}
-"""Arrays have one object for each dtype, as a rule."""
+_SCALARS = frozenset({*_PYTHON, np.float64, np.float32, np.float16, np.int64, np.int32, np.int16, np.int8, np.uint32,
+                      np.uint16, np.uint8, np.bool_})
+"""A uint64 may be no lane."""
+_WIDER = (float, np.float64)
+"""Scalars that are rounded where float lanes are float32: NumPy does so for arrays only."""
 _BACK = {FLOAT: float, INT: int, BOOL: bool}
 
 
@@ -77,23 +76,14 @@ def key_of(args: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
     if options.static or not options.cache or options.whitelist:
         return None
     key: list[Any] = [id(options)]
-    formats: set[np.dtype[Any]] = set()
     for value in args:
-        if type(value) is np.ndarray and value.dtype in _PLAIN:
-            key.append(Argument(np.ndarray, _PLAIN[value.dtype]))
-        elif type(value) is np.ndarray and target.converts and is_stored(value.dtype):
+        if type(value) is np.ndarray and is_stored(value.dtype):
             key.append(Argument(np.ndarray, np.dtype(value.dtype.str)))
-        elif type(value) in _SCALARS or (target.converts and type(value) in _OTHERS):
+        elif type(value) in _SCALARS:
             key.append(Argument(type(value), None))
         else:
             return None
-        if type(value) not in _PYTHON and value.dtype in (_FLOAT32, _WIDE):
-            formats.add(_PLAIN[value.dtype])
-    if target.converts:
-        rounded = options.dtype == "float32" and Argument(np.float64, None) in key  # what overflows would warn
-        return None if rounded else tuple(key)
-    mixed = len(formats) > 1 if options.dtype == "input" else formats - {np.dtype(options.dtype)}
-    return None if mixed else tuple(key)  # what is converted first takes the long way
+    return tuple(key)
 
 
 def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings, entry: Entry) -> Recipe | None:
@@ -265,9 +255,12 @@ class _Text:
         ]
 
     def _operands(self) -> Iterator[str]:
-        """The arguments as the kernel takes them: NumPy would make float64 of Python's floats."""
+        """The arguments as the kernel takes them; it swaps bytes itself."""
         for name, argument in zip(self.names, self.arguments, strict=True):
-            yield f"{self.constant(np.float32)}({name})" if self.float32 and argument.cls is float else name
+            if argument.dtype is not None and not argument.dtype.isnative:
+                yield f"{name}.view({self.constant(argument.dtype.newbyteorder('='))})"
+            else:
+                yield f"{self.constant(np.float32)}({name})" if self.float32 and argument.cls in _WIDER else name
 
     def _kernel(self, point: numba.KernelEntry) -> _Lines:
         """One call of a numpy.ufunc, which refuses what cannot be broadcast."""
@@ -322,9 +315,9 @@ class _Text:
         for name, argument in zip(self.names, self.arguments, strict=True):
             yield f"{kind}({name}) is not {self.constant(argument.cls)}"
             if argument.dtype is not None:
-                other = "is not" if argument.dtype.isnative else "!="  # others have no object of their own
-                yield f"{name}.dtype {other} {self.constant(argument.dtype)}"
-            elif self.float32 and argument.cls is float:  # what overflows would warn
+                dtype = self.constant(argument.dtype)  # there is one object for most
+                yield f"({name}.dtype is not {dtype} and {name}.dtype != {dtype})"
+            elif self.float32 and argument.cls in _WIDER:  # what overflows would warn
                 yield f"not {-F4.largest!r} <= {name} <= {F4.largest!r}"
 
     def other_options(self, layers: InForce, target_counts: bool) -> Iterator[str]:

@@ -396,7 +396,8 @@ class _Arrays:
         objects |= {f"signed_{name}": as_signed(arrays[name]) for name in unsigned}
         objects |= {"any_shape": self._any_shape, "fill": self.patterns.fill, "nought": np.asarray(0),
                     "put_together": partial(self._put_together, arguments), "least": np.minimum.reduce,
-                    "few": self._later("few"), "chosen": self._chosen, "take": numpy_memory.take, "give_back": numpy_memory.give_back}
+                    "few": self._later("few"), "chosen": self._chosen, "take": numpy_memory.take,
+                    "give_back": numpy_memory.give_back}
         self._call_names = objects
         made = _function("\n".join(lines), self.patterns.fused.name, objects)
         self._call_names = made.__globals__
