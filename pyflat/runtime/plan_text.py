@@ -24,7 +24,7 @@ import numpy as np
 from pyflat.frontend.callables import owner_of
 from pyflat.frontend.notices import PLAN_FILE
 from pyflat.frontend.state.guards import ABSENT, Guards, Reading
-from pyflat.ir.formats import F4
+from pyflat.ir.formats import F4, F8, dtypes
 from pyflat.ir.shape import Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.runtime import settings as settings_module
