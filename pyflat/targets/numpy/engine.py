@@ -22,7 +22,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextvars import Context
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -307,6 +306,8 @@ class _Arrays:
         self._functions: dict[Style, tuple[Callable[..., Any], str, int]] = {}
         self.choices: list[Callable[..., Any]] = [_Choice(self, k) for k in range(LEAST.bit_length() + 1)]
         """By the bits of the number of lanes."""
+        self._run_dense: Callable[..., tuple[Any, ...]] | None = None
+        """An entry point for dense arrays of the lanes' dtypes."""
         self._ticks = itertools.count(1).__next__
 
     def function(self, style: Style) -> tuple[Callable[..., Any], str, int]:
@@ -395,7 +396,7 @@ class _Arrays:
         objects: dict[str, Any] = {f"dtype{k}": dtype for k, dtype in enumerate(self.patterns.dtypes)}
         objects |= {f"signed_{name}": as_signed(arrays[name]) for name in unsigned}
         objects |= {"any_shape": self._any_shape, "fill": self.patterns.fill, "nought": np.asarray(0),
-                    "put_together": partial(self._put_together, arguments), "least": np.minimum.reduce,
+                    "put_together": self._later_together(arguments), "least": np.minimum.reduce,
                     "few": self._later("few"), "chosen": self._chosen, "take": numpy_memory.take,
                     "give_back": numpy_memory.give_back}
         self._call_names = objects
@@ -412,10 +413,16 @@ class _Arrays:
         many = "" if self.patterns.calls_numpy else f"n > {FEW} and "
         return f"{many}({' or '.join(strides)})" if strides else "False"
 
-    def _put_together(self, arguments: tuple[np.dtype[Any] | None, ...], *args: Any) -> tuple[Any, ...]:
-        forms = tuple("stored" if form == "lanes" and dtype != np.bool_ else form
-                      for form, dtype in zip(self.pattern, self.patterns.parameters, strict=True))
-        return self.patterns.point(forms, arguments).run(*args)
+    def _later_together(self, arguments: tuple[np.dtype[Any] | None, ...]) -> Callable[..., Any]:
+        """The entry point that puts operands together, made when it is called first."""
+
+        def first(*args: Any) -> Any:
+            forms = tuple("stored" if form == "lanes" and dtype != np.bool_ else form
+                          for form, dtype in zip(self.pattern, self.patterns.parameters, strict=True))
+            made = self._call_names["put_together"] = self.patterns.point(forms, arguments).run
+            return made(*args)
+
+        return first
 
     def _later(self, style: Style) -> Callable[..., Any]:
         """The function of a style, made when it is called first."""
@@ -439,10 +446,12 @@ class _Arrays:
             return *[None] * len(patterns.dtypes), True
         n = math.prod(shape)
         if n <= LEAST:
-            point = patterns.entry_point(tuple(dtype if isinstance(a, np.ndarray) else None
-                                               for a, dtype in zip(args, patterns.parameters, strict=True)))
-            *results, suspects = point.run(*[_dense(a, shape, dtype) if isinstance(a, np.ndarray) else a
-                                             for a, dtype in zip(args, patterns.parameters, strict=True)])
+            if self._run_dense is None:
+                dense = tuple(None if form == "same" else dtype
+                              for form, dtype in zip(self.pattern, patterns.parameters, strict=True))
+                self._run_dense = patterns.entry_point(dense).run
+            *results, suspects = self._run_dense(*[_dense(a, shape, dtype) if isinstance(a, np.ndarray) else a
+                                                   for a, dtype in zip(args, patterns.parameters, strict=True)])
             return *[result.reshape(shape) for result in results], suspects
         lanes = [operand(a, shape) if isinstance(a, np.ndarray) else a for a in args]
         results = [np.empty(n, dtype) for dtype in patterns.dtypes]
