@@ -27,7 +27,7 @@ from pyflat.targets import target as targets
 from pyflat.targets.target import Request, Target
 
 if TYPE_CHECKING:
-    from pyflat.targets.text.spelling import Target as TextTarget
+    from pyflat.targets.text.dialects import Target as TextTarget
 
 Stage = Literal["captured", "structured", "flat", "suspect"]
 STAGES = ("captured", "structured", "flat", "suspect")

@@ -23,7 +23,6 @@ MAX_AXES = 32
 
 Array = npt.NDArray[Any]
 Lane = Array | np.generic
-DTYPES = dtypes(F8)
 
 
 @dataclass(frozen=True, slots=True)

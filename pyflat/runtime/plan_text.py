@@ -24,11 +24,10 @@ import numpy as np
 from pyflat.frontend.callables import owner_of
 from pyflat.frontend.notices import PLAN_FILE
 from pyflat.frontend.state.guards import ABSENT, Guards, Reading
-from pyflat.ir.formats import F4
+from pyflat.ir.formats import F4, F8, dtypes
 from pyflat.ir.shape import Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.runtime import settings as settings_module
-from pyflat.runtime.arrays import DTYPES
 from pyflat.runtime.settings import InForce, Options, Settings, in_force, resolve
 from pyflat.targets import threads
 from pyflat.targets.numpy import engine as numpy_target
@@ -150,12 +149,6 @@ class Recipe:
         made = FunctionType(code.replace(co_consts=constants), self.function.__globals__, code.co_name, None, cells)
         made.__dict__["kept"] = self.kept
         return made
-
-
-def _lane_type(cls: type) -> type:
-    """NumPy's scalar of the lanes that have the numbers of a scalar's class."""
-    kind = _PYTHON.get(cls) or _PYTHON[type(cls(0).item())]
-    return DTYPES[kind].type
 
 
 def _leaves(shape: Shape) -> tuple[Kind, ...] | None:
@@ -282,7 +275,7 @@ class _Text:
         arrays = self._arrays()
         risky = [f"        {name} = {self.constant(wanted)}({name})"
                  for name, a in zip(self.names, self.arguments, strict=True)
-                 if a.dtype is None and (wanted := _lane_type(a.cls)) is not a.cls]
+                 if a.dtype is None and (wanted := self._lane_type(a.cls)) is not a.cls]
         values = [f"{_OURS}r{k}" for k in range(len(point.dtypes) + 1)]
         run = self.object(point.run)
         after = [] if arrays else [f"    {name} = {self.constant(dtype.type)}({name})"
@@ -295,6 +288,11 @@ class _Text:
             f"        with {self.constant(np.errstate)}(all='ignore'):",
             f"            {', '.join(values)}, = {run}({', '.join(self.names)})",
         ], suspect, [], after)
+
+    def _lane_type(self, cls: type) -> type:
+        """NumPy's scalar of the lanes that have the numbers of a scalar's class."""
+        kind = _PYTHON.get(cls) or _PYTHON[type(cls(0).item())]
+        return dtypes(F4 if self.float32 else F8)[kind].type
 
     def _other_arrays(self) -> list[str]:
         """Leaves alone what has no lanes or no axes, and what is worth threads."""

@@ -54,8 +54,8 @@ Operand = Array | np.generic | Spread
 
 def operand(array: Array, shape: tuple[int, ...]) -> Array | Spread:
     """The lanes of an array that is broadcast to a shape: a view with one axis where there is one."""
-    if array.ndim == 1 and array.shape == shape:
-        return array
+    if array.shape == shape and array.flags.c_contiguous:
+        return array.reshape(-1)
     whole = _merged(np.broadcast_to(array, shape) if array.shape != shape else array)
     return whole if whole.ndim == 1 else Spread(whole, 0, whole.size)
 

@@ -31,6 +31,7 @@ from pyflat.targets.numba.ops import EMITTERS, OPERATORS
 from pyflat.targets.numpy import spelling as numpy_spelling
 from pyflat.targets.numpy.costs import NUMPY_MATH
 from pyflat.targets.sql.dialects import ENGINES
+from pyflat.targets.text.dialects import DIALECTS
 from pyflat.targets.text.expr import Word, fill, flat
 from pyflat.targets.text.spelling import spell
 from pyflat.targets.wgsl.table import WGSL
@@ -87,9 +88,9 @@ def test_every_operation_has_a_text_whose_names_exist(target, name):
     op = Op(name, [Const(kind, None) for kind in kinds], result, attrs=attrs)
     if target == "numba" and name in RECORDS and RECORDS[name].numba_name == ABSENT:
         with pytest.raises(FlattenError, match="is not available on scalar Python for numba"):
-            spell(op, target, single_use=set())
+            spell(op, DIALECTS[target], single_use=set())
         return
-    text = repr(spell(op, target, single_use=set()))
+    text = repr(spell(op, DIALECTS[target], single_use=set()))
     for module, attribute in names_in(text):
         assert hasattr(module, attribute), text
 
@@ -107,7 +108,7 @@ def test_numba_compiles_the_text_that_is_for_it(record):
     params = [Param(kind, "x") for kind in kinds]
     if record.numba_name == ABSENT:
         return
-    text = flat(fill(spell(Op(record.name, params, result), "numba", single_use=set()),
+    text = flat(fill(spell(Op(record.name, params, result), DIALECTS["numba"], single_use=set()),
                      lambda hole: Word("abc"[params.index(hole.value)])))
     space = {"np": np, "math": math}
     exec(f"def f({', '.join('abc'[:len(params)])}): return {text}", space)

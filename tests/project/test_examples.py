@@ -20,7 +20,6 @@ def beside_the_examples(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Imports as `python examples/demo.py` has them."""
     before = set(sys.modules)
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     yield
     for name in set(sys.modules) - before:
         if str(ROOT / "examples") in str(getattr(sys.modules[name], "__file__", "")):
@@ -109,7 +108,7 @@ def test_demo_counts_a_wrong_lane(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 
 def test_benchmark_agrees_with_the_original() -> None:
-    speed = module("speed")
+    speed = module("benchmarks.speed")
     best = speed.measure(speed.KERNELS[0], 2_000, 500, 1)
     assert set(best) == set(speed.CONTENDERS)
     assert all(value > 0.0 for value in best.values())

@@ -81,7 +81,7 @@ class Program:
 
     def pattern(self, kind: Kind, bits: int) -> str:
         dtype = "int64" if dtypes(self.floats)[kind].itemsize == 8 else "int32"
-        return self._known(("i", dtype, str(bits)), f"asarray(np.{dtype}({bits}))")
+        return self._known(("j", dtype, str(bits)), f"asarray(np.{dtype}({bits}))")
 
     def _known(self, key: tuple[str, ...], text: str) -> str:
         if key not in self._constants:

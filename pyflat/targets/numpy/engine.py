@@ -41,7 +41,7 @@ from pyflat.targets.numpy.blocks import Form, Pattern, Program
 from pyflat.targets.numpy.extremes import find_extremes
 from pyflat.targets.numpy.frames import UFUNCS, Style
 from pyflat.targets.numpy.spelling import is_rounded, literal, spelled_functions, spelling
-from pyflat.targets.operands import Operand, Spread, as_signed, beyond_int64, operand
+from pyflat.targets.operands import Operand, Spread, as_signed, operand
 from pyflat.targets.target import Request
 
 __all__ = ["BLOCK", "FEW", "EntryPoint", "NumpyEngine", "compile", "is_rounded", "literal", "quietly",
@@ -231,6 +231,15 @@ def _function(source: str, name: str, objects: dict[str, Any]) -> Callable[..., 
     return made
 
 
+def _dense(array: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Few lanes, one behind the other."""
+    if array.shape == shape and array.dtype == dtype and array.flags.c_contiguous:
+        return array.reshape(-1)
+    made = np.empty(shape, dtype)
+    made[...] = array
+    return made.reshape(-1)
+
+
 class _Reader:
     """Lanes that are copied into a buffer, as many at a time as it has room for."""
 
@@ -363,10 +372,12 @@ class _Arrays:
         given, results = ", ".join([*names, *outs]), "".join(f"{out}, " for out in outs)
         other = " or ".join([f"{first}.ndim != 1", *[f"{name}.shape != {first}.shape" for name in others],
                              *self._backwards(arrays)])
+        beyond = [f"(count(less({name}, nought)) if {name}.size <= {LEAST} else least({name}, None) < 0)"
+                  for name in unsigned]
         lines = [
             f"def block({', '.join(names)}):",
-            *[f"    if beyond({name}): return {'None, ' * len(outs)}True" for name in unsigned],
             *[f"    {name} = {name}.view(signed_{name})" for name in unsigned],
+            *[f"    if {each}: return {'None, ' * len(outs)}True" for each in beyond],
             f"    if {other}: return any_shape({', '.join(names)})",
             f"    n = {first}.size",
             *[f"    {out} = empty(n, dtype{k})" for k, out in enumerate(outs)],
@@ -379,9 +390,9 @@ class _Arrays:
         ]
         objects: dict[str, Any] = {f"dtype{k}": dtype for k, dtype in enumerate(self.patterns.dtypes)}
         objects |= {f"signed_{name}": as_signed(arrays[name]) for name in unsigned}
-        objects |= {"any_shape": self._any_shape, "fill": self.patterns.fill, "beyond": beyond_int64,
-                    "few": self._later("few"), "chosen": self._chosen, "take": numpy_memory.take,
-                    "give_back": numpy_memory.give_back}
+        objects |= {"any_shape": self._any_shape, "fill": self.patterns.fill, "nought": np.asarray(0),
+                    "least": np.minimum.reduce, "few": self._later("few"), "chosen": self._chosen,
+                    "take": numpy_memory.take, "give_back": numpy_memory.give_back}
         self._call_names = objects
         made = _function("\n".join(lines), self.patterns.fused.name, objects)
         self._call_names = made.__globals__
@@ -403,17 +414,22 @@ class _Arrays:
 
     def _any_shape(self, *args: Any) -> tuple[Any, ...]:
         """A call with arrays of several axes, or of several shapes."""
+        patterns = self.patterns
         shape, *others = {a.shape for a in args if isinstance(a, np.ndarray)}
         try:
             shape = np.broadcast_shapes(shape, *others) if others else shape
         except (ValueError, RuntimeError):  # no common shape, or more than 32 axes
-            return *[None] * len(self.patterns.dtypes), True
+            return *[None] * len(patterns.dtypes), True
         n = math.prod(shape)
-        lanes = [dtype.type(a.item()) if isinstance(a, np.ndarray) and a.size == 1 < n else
-                 operand(a, shape) if isinstance(a, np.ndarray) else a
-                 for a, dtype in zip(args, self.patterns.parameters, strict=True)]
-        results = [np.empty(n, dtype) for dtype in self.patterns.dtypes]
-        suspects = self.patterns.fill(lanes, n, results)
+        if n <= LEAST:
+            point = patterns.entry_point(tuple(dtype if isinstance(a, np.ndarray) else None
+                                               for a, dtype in zip(args, patterns.parameters, strict=True)))
+            *results, suspects = point.run(*[_dense(a, shape, dtype) if isinstance(a, np.ndarray) else a
+                                             for a, dtype in zip(args, patterns.parameters, strict=True)])
+            return *[result.reshape(shape) for result in results], suspects
+        lanes = [operand(a, shape) if isinstance(a, np.ndarray) else a for a in args]
+        results = [np.empty(n, dtype) for dtype in patterns.dtypes]
+        suspects = patterns.fill(lanes, n, results)
         return *[result.reshape(shape) for result in results], suspects
 
     def _call_single(self, *args: Any) -> tuple[Any, ...]:

@@ -56,6 +56,12 @@ _NARROW: dict[str, str] = {
 """How operations of float32 lanes are written that the same text as for float64 would not compute."""
 
 
+def words() -> dict[str, str]:
+    """The operator ("+") or function ("np.exp") of each operation, without its operands."""
+    return {name: text.partition("(")[0] if "(" in text else PRIMITIVES[name].operator
+            for name, text in {**_SPELLINGS, "np_dot": "lanes.np_dot()"}.items()}
+
+
 def spelled_functions() -> frozenset[str]:
     """The functions of `pyflat.functions.lanes` that spellings name."""
     return frozenset(name for text in _SPELLINGS.values() for name in re.findall(r"lanes\.(\w+)", text)) | {"np_dot"}

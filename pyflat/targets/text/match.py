@@ -16,9 +16,10 @@ import libcst as cst
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import COMPARISONS, OPERATIONS
 from pyflat.ir.types import EXACT_INT, FLOAT, Kind
+from pyflat.targets.text.dialects import Dialect
 from pyflat.targets.text.expr import ATOM, INFIX, UNARY, Call, Expr, Global, Hole, Infix, Paren, Prefix, Word, parts
 from pyflat.targets.text.literals import BINARY, COMPARE, MIRRORED, dotted, literal_number, same_number
-from pyflat.targets.text.spelling import Target, calls, function_name, keeps_operator
+from pyflat.targets.text.spelling import calls, function_name, keeps_operator
 
 MAX_DEPTH = 12
 """Source nesting that is followed in one expression; what is deeper becomes a hole."""
@@ -30,9 +31,9 @@ _PROMOTED = {"add", "sub", "mul", "truediv", "floordiv", "mod"}
 class SourceMatcher:
     """Matches trees of one printing; `taken` are the names that locals and parameters have in the text."""
 
-    def __init__(self, module: cst.Module, target: Target, taken: Collection[str], locals_of_root: Collection[str]):
+    def __init__(self, module: cst.Module, dialect: Dialect, taken: Collection[str], locals_of_root: Collection[str]):
         self.module = module
-        self.target = target
+        self.dialect = dialect
         self.taken = taken
         self.locals_of_root = locals_of_root
         self.constants: dict[str, Const] = {}
@@ -109,7 +110,7 @@ class SourceMatcher:
     def _same_operator(self, sign: str, op: Op, arity: int) -> bool:
         """The operation is what `sign` computes on lanes (two literals would be Python's own arithmetic)."""
         return (sign != "" and len(op.args) == arity and OPERATIONS[op.opcode].operator == sign
-                and keeps_operator(op, self.target) and not all(isinstance(a, Const) for a in op.args))
+                and keeps_operator(op, self.dialect) and not all(isinstance(a, Const) for a in op.args))
 
     def _operands(self, op: Op, nodes: tuple[cst.BaseExpression, cst.BaseExpression], values: Sequence[Value],
                   frame: int, depth: int) -> tuple[Expr, Expr]:
@@ -139,7 +140,7 @@ class SourceMatcher:
 
     def _promotes(self, op: Op) -> bool:
         """Neutral text is Python; under numba the power of a float and an int is another function."""
-        return op.opcode in _PROMOTED or (op.opcode == "pow" and self.target == "neutral")
+        return op.opcode in _PROMOTED or (op.opcode == "pow" and not self.dialect.stands_alone)
 
     def _constant(self, node: cst.BaseExpression, value: Const, frame: int) -> Expr:
         if value.value is None:
@@ -187,17 +188,17 @@ class SourceMatcher:
         if path in (["max"], ["min"]):
             return self._extreme(path[0], nodes, value, frame, depth)
         known = path[-1] in calls(value.opcode) and len(nodes) == len(value.args)
-        if not known or all(isinstance(a, Const) for a in value.args) or (self.target != "neutral"
-                                                                          and keeps_operator(value, self.target)):
+        if not known or all(isinstance(a, Const) for a in value.args) or (
+                self.dialect.stands_alone and keeps_operator(value, self.dialect)):
             return None
-        if self.target == "neutral" and path[0] in self.taken:
+        if not self.dialect.stands_alone and path[0] in self.taken:
             return None
         operands = [self.operand(n, v, frame, depth + 1) for n, v in zip(nodes, value.args, strict=True)]
-        return Call(".".join(path) if self.target == "neutral" else function_name(value, self.target), operands)
+        return Call(function_name(value, self.dialect) if self.dialect.stands_alone else ".".join(path), operands)
 
     def _extreme(self, name: str, nodes: list[cst.BaseExpression], value: Value, frame: int, depth: int) -> Expr | None:
         """max(a, b, c) where the value still is the chain of comparisons and selects that Python's max computes."""
-        if self.target != "neutral" or name in self.taken:
+        if self.dialect.stands_alone or name in self.taken:
             return None
         values: list[Value] = []
         for _ in nodes[1:]:

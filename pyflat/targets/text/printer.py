@@ -21,58 +21,60 @@ from pyflat.ir.nodes import Block, Const, Function, Op, Origin, Param, Value, wa
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves
 from pyflat.ir.types import BOOL, FLOAT, kind_of
 from pyflat.targets.text import source
+from pyflat.targets.text.dialects import DIALECTS, Dialect, Target
 from pyflat.targets.text.expr import Call, Expr, Global, Hole, Word, fill, flat, layout, parts, under_other_names
 from pyflat.targets.text.match import SourceMatcher
 from pyflat.targets.text.names import Names, assign_names
 from pyflat.targets.text.plan import plan
 from pyflat.targets.text.results import Results
-from pyflat.targets.text.spelling import Target, literal, spell
+from pyflat.targets.text.spelling import literal, spell
 from pyflat.targets.text.whole import free_names, is_straight
 
 if TYPE_CHECKING:
     from pyflat.frontend.result import Specialised
 
 SUSPECT = "Whether the original may raise, or compute an int beyond 64 bits, in a lane."
-DECORATORS = {"neutral": "", "numpy": '@np.errstate(all="ignore")', "numba": '@numba.njit(error_model="numpy")'}
 IMPORTS = {"math": "import math", "numba": "import numba", "np": "import numpy as np",
            "lanes": "from pyflat.functions import lanes"}
 
 
 def render(spec: Specialised, flat_form: Function, *, target: Target = "neutral", name: str) -> str:
     """The text of the twin `name`: `flat_form` is the flat function without fault operations."""
-    _require_text(flat_form, target)
+    dialect = DIALECTS[target]
+    _require_text(flat_form, dialect)
     straight = flat_form.floats is F8 and is_straight(spec.captured.tree)
-    same = _own_twin(spec, target, name) if straight else None
+    same = _own_twin(spec, dialect, name) if straight else None
     if same is not None:
         return same
     end = flat_form.flat_block.end
     assert end is not None
-    return _Printer(spec, flat_form, target).text(name, end.values, spec.result)
+    return _Printer(spec, flat_form, dialect).text(name, end.values, spec.result)
 
 
-def _require_text(function: Function, target: Target) -> None:
-    if target == "numba" and function.floats is not F8:
+def _require_text(function: Function, dialect: Dialect) -> None:
+    if dialect.name == "numba" and function.floats is not F8:
         raise refuse("flatten/target-dtype", f"the scalar text of {function.name} in float32",
                      why="numba makes its literals and functions float64", help='show(target="numpy")')
 
 
-def _own_twin(spec: Specialised, target: Target, name: str) -> str | None:
+def _own_twin(spec: Specialised, dialect: Dialect, name: str) -> str | None:
     """The text of a function that is its own twin, None for any other."""
     outside, seen = _captured_numbers(spec)
-    free = free_names(spec, target, {n: constant.value for n, constant in outside.items()}, seen)
+    free = free_names(spec, dialect, {n: constant.value for n, constant in outside.items()}, seen)
     if free is None:
         return None
     own = spec.captured.module.code_for_node(spec.captured.tree)
     lines = source.renamed(own, name).rstrip("\n").split("\n")
-    return _module(spec, target, {n: outside[n] for n in free}, lines, {})
+    return _module(spec, dialect, {n: outside[n] for n in free}, lines, {})
 
 
 def render_suspect(spec: Specialised, fused: Function, *, target: Target = "neutral", name: str) -> str:
     """The text of `name`, which says in which lanes the twin leaves to the original: the last result of `fused`."""
-    _require_text(fused, target)
+    dialect = DIALECTS[target]
+    _require_text(fused, dialect)
     end = fused.flat_block.end
     assert end is not None
-    return _Printer(spec, fused, target).text(name, end.values[-1:], Leaf(BOOL), SUSPECT)
+    return _Printer(spec, fused, dialect).text(name, end.values[-1:], Leaf(BOOL), SUSPECT)
 
 
 def globals_needed(spec: Specialised) -> dict[str, Any]:
@@ -85,7 +87,7 @@ def globals_needed(spec: Specialised) -> dict[str, Any]:
 def _captured_numbers(spec: Specialised) -> tuple[dict[str, Const], frozenset[str]]:
     """The captured names of the function itself that were read as numbers, with their values; and the constants
     of modules (`math.pi`) that really had the value of that name."""
-    matcher = SourceMatcher(spec.captured.module, "neutral", (), _assigned(spec))
+    matcher = SourceMatcher(spec.captured.module, DIALECTS["neutral"], (), _assigned(spec))
     seen: set[str] = set()
     for item in walk(spec.function.body):
         for op in item.ops if isinstance(item, Block) else ():
@@ -112,25 +114,25 @@ def _assigned(spec: Specialised) -> frozenset[str]:
     return spec.captured.stored.union(source.parameter_names(spec.captured.tree))
 
 
-def _module(spec: Specialised, target: Target, constants: dict[str, Const], definition: Sequence[str],
+def _module(spec: Specialised, dialect: Dialect, constants: dict[str, Const], definition: Sequence[str],
             aliases: dict[str, str]) -> str:
     """Header, imports, captured constants, decorator, definition."""
     text = "\n".join(definition)
-    lines = source.header(spec, target, aliases)
-    if target != "neutral":
-        lines += _imports(spec, target, text, aliases)
+    lines = source.header(spec, dialect, aliases)
+    if dialect.stands_alone:
+        lines += _imports(spec, dialect, text, aliases)
     if constants:
-        lines += ["", *(f"{n} = {flat(literal(c, target))}" for n, c in constants.items())]
-    if target != "neutral" or constants:
+        lines += ["", *(f"{n} = {flat(literal(c, dialect))}" for n, c in constants.items())]
+    if dialect.stands_alone or constants:
         lines += ["", ""]
-    if DECORATORS[target]:
-        lines.append(DECORATORS[target])
+    if dialect.decorator:
+        lines.append(dialect.decorator)
     return "\n".join([*lines, text]) + "\n"
 
 
-def _imports(spec: Specialised, target: Target, text: str, aliases: dict[str, str]) -> list[str]:
+def _imports(spec: Specialised, dialect: Dialect, text: str, aliases: dict[str, str]) -> list[str]:
     """Import lines in the usual groups, and other names for what a parameter hides."""
-    needed = {"np"} if target == "numpy" else {"numba"}
+    needed = {dialect.module}
     needed |= {word for word in IMPORTS if aliases.get(word, word) + "." in text}
     groups = [["from __future__ import annotations"] if source.has_annotations(spec.captured.tree) else []]
     groups += [[IMPORTS[word] for word in group if word in needed] for group in (["math"], ["numba", "np"], ["lanes"])]
@@ -144,17 +146,17 @@ def _imports(spec: Specialised, target: Target, text: str, aliases: dict[str, st
 class _Printer:
     """One printing of one function."""
 
-    def __init__(self, spec: Specialised, function: Function, target: Target):
+    def __init__(self, spec: Specialised, function: Function, dialect: Dialect):
         self.spec = spec
         self.function = function
-        self.target = target
+        self.dialect = dialect
         self.floats = function.floats
         self.module = spec.captured.module
         self.params = _parameters(spec, function)
         ops = function.flat_block.ops
         self.known = {op.name for op in ops if op.name} | {variable for variable, _ in self.params.values()}
         self.known |= set(spec.arguments)
-        self.matcher = SourceMatcher(self.module, target, self.known, _assigned(spec))
+        self.matcher = SourceMatcher(self.module, dialect, self.known, _assigned(spec))
         self.once = _read_once(function)
         self.sourced: set[Op] = set()
         self.lines_of = source.statement_lines(spec.captured.tree)
@@ -178,21 +180,21 @@ class _Printer:
         documented = [f'{source.STEP}"""{says}"""'] if says else source.docstring(self.spec.captured)
         while not documented and not body[0]:
             del body[0]  # a blank line that stood between two statements
-        head = source.definition(self.spec, name, self.target, "bool" if says else "")
+        head = source.definition(self.spec, name, self.dialect, "bool" if says else "")
         lines = [*head, *documented, *self.narrowed(), *body]
-        return _module(self.spec, self.target, self.constants, lines, self.aliases)
+        return _module(self.spec, self.dialect, self.constants, lines, self.aliases)
 
     def expression(self, op: Op) -> Expr:
         """The expression of one operation over holes: the user's if it still denotes it."""
         found = self.matcher.operation(op) if self.floats is F8 else None
         if found is None:
-            return spell(op, self.target, single_use=self.once, floats=self.floats)
+            return spell(op, self.dialect, single_use=self.once, floats=self.floats)
         self.sourced.add(op)
         return found
 
     def narrowed(self) -> list[str]:
         """In float32 the arguments are rounded first: Python's floats and arrays of float64 are among them."""
-        if self.floats is F8 or self.target != "numpy":
+        if self.floats is F8 or not self.dialect.on_arrays:
             return []
         return [f"{source.STEP}{text} = np.float32({text})" for param, (variable, text) in self.params.items()
                 if param.kind is FLOAT and text == variable]
@@ -206,7 +208,7 @@ class _Printer:
                     case Call(head=text) | Word(text=text) | Global(name=text):
                         words.add(text.partition(".")[0])
                     case Hole(value=Const() as value):
-                        literal_parts = parts(literal(value, self.target, self.floats))
+                        literal_parts = parts(literal(value, self.dialect, self.floats))
                         words |= {p.text.partition(".")[0] for p in literal_parts if isinstance(p, Word)}
                     case _:
                         pass
@@ -222,7 +224,7 @@ class _Printer:
     def filling(self, hole: Hole) -> Expr:
         value = hole.value
         if isinstance(value, Const):
-            return self.closed(literal(value, self.target, self.floats))
+            return self.closed(literal(value, self.dialect, self.floats))
         if isinstance(value, Op) and value in self.plan.folded:
             return self.closed(self.plan.expressions[value])
         return Word(self.names[value])
@@ -243,7 +245,7 @@ class _Printer:
         line = self.lines_of.get(origin.node) if origin.frame == 0 else None
         first = line is not None and line not in self.commented
         verbatim = op in self.sourced and self.names[op] == _target(origin.node) and self.same_names(expr)
-        if isinstance(origin.node, cst.AugAssign) and self.target == "numpy":
+        if isinstance(origin.node, cst.AugAssign) and self.dialect.on_arrays:
             verbatim = False  # on arrays it would write into the caller's array
         if line is not None and first:
             self.commented.add(line)
@@ -271,7 +273,7 @@ class _Printer:
     def same_names(self, expr: Expr) -> bool:
         """The user's text can stand: every hole is a name, and the name is what the value is called here."""
         for part in parts(expr):
-            if isinstance(part, Call) and part.head and self.target != "neutral":
+            if isinstance(part, Call) and part.head and self.dialect.stands_alone:
                 return False  # functions are spelled otherwise there
             if isinstance(part, Hole):
                 value = part.value

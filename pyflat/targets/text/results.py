@@ -24,6 +24,7 @@ class Results:
     def __init__(self, matcher: SourceMatcher | None = None):
         self.objects: dict[str, Any] = {}
         self.matcher = matcher
+        self.on_arrays = matcher is not None and matcher.dialect.on_arrays
         self.exact = True
 
     def expression(self, shape: Shape, values: Iterator[Value], node: cst.BaseExpression | None = None) -> Expr:
@@ -54,8 +55,7 @@ class Results:
         if shape.cls is complex:
             self.exact = False
             parts = [Hole(next(values)) for _ in shape.items]
-            on_arrays = self.matcher is not None and self.matcher.target == "numpy"
-            return Call("lanes.complex_lanes" if on_arrays else "complex", parts[:2])
+            return Call("lanes.complex_lanes" if self.on_arrays else "complex", parts[:2])
         if shape.cls is np.ndarray:
             return self._array([Hole(next(values)) for _ in shape.items], shape.names)
         nodes: Sequence[cst.BaseExpression | None] = [None] * len(shape.items)
@@ -73,13 +73,13 @@ class Results:
             return Call("dict", [Call("", pairs)])
         if shape.cls is dict:
             return Call("dict", items, shape.names)
-        if shape.cls in DATES and self.matcher is not None and self.matcher.target == "numpy":
+        if shape.cls in DATES and self.on_arrays:
             return Call("lanes.date_lanes", [Word(self._named(shape.cls.__name__, shape.cls)), Call("", items)])
         return Call(self._named(shape.cls.__name__, shape.cls), items, shape.names)
 
     def _array(self, items: Sequence[Expr], extent: Sequence[str]) -> Expr:
         self.exact = False
-        if self.matcher is not None and self.matcher.target == "numpy":
+        if self.on_arrays:
             return Call("lanes.array_lanes", [Call("", [Word(size) for size in extent]), *items])
         rows = list(items)
         for size in map(int, reversed(extent)):

@@ -20,29 +20,25 @@ from pyflat.functions.stacking import DATES
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import FLOAT
-from pyflat.targets.text.spelling import KIND_NAMES, Target
+from pyflat.targets.text.dialects import Dialect
+from pyflat.targets.text.spelling import KIND_NAMES
 
 if TYPE_CHECKING:
     from pyflat.frontend.capture import Captured
     from pyflat.frontend.result import Specialised
 
 STEP = "    "
-MEANING = {
-    "neutral": "target-neutral: select(p, a, b) is a where p else b, both computed",
-    "numpy": "runs on NumPy arrays",
-    "numba": "runs on scalars under numba",
-}
 
 
-def header(spec: Specialised, target: Target, aliases: Mapping[str, str]) -> list[str]:
+def header(spec: Specialised, dialect: Dialect, aliases: Mapping[str, str]) -> list[str]:
     """The comment that says what the text is the twin of, for which kinds, and how it is to be read."""
     captured = spec.captured
     floats = spec.function.floats
     kinds = ", ".join(f"{name}: {kind_text(shape, floats)}".replace(": =", " =")
                       for name, shape in spec.arguments.items())
     title = f"# pyflat twin of {module_name(captured)}:{captured.qualname}, kinds ({kinds})"
-    meaning = MEANING[target].replace("select(", aliases.get("select", "select") + "(")
-    hidden = [f"{alias} is {word}" for word, alias in aliases.items() if word != "select" and target == "neutral"]
+    meaning = dialect.meaning.replace("select(", aliases.get("select", "select") + "(")
+    hidden = [f"{alias} is {word}" for word, alias in aliases.items() if word != "select" and not dialect.stands_alone]
     return [title, "# " + "; ".join([meaning, *hidden])]
 
 
@@ -127,12 +123,12 @@ def only_return(tree: cst.FunctionDef | cst.Lambda) -> cst.BaseExpression | None
     return returns[0].value if ends and len(returns) == 1 and isinstance(returns[0], cst.Return) else None
 
 
-def definition(spec: Specialised, name: str, target: Target, returns: str = "") -> list[str]:
+def definition(spec: Specialised, name: str, dialect: Dialect, returns: str = "") -> list[str]:
     """The `def` line (or lines), with the user's parameters, annotations and comment; `returns` instead of what the
     user's function is annotated to return."""
     tree = spec.captured.tree
     module = spec.captured.module
-    params = _parameters(tree.params, spec, target)
+    params = _parameters(tree.params, spec, dialect)
     if isinstance(tree, cst.Lambda):
         return [f"def {name}({module.code_for_node(params)}):"]
     empty = cst.SimpleStatementSuite(body=[cst.Pass()], leading_whitespace=cst.SimpleWhitespace(""))
@@ -144,11 +140,11 @@ def definition(spec: Specialised, name: str, target: Target, returns: str = "") 
     return (module.code_for_node(bare).rstrip().removesuffix("pass").rstrip() + comment).split("\n")
 
 
-def _parameters(params: cst.Parameters, spec: Specialised, target: Target) -> cst.Parameters:
+def _parameters(params: cst.Parameters, spec: Specialised, dialect: Dialect) -> cst.Parameters:
     """The parameters that a caller gives: not the `self` of a bound method, nor what a partial has filled in."""
 
     def kept(some: Sequence[cst.Param]) -> list[cst.Param]:
-        return [_with_known_default(p, spec, target) for p in some
+        return [_with_known_default(p, spec, dialect) for p in some
                 if p.default is not None or p.name.value in spec.arguments]
 
     found = params.with_changes(params=kept(params.params), kwonly_params=kept(params.kwonly_params),
@@ -159,10 +155,10 @@ def _parameters(params: cst.Parameters, spec: Specialised, target: Target) -> cs
         found.with_changes(star_arg=cst.MaybeSentinel.DEFAULT))
 
 
-def _with_known_default(param: cst.Param, spec: Specialised, target: Target) -> cst.Param:
+def _with_known_default(param: cst.Param, spec: Specialised, dialect: Dialect) -> cst.Param:
     """A default that is a name of the user's module becomes its value, or None: the text stands alone."""
     plain = isinstance(param.default, cst.Integer | cst.Float | cst.SimpleString)
-    if target == "neutral" or param.default is None or plain:
+    if not dialect.stands_alone or param.default is None or plain:
         return param
     shape = spec.arguments.get(param.name.value)
     text = "None"

@@ -17,9 +17,9 @@ import libcst as cst
 from pyflat.ir.ops import PRIMITIVES, SIGNS
 from pyflat.ir.shape import Fixed, Leaf, Shape
 from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, INT, Kind, join_kinds, kind_of
+from pyflat.targets.text.dialects import Dialect
 from pyflat.targets.text.literals import BINARY, COMPARE, literal_number, module_constant
 from pyflat.targets.text.source import parameters_of
-from pyflat.targets.text.spelling import Target
 
 if TYPE_CHECKING:
     from pyflat.frontend.result import Specialised
@@ -43,7 +43,7 @@ class _Known:
 
 @dataclass(slots=True)
 class _Reader:
-    target: Target
+    dialect: Dialect
     names: dict[str, _Known] = field(default_factory=dict)
     outside: Mapping[str, object] = field(default_factory=dict)
     seen: frozenset[str] = frozenset()
@@ -65,7 +65,7 @@ class _Reader:
             case cst.BinaryOperation():
                 return self._chain(node)
             case cst.Attribute() if module_constant(node) is not None and "math" not in self.names:
-                if self.target != "neutral" and f"math.{node.attr.value}" not in self.seen:
+                if self.dialect.stands_alone and f"math.{node.attr.value}" not in self.seen:
                     raise _NotNativeError  # what the user calls math may be something else
                 return _Known(FLOAT, lane=False)
             case cst.Comparison(comparisons=[part]) if type(part.operator) in COMPARE:
@@ -89,7 +89,7 @@ class _Reader:
         """`**` is Python's in neutral text only. The kind of a power of ints depends on the exponent's sign."""
         counts = type(number := literal_number(exponent)) is int and number >= 0
         known = FLOAT in (left.kind, right.kind) or (left.kind is INT and counts)
-        if self.target != "neutral" or not known or not (left.lane or right.lane):
+        if self.dialect.stands_alone or not known or not (left.lane or right.lane):
             raise _NotNativeError
         if BOOL in (left.kind, right.kind) or not (left.small and right.small):
             raise _NotNativeError
@@ -134,7 +134,7 @@ class _Reader:
                     self._assign(target.target, node.value)
             case cst.AnnAssign(target=cst.Name() as target, value=cst.BaseExpression() as value):
                 self._assign(target, value)
-            case cst.AugAssign(target=cst.Name() as target) if self.target != "numpy":  # arrays would change in place
+            case cst.AugAssign(target=cst.Name() as target) if not self.dialect.on_arrays:  # it would write
                 sign = BINARY.get(type(node.operator), "")
                 self.names[target.value] = self._binary(sign, self._name(target.value), self.value(node.value))
             case cst.Return():
@@ -193,7 +193,7 @@ def is_straight(tree: cst.FunctionDef | cst.Lambda) -> bool:
     return all(isinstance(line, cst.SimpleStatementLine) for line in tree.body.body)
 
 
-def free_names(spec: Specialised, target: Target, outside: Mapping[str, object],
+def free_names(spec: Specialised, dialect: Dialect, outside: Mapping[str, object],
                seen: frozenset[str]) -> dict[str, object] | None:
     """None if the function is not its own twin, otherwise the captured numbers that its text mentions.
 
@@ -202,10 +202,10 @@ def free_names(spec: Specialised, target: Target, outside: Mapping[str, object],
     tree = spec.captured.tree
     if not isinstance(tree, cst.FunctionDef) or tree.asynchronous is not None:
         return None
-    reader = _Reader(target, outside=outside, seen=seen)
+    reader = _Reader(dialect, outside=outside, seen=seen)
     try:
         for param in parameters_of(tree):
-            if target != "neutral" and not _literal_default(param):
+            if dialect.stands_alone and not _literal_default(param):
                 return None
             reader.names[param.name.value] = _parameter(spec.arguments.get(param.name.value))
         statements = list(_small_statements(tree))
