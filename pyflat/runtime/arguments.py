@@ -81,7 +81,7 @@ class Call:
     def _gives_float32(self) -> bool:
         """There are float arrays or NumPy scalars, and all of them are float32; Python's own numbers adapt."""
         given = [v for v, k in zip(self.values, self.kinds, strict=True) if k is FLOAT]
-        found = [v.dtype == np.float32 for v in given if isinstance(v, np.ndarray | np.generic)]
+        found = [v.dtype.newbyteorder("=") == np.float32 for v in given if isinstance(v, np.ndarray | np.generic)]
         return bool(found) and all(found)
 
 

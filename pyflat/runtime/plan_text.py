@@ -334,12 +334,14 @@ class _Text:
 
     def _too_many(self, limit: int, most: int) -> list[str]:
         """Leaves calls alone that are worth threads, and those that Ctrl-C should be able to end in between: `most`
-        lanes are for one call of the kernel, from `limit` on threads may be worth it."""
+        lanes are for one call of the kernel, from `limit` on threads may be worth it. So are those in Fortran's order: the
+        result, which is not, would be there twice."""
         arrays = self._arrays()
         if not arrays:
             return []
         first = arrays[0]
-        alone = f"{first}.size <= {most} and {self.object(self.entry.on_one_thread)}({first}.size)"
+        ordered = " or ".join(f"{name}.flags.fnc" for name in arrays)
+        alone = f"{first}.size <= {most} and not ({ordered}) and {self.object(self.entry.on_one_thread)}({first}.size)"
         if len(arrays) == 1:
             return [f"    if {first}.size >= {limit} and not ({alone}):", f"        {MISS}"]
         product = " * ".join(f"{name}.size" for name in arrays)
