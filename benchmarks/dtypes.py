@@ -1,21 +1,23 @@
 """What the dtype and the layout of arguments cost: each dtype and layout by number of lanes and target.
 
-    python -m benchmarks.dtypes [--quick] [--sizes 1000,280000] [--cases "int32;fields of a table"] [--docs]
+    python -m benchmarks.dtypes [--quick] [--sizes 1000,280000] [--cases "int32;fields of a table"] [--go-on] [--docs]
 
 The unit is the same twin on dense arrays of the dtypes that it computes with (int64, float64) and of the same shape;
 peers are numba.vectorize of the same function, and np.where as one writes it by hand without int32 that wraps, on the
 same arrays. The contenders of a row run in one process and take turns; the shortest turn of each counts, in processor
-time. `--quick` measures a few rows without patience, `--docs` writes docs/contributors/dtypes.md.
+time. `--quick` measures a few rows without patience, `--docs` writes docs/contributors/dtypes.md. Rows are kept in
+out/dtypes.jsonl as they come; `--go-on` measures those that it lacks.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from types import FunctionType
 from typing import Any
@@ -29,6 +31,7 @@ from benchmarks.measuring import Run, geomean, keep_freed_memory, round_robin
 from benchmarks.report import markdown
 
 PAGE = ROOT / "docs" / "contributors" / "dtypes.md"
+ROWS = ROOT / "out" / "dtypes.jsonl"
 SIZES = (1, 100, 1_000, 20_000, 280_000, 16_000_000)
 QUICK_SIZES, QUICK_CASES = (100, 1_000), ("int32", "float32", "channels of an image")
 TARGETS = ("numpy", "numba")
@@ -223,7 +226,7 @@ def held(run: Run, lanes: int) -> float:
 def measure(case: Case, lanes: int, repeats: int, budget: float) -> Measured:
     """`repeats` turns of each contender, fewer where they take more than `budget` seconds."""
     runs = dict(contenders(case, case.arguments(lanes)))
-    seconds = {name: taken.best for name, taken in round_robin(runs, repeats, budget).items()}
+    seconds = {name: taken.best for name, taken in round_robin(runs, repeats, budget, turns=2).items()}
     return Measured(case.name, lanes, seconds, {target: held(runs[target], lanes) for target in TARGETS})
 
 
@@ -289,6 +292,14 @@ take them, or gives other lanes."""
         "## Measured with", "\n".join(f"- {name}: {value}" for name, value in facts.items())]) + "\n"
 
 
+def read() -> dict[tuple[str, int], Measured]:
+    """The rows that were measured before."""
+    if not ROWS.exists():
+        return {}
+    found = [Measured(**json.loads(line)) for line in ROWS.read_text(encoding="utf-8").splitlines()]
+    return {(one.case, one.lanes): one for one in found}
+
+
 def chosen(names: str) -> list[Case]:
     known = {case.name: case for case in CASES}
     return [known[name] for name in names.split(";")] if names else list(CASES)
@@ -300,17 +311,24 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--sizes", help="numbers of lanes, with commas between them")
     parser.add_argument("--cases", help="names of rows, with semicolons between them")
     parser.add_argument("--docs", action="store_true", help="write docs/contributors/dtypes.md")
+    parser.add_argument("--go-on", action="store_true", help="take what out/dtypes.jsonl has")
     options = parser.parse_args(argv)
     sizes = QUICK_SIZES if options.quick else SIZES
     sizes = tuple(map(int, options.sizes.split(","))) if options.sizes else sizes
     cases = chosen(options.cases or (";".join(QUICK_CASES) if options.quick else ""))
-    repeats, budget = (2, 0.01) if options.quick else (40, 0.5)
+    repeats, budget = (2, 0.01) if options.quick else (40, 0.3)
     keep_freed_memory()
-    found = []
-    for size in sizes:
-        for case in cases:
-            print(f"{size:,} lanes, {case.name}", file=sys.stderr, flush=True)
-            found.append(measure(case, size, repeats, budget))
+    kept = read() if options.go_on else {}
+    ROWS.parent.mkdir(exist_ok=True)
+    with ROWS.open("a" if options.go_on else "w", encoding="utf-8") as rows:
+        for size in sizes:
+            for case in cases:
+                if (case.name, size) not in kept:
+                    kept[case.name, size] = one = measure(case, size, repeats, budget)
+                    print(json.dumps(asdict(one)), file=rows, flush=True)
+                    print(f"{size:,} lanes, {case.name}: {ratios([one.to_native(target) for target in TARGETS])}",
+                          file=sys.stderr, flush=True)
+    found = [kept[case.name, size] for size in sizes for case in cases]
     text = page(found, describe())
     print(text)
     if options.docs:

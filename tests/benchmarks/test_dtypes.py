@@ -25,7 +25,8 @@ def test_native_arrays_have_the_same_lanes(case):
     assert any(a.dtype != b.dtype or a.strides != b.strides for a, b in zip(given, dense, strict=True))
 
 
-def test_the_quick_mode_has_sane_rows(capsys):
+def test_the_quick_mode_has_sane_rows(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(dtypes, "ROWS", tmp_path / "out" / "rows.jsonl")
     dtypes.main(["--quick", "--sizes", "1,60", "--cases", "uint8;channels of an image"])
     text = capsys.readouterr().out
     rows = [line for line in text.split("\n") if line.startswith(("| uint8 ", "| channels "))]
@@ -35,6 +36,10 @@ def test_the_quick_mode_has_sane_rows(capsys):
     assert len(numbers) >= 20
     assert all(0 <= number < 1e5 for number in numbers)
     assert "beside the result, of 60 lanes" in text
+    monkeypatch.setattr(dtypes, "measure", None)  # what was measured is there
+    dtypes.main(["--quick", "--sizes", "1,60", "--cases", "uint8", "--go-on"])
+    assert [cell.strip() for cell in rows[0].split("|")] in [[cell.strip() for cell in line.split("|")]
+                                                             for line in capsys.readouterr().out.split("\n")]
 
 
 def test_a_twin_with_other_lanes_is_no_contender():
