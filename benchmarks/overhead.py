@@ -126,7 +126,7 @@ def _numpy() -> Iterator[tuple[str, float, float]]:
             twin(*arguments)
         built: Built = twin._caller.compilations.last(twin.options.as_built)
         engine: Any = built.engine
-        ufuncs = engine.entry_point((False,) * count).ufuncs(*arguments)
+        ufuncs = engine.entry_point([a.dtype for a in arguments]).ufuncs(*arguments)
         taken = taking_turns({"twin": (twin, arguments), "ufuncs": (ufuncs, ()), "errstate": (_errstate, ()),
                               "function": (_nothing, ())})
         errstate = taken["errstate"] - taken["function"]

@@ -71,7 +71,8 @@ class ClassifiedCall:
     floats: FloatFormat = F8
 
     def in_format(self, dtype: str) -> ClassifiedCall:
-        """The call with float lanes as the option `dtype` says: what is no float32 is rounded where they are."""
+        """The call with float lanes as the option `dtype` says. Arrays with lanes of them are rounded where they are
+        read (`narrowed`)."""
         if dtype == "float64" or (dtype == "input" and not self._gives_float32()):
             return self
         values = tuple(_narrowed(v) if k is FLOAT else v for v, k in zip(self.values, self.kinds, strict=True))
@@ -80,12 +81,17 @@ class ClassifiedCall:
     def _gives_float32(self) -> bool:
         """There are float arrays or NumPy scalars, and all of them are float32; Python's own numbers adapt."""
         given = [v for v, k in zip(self.values, self.kinds, strict=True) if k is FLOAT]
-        found = [v.dtype == np.float32 for v in given if isinstance(v, np.ndarray | np.generic)]
+        found = [v.dtype.newbyteorder("=") == np.float32 for v in given if isinstance(v, np.ndarray | np.generic)]
         return bool(found) and all(found)
 
 
 def _narrowed(value: Any) -> Any:
     """A float lane rounded to float32, in the caller's form."""
+    return value if isinstance(value, np.ndarray) and value.ndim else narrowed(value)
+
+
+def narrowed(value: Any) -> Any:
+    """Numbers, or an array of them, rounded to float32."""
     if not isinstance(value, np.ndarray | np.generic):
         return F4.rounded(value)
     with np.errstate(all="ignore"):

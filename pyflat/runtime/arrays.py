@@ -17,13 +17,13 @@ from pyflat.ir.formats import F8, FloatFormat, dtypes
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, make_record
 from pyflat.ir.types import INT, INT_MAX, INT_MIN, Kind, kind_of
 from pyflat.runtime.arguments import SCALARS, ClassifiedCall
+from pyflat.targets.operands import Operand, as_signed, beyond_int64, operand
 
 MAX_AXES = 32
 """What `np.broadcast_shapes` takes; arrays may have 64."""
 
 Array = npt.NDArray[Any]
 Lane = Array | np.generic
-DTYPES = dtypes(F8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Lanes:
     """What an engine runs over. `suspect` marks lanes whose argument no int64 holds. `scalars` says what the
     caller gets back: "python" or "numpy" scalars, or "" for arrays of `shape`."""
 
-    inputs: list[Lane]
+    inputs: list[Any]
     count: int
     shape: tuple[int, ...]
     scalars: str
@@ -39,9 +39,9 @@ class Lanes:
     floats: FloatFormat = F8
 
 
-def prepare(call: ClassifiedCall, outputs: Mapping[str, Array] | None = None) -> Lanes:
+def prepare(call: ClassifiedCall, outputs: Mapping[str, Array] | None = None, *, convert: bool = True) -> Lanes:
     """Broadcast the lane values as NumPy does, with the arrays of `out=`. The inputs are never written; what fits
-    already is not copied."""
+    already is not copied. Unless `convert`, arrays stay as they are, for an engine that converts them."""
     sizes = [v.shape for v in (*call.values, *(outputs or {}).values()) if isinstance(v, np.ndarray)]
     shape = _broadcast(call, outputs or {}) if any(sizes) else ()
     has_numpy = bool(sizes) or any(isinstance(v, np.generic) for v in call.values)
@@ -50,9 +50,9 @@ def prepare(call: ClassifiedCall, outputs: Mapping[str, Array] | None = None) ->
     for extent in shape:
         count *= extent
     suspect: npt.NDArray[np.bool_] | None = None
-    inputs: list[Lane] = []
+    inputs: list[Any] = []
     for value, kind in zip(call.values, call.kinds, strict=True):
-        lane, beyond = _lane(value, dtypes(call.floats)[kind], kind, shape, count)
+        lane, beyond = _lane(value, dtypes(call.floats)[kind], kind, shape, count, convert)
         inputs.append(lane)
         if beyond is not None:
             whole = np.zeros(count, np.bool_)
@@ -82,7 +82,8 @@ def _broadcast(call: ClassifiedCall, outputs: Mapping[str, Array]) -> tuple[int,
     return broadcast(shapes | {name: array.shape for name, array in outputs.items()})
 
 
-def _lane(value: Any, dtype: np.dtype[Any], kind: Kind, shape: tuple[int, ...], count: int) -> tuple[Lane, Any]:
+def _lane(value: Any, dtype: np.dtype[Any], kind: Kind, shape: tuple[int, ...], count: int, convert: bool
+          ) -> tuple[Operand, Any]:
     """The engine's form of one leaf, and where it is beyond int64 (a bool, a mask, or None)."""
     if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
         return dtype.type(0), True
@@ -92,10 +93,17 @@ def _lane(value: Any, dtype: np.dtype[Any], kind: Kind, shape: tuple[int, ...], 
             return dtype.type(0), True
         return dtype.type(number), None
     beyond = None
-    if value.dtype.kind == "u" and value.dtype.itemsize == 8 and (large := value > INT_MAX).any():
-        beyond = np.broadcast_to(large, shape).reshape(count)
-        value = np.where(large, 0, value).astype(np.int64)
-    lane = np.ascontiguousarray(np.broadcast_to(value.astype(dtype, copy=False), shape)).reshape(count)
+    if value.dtype.kind == "u" and value.dtype.itemsize == 8:
+        if beyond_int64(value):
+            large = value > INT_MAX
+            beyond = np.broadcast_to(large, shape).reshape(count)
+            value = np.where(large, 0, value)
+        value = value.view(as_signed(value.dtype))
+    if not convert:
+        return operand(value, shape), beyond
+    with np.errstate(all="ignore"):
+        value = value.astype(dtype, copy=False)
+    lane = np.ascontiguousarray(np.broadcast_to(value, shape)).reshape(count)
     return (lane if lane.flags.aligned else lane.copy()), beyond
 
 

@@ -16,7 +16,7 @@ from pyflat.ir.shape import Fixed, Leaf, Record, Shape, Written, item_at, put_at
 from pyflat.ir.types import FLOAT
 from pyflat.runtime.arguments import ClassifiedCall, classify
 from pyflat.runtime.arrays import blank, collect, prepare
-from pyflat.runtime.compiled import Compilations, Ran
+from pyflat.runtime.compiled import Built, Compilations, Ran
 from pyflat.runtime.context import CallContext
 from pyflat.runtime.faults import Faults
 from pyflat.runtime.float32_reference import Float32Lanes
@@ -85,7 +85,7 @@ class Caller:
             if done is not None:
                 return done.value
         built = self.compilations.get(self.callee.function, call.arguments, options.settled(call.floats).as_built)
-        context, into = with_destinations(self._prepared(call, options, out), built.result)
+        context, into = with_destinations(self._prepared(call, options, out, built), built.result)
         lanes = context.lanes
         ran = built.run(lanes.inputs, lanes.count, options.parallel, into)
         found = self.settle(context, built.result, ran, built.reference)
@@ -101,8 +101,11 @@ class Caller:
         """What a call works with: its arguments classified and broadcast."""
         return self._prepared(self.classified(args, kwargs, options), options)
 
-    def _prepared(self, call: ClassifiedCall, options: Options, out: Any = None) -> CallContext:
-        lanes = prepare(call, arrays_in(out))
+    def _prepared(
+        self, call: ClassifiedCall, options: Options, out: Any = None, built: Built | None = None
+    ) -> CallContext:
+        """What a call works with, for any engine or for that of `built`."""
+        lanes = prepare(call, arrays_in(out), convert=built is None or not built.converts)
         return CallContext(self.callee, self.parameters, call, lanes, options.settled(call.floats), out)
 
     def classified(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> ClassifiedCall:

@@ -82,8 +82,10 @@ class Built:
     """Where float lanes are float32: what they compute by definition."""
     split: threads.Splittable | None = None
     """The engine, where it may run on several threads."""
+    converts: bool = False
+    """The engine takes arrays as they are."""
 
-    def run(self, lanes: Sequence[npt.NDArray[Any] | np.generic], n: int, parallel: bool | None = False,
+    def run(self, lanes: Sequence[Any], n: int, parallel: bool | None = False,
             into: Sequence[npt.NDArray[Any] | None] = ()) -> Ran:
         """Run the engine, and the lanes that it suspects through the exact twin. `into` are the arrays for results, as
         far as there are any, for engines that can write into given ones."""
@@ -221,7 +223,8 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
     retry = None if exact is None else _exact_retry(partial(engine_of, exact))
     engine = engine_of(done.flat)
     split = engine if target.parallel and calls is None else None  # what an opaque call does on threads is not known
-    return Built(engine, done.spec.result, done.spec.guards, arguments, limited, retry, reference, split)
+    return Built(engine, done.spec.result, done.spec.guards, arguments, limited, retry, reference, split,
+                 target.converts)
 
 
 def _exact_retry(make: Callable[[], Any]) -> ExactRetry:

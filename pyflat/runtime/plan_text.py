@@ -24,11 +24,11 @@ from pyflat.frontend.state.guards import Guards
 from pyflat.ir.formats import F4, F8, dtypes
 from pyflat.ir.shape import Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.runtime.arrays import DTYPES
 from pyflat.runtime.plan_conditions import MARK, OURS, Conditions
 from pyflat.runtime.settings import Options, Settings, in_force, resolve
 from pyflat.targets import threads
 from pyflat.targets.numpy import engine as numpy_target
+from pyflat.targets.operands import as_signed, is_stored
 from pyflat.targets.target import at_hand
 
 if TYPE_CHECKING:
@@ -43,10 +43,9 @@ if TYPE_CHECKING:
 MISS = "MISS"
 
 _PYTHON: dict[type, Kind] = {float: FLOAT, int: INT, bool: BOOL}
-_SCALARS = frozenset({*_PYTHON, np.float64, np.float32, np.int64, np.bool_})
-_FLOAT32, _WIDE = np.dtype(np.float32), np.dtype(np.float64)
-_PLAIN = {dtype: dtype for dtype in (*dtypes(F8).values(), _FLOAT32)}
-"""Arrays have one object for each dtype, as a rule; the others take the long way."""
+_SCALARS = frozenset({*_PYTHON, np.float64, np.float32, np.float16, np.int64, np.int32, np.int16, np.int8, np.uint32,
+                      np.uint16, np.uint8, np.bool_})
+"""A uint64 may be no lane."""
 _BACK = {FLOAT: float, INT: int, BOOL: bool}
 
 
@@ -65,6 +64,11 @@ class Argument(NamedTuple):
         return self.dtype is not None and not self.single
 
     @property
+    def number(self) -> np.dtype[Any]:
+        """What its numbers are."""
+        return np.dtype(self.cls) if self.dtype is None else self.dtype
+
+    @property
     def lanes(self) -> Iterator[Argument]:
         """The numbers and arrays in it."""
         if self.dtype is not None or self.cls in _SCALARS:
@@ -76,7 +80,10 @@ class Argument(NamedTuple):
 def _argument(value: Any) -> Argument | None:
     cls = type(value)
     if cls is np.ndarray:
-        return Argument(cls, _PLAIN[value.dtype], single=not value.ndim) if value.dtype in _PLAIN else None
+        dtype, single = value.dtype, not value.ndim
+        if not is_stored(dtype) or (single and as_signed(dtype) is not dtype):
+            return None
+        return Argument(cls, np.dtype(dtype.str), single=single)
     if cls is tuple:
         items = tuple(map(_argument, value))
         return None if None in items else Argument(cls, items=cast("tuple[Argument, ...]", items))
@@ -94,12 +101,9 @@ def key_of(given: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
     if options.static or not options.cache or options.whitelist:
         return None
     arguments = tuple(map(_argument, given))
-    lanes = [lane for argument in arguments if argument is not None for lane in argument.lanes]
-    if None in arguments or not lanes:
+    if None in arguments or not any(list(argument.lanes) for argument in arguments if argument is not None):
         return None
-    formats = {lane.dtype or np.dtype(lane.cls) for lane in lanes if lane.cls not in _PYTHON} & {_FLOAT32, _WIDE}
-    mixed = len(formats) > 1 if options.dtype == "input" else formats - {np.dtype(options.dtype)}
-    return None if mixed else (id(options), *arguments)  # what is converted first takes the long way
+    return id(options), *arguments
 
 
 def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings, entry: Entry) -> Recipe | None:
@@ -113,8 +117,8 @@ def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings,
     function, parameters = caller.callee.function, caller.parameters
     if owner_of(function)[0] or any(name.startswith(OURS) for name in parameters.names):
         return None
-    scalars = tuple(not lane.is_array for argument in arguments for lane in argument.lanes)
-    point = built.engine.entry_point(scalars)  # type: ignore[attr-defined]
+    stored = [lane.dtype if lane.is_array else None for argument in arguments for lane in argument.lanes]
+    point = built.engine.entry_point(stored)  # type: ignore[attr-defined]
     if point is None or len(point.dtypes) != len(leaves):
         return None
     text = _Text(function, parameters, entry, {"calls": caller.stats.calls_cell, "lanes": caller.stats.lanes_cell},
@@ -235,7 +239,7 @@ class _Text(Conditions):
             f"    if {' or '.join(unfit)}:",
             f"        {MISS}",
             *arrays,
-            *self._unfit_outputs(point, isinstance(point, numpy_target.EntryPoint)),
+            *self._unfit_outputs(point),
             "    try:",
             f"        if not ({' and '.join(same)}):",
             f"            {miss}()",
@@ -255,9 +259,16 @@ class _Text(Conditions):
         ]
 
     def _operands(self) -> Iterator[str]:
-        """The arguments as the kernel takes them: NumPy would make float64 of Python's floats."""
+        """The arguments as the kernel takes them; it swaps bytes itself."""
         for name, argument in self.lanes.items():
-            yield f"{self.constant(np.float32)}({name})" if self.float32 and argument.cls is float else name
+            if argument.dtype is not None and argument.is_array and not argument.dtype.isnative:
+                yield f"{name}.view({self.constant(argument.dtype.newbyteorder('='))})"
+            else:
+                yield f"{self.constant(np.float32)}({name})" if self._is_rounded(argument) else name
+
+    def _is_rounded(self, argument: Argument) -> bool:
+        """Whether a scalar has more digits than lanes: NumPy rounds arrays only."""
+        return self.float32 and not argument.is_array and argument.number == np.float64
 
     def _kernel(self, point: numba.KernelEntry) -> _Lines:
         """One call of a numpy.ufunc, which refuses what cannot be broadcast."""
@@ -266,7 +277,8 @@ class _Text(Conditions):
         kernel, operands = self.constant(point.call), list(self._operands())
         take, give_back = self._packing(point.blocks) if point.blocks is not None else ([], [])
         if point.blocks is not None:
-            operands = [*self._arrays(), f"{OURS}block[1]"]
+            arrays = [text for text, a in zip(operands, self.lanes.values(), strict=True) if a.is_array]
+            operands = [*arrays, f"{OURS}block[1]"]
         call = [f"        {results} = {kernel}({', '.join(operands)})"]
         if self._arrays():
             given = self._outputs(len(point.dtypes))
@@ -287,8 +299,8 @@ class _Text(Conditions):
     def _blocks(self, point: numpy_target.EntryPoint) -> _Lines:
         """The NumPy engine's function, in np.errstate where another thread is in `quietly`."""
         arrays = self._arrays()
-        numbers = {name: f"{self.constant(DTYPES[_PYTHON[a.cls]].type)}({name})" if a.cls in _PYTHON else f"{name}[()]"
-                   for name, a in self.lanes.items() if a.cls in _PYTHON or a.single}
+        numbers = {name: f"{self.constant(wanted)}({name})" for name, a in self.lanes.items()
+                   if not a.is_array and (wanted := self._lane_type(a)) is not a.cls}
         scalars = {name: f"{OURS}s{k}" for k, name in enumerate(numbers)}
         risky = [f"        {scalars[name]} = {number}" for name, number in numbers.items()]
         operands = [scalars.get(name, name) for name in self.lanes]
@@ -306,17 +318,22 @@ class _Text(Conditions):
             f"            {', '.join(values)}, = {run}({given})",
         ], suspect, [], after)
 
+    def _lane_type(self, argument: Argument) -> type:
+        """NumPy's scalar of the lanes that have a scalar's numbers."""
+        kind = {"b": BOOL, "f": FLOAT}.get(argument.number.kind, INT)
+        return dtypes(F4 if self.float32 else F8)[kind].type
+
     def _other_arrays(self) -> list[str]:
-        """Leaves alone what a block function does not take, and what is worth threads."""
+        """Leaves alone what has no lanes or no axes, and what is worth threads."""
         arrays = self._arrays()
         if not arrays:
             return []
         first = arrays[0]
-        shapes = [f"{name}.shape != {first}.shape" for name in arrays[1:]]
-        dense = " and ".join(f"{name}.flags.c_contiguous" for name in arrays)
         alone = f"{self.object(self.entry.on_one_thread)}({first}.size)"
-        unfit = [f"not {first}.size", f"({first}.size >= {2 * threads.GRAIN} and not {alone})", *shapes,
-                 f"({first}.ndim != 1 and not ({first}.ndim and {dense}))"]
+        unfit = [f"not {first}.size", f"({first}.size >= {2 * threads.GRAIN} and not {alone})",
+                 f"not ({' or '.join(f'{name}.ndim' for name in arrays)})"]
+        if self.entry.options.parallel:
+            unfit += [f"{name}.shape != {first}.shape" for name in arrays[1:]]
         return [f"    if {' or '.join(unfit)}:", f"        {MISS}"]
 
     # --- out=
@@ -330,9 +347,9 @@ class _Text(Conditions):
         """The arrays that `out=` gives, or None each."""
         return [self.out] if count == 1 else [f"{OURS}o{k}" for k in range(count)]
 
-    def _unfit_outputs(self, point: Point, alike: bool) -> list[str]:
-        """Leaves alone what is not as a fresh result would be: `alike` ones have the shape of the arguments. A lane
-        may be run again, so that arguments must stay as they are."""
+    def _unfit_outputs(self, point: Point) -> list[str]:
+        """Leaves alone what is not as a fresh result would be; of another shape it is refused by what runs. A lane may
+        be run again, so that arguments must stay as they are."""
         arrays, outputs = self._arrays(), self._outputs(len(point.dtypes))
         if self.parameters.takes_out:
             return [] if len(outputs) == 1 or not arrays else [f"    {' = '.join(outputs)} = None"]
@@ -342,11 +359,13 @@ class _Text(Conditions):
         unfit = []
         for k, (name, dtype) in enumerate(zip(outputs, point.dtypes, strict=True)):
             unfit += [f"{kind}({name}) is not {self.constant(np.ndarray)}",
-                      f"{name}.dtype is not {self.constant(_PLAIN[dtype])}",
+                      f"{name}.dtype is not {self.constant(dtype)}",
                       f"not ({OURS}flags := {name}.flags).writeable"]
-            dense = f" or {name}.ndim != 1 and not {name}.flags.c_contiguous" if alike else ""
-            large = "" if alike else f"{name}.size >= {2 * threads.GRAIN} and "
-            unfit.append(f"{large}{name}.shape != {first}.shape{dense}")
+            if isinstance(point, numpy_target.EntryPoint):
+                unfit.append(f"{name}.ndim != 1 and not {OURS}flags.c_contiguous")
+                unfit += [f"{name}.shape != {first}.shape"] if len(arrays) == 1 else []
+            else:
+                unfit.append(f"{name}.size >= {2 * threads.GRAIN} and {name}.shape != {first}.shape")
             for other in (*arrays, *outputs[:k]):
                 apart = f"{name} is not {other} and {OURS}flags.owndata and {other}.flags.owndata"
                 unfit.append(f"not ({apart}) and {self.constant(np.may_share_memory)}({name}, {other})")
@@ -377,22 +396,25 @@ class _Text(Conditions):
         elif argument.cls is str:
             yield f"{name} != {self.constant(argument.text)}"
         elif argument.dtype is not None:
-            yield f"{name}.dtype is not {self.constant(argument.dtype)}"
+            dtype = self.constant(argument.dtype)  # there is one object for most
+            yield f"({name}.dtype is not {dtype} and {name}.dtype != {dtype})"
             if argument.single:
                 yield f"{name}.ndim"
-        elif self.float32 and argument.cls is float:  # what overflows would warn
-            yield f"not {-F4.largest!r} <= {name} <= {F4.largest!r}"
         if argument.dtype is not None or argument.cls in _SCALARS:
             self.lanes[name] = argument
+            if self._is_rounded(argument):  # what overflows would warn
+                yield f"not {-F4.largest!r} <= {name} <= {F4.largest!r}"
 
     def _too_many(self, limit: int, most: int) -> list[str]:
         """Leaves calls alone that are worth threads, and those that Ctrl-C should be able to end in between: `most`
-        lanes are for one call of the kernel, from `limit` on threads may be worth it."""
+        lanes are for one call of the kernel, from `limit` on threads may be worth it. So are those in Fortran's order:
+        the result, which is not, would be there twice."""
         arrays = self._arrays()
         if not arrays:
             return []
         first = arrays[0]
-        alone = f"{first}.size <= {most} and {self.object(self.entry.on_one_thread)}({first}.size)"
+        ordered = " or ".join(f"{name}.flags.fnc" for name in arrays)
+        alone = f"{first}.size <= {most} and not ({ordered}) and {self.object(self.entry.on_one_thread)}({first}.size)"
         if len(arrays) == 1:
             return [f"    if {first}.size >= {limit} and not ({alone}):", f"        {MISS}"]
         product = " * ".join(f"{name}.size" for name in arrays)

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyflat.frontend.callables import Parameters
+from pyflat.ir.formats import F4
 from pyflat.ir.nodes import TRIP_LIMIT
 from pyflat.ir.opaque_calls import flat_values
 from pyflat.ir.shape import (
@@ -33,6 +34,7 @@ from pyflat.ir.shape import (
     written_record,
 )
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
+from pyflat.runtime.arguments import narrowed
 from pyflat.runtime.arrays import Array
 from pyflat.runtime.context import CallContext
 from pyflat.runtime.faults import (
@@ -121,9 +123,22 @@ class Replay:
         """The lane values of these lanes, apart from the caller's arrays, which may change."""
         shape = self.context.lanes.shape
         where = np.unravel_index(found, shape) if shape else ()
-        values = self.context.call.values
-        return [_picked(value, shape, where) if isinstance(value, np.ndarray) and shape else
-                value.item() if isinstance(value, np.ndarray | np.generic) else value for value in values]
+        return [self._picked(k, where) if isinstance(value, np.ndarray) and shape else
+                value.item() if isinstance(value, np.ndarray | np.generic) else value
+                for k, value in enumerate(self.context.call.values)]
+
+    def _picked(self, leaf: int, where: tuple[Any, ...]) -> npt.NDArray[Any]:
+        """The lane values of a leaf in some lanes."""
+        call = self.context.call
+        found = _picked(call.values[leaf], self.context.lanes.shape, where)
+        return narrowed(found) if call.floats is F4 and call.kinds[leaf] is FLOAT else found
+
+    def _column(self, leaf: int, where: tuple[Any, ...], count: int) -> list[Any]:
+        """The same as Python scalars, from the caller's own array: a uint64 keeps its value."""
+        value = self.context.call.values[leaf]
+        if isinstance(value, np.ndarray) and self.context.lanes.shape:
+            return list(self._picked(leaf, where).tolist())
+        return [value.item() if isinstance(value, np.ndarray | np.generic) else value] * count
 
     def runner(self) -> Callable[[Row], list[Any]]:
         """A function from the lane values of one lane to the result leaves of the original there; of float32 lanes to
@@ -181,7 +196,7 @@ class Replay:
         for start in range(0, len(found), _CHUNK):
             part = found[start:start + _CHUNK]
             where = np.unravel_index(part, shape) if shape else ()
-            columns = [_scalars_of(value, shape, where, len(part)) for value in self.context.call.values]
+            columns = [self._column(leaf, where, len(part)) for leaf in range(len(self.context.call.values))]
             rows = zip(*columns, strict=True) if columns else iter([()] * len(part))
             for lane, row in zip(part.tolist(), rows, strict=True):
                 yield lane, row if self.limited is None or not self.limited[lane] else LimitedRow(row)
@@ -242,13 +257,6 @@ def named_shapes(shape: Shape) -> dict[str, Shape]:
         return dict(zip(shape.names, shape.items, strict=True))
     assert isinstance(shape, Fixed)
     return {name: Fixed(value) for name, value in shape.value.items()}
-
-
-def _scalars_of(value: Any, shape: tuple[int, ...], where: tuple[Any, ...], count: int) -> list[Any]:
-    """One leaf's Python scalars in some lanes, from the caller's own array: a uint64 keeps its value."""
-    if isinstance(value, np.ndarray) and shape:
-        return list(_picked(value, shape, where).tolist())
-    return [value.item() if isinstance(value, np.ndarray | np.generic) else value] * count
 
 
 def fit(value: Any, shape: Shape) -> Iterator[Any]:

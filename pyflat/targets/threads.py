@@ -21,6 +21,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from pyflat.targets.operands import Operand
+
 GRAIN = 16_384
 """Lanes; the block of the NumPy engine, and a multiple of every gang."""
 
@@ -37,7 +39,6 @@ PATIENCE = 5.0
 """Seconds that an interrupted call waits for its other threads: loops look for signals within a second."""
 
 Array = npt.NDArray[Any]
-Lane = Array | np.generic
 
 
 class Splittable(Protocol):
@@ -52,14 +53,15 @@ class Splittable(Protocol):
 
     @property
     def dtypes(self) -> Sequence[np.dtype[Any]]: ...
-    def into(self, lanes: Sequence[Lane], n: int, results: list[Array], /) -> Array | None:
+    def into(self, lanes: Sequence[Operand], n: int, results: list[Array], /) -> Array | None:
         """Run `n` lanes; gives the mask of suspect lanes, None when there is none."""
 
     def stop(self, stopped: bool, /) -> None:
         """Whether what runs now is given up, and has to end soon."""
 
 
-def run(engine: Splittable, lanes: Sequence[Lane], n: int, results: list[Array], parallel: bool | None) -> Array | None:
+def run(engine: Splittable, lanes: Sequence[Operand], n: int, results: list[Array], parallel: bool | None
+        ) -> Array | None:
     """What `engine.into(lanes, n, results)` does. `parallel`: True, False, or None where the length of the work
     decides."""
     if n < 2 * GRAIN or parallel is False or (parallel is None and not engine.shares) or (most := limit()) < 2:
@@ -100,7 +102,7 @@ def _cores_free() -> bool:
 class _Work:
     """The lanes of one call, and what is known of them so far."""
 
-    def __init__(self, engine: Splittable, lanes: Sequence[Lane], n: int, results: list[Array]):
+    def __init__(self, engine: Splittable, lanes: Sequence[Operand], n: int, results: list[Array]):
         self.engine, self.lanes, self.n, self.results = engine, lanes, n, results
         self.suspects: Array | None = None
         self.errors: dict[int, BaseException] = {}
@@ -111,7 +113,7 @@ class _Work:
         self._done = threading.Condition(self._lock)
 
     def do(self, start: int, stop: int) -> None:
-        inputs = [lane[start:stop] if isinstance(lane, np.ndarray) else lane for lane in self.lanes]
+        inputs = [lane if isinstance(lane, np.generic) else lane[start:stop] for lane in self.lanes]
         found = self.engine.into(inputs, stop - start, [result[start:stop] for result in self.results])
         if found is None:
             return

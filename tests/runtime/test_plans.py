@@ -193,13 +193,19 @@ SHORT = {
     "shorter than a gang": (np.arange(3.0), np.arange(3.0)[::-1]),
     "just below the limit": (np.linspace(0, 1, LIMIT - 1), np.linspace(1, 0, LIMIT - 1)),
     "large, for one thread": (np.linspace(0, 1, LIMIT), np.linspace(1, 0, LIMIT)),
+    "float32": (FLOATS[0].astype(np.float32), FLOATS[1]),
+    "float16 and bool": (FLOATS[0].astype(np.float16), np.arange(4) > 1),
+    "other byte order": (FLOATS[0].astype(">f8"), FLOATS[1][::-1].astype(">i2")),
+    "int32": (np.arange(4, dtype=np.int32), FLOATS[1]),
+    "uint64": (np.arange(4, dtype=np.uint64), FLOATS[1]),
+    "bytes, 2-d F": (np.asfortranarray(np.arange(8, dtype=np.uint8).reshape(2, 4)), FLOATS[:2]),
+    "unaligned int16": (np.zeros(5, [("a", "u1"), ("b", "<i2")])["b"], 0.5),
+    "NumPy float32": (np.float32(0.5), 0.25),
+    "NumPy int8": (np.int8(1), 0.25),
 }
 LONG = {
     "large by broadcasting": (np.linspace(0, 1, 200)[:, None], np.linspace(1, 0, 200)),
-    "float32": (FLOATS[0].astype(np.float32), FLOATS[1]),
-    "other byte order": (FLOATS[0].astype(">f8"), FLOATS[1]),
-    "int32": (np.arange(4, dtype=np.int32), FLOATS[1]),
-    "NumPy float32": (np.float32(0.5), 0.25),
+    "NumPy uint64": (np.uint64(1), FLOATS[1]),
 }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-Run = Callable[[Sequence[Array | np.generic], int], tuple[list[Array], Array | None]]
+Run = Callable[[Sequence[Any], int], tuple[list[Array], Array | None]]
 
 WORTH_COMPILING = 500
 """So many lanes go to the original before the second twin is compiled: it pays when there are thousands."""
@@ -31,14 +31,14 @@ class ExactRetry:
         self._seen = 0
         self._lock = threading.Lock()
 
-    def settle(self, lanes: Sequence[Array | np.generic], leaves: Sequence[Array], suspect: Array) -> int:
+    def settle(self, lanes: Sequence[Any], leaves: Sequence[Array], suspect: Array) -> int:
         """Run the lanes of `suspect` again; writes what comes out into `leaves`, and into `suspect` which lanes are
         left. Gives the number of lanes run, 0 while too few have been seen to compile anything for them."""
         found = np.flatnonzero(suspect)
         run = self._engine(len(found))
         if run is None or not len(found):
             return 0
-        again, still = run([lane[found] if isinstance(lane, np.ndarray) else lane for lane in lanes], len(found))
+        again, still = run([lane if isinstance(lane, np.generic) else lane[found] for lane in lanes], len(found))
         for leaf, values in zip(leaves, again, strict=True):
             leaf[found] = values
         suspect[found] = False if still is None else still

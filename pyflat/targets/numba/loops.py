@@ -51,6 +51,8 @@ is given up, so that all that run it leave; what the handler raised (type, value
 
 STOPPED = 2
 
+CONVERSIONS = 5
+"""The slots from here on, one for each operand that is read: the function that converts it (`feed`)."""
 
 LEFT_EARLY = 2
 """What a function returns that was left because of a signal, together with 1 for suspect lanes."""
@@ -68,8 +70,8 @@ class SharedState:
 
     __slots__ = ("flags", "words")
 
-    def __init__(self) -> None:
-        self.words = array("q", [0] * 5)
+    def __init__(self, conversions: Sequence[int] = ()) -> None:
+        self.words = array("q", [*[0] * CONVERSIONS, *conversions])
         self.flags = tuple(ctypes.c_int64.from_buffer(self.words, 8 * k) for k in (SUSPECTS, INTERRUPTED))
         """The first two slots as objects that are true where they are not 0."""
 
