@@ -158,7 +158,7 @@ class _Feed:
 
 
 def _fill_function(module: ir.Module, element: ir.Type) -> ir.Function:
-    """i8 fill(buffer, place, stride, count, padded, convert): lanes, converted or copied; the last one up to `padded`."""
+    """i8 fill(buffer, place, stride, count, padded, convert): lanes, converted or copied, and the last one repeated."""
     function, builder, made = _function(module, f"fill_{element}", I8, [POINTER, POINTER, I64, I64, I64, POINTER])
     if made:
         return function
