@@ -407,8 +407,8 @@ class _Text(Conditions):
 
     def _too_many(self, limit: int, most: int) -> list[str]:
         """Leaves calls alone that are worth threads, and those that Ctrl-C should be able to end in between: `most`
-        lanes are for one call of the kernel, from `limit` on threads may be worth it. So are those in Fortran's order:
-        the result, which is not, would be there twice."""
+        lanes are for one call of the kernel, from `limit` on threads may be worth it. Those in Fortran's order as well:
+        the result, which is in C's, would be there twice."""
         arrays = self._arrays()
         if not arrays:
             return []

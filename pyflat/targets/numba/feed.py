@@ -123,7 +123,7 @@ class _Feed:
         most = builder.select(builder.icmp_signed("<", left, i64(self.block)), left, i64(self.block))
         size = builder.select(full, builder.sub(most, builder.urem(most, i64(self.gang))), left)
         padded = builder.select(full, size, i64(self.gang))
-        pointers = [self._operand(k, at, size, full, buffer) for k, buffer in enumerate(buffers)]
+        pointers = [self._operand(k, at, size, padded, buffer) for k, buffer in enumerate(buffers)]
         self._run(padded, pointers)
         for k, (operand, buffer) in enumerate(zip(self.operands, buffers, strict=True)):
             if operand.is_result:
@@ -133,49 +133,75 @@ class _Feed:
         builder.branch(head)
         builder.position_at_end(end)
 
-    def _operand(self, k: int, at: Any, size: Any, full: Any, buffer: Any) -> Any:
+    def _operand(self, k: int, at: Any, size: Any, padded: Any, buffer: Any) -> Any:
         """Where a block of an operand lies: in the user's memory or in its buffer."""
         builder, operand = self.builder, self.operands[k]
         place = self._at(k, at)
-        direct = builder.and_(full, self.dense[k])
+        direct = builder.and_(builder.icmp_signed("==", size, padded), self.dense[k])
         if not operand.is_result:
             with builder.if_then(builder.not_(direct)):
-                self._fill(k, place, size, full, buffer)
+                self._fill(k, place, size, padded, buffer)
         return builder.select(direct, place, buffer)
 
     def _at(self, k: int, index: Any) -> Any:
         return element_at(self.builder, self.places[k], self.builder.mul(index, self.strides[k]), I8)
 
-    def _fill(self, k: int, place: Any, size: Any, full: Any, buffer: Any) -> None:
-        builder, element = self.builder, self.operands[k].element
-        none = builder.icmp_unsigned("==", self.converts[k], ir.Constant(POINTER, None))
-        own = builder.bitcast(_copy(self.lanes.module, element, inwards=True), POINTER)
-        convert = builder.select(none, own, self.converts[k])
-        convert.type = _CONVERT  # for llvmlite, whose pointers do not say what they point to
-        found = builder.call(convert, [buffer, place, self.strides[k], size])
+    def _fill(self, k: int, place: Any, size: Any, padded: Any, buffer: Any) -> None:
+        builder = self.builder
+        fill = _fill_function(self.lanes.module, self.operands[k].element)
+        found = builder.call(fill, [buffer, place, self.strides[k], size, padded, self.converts[k]])
         builder.store(builder.or_(builder.load(self.flags, typ=I8), found), self.flags)
-        with builder.if_then(builder.not_(full)):
-            last = builder.load(element_at(builder, buffer, builder.sub(size, i64(1)), element), typ=element)
-            with counted(builder, i64(self.gang), start=size, rolled=True) as index:
-                builder.store(last, element_at(builder, buffer, index, element))
 
     def _copy_out(self, k: int, at: Any, size: Any, buffer: Any) -> None:
-        copy = _copy(self.lanes.module, self.operands[k].element, inwards=False)
+        copy = _copy_out_function(self.lanes.module, self.operands[k].element)
         self.builder.call(copy, [buffer, self._at(k, at), self.strides[k], size])
 
 
-def _copy(module: ir.Module, element: ir.Type, *, inwards: bool) -> ir.Function:
-    """The function that copies lanes to or from a dense buffer; made once in a module."""
-    name = f"copy_{'in' if inwards else 'out'}_{element}"
-    if name in module.globals:
-        return module.globals[name]
-    function = ir.Function(module, _CONVERT, name)
-    function.linkage = "internal"
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    dense, far, step, count = function.args
-    with counted(builder, count) as k:
-        places = element_at(builder, far, builder.mul(k, step), I8), element_at(builder, dense, k, element)
-        source, target = places if inwards else places[::-1]
-        builder.store(builder.load(source, typ=element), target)
-    builder.ret(ir.Constant(I8, 0))
+def _fill_function(module: ir.Module, element: ir.Type) -> ir.Function:
+    """i8 fill(buffer, place, stride, count, padded, convert): lanes, converted or copied, and the last one repeated."""
+    function, builder, made = _function(module, f"fill_{element}", I8, [POINTER, POINTER, I64, I64, I64, POINTER])
+    if made:
+        return function
+    buffer, place, stride, count, padded, convert = function.args
+    flags = stack(builder, I8)
+    builder.store(ir.Constant(I8, 0), flags)
+    own = builder.icmp_unsigned("==", convert, ir.Constant(POINTER, None))
+    with builder.if_else(own) as (then, otherwise):
+        with then, counted(builder, count) as k:
+            loaded = builder.load(element_at(builder, place, builder.mul(k, stride), I8), typ=element)
+            builder.store(loaded, element_at(builder, buffer, k, element))
+        with otherwise:
+            typed = builder.select(own, convert, convert)
+            typed.type = _CONVERT  # for llvmlite, whose pointers do not say what they point to
+            builder.store(builder.call(typed, [buffer, place, stride, count]), flags)
+    last = builder.load(element_at(builder, buffer, builder.sub(count, i64(1)), element), typ=element)
+    with counted(builder, padded, start=count, rolled=True) as k:
+        builder.store(last, element_at(builder, buffer, k, element))
+    builder.ret(builder.load(flags, typ=I8))
     return function
+
+
+def _copy_out_function(module: ir.Module, element: ir.Type) -> ir.Function:
+    """void copy_out(buffer, place, stride, count)"""
+    function, builder, made = _function(module, f"copy_out_{element}", ir.VoidType(), [POINTER, POINTER, I64, I64])
+    if made:
+        return function
+    buffer, place, stride, count = function.args
+    with counted(builder, count, rolled=True) as k:
+        loaded = builder.load(element_at(builder, buffer, k, element), typ=element)
+        builder.store(loaded, element_at(builder, place, builder.mul(k, stride), I8))
+    builder.ret_void()
+    return function
+
+
+def _function(module: ir.Module, name: str, result: ir.Type, operands: list[ir.Type]
+              ) -> tuple[ir.Function, ir.IRBuilder, bool]:
+    """A function that a module has once, a builder at its start, and whether it was there already. LLVM keeps it apart:
+    it is code for what is not dense, of which there would be as much as operands."""
+    known = module.globals.get(name)
+    function = known or ir.Function(module, ir.FunctionType(result, operands), name)
+    if known is None:
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        function.append_basic_block("entry")
+    return function, ir.IRBuilder(function.entry_basic_block), known is not None
