@@ -27,6 +27,7 @@ from benchmarks.environment import describe, pin
 from benchmarks.measuring import Run, geomean, keep_freed_memory, round_robin
 from benchmarks.report import markdown
 
+CHOSEN = Path("out/real_sample.json")
 BELOW = 0.95
 WORST = 12
 """Functions that are named."""
@@ -90,7 +91,7 @@ def cases(options: argparse.Namespace) -> Iterator[Case]:
         return tax_cases(widened=options.widened, chosen=options.only)
     from benchmarks.real_sample import sample_cases
 
-    return sample_cases(options.functions, options.seed, options.part, options.only)
+    return sample_cases(options.functions, options.seed, options.part, options.only, CHOSEN)
 
 
 def summary(results: Sequence[Result]) -> str:

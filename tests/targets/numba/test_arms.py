@@ -9,7 +9,7 @@ from pyflat.ir.nodes import Const, Op, Param, Value
 from pyflat.ir.parse import parse_function
 from pyflat.ir.types import BOOL, FLOAT
 from pyflat.ir.uses import results_of
-from pyflat.targets.numba.arms import Arm, arms_of
+from pyflat.targets.numba.arms import Arm, Least, arms_of
 
 PYTHON = {
     "and": lambda a, b: a and b, "or": lambda a, b: a or b, "not": operator.not_,
@@ -62,7 +62,7 @@ def test_arms_of_random_functions(gather):
     for seed in range(400):
         params, ops = random_ops(seed, 12 + seed % 40)
         outside = [ops[-1], *[op for op in ops if op.kind is BOOL][-1:]]
-        steps = arms_of(ops, outside, {op: 4.0 if op.opcode == "mul" else 1.0 for op in ops}, 4.0, gather=gather)
+        steps = arms_of(ops, outside, {op: 4.0 if op.opcode == "mul" else 1.0 for op in ops}, Least(4.0), gather=gather)
         choose = random.Random(seed)
         for _ in range(12 if steps else 0):
             lane = {p: choose.choice(NUMBERS) if p.kind is FLOAT else choose.random() < 0.5 for p in params}
@@ -93,8 +93,8 @@ def test_faults_of_an_arm_leave_it_as_one_mask():
     fn = parse_function(FAULTS.replace("fused", "flat"))
     ops = fn.flat_block.ops
     each = {op: 100.0 if op.opcode in ("exp", "sin") else 1.0 for op in ops}
-    (test, arm, select) = arms_of(ops, results_of(fn), dict(each), 20.0, gather=True)
+    (test, arm, select) = arms_of(ops, results_of(fn), dict(each), Least(20.0), gather=True)
     assert (test.opcode, select.opcode) == ("lt", "select")
     assert {op.opcode for op in arm.results} == {"sin", "or"}
-    outside = arms_of(ops, results_of(fn), dict(each), 20.0)
+    outside = arms_of(ops, results_of(fn), dict(each), Least(20.0))
     assert len(outside) > 3, "without gathering the conditions stay outside"
