@@ -233,7 +233,7 @@ def _gathered(needs: Mapping[Op, Needs], paths: Mapping[Op, Path], outside: set[
     implied: dict[Value, Needs] = {}
     for op in joined.all():
         if _is_and(op):
-            implied[op] = frozenset(_literals(op, True, ranks)).union(*[implied.get(a, ()) for a in op.args])
+            implied[op] = frozenset(_literals(op, True, ranks, joined.least.same)).union(*[implied.get(a, ()) for a in op.args])
         elif op.opcode == "or" and op.kind is BOOL:
             first, second = [implied.get(a, frozenset()) | {(a, True)} for a in op.args]
             implied[op] = first & second
@@ -272,25 +272,27 @@ def _gates(op: Op, ranks: dict[Value, tuple[float, int]], same: Container[Value]
     its most expensive operation costs, then its place in the program, are `ranks`. Of an `or` only one that all lanes
     share decides for the other: both are cheap, most often."""
     if op.opcode == "select":
-        return [[], _literals(op.args[0], True, ranks), _literals(op.args[0], False, ranks)]
+        return [[], _literals(op.args[0], True, ranks, same), _literals(op.args[0], False, ranks, same)]
     if _is_and(op):
         first, second = op.args
         cheaper = ranks.get(first, (0, -1)) <= ranks.get(second, (0, -1))
-        return [[], _literals(first, True, ranks)] if cheaper else [_literals(second, True, ranks), []]
+        return [[], _literals(first, True, ranks, same)] if cheaper else [_literals(second, True, ranks, same), []]
     if op.opcode == "or" and op.kind is BOOL:
         first, second = op.args
-        return [_literals(second, False, ranks) if second in same and first not in same else [],
-                _literals(first, False, ranks) if first in same else []]
+        return [_literals(second, False, ranks, same) if second in same and first not in same else [],
+                _literals(first, False, ranks, same) if first in same else []]
     return [[] for _ in op.args]
 
 
-def _literals(condition: Value, wanted: bool, here: Collection[Value]) -> list[Literal]:
-    """A condition taken apart, as far as it is made in this block: `not`, `and` that holds, `or` that does not."""
+def _literals(condition: Value, wanted: bool, here: Collection[Value], same: Container[Value]) -> list[Literal]:
+    """A condition taken apart, as far as it is made in this block, or of what all lanes share: `not`, `and` that holds,
+    `or` that does not."""
     found: list[Literal] = []
     waiting = [(condition, wanted)]
     while waiting and len(found) < MOST_NEEDS:
         value, holds = waiting.pop()
-        made = value if isinstance(value, Op) and value in here and value.kind is BOOL else None
+        made = value if isinstance(value, Op) and value.kind is BOOL and (
+            value in here or all(arg in same for arg in value.args)) else None
         if made is not None and made.opcode == "not":
             waiting.append((made.args[0], not holds))
         elif made is not None and made.opcode == ("and" if holds else "or"):

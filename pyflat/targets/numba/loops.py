@@ -272,7 +272,8 @@ class Gang:
             else:
                 varying.append(op)
         outside = [op for op in varying if op in self.outside]
-        planned = plan_arms(varying, outside, self.emitter.width, self.shared)
+        same = {arg for op in varying for arg in op.args if arg in self.shared}
+        planned = plan_arms(varying, outside, self.emitter.width, same)
         self._steps(varying if planned is None else planned)
 
     def _steps(self, steps: Sequence[Op | Arm]) -> None:
