@@ -88,10 +88,10 @@ def cases(options: argparse.Namespace) -> Iterator[Case]:
     if options.what == "taxes":
         from benchmarks.real_taxes import tax_cases
 
-        return tax_cases(widened=options.widened, chosen=options.only)
+        return tax_cases(widened=options.widened, chosen=options.only, math=options.math)
     from benchmarks.real_sample import sample_cases
 
-    return sample_cases(options.functions, options.seed, options.part, options.only, CHOSEN)
+    return sample_cases(options.functions, options.seed, options.part, options.only, CHOSEN, options.math)
 
 
 def summary(results: Sequence[Result]) -> str:
@@ -118,6 +118,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="add the results to this file, a line for each")
     parser.add_argument("--table", type=Path, help="measure nothing, print the table of such a file")
     parser.add_argument("--only", default="", help="functions whose name contains this")
+    parser.add_argument("--math", default="libm", help="the twins' option; libm has the bits of the original")
     parser.add_argument("--widened", action="store_true", help="taxes: int64 and float64 columns")
     parser.add_argument("--functions", type=int, default=100, help="sample: how many")
     parser.add_argument("--seed", type=int, default=16, help="sample: of the random choice")

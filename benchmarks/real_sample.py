@@ -181,17 +181,17 @@ def _in_lanes(original: Callable[..., Any], columns: Mapping[str, np.ndarray]) -
     return [np.array(column) for column in zip(*results, strict=True)]
 
 
-def sample_cases(count: int, seed: int, part: str, only: str, file: Path) -> Iterator[Case]:
+def sample_cases(count: int, seed: int, part: str, only: str, file: Path, math: str) -> Iterator[Case]:
     """The cases of a part of the sample: every function at every size."""
     number, parts = (int(each) for each in part.split("/"))
     for k, chosen in enumerate(chosen_functions(count, seed, file)):
         if k % parts == number - 1 and only in chosen.function:
-            yield from chosen_cases(chosen, SIZES)
+            yield from chosen_cases(chosen, SIZES, math)
 
 
-def chosen_cases(chosen: Chosen, sizes: Sequence[tuple[int, str]]) -> Iterator[Case]:
+def chosen_cases(chosen: Chosen, sizes: Sequence[tuple[int, str]], math: str = "libm") -> Iterator[Case]:
     original = chosen.original()
-    twin = pyflat.twin(original, target="numba")
+    twin = pyflat.twin(original, target="numba").with_options(math=math)
     loop = compiled(original)
     name = f"{chosen.module.partition('.')[0]}.{chosen.function}"
     right = None

@@ -42,7 +42,7 @@ def tax_functions(module: Any) -> Mapping[str, TaxFunction]:
     return found
 
 
-def tax_cases(*, widened: bool, chosen: str) -> Iterator[Case]:
+def tax_cases(*, widened: bool, chosen: str, math: str) -> Iterator[Case]:
     """The functions over the columns of a calculation that has been made; `widened`: with ints of 64 bits."""
     try:
         import taxcalc
@@ -54,13 +54,13 @@ def tax_cases(*, widened: bool, chosen: str) -> Iterator[Case]:
     calculator.calc_all()
     for name, function in tax_functions(calcfunctions).items():
         if chosen in name:
-            yield _case(name, function, calculator, widened)
+            yield _case(name, function, calculator, widened, math)
 
 
-def _case(name: str, function: TaxFunction, calculator: Any, widened: bool) -> Case:
+def _case(name: str, function: TaxFunction, calculator: Any, widened: bool, math: str) -> Case:
     columns = [_value(calculator, each, widened) for each in function.inputs]
     given = [value if np.shape(value) == (calculator.array_len,) else _plain(value) for value in columns]
-    twin = pyflat.twin(function.original, target="numba")
+    twin = pyflat.twin(function.original, target="numba").with_options(math=math)
     outputs = tuple(_value(calculator, each, widened).copy() for each in function.outputs)
 
     def loop() -> tuple[np.ndarray, ...]:
