@@ -1,12 +1,12 @@
 """Functions that others have written, over columns as they come: the numba target against numba's own loop.
 
-    python -m benchmarks.real_functions taxes      the 37 functions of Tax-Calculator (pip install taxcalc) over its own
-                                                   280,005 records, against the loops that the package compiles itself
-    python -m benchmarks.real_functions sample     100 functions of scientific packages that `pyflat survey` found, chosen
-                                                   at random, against a loop under numba.njit
+    python -m benchmarks.real_functions taxes      the 37 functions of Tax-Calculator (pip install taxcalc) over its
+                                                   own 280,005 records, against the loops that the package compiles
+    python -m benchmarks.real_functions sample     100 functions of scientific packages that `pyflat survey` found,
+                                                   chosen at random, against a loop under numba.njit
 
-Both contenders run in one process and take turns; the ratio is of their shortest times: 2 is twice as fast as numba. All
-lanes of both are compared bit by bit. In the sample some lanes are compared with the original too: numba computes
+Both contenders run in one process and take turns; the ratio is of their shortest times: 2 is twice as fast as numba.
+All lanes of both are compared bit by bit. In the sample some lanes are compared with the original too: numba computes
 `x ** 0.5` and `x ** 3` otherwise than Python, and the twin does not.
 """
 
@@ -19,7 +19,6 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -108,8 +107,8 @@ def summary(results: Sequence[Result]) -> str:
         slowest = sorted(these, key=lambda result: result.ratio)[:WORST]
         lines.append(f"{form}, {lanes:,}: " + ", ".join(
             f"{result.name} {result.ratio:.2f} ({result.twin:.3g} to {result.loop:.3g} ns)" for result in slowest))
-    return markdown(rows) + "\n\nSlowest, times as fast as numba's loop (ns a lane of the twin and of the loop):\n\n" + \
-        "\n".join(lines)
+    title = "Slowest, times as fast as numba's loop (ns a lane of the twin and of the loop):"
+    return "\n".join([markdown(rows), "", title, "", *lines])
 
 
 def main() -> None:

@@ -224,9 +224,10 @@ def _loop(compiled_function: Any, columns: Mapping[str, np.ndarray], results: Se
     outs = [f"o{k}" for k in range(len(results))]
     call = ", ".join(f"{name}={column}[i]" for name, column in zip(columns, names, strict=True))
     store = "; ".join(f"{out}[i] = r[{k}]" for k, out in enumerate(outs)) if len(outs) > 1 else "o0[i] = r"
-    text = f"def run({', '.join(names + outs)}):\n    for i in range(len(o0)):\n        r = fn({call})\n        {store}\n"
+    lines = [f"def run({', '.join(names + outs)}):", "    for i in range(len(o0)):", f"        r = fn({call})",
+             f"        {store}"]
     scope = {"fn": compiled_function}
-    exec(text, scope)
+    exec("\n".join(lines), scope)
     run = numba.njit(scope["run"])
 
     def calls() -> tuple[np.ndarray, ...]:

@@ -233,7 +233,8 @@ def _gathered(needs: Mapping[Op, Needs], paths: Mapping[Op, Path], outside: set[
     implied: dict[Value, Needs] = {}
     for op in joined.all():
         if _is_and(op):
-            implied[op] = frozenset(_literals(op, True, ranks, joined.least.same)).union(*[implied.get(a, ()) for a in op.args])
+            literals = frozenset(_literals(op, True, ranks, joined.least.same))
+            implied[op] = literals.union(*[implied.get(a, ()) for a in op.args])
         elif op.opcode == "or" and op.kind is BOOL:
             first, second = [implied.get(a, frozenset()) | {(a, True)} for a in op.args]
             implied[op] = first & second

@@ -278,12 +278,16 @@ class Gang:
 
     def _steps(self, steps: Sequence[Op | Arm]) -> None:
         straight: list[Op] = []
+        loaded = dict.fromkeys(arg for step in steps if isinstance(step, Op) for arg in step.args if arg in self.loads)
         for step in steps:
             if isinstance(step, Op):
                 straight.append(step)
                 continue
             self._ops(straight)
             straight = []
+            for param in loaded:  # before an arm that may load it for itself
+                for r in self.registers:
+                    self._lane(r, param)
             self._arm(step)
         self._ops(straight)
 
