@@ -160,6 +160,8 @@ class Gang:
         """Writes for all registers at once."""
         self.interrupts = interrupts
         self.shared = {value: Lane(self.scalars, value.kind, lane.value) for value, lane in shared.items()}
+        self.fixed = frozenset(shared)
+        """Of these what is the same in all trips too."""
         self.wide: dict[Value, Lane] = {}
         """Counters and what is made of them a second time, in every lane of a register: cheaper for what varies than to
         spread the scalar over the register in each trip and for each register. LLVM drops the form that is not used."""
@@ -272,7 +274,7 @@ class Gang:
             else:
                 varying.append(op)
         outside = [op for op in varying if op in self.outside]
-        same = {arg for op in varying for arg in op.args if arg in self.shared}
+        same = {arg for op in varying for arg in op.args if arg in self.fixed}
         planned = plan_arms(varying, outside, self.emitter.width, same)
         self._steps(varying if planned is None else planned)
 
