@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check lint fuzz shapes mutants bench bench-dtypes ratios threads goals gate corpus gallery docs clean
+.PHONY: help setup demo test check lint fuzz shapes mutants bench bench-dtypes ratios real threads goals gate corpus gallery docs clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +61,9 @@ bench-dtypes: $(READY)  ## what dtypes and layouts of arguments cost; docs/contr
 
 ratios: $(BENCH_READY)  ## all of bench, docs/contributors/benchmarks.md; goes on where it was interrupted: make ratios RATIOS_ARGS='--minutes 10'
 	"$(PY)" -m benchmarks.lanes --out out/bench.jsonl --go-on --docs $(RATIOS_ARGS)
+
+real: $(READY)  ## functions of other people's packages, where installed, against numba's loops: make real REAL_ARGS=taxes
+	"$(PY)" -m benchmarks.real_functions $(or $(REAL_ARGS),sample)
 
 goals: $(BENCH_READY)  ## the goals for speed: what was measured, and which hold; docs/contributors/goals.md
 	"$(PY)" -m benchmarks.goals --docs $(GOALS_ARGS)

@@ -27,6 +27,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyflat.frontend.callables import NOT_GIVEN, Parameters
+from pyflat.targets import threads
 
 if TYPE_CHECKING:
     from pyflat.runtime.calls import Caller
@@ -67,12 +68,11 @@ class Entry:
 
     def on_one_thread(self, lanes: int) -> bool:
         """Whether a call of so many lanes is for one thread, by the time that a lane has taken before."""
-        from pyflat.targets import threads
-
         parallel, split = self.options.parallel, self.built.split if self.built is not None else None
-        if parallel is False or split is None or threads.limit() < 2:
+        if parallel is False or split is None:
             return True
-        return parallel is None and (not split.shares or lanes * split.pace < threads.WORTH_IT)
+        short = parallel is None and (not split.shares or lanes * split.pace < threads.WORTH_IT)
+        return short or threads.limit() < 2  # which asks the system, and takes microseconds
 
     def is_due(self, built: Built, calls: int) -> bool:
         """Whether to make the plan now, after so many calls of the twin, for what makes its calls. One that fails again

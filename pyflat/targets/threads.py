@@ -84,8 +84,15 @@ def run(engine: Splittable, lanes: Sequence[Operand], n: int, results: list[Arra
 
 def limit() -> int:
     """The number of threads that a call may use: the cores of this process, or PYFLAT_NUM_THREADS."""
-    wanted = os.environ.get("PYFLAT_NUM_THREADS", "")
+    if _KEY not in _VARIABLES:
+        return _cores()
+    wanted = os.environ["PYFLAT_NUM_THREADS"]
     return max(1, int(wanted)) if wanted.isdigit() else _cores()
+
+
+_VARIABLES: Any = getattr(os.environ, "_data", os.environ)
+_KEY: Any = os.environ.encodekey("PYFLAT_NUM_THREADS") if _VARIABLES is not os.environ else "PYFLAT_NUM_THREADS"
+"""os.environ takes two microseconds to say that it lacks something; its dictionary does not."""
 
 
 def _cores() -> int:

@@ -12,7 +12,7 @@ warn.
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -311,8 +311,12 @@ class _Lanes:
         return self.function
 
     def _gang(self, gang: Gang, items: list[Item], pointers: Sequence[Any], start: Any, suspects: Any) -> None:
-        self._load_params(gang, [element_at(self.builder, pointer, start, _memory(self.kernel, param))
-                                 for param, pointer in zip(self.varying, pointers, strict=False)])
+        places = [element_at(self.builder, pointer, start, _memory(self.kernel, param))
+                  for param, pointer in zip(self.varying, pointers, strict=False)]
+        if has_loop(items):
+            self._load_params(gang, places)
+        else:
+            gang.loads.update(zip(self.varying, map(self._loader, self.varying, places), strict=True))
         gang.emit(items)
         self._store_results(gang, pointers[len(self.varying):], start)
         self._note_suspects(gang, suspects)
@@ -342,6 +346,9 @@ class _Lanes:
         for r, lanes in enumerate(gang.sets):
             for param, place in zip(self.varying, places, strict=True):
                 lanes[param] = self._load(param, place, i64(r * self.shape.width))
+
+    def _loader(self, param: Param, place: Any) -> Callable[[int], Lane]:
+        return lambda register: self._load(param, place, i64(register * self.shape.width))
 
     def _store_results(self, gang: Gang, pointers: Sequence[Any], start: Any) -> None:
         for r in gang.registers:

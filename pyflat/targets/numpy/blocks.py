@@ -30,7 +30,7 @@ from pyflat.ir.formats import dtypes
 from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Op, Value
 from pyflat.ir.opaque_calls import OpaqueCalls
 from pyflat.ir.types import BOOL, Kind
-from pyflat.targets.numba.arms import Arm, arms_of
+from pyflat.targets.numba.arms import Arm, Least, arms_of
 from pyflat.targets.numpy.buffer_allocation import Place, Slot
 from pyflat.targets.numpy.costs import CALL, FIND, GATHER, SCATTER, VIEW, WORTH, cost_of
 from pyflat.targets.numpy.frames import Frame, Style
@@ -178,7 +178,7 @@ class Program:
     def _arms(self, ops: Sequence[Op], outside: Iterable[Value]) -> list[Op | Arm] | None:
         if self.style == "few" or self.calls is not None:
             return None
-        return arms_of(ops, outside, {op: cost_of(op) for op in ops}, WORTH)
+        return arms_of(ops, outside, {op: cost_of(op) for op in ops}, Least(WORTH))
 
     def write(self, frame: Frame, steps: Sequence[Step], roots: Iterable[Value], live: str) -> None:
         """The lines of steps; `live` is the name of the mask of the lanes that run them."""
