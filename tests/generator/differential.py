@@ -198,7 +198,7 @@ def check_twin(
     if clean and not failures:
         failures += _check_scalars(twin, rows[clean[0]], expected[clean[0]], target)
         lanes = [rows[i] for i in clean]
-        failures += check_calls(twin, fn, columns(lanes, program.kinds), lanes, program.source, target)
+        failures += check_calls(twin, fn, arrays(lanes, memory), lanes, program.source, target)
     return failures
 
 
