@@ -11,10 +11,10 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check lint fuzz shapes mutants bench ratios threads goals gate corpus gallery docs clean verify-libm
+.PHONY: help setup demo test check lint fuzz shapes mutants bench bench-dtypes ratios real threads goals gate corpus gallery docs clean verify-libm
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: $(READY)  ## the virtual environment in .venv, with everything that development needs
 
@@ -59,8 +59,14 @@ $(BENCH_READY): $(READY)
 bench: $(BENCH_READY)  ## speed ratios against what people use instead: make bench BENCH_ARGS='--sizes 4096 --kernels bs'
 	"$(PY)" -m benchmarks.lanes --out out/bench.jsonl --plot out/bench.svg $(BENCH_ARGS)
 
+bench-dtypes: $(READY)  ## what dtypes and layouts of arguments cost; docs/contributors/dtypes.md: three minutes
+	"$(PY)" -m benchmarks.dtypes --docs $(DTYPES_ARGS)
+
 ratios: $(BENCH_READY)  ## all of bench, docs/contributors/benchmarks.md; goes on where it was interrupted: make ratios RATIOS_ARGS='--minutes 10'
 	"$(PY)" -m benchmarks.lanes --out out/bench.jsonl --go-on --docs $(RATIOS_ARGS)
+
+real: $(READY)  ## functions of other people's packages, where installed, against numba's loops: make real REAL_ARGS=taxes
+	"$(PY)" -m benchmarks.real_functions $(or $(REAL_ARGS),sample)
 
 goals: $(BENCH_READY)  ## the goals for speed: what was measured, and which hold; docs/contributors/goals.md
 	"$(PY)" -m benchmarks.goals --docs $(GOALS_ARGS)

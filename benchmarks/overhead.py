@@ -10,10 +10,12 @@ compiling, which take minutes (`benchmarks.startup` measures them).
 from __future__ import annotations
 
 import argparse
+import linecache
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,6 +29,10 @@ MICRO = 1e-6
 BEYOND_HYPOT = {1: 0.5 * MICRO, 100: 1.0 * MICRO}
 """Number of elements -> seconds."""
 SCALAR, BEYOND_UFUNCS = 1.5 * MICRO, 1.0 * MICRO
+MANY = (20, 40, 80)
+PER_ARGUMENT = 0.15 * MICRO
+BY_NAME, INTO = 0.3 * MICRO, 0.3 * MICRO
+"""Seconds that keywords, and `out=` with its tests of overlap, may take beyond a call by position."""
 
 
 def one(x: float) -> float:
@@ -83,6 +89,8 @@ def goals() -> Iterator[tuple[str, float, float]]:
     """Subject, seconds for a call, and the seconds that are the goal."""
     yield from _numba()
     yield from _numpy()
+    yield from _ways()
+    yield from _many()
 
 
 def _numba() -> Iterator[tuple[str, float, float]]:
@@ -118,7 +126,7 @@ def _numpy() -> Iterator[tuple[str, float, float]]:
             twin(*arguments)
         built: Built = twin._caller.compilations.last(twin.options.as_built)
         engine: Any = built.engine
-        ufuncs = engine.entry_point((False,) * count).ufuncs(*arguments)
+        ufuncs = engine.entry_point([a.dtype for a in arguments]).ufuncs(*arguments)
         taken = taking_turns({"twin": (twin, arguments), "ufuncs": (ufuncs, ()), "errstate": (_errstate, ()),
                               "function": (_nothing, ())})
         errstate = taken["errstate"] - taken["function"]
@@ -126,6 +134,58 @@ def _numpy() -> Iterator[tuple[str, float, float]]:
         own = f"errstate ({errstate / MICRO:.2f} µs) + its ufuncs ({taken['ufuncs'] / MICRO:.2f} µs)"
         subject = f"call, NumPy engine, {of}, 1 element: {own} + {BEYOND_UFUNCS / MICRO:.1f} µs"
         yield subject, taken["twin"], errstate + taken["ufuncs"] + BEYOND_UFUNCS
+
+
+def _ways() -> Iterator[tuple[str, float, float]]:
+    """One call by position, by name, and into a given array."""
+    x, y, out = np.full(1, 2.0), np.full(1, 3.0), np.empty(1)
+    for target in ("numba", "numpy"):
+        twin: Any = pyflat.twin(two, target=target)
+        runs: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+            "position": (lambda t=twin: t(x, y), ()), "name": (lambda t=twin: t(y=y, x=x), ()),
+            "out": (lambda t=twin: t(x, y, out=out), ()),
+        }
+        for run, _ in runs.values():
+            for _ in range(3):
+                run()
+        taken = taking_turns(runs)
+        own = f"by position ({taken['position'] / MICRO:.2f} µs)"
+        for way, shown, beyond in (("name", "by name", BY_NAME), ("out", "out=", INTO)):
+            subject = f"call, {target}, 2 arguments, 1 element, {shown}: {own} + {beyond / MICRO:.1f} µs"
+            yield subject, taken[way], taken["position"] + beyond
+
+
+def _of_many(count: int) -> Callable[..., Any]:
+    """A function of an array and `count - 1` numbers, every fifth of them a tuple of three."""
+    names = [f"p{k}" for k in range(1, count)]
+    terms = " + ".join(f"{name}[0] * {name}[1] - {name}[2]" if k % 5 == 0 else name for k, name in enumerate(names))
+    text = f"def many(x, {', '.join(names)}):\n    return x + {terms} if x > 0.0 else x\n"
+    place, scope = f"<many {count}>", {"__name__": __name__}
+    linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
+    exec(compile(text, place, "exec"), scope)
+    made: Any = scope["many"]
+    return cast("Callable[..., Any]", made)
+
+
+def _many() -> Iterator[tuple[str, float, float]]:
+    """What one argument more takes, beyond a call with one."""
+    runs: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
+    x = np.full(1, 2.0)
+    for count in (1, *MANY):
+        twin: Any = pyflat.twin(_of_many(count) if count > 1 else one, target="numba")
+        given = [(1.0, 2.0, 3.0) if k % 5 == 0 else k if k % 2 else k / 2 for k in range(count - 1)]
+        named = {sys.intern(f"p{k + 1}"): value for k, value in enumerate(given)}
+        runs[f"{count} position"] = (lambda t=twin, given=given: t(x, *given), ())
+        runs[f"{count} name"] = (lambda t=twin, named=named: t(x, **named), ())
+    for run, _ in runs.values():
+        for _ in range(3):
+            run()
+    taken = taking_turns(runs)
+    for count in MANY:
+        for way in ("position", "name"):
+            each = (taken[f"{count} {way}"] - taken[f"1 {way}"]) / (count - 1)
+            subject = f"call, numba, {count} arguments, numbers and tuples of three, by {way}: one argument more"
+            yield subject, each, PER_ARGUMENT
 
 
 def main() -> None:

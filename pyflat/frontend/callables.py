@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
@@ -71,6 +71,15 @@ def _below(fn: object) -> object:
     raise refuse("flatten/not-a-function", f"{shown} is not a Python function")
 
 
+class _Spelled:
+    """A default value in the text of a signature."""
+
+    NAME = "_pyflat_not_given"
+
+    def __repr__(self) -> str:
+        return self.NAME
+
+
 class BoundArguments(NamedTuple):
     """The arguments of one call in signature order. The first `fixed_extra` items of *args and all `fixed`
     names come from the callable itself (self, a partial), not from the caller."""
@@ -78,6 +87,15 @@ class BoundArguments(NamedTuple):
     arguments: dict[str, Any]
     fixed: frozenset[str]
     fixed_extra: int = 0
+
+
+class NotGiven:
+    """The type of what stands for an argument that a call leaves to its default."""
+
+    __slots__ = ()
+
+
+NOT_GIVEN = NotGiven()
 
 
 class Parameters:
@@ -91,10 +109,15 @@ class Parameters:
         kinds = self.signature.parameters.values()
         self.names = tuple(self.signature.parameters)
         self.required = sum(p.default is p.empty for p in kinds)
+        self.by_position_only = sum(p.kind is p.POSITIONAL_ONLY for p in kinds)
         positional = [p.name for p in kinds if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        self.simple = len(positional) == len(self.names) and not callee.prefix and not callee.preset
+        self.positional = len(positional)
+        self.all_from_caller = not callee.prefix and not callee.preset
+        self.simple = len(positional) == len(self.names) and self.all_from_caller
         self.extra = next((p.name for p in kinds if p.kind is p.VAR_POSITIONAL), None)
         self.keywords = next((p.name for p in kinds if p.kind is p.VAR_KEYWORD), None)
+        self.takes_out = "out" in self.names or self.keywords is not None
+        """`out=` is an argument of the function, as any keyword of its own is."""
         self._fixed_positional = frozenset(positional[: len(callee.prefix)])
         self._fixed_extra = max(0, len(callee.prefix) - len(positional))
 
@@ -102,12 +125,22 @@ class Parameters:
         """Bind as Python does; TypeError with the twin's name when the arguments do not fit."""
         if self.simple and not kwargs and self.required <= len(args) <= len(self.names):
             return BoundArguments(dict(zip(self.names, args, strict=False)), frozenset())
-        try:
-            bound = self.signature.bind(*self.prefix, *args, **{**self.preset, **kwargs})
-        except TypeError as error:
-            raise TypeError(f"{self.name}() {error}") from None
+        found = self._binder(*self.prefix, *args, **{**self.preset, **kwargs})
+        loose = (self.extra, self.keywords)
+        arguments = {n: v for n, v in found.items() if v is not NOT_GIVEN and (n not in loose or v)}
         fixed = self._fixed_positional | (self.preset.keys() - kwargs.keys())
-        return BoundArguments(bound.arguments, fixed, self._fixed_extra)
+        return BoundArguments(arguments, fixed, self._fixed_extra)
+
+    @functools.cached_property
+    def _binder(self) -> Callable[..., dict[str, Any]]:
+        """A function with these parameters that gives its arguments: Python itself binds, and says what is wrong."""
+        known = [p.replace(annotation=p.empty) for p in self.signature.parameters.values()]
+        head = inspect.Signature([p if p.default is p.empty else p.replace(default=_Spelled()) for p in known])
+        scope: dict[str, Any] = {_Spelled.NAME: NOT_GIVEN}
+        exec(f"def bind{head}: return {{{', '.join(f'{name!r}: {name}' for name in self.names)}}}", scope)
+        made: Callable[..., dict[str, Any]] = scope["bind"]
+        made.__qualname__ = self.name
+        return made
 
     def check_static(self, static: Sequence[str]) -> None:
         for name in static:

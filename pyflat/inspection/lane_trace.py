@@ -27,7 +27,7 @@ from pyflat.ir.formats import F8
 from pyflat.ir.interp import LaneFault, TripLimit, run
 from pyflat.ir.nodes import Block, Function, Op, walk
 from pyflat.ir.shape import Shape
-from pyflat.runtime.arrays import Lanes, prepare
+from pyflat.runtime.arrays import Lanes
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import Built, fast_passes, flatten, specialised
 from pyflat.runtime.faults import LaneError, lane_index
@@ -122,12 +122,11 @@ def trace_lane(
     pdb: bool = False,
 ) -> LaneTrace:
     """One lane of a call. `lane` may be left out where there is one lane only. IndexError for a lane that is not."""
-    call = caller.classified(args, kwargs, options)
-    options = options.settled(call.floats)
-    lanes = prepare(call)
+    context = caller.context(args, kwargs, options)
+    call, lanes, options = context.call, context.lanes, context.options
     flat = _flat_index(lane, lanes)
     built = caller.compilations.get(caller.callee.function, call.arguments, options.as_built)
-    replay = Replay(caller.callee, caller.parameters, call, lanes, built.result)
+    replay = Replay(context, built.result)
     row = replay.row(flat)
     if pdb:
         _debug(replay, row)

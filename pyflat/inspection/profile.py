@@ -16,7 +16,7 @@ from pyflat.inspection.counting import BranchCount, Counts, LoopCount, count_lan
 from pyflat.inspection.source_map import SourceLine, SourceMap, test_of
 from pyflat.ir.loops import all_ops
 from pyflat.ir.recursion import with_room
-from pyflat.runtime.arrays import Lanes, prepare
+from pyflat.runtime.arrays import Lanes
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import specialised
 from pyflat.runtime.settings import Options
@@ -124,10 +124,9 @@ class Profile:
 @with_room
 def profile(caller: Caller, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Profile:
     """The profile of a call. Raises FlattenError where the function cannot be flattened."""
-    call = caller.classified(args, kwargs, options)
-    options = options.settled(call.floats)
-    spec = specialised(caller.callee.function, call.arguments, options)
-    lanes = prepare(call)
+    context = caller.context(args, kwargs, options)
+    lanes, options = context.lanes, context.options
+    spec = specialised(caller.callee.function, context.call.arguments, options)
     operations = sum(1 for _ in all_ops(spec.function.body)) + len(lanes.inputs) + 1
     chosen = _chosen(lanes, max(RUN, min(SAMPLE, MEMORY // 8 // operations)))
     inputs = [lane[chosen] if isinstance(lane, np.ndarray) else lane for lane in lanes.inputs]

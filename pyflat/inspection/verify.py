@@ -18,7 +18,7 @@ from pyflat.ir.formats import dtypes
 from pyflat.ir.interp import run
 from pyflat.ir.nodes import Function
 from pyflat.ir.shape import leaves
-from pyflat.runtime.arrays import Array, Lanes, prepare
+from pyflat.runtime.arrays import Array, Lanes
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import flatten
 from pyflat.runtime.faults import lane_index
@@ -89,17 +89,16 @@ class Verified:
 
 def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Verified:
     """Compare every lane of one call. Raises DifferenceError for the first lane that differs."""
-    call = caller.classified(args, kwargs, options)
-    options = options.settled(call.floats)
+    context = caller.context(args, kwargs, options)
+    call, lanes, options = context.call, context.lanes, context.options
     built = caller.compilations.get(caller.callee.function, call.arguments, options.as_built)
-    lanes = prepare(call)
     ran = built.run(lanes.inputs, lanes.count)
     arrays, suspect = ran.leaves, ran.suspect
     settled = np.zeros(lanes.count, np.bool_)
     for mask in (suspect, lanes.suspect):
         if mask is not None:
             settled |= mask
-    replay = Replay(caller.callee, caller.parameters, call, lanes, built.result)
+    replay = Replay(context, built.result)
     original, narrow = replay.original(), built.reference
     wanted: list[Array] = [np.zeros(lanes.count, dtypes(call.floats)[leaf.kind]) for leaf in leaves(built.result)]
     fast = options.math == "fast" and narrow is None

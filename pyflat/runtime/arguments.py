@@ -61,7 +61,7 @@ _MARKS = ("__array__", "__array_function__", "__array_interface__", "__array_ufu
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ClassifiedCall:
     """One call, classified: a shape for each parameter that was passed, and the lane values of their leaves."""
 
     arguments: dict[str, Shape]
@@ -70,8 +70,9 @@ class Call:
     names: tuple[str, ...]
     floats: FloatFormat = F8
 
-    def in_format(self, dtype: str) -> Call:
-        """The call with float lanes as the option `dtype` says: what is no float32 is rounded where they are."""
+    def in_format(self, dtype: str) -> ClassifiedCall:
+        """The call with float lanes as the option `dtype` says. Arrays with lanes of them are rounded where they are
+        read (`narrowed`)."""
         if dtype == "float64" or (dtype == "input" and not self._gives_float32()):
             return self
         values = tuple(_narrowed(v) if k is FLOAT else v for v, k in zip(self.values, self.kinds, strict=True))
@@ -80,19 +81,24 @@ class Call:
     def _gives_float32(self) -> bool:
         """There are float arrays or NumPy scalars, and all of them are float32; Python's own numbers adapt."""
         given = [v for v, k in zip(self.values, self.kinds, strict=True) if k is FLOAT]
-        found = [v.dtype == np.float32 for v in given if isinstance(v, np.ndarray | np.generic)]
+        found = [v.dtype.newbyteorder("=") == np.float32 for v in given if isinstance(v, np.ndarray | np.generic)]
         return bool(found) and all(found)
 
 
 def _narrowed(value: Any) -> Any:
     """A float lane rounded to float32, in the caller's form."""
+    return value if isinstance(value, np.ndarray) and value.ndim else narrowed(value)
+
+
+def narrowed(value: Any) -> Any:
+    """Numbers, or an array of them, rounded to float32."""
     if not isinstance(value, np.ndarray | np.generic):
         return F4.rounded(value)
     with np.errstate(all="ignore"):
         return value.astype(np.float32, copy=False)
 
 
-def classify(bound: BoundArguments, parameters: Parameters, static: Sequence[str]) -> Call:
+def classify(bound: BoundArguments, parameters: Parameters, static: Sequence[str]) -> ClassifiedCall:
     """Shapes and lane values of a bound call. TypeError for what can be neither a lane nor static."""
     reading = [""]
     try:
@@ -102,7 +108,9 @@ def classify(bound: BoundArguments, parameters: Parameters, static: Sequence[str
         raise TypeError(f"{error} (it is parameter {place} of {parameters.name})") from None
 
 
-def _classified(bound: BoundArguments, parameters: Parameters, static: Sequence[str], reading: list[str]) -> Call:
+def _classified(
+    bound: BoundArguments, parameters: Parameters, static: Sequence[str], reading: list[str]
+) -> ClassifiedCall:
     reader = _Reader()
     arguments: dict[str, Shape] = {}
     for name, value in bound.arguments.items():
@@ -123,7 +131,7 @@ def _classified(bound: BoundArguments, parameters: Parameters, static: Sequence[
     if parameters.keywords and parameters.keywords not in arguments:
         arguments[parameters.keywords] = Record(dict, (), ())
     ordered = {name: arguments[name] for name in parameters.names if name in arguments}
-    return Call(ordered, tuple(reader.values), tuple(reader.kinds), tuple(reader.names))
+    return ClassifiedCall(ordered, tuple(reader.values), tuple(reader.kinds), tuple(reader.names))
 
 
 class _Reader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,14 +16,14 @@ from pyflat.functions.stacking import DATES, date_lanes
 from pyflat.ir.formats import F8, FloatFormat, dtypes
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, make_record
 from pyflat.ir.types import INT, INT_MAX, INT_MIN, Kind, kind_of
-from pyflat.runtime.arguments import SCALARS, Call
+from pyflat.runtime.arguments import SCALARS, ClassifiedCall
+from pyflat.targets.operands import Operand, as_signed, beyond_int64, operand
 
 MAX_AXES = 32
 """What `np.broadcast_shapes` takes; arrays may have 64."""
 
 Array = npt.NDArray[Any]
 Lane = Array | np.generic
-DTYPES = dtypes(F8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Lanes:
     """What an engine runs over. `suspect` marks lanes whose argument no int64 holds. `scalars` says what the
     caller gets back: "python" or "numpy" scalars, or "" for arrays of `shape`."""
 
-    inputs: list[Lane]
+    inputs: list[Any]
     count: int
     shape: tuple[int, ...]
     scalars: str
@@ -38,19 +39,20 @@ class Lanes:
     floats: FloatFormat = F8
 
 
-def prepare(call: Call) -> Lanes:
-    """Broadcast the lane values as NumPy does. The inputs are never written; what fits already is not copied."""
-    sizes = [v.shape for v in call.values if isinstance(v, np.ndarray)]
-    shape = _broadcast(call) if any(sizes) else ()
+def prepare(call: ClassifiedCall, outputs: Mapping[str, Array] | None = None, *, convert: bool = True) -> Lanes:
+    """Broadcast the lane values as NumPy does, with the arrays of `out=`. The inputs are never written; what fits
+    already is not copied. Unless `convert`, arrays stay as they are, for an engine that converts them."""
+    sizes = [v.shape for v in (*call.values, *(outputs or {}).values()) if isinstance(v, np.ndarray)]
+    shape = _broadcast(call, outputs or {}) if any(sizes) else ()
     has_numpy = bool(sizes) or any(isinstance(v, np.generic) for v in call.values)
     scalars = "" if shape else "numpy" if has_numpy else "python"
     count = 1
     for extent in shape:
         count *= extent
     suspect: npt.NDArray[np.bool_] | None = None
-    inputs: list[Lane] = []
+    inputs: list[Any] = []
     for value, kind in zip(call.values, call.kinds, strict=True):
-        lane, beyond = _lane(value, dtypes(call.floats)[kind], kind, shape, count)
+        lane, beyond = _lane(value, dtypes(call.floats)[kind], kind, shape, count, convert)
         inputs.append(lane)
         if beyond is not None:
             whole = np.zeros(count, np.bool_)
@@ -75,11 +77,13 @@ def broadcast(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
         raise ValueError(f"the arguments cannot be broadcast together: {shown}") from None
 
 
-def _broadcast(call: Call) -> tuple[int, ...]:
-    return broadcast({n: v.shape for n, v in zip(call.names, call.values, strict=True) if isinstance(v, np.ndarray)})
+def _broadcast(call: ClassifiedCall, outputs: Mapping[str, Array]) -> tuple[int, ...]:
+    shapes = {n: v.shape for n, v in zip(call.names, call.values, strict=True) if isinstance(v, np.ndarray)}
+    return broadcast(shapes | {name: array.shape for name, array in outputs.items()})
 
 
-def _lane(value: Any, dtype: np.dtype[Any], kind: Kind, shape: tuple[int, ...], count: int) -> tuple[Lane, Any]:
+def _lane(value: Any, dtype: np.dtype[Any], kind: Kind, shape: tuple[int, ...], count: int, convert: bool
+          ) -> tuple[Operand, Any]:
     """The engine's form of one leaf, and where it is beyond int64 (a bool, a mask, or None)."""
     if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
         return dtype.type(0), True
@@ -89,10 +93,17 @@ def _lane(value: Any, dtype: np.dtype[Any], kind: Kind, shape: tuple[int, ...], 
             return dtype.type(0), True
         return dtype.type(number), None
     beyond = None
-    if value.dtype.kind == "u" and value.dtype.itemsize == 8 and (large := value > INT_MAX).any():
-        beyond = np.broadcast_to(large, shape).reshape(count)
-        value = np.where(large, 0, value).astype(np.int64)
-    lane = np.ascontiguousarray(np.broadcast_to(value.astype(dtype, copy=False), shape)).reshape(count)
+    if value.dtype.kind == "u" and value.dtype.itemsize == 8:
+        if beyond_int64(value):
+            large = value > INT_MAX
+            beyond = np.broadcast_to(large, shape).reshape(count)
+            value = np.where(large, 0, value)
+        value = value.view(as_signed(value.dtype))
+    if not convert:
+        return operand(value, shape), beyond
+    with np.errstate(all="ignore"):
+        value = value.astype(dtype, copy=False)
+    lane = np.ascontiguousarray(np.broadcast_to(value, shape)).reshape(count)
     return (lane if lane.flags.aligned else lane.copy()), beyond
 
 
@@ -105,13 +116,17 @@ def blank(leaves: Sequence[Array], failed: npt.NDArray[Any]) -> None:
 BLANK: dict[str, Any] = {"f": float("nan"), "i": 0, "b": False}
 
 
-def collect(shape: Shape, leaves: Sequence[Array], lanes: Lanes, failed: npt.NDArray[Any] | None = None) -> Any:
+def collect(shape: Shape, leaves: Sequence[Array], lanes: Lanes, failed: npt.NDArray[Any] | None = None,
+            out: Any = None) -> Any:
     """The Python value of a call: leaf arrays in the caller's form, in the structure of the result. `failed` are
-    the flat indices of lanes without a value: numbers that are the same in all other lanes are blank there."""
-    return _collected(shape, iter(leaves), lanes, failed if failed is not None and len(failed) else None)
+    the flat indices of lanes without a value: numbers that are the same in all other lanes are blank there. Where `out`
+    has arrays, the values are put there."""
+    return _collected(shape, iter(leaves), lanes, failed if failed is not None and len(failed) else None, out)
 
 
-def _collected(shape: Shape, leaves: Iterator[Array], lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
+def _collected(shape: Shape, leaves: Iterator[Array], lanes: Lanes, failed: npt.NDArray[Any] | None, out: Any) -> Any:
+    if isinstance(out, np.ndarray):
+        return _put(_collected(shape, leaves, lanes, failed, None), out)
     match shape:
         case Leaf():
             leaf = next(leaves)
@@ -123,11 +138,20 @@ def _collected(shape: Shape, leaves: Iterator[Array], lanes: Lanes, failed: npt.
         case Record() if shape.cls in DATES:
             return _dates(shape, leaves, lanes, failed)
         case Record():
-            items = [_collected(item, leaves, lanes, failed) for item in shape.items]
+            outs = out or itertools.repeat(None)
+            items = [_collected(item, leaves, lanes, failed, o) for item, o in zip(shape.items, outs, strict=False)]
             return _record(shape, items, direct=bool(lanes.scalars != "python" or failed is not None))
         case Fixed():
-            return _constant(shape.value, lanes, failed)
+            return _constant(shape.value, lanes, failed, out)
     raise InternalError(f"not a shape: {shape!r}")
+
+
+def _put(value: Any, out: Array) -> Array:
+    """Values in an array of the caller's, where an engine may have written them already."""
+    if not np.may_share_memory(value, out):
+        with np.errstate(all="ignore"):
+            np.copyto(out, value, casting="same_kind")
+    return out
 
 
 def _dates(shape: Record, leaves: Iterator[Array], lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
@@ -162,12 +186,14 @@ def _record(shape: Record, items: list[Any], *, direct: bool) -> Any:
     return made
 
 
-def _constant(value: Any, lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
+def _constant(value: Any, lanes: Lanes, failed: npt.NDArray[Any] | None, out: Any = None) -> Any:
     """A result that is the same in every lane: numbers are spread over the lanes, other objects are themselves."""
     if isinstance(value, tuple) and type(value) is not tuple and not hasattr(value, "_fields"):
         return value
     if isinstance(value, tuple):
-        return make_record(type(value), (), [_constant(item, lanes, failed) for item in value])
+        outs = out or itertools.repeat(None)
+        items = [_collected(Fixed(item), iter(()), lanes, failed, o) for item, o in zip(value, outs, strict=False)]
+        return make_record(type(value), (), items)
     number = value.item() if isinstance(value, np.generic) else value
     if type(number) is complex and (lanes.scalars != "python" or failed is not None):
         parts = np.full((2, lanes.count), [[number.real], [number.imag]])

@@ -14,12 +14,14 @@ from pyflat.frontend.callables import Callee, Parameters
 from pyflat.frontend.notices import PerformanceWarning, warn
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, Written, item_at, put_at, record_of, written_record
 from pyflat.ir.types import FLOAT
-from pyflat.runtime.arguments import Call, classify
-from pyflat.runtime.arrays import Lanes, blank, collect, prepare
+from pyflat.runtime.arguments import ClassifiedCall, classify
+from pyflat.runtime.arrays import blank, collect, prepare
 from pyflat.runtime.compiled import Built, Compilations, Ran
+from pyflat.runtime.context import CallContext
 from pyflat.runtime.faults import Faults
 from pyflat.runtime.float32_reference import Float32Lanes
 from pyflat.runtime.grouping import columns, run_grouped
+from pyflat.runtime.outputs import arrays_in, with_destinations
 from pyflat.runtime.plans import Planned, Plans
 from pyflat.runtime.replay import Replay
 from pyflat.runtime.settings import Options
@@ -82,44 +84,53 @@ class Caller:
         self._warned = False
 
     def __call__(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, twin: Planned | None = None
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, twin: Planned | None = None,
+        out: Any = None,
     ) -> Any:
-        """The result of a call. `twin` is the one that is called, where these are its options: then it may learn a
-        shorter way for calls like this one."""
+        """The result of a call, in the arrays of `out` where there are some. `twin` is the one that is called, where
+        these are its options: then it may learn a shorter way for calls like this one."""
         if found := columns(self.parameters, args, kwargs, options.static):
-            return run_grouped(self, found, args, kwargs, options)
+            return run_grouped(self, found, args, kwargs, options, out)
         call = self.classified(args, kwargs, options)
-        options, given = options.settled(call.floats), options
         if os.environ.get("PYFLAT_DISABLE") == "1":
             from pyflat.runtime.disabled import run_originals
 
-            done = run_originals(self.callee, self.parameters, call, options)
+            done = run_originals(self._prepared(call, options, out))
             if done is not None:
                 return done.value
-        built = self.compilations.get(self.callee.function, call.arguments, options.as_built)
-        found = self._run(built, call, options)
+        built = self.compilations.get(self.callee.function, call.arguments, options.settled(call.floats).as_built)
+        context, into = with_destinations(self._prepared(call, options, out, built), built.result)
+        lanes = context.lanes
+        ran = built.run(lanes.inputs, lanes.count, options.parallel, into)
+        found = self.settle(context, built.result, ran, built.reference)
         if (record := written_record(built.result)) is None:
-            if twin is not None and not kwargs:
-                self.plans.learn(self, args, built, given, twin)
+            if twin is not None:
+                self.plans.learn(self, self.parameters.bind(args, kwargs).arguments, built, options, twin)
             return found
         value, faults = found if options.errors == "mask" else (found, None)
         returned = _put_back(record, value, self.parameters.bind(args, kwargs).arguments)
         return returned if faults is None else (returned, faults)
 
-    def classified(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Call:
+    def context(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> CallContext:
+        """What a call works with: its arguments classified and broadcast."""
+        return self._prepared(self.classified(args, kwargs, options), options)
+
+    def _prepared(
+        self, call: ClassifiedCall, options: Options, out: Any = None, built: Built | None = None
+    ) -> CallContext:
+        """What a call works with, for any engine or for that of `built`."""
+        lanes = prepare(call, arrays_in(out), convert=built is None or not built.converts)
+        return CallContext(self.callee, self.parameters, call, lanes, options.settled(call.floats), out)
+
+    def classified(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> ClassifiedCall:
         """The arguments of a call, bound and classified. TypeError for what can be neither a lane nor static."""
         if options.static:
             self.parameters.check_static(options.static)
         return classify(self.parameters.bind(args, kwargs), self.parameters, options.static).in_format(options.dtype)
 
-    def _run(self, built: Built, call: Call, options: Options) -> Any:
-        lanes = prepare(call)
-        ran = built.run(lanes.inputs, lanes.count, options.parallel)
-        return self.settle(built.result, call, lanes, ran, options, built.reference)
-
-    def settle(self, result: Shape, call: Call, lanes: Lanes, ran: Ran, options: Options,
-               reference: Float32Lanes | None = None) -> Any:
+    def settle(self, context: CallContext, result: Shape, ran: Ran, reference: Float32Lanes | None = None) -> Any:
         """Replay the suspect lanes of a run, and give the results in the caller's form."""
+        lanes, options = context.lanes, context.options
         if options.errors == "nan":
             require_nan(result)
         leaves, suspect = ran.leaves, ran.suspect
@@ -130,7 +141,7 @@ class Caller:
         try:
             if suspect is not None and suspect.any():
                 replayed = int(suspect.sum()) - (0 if ran.limited is None else int(ran.limited.sum()))
-                replay = Replay(self.callee, self.parameters, call, lanes, result, ran.limited, reference)
+                replay = Replay(context, result, ran.limited, reference)
                 if options.errors in ("mask", "nan"):
                     faults = replay.sort_out(suspect, leaves)
                 else:
@@ -140,10 +151,10 @@ class Caller:
         if replayed > SLOW_SHARE * lanes.count and lanes.count >= LARGE_CALL:
             self._warn(replayed, lanes.count)
         if options.errors not in ("mask", "nan"):
-            return collect(result, leaves, lanes)
+            return collect(result, leaves, lanes, None, context.out)
         faults = Faults.none(lanes.shape) if faults is None else faults
         blank(leaves, faults.flat)
-        value = collect(result, leaves, lanes, faults.flat)
+        value = collect(result, leaves, lanes, faults.flat, context.out)
         return (value, faults) if options.errors == "mask" else value
 
     def _count(self, lanes: int, replayed: int, failed: int) -> None:

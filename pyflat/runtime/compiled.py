@@ -11,6 +11,7 @@ run code of the user (static calls, `__getattr__`) that uses other twins.
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 import weakref
@@ -80,13 +81,19 @@ class Built:
     """Where float lanes are float32: what they compute by definition."""
     split: threads.Splittable | None = None
     """The engine, where it may run on several threads."""
+    converts: bool = False
+    """The engine takes arrays as they are."""
 
-    def run(self, lanes: Sequence[npt.NDArray[Any] | np.generic], n: int, parallel: bool | None = False) -> Ran:
-        """Run the engine."""
-        if self.split is None or n < 2 * threads.GRAIN:
+    def run(self, lanes: Sequence[Any], n: int, parallel: bool | None = False,
+            into: Sequence[npt.NDArray[Any] | None] = ()) -> Ran:
+        """Run the engine. `into` are the arrays for results, as far as there are any, for engines that can write into
+        given ones."""
+        if self.split is None:
             leaves, suspect = self.engine(lanes, n)
         else:
-            leaves, suspect = threads.run(self.split, lanes, n, parallel)
+            made = itertools.zip_longest(self.split.dtypes, into)
+            leaves = [np.empty(n, dtype) if given is None else given for dtype, given in made]
+            suspect = threads.run(self.split, lanes, n, leaves, parallel)
         if not self.trips_limited:
             return Ran(leaves, suspect, None)
         *leaves, limited = leaves
@@ -228,7 +235,8 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
     split = engine if target.parallel and calls is None else None  # what an opaque call does on threads is not known
     functions = frozenset(
         op.opcode for op in all_ops(done.flat.body) if OPERATIONS[op.opcode].accuracy is Accuracy.LIBM)
-    return Built(engine, done.spec.result, done.spec.guards, arguments, limited, functions, reference, split)
+    return Built(engine, done.spec.result, done.spec.guards, arguments, limited, functions, reference, split,
+                 target.converts)
 
 
 def _opaque_calls(done: FlatForm, target: Target) -> OpaqueCalls | None:

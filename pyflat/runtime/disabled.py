@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.frontend.callables import Callee, Parameters
 from pyflat.frontend.notices import PerformanceWarning, warn
 from pyflat.ir.formats import dtypes
 from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape, leaves, record_of
 from pyflat.ir.types import FLOAT, join_kinds
-from pyflat.runtime.arguments import SCALARS, Call
-from pyflat.runtime.arrays import Array, Lanes, blank, collect, prepare
+from pyflat.runtime.arguments import SCALARS
+from pyflat.runtime.arrays import Array, blank, collect
+from pyflat.runtime.context import CallContext
 from pyflat.runtime.faults import Faults, LaneError
+from pyflat.runtime.outputs import with_destinations
 from pyflat.runtime.replay import Replay, fit
-from pyflat.runtime.settings import Options
 
 _warned: set[str] = set()
 
@@ -33,19 +33,17 @@ class Done:
     value: Any
 
 
-def run_originals(
-    callee: Callee, parameters: Parameters, call: Call, options: Options, lanes: Lanes | None = None
-) -> Done | None:
+def run_originals(context: CallContext) -> Done | None:
     """The call, lane by lane. None for a call without lanes: no value shows then what the function returns."""
-    lanes = prepare(call) if lanes is None else lanes
+    lanes, errors = context.lanes, context.options.errors
     if not lanes.count:
         return None
     _warn()
     values = np.empty(lanes.count, object)
     everywhere = np.ones(lanes.count, np.bool_)
-    replay = Replay(callee, parameters, call, lanes, None)
+    replay = Replay(context, None)
     faults = Faults.none(lanes.shape)
-    if options.errors in ("mask", "nan"):
+    if errors in ("mask", "nan"):
         faults = replay.sort_out(everywhere, [values])
     else:
         replay.patch(everywhere, [values])
@@ -58,8 +56,9 @@ def run_originals(
             for array, number in zip(arrays, fit(values[lane], shape), strict=True):
                 array[lane] = number
     blank(arrays, faults.flat)
-    result = collect(shape, arrays, lanes, faults.flat)
-    return Done((result, faults) if options.errors == "mask" else result)
+    context, _ = with_destinations(context, shape)
+    result = collect(shape, arrays, lanes, faults.flat, context.out)
+    return Done((result, faults) if errors == "mask" else result)
 
 
 def _warn() -> None:

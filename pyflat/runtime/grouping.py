@@ -39,11 +39,13 @@ from pyflat.ir.shape import (
     written_record,
 )
 from pyflat.ir.types import BOOL, Kind, join_kinds, kind_of
-from pyflat.runtime.arguments import Call
+from pyflat.runtime.arguments import ClassifiedCall
 from pyflat.runtime.arrays import Array, Lanes, broadcast, prepare
 from pyflat.runtime.compiled import Built, Ran, static_key
+from pyflat.runtime.context import CallContext
 from pyflat.runtime.disabled import run_originals
 from pyflat.runtime.faults import lane_index
+from pyflat.runtime.outputs import arrays_in, with_destinations
 from pyflat.runtime.replay import fit
 from pyflat.runtime.settings import Options
 
@@ -163,18 +165,19 @@ class _Group:
 
 
 def run_grouped(
-    caller: Caller, found: Mapping[int | str, Column], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options
+    caller: Caller, found: Mapping[int | str, Column], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options,
+    out: Any = None,
 ) -> Any:
     """What the call gives. Raises FlattenError where the groups' results cannot be held together."""
     args = [found.get(place, value) for place, value in enumerate(args)]
     kwargs = {name: found.get(name, value) for name, value in kwargs.items()}
     call = caller.classified(args, kwargs, options)
     options = options.settled(call.floats)
-    shape = _broadcast(call, found.values())
+    shape = _broadcast(call, found.values(), arrays_in(out))
     lanes = Lanes([], int(np.prod(shape, dtype=np.int64)), shape, "" if shape else "numpy", None, call.floats)
-    whole = _whole_call(call)
+    context = CallContext(caller.callee, caller.parameters, _whole_call(call), lanes, options, out)
     if os.environ.get("PYFLAT_DISABLE") == "1":
-        done = run_originals(caller.callee, caller.parameters, whole, options, lanes)
+        done = run_originals(context)
         if done is not None:
             return done.value
     groups = list(_groups(caller, call, list(found.values()), lanes, options))
@@ -184,17 +187,19 @@ def run_grouped(
         raise refuse("flatten/effect", message, help="pass one option for all lanes")
     parts = list(map(_run, groups, builts, itertools.repeat(_flat_values(call, lanes)), itertools.repeat(call)))
     result = _join([(part.shown, part.result) for part in parts if not part.fails] or [("", parts[0].result)])
-    reference = None if call.floats is F8 else _Float32Groups(whole, list(found.values()), groups, builts, result)
-    return caller.settle(result, whole, lanes, _gather(parts, result, lanes), options, reference)
+    whole, listed = context.call, list(found.values())
+    reference = None if call.floats is F8 else _Float32Groups(whole, listed, groups, builts, result)
+    context, _ = with_destinations(context, result)
+    return caller.settle(context, result, _gather(parts, result, lanes), reference)
 
 
-def _broadcast(call: Call, found: Any) -> tuple[int, ...]:
+def _broadcast(call: ClassifiedCall, found: Iterable[Column], outputs: Mapping[str, Array]) -> tuple[int, ...]:
     arrays = {name: v.shape for name, v in zip(call.names, call.values, strict=True) if isinstance(v, np.ndarray)}
     arrays.update({column.name: column.items.shape for column in found})
-    return broadcast(arrays)
+    return broadcast(arrays | {name: array.shape for name, array in outputs.items()})
 
 
-def _whole_call(call: Call) -> Call:
+def _whole_call(call: ClassifiedCall) -> ClassifiedCall:
     """The call with each column as a lane value, for running lanes through the original."""
     values: list[Any] = []
     names: list[str] = []
@@ -217,11 +222,11 @@ def _whole_call(call: Call) -> Call:
         return Leaf(kind)
 
     arguments = {name: walk(shape) for name, shape in call.arguments.items()}
-    return Call(arguments, tuple(values), tuple(kinds), tuple(names), call.floats)
+    return ClassifiedCall(arguments, tuple(values), tuple(kinds), tuple(names), call.floats)
 
 
 def _groups(
-    caller: Caller, call: Call, found: list[Column], lanes: Lanes, options: Options
+    caller: Caller, call: ClassifiedCall, found: list[Column], lanes: Lanes, options: Options
 ) -> Iterator[_Group]:
     """The combinations of values that occur, in the order of their first lanes."""
     code = np.zeros(lanes.count, np.intp)
@@ -243,7 +248,7 @@ def _groups(
         yield _group(call, found, values, part)
 
 
-def _group(call: Call, found: list[Column], values: list[Any], part: npt.NDArray[np.intp]) -> _Group:
+def _group(call: ClassifiedCall, found: list[Column], values: list[Any], part: npt.NDArray[np.intp]) -> _Group:
     chosen = {id(column): Fixed(value) for column, value in zip(found, values, strict=True)}
 
     def walk(shape: Shape) -> Shape:
@@ -258,7 +263,7 @@ def _group(call: Call, found: list[Column], values: list[Any], part: npt.NDArray
     return _Group(part, {name: walk(shape) for name, shape in call.arguments.items()}, tuple(values), shown)
 
 
-def _value_for_none(caller: Caller, call: Call, column: Column, options: Options) -> Any:
+def _value_for_none(caller: Caller, call: ClassifiedCall, column: Column, options: Options) -> Any:
     """The value that says what the result of a call without lanes is: one that the column has, that of the last call,
     or the parameter's default."""
     if column.distinct:
@@ -290,7 +295,9 @@ class _Part:
 class _Float32Groups:
     """What lanes of a call in float32 give (`pyflat.runtime.float32_reference`): each by the twin of its group."""
 
-    def __init__(self, whole: Call, found: list[Column], groups: list[_Group], builts: list[Built], joined: Shape):
+    def __init__(
+        self, whole: ClassifiedCall, found: list[Column], groups: list[_Group], builts: list[Built], joined: Shape
+    ):
         self._places = [next(k for k, v in enumerate(whole.values) if v is column.items) for column in found]
         self._builts = {tuple(map(static_key, g.values)): built for g, built in zip(groups, builts, strict=True)}
         self._joined = joined
@@ -302,18 +309,18 @@ class _Float32Groups:
         return tuple(fit(rebuild(built.result, iter(built.reference.values(own))), self._joined))
 
 
-def _flat_values(call: Call, lanes: Lanes) -> list[Any]:
+def _flat_values(call: ClassifiedCall, lanes: Lanes) -> list[Any]:
     """The lane values over the lanes of the whole call; what is the same in all lanes stays one value."""
     return [np.broadcast_to(v, lanes.shape).reshape(-1) if isinstance(v, np.ndarray) and v.size != 1 else v
             for v in call.values]
 
 
-def _run(group: _Group, built: Built, flat: list[Any], call: Call) -> _Part:
+def _run(group: _Group, built: Built, flat: list[Any], call: ClassifiedCall) -> _Part:
     suspect = np.zeros(len(group.lanes), np.bool_)
     if not len(group.lanes):
         return _Part(group.lanes, group.shown, built.result, Ran([], None, None), suspect, False)
     values = tuple(v[group.lanes] if isinstance(v, np.ndarray) and v.size != 1 else v for v in flat)
-    lanes = prepare(Call(group.arguments, values, call.kinds, call.names, call.floats))
+    lanes = prepare(ClassifiedCall(group.arguments, values, call.kinds, call.names, call.floats))
     ran = built.run(lanes.inputs, lanes.count)
     for mask in (ran.suspect, lanes.suspect):
         if mask is not None:
@@ -400,17 +407,17 @@ def _join(results: list[tuple[str, Shape]]) -> Shape:
         for kind in known:
             joined = join_kinds(joined, kind)
         return Leaf(joined)
-    if all(kind is not None or _is_complex(shape) for kind, (_, shape) in zip(kinds, results, strict=True)):
+    if all(kind is not None or _is_complex_shape(shape) for kind, (_, shape) in zip(kinds, results, strict=True)):
         return COMPLEX if all(shape == COMPLEX for _, shape in results) else REAL_OR_COMPLEX
-    records = [(shown, _record(shape)) for shown, shape in results]
+    records = [(shown, _as_record(shape)) for shown, shape in results]
     made = [(shown, record) for shown, record in records if record is not None]
     if len(made) == len(results) and len({(r.cls, r.names, len(r.items)) for _, r in made}) == 1:
         record = made[0][1]
         parts = [[(shown, each.items[i]) for shown, each in made] for i in range(len(record.items))]
         return Record(record.cls, record.names, tuple(map(_join, parts)))
     one = results[0]
-    other = next((each for each in rest if _described(each[1]) != _described(one[1])), rest[0])
-    message = f"the result is {_described(one[1])} for {one[0]} and {_described(other[1])} for {other[0]}"
+    other = next((each for each in rest if _in_words(each[1]) != _in_words(one[1])), rest[0])
+    message = f"the result is {_in_words(one[1])} for {one[0]} and {_in_words(other[1])} for {other[0]}"
     raise refuse("flatten/mixed-join", message, why="one array holds the results of all groups",
                  help="call the twin once for each of these values")
 
@@ -431,13 +438,13 @@ def _kind(shape: Shape) -> Kind | None:
     return kind_of(_plain(shape.value)) if isinstance(shape, Fixed) else None
 
 
-def _is_complex(shape: Shape) -> bool:
+def _is_complex_shape(shape: Shape) -> bool:
     if isinstance(shape, Fixed):
         return isinstance(shape.value, complex)
     return isinstance(shape, Record) and shape.cls is complex
 
 
-def _record(shape: Shape) -> Record | None:
+def _as_record(shape: Shape) -> Record | None:
     if isinstance(shape, Record):
         return shape
     parts = record_of(shape.value) if isinstance(shape, Fixed) else None
@@ -445,13 +452,13 @@ def _record(shape: Shape) -> Record | None:
 
 
 def _items(shape: Shape) -> tuple[Shape, ...]:
-    record = _record(shape)
+    record = _as_record(shape)
     if record is None:
         raise InternalError(f"not a record: {shape!r}")
     return record.items
 
 
-def _described(shape: Shape) -> str:
+def _in_words(shape: Shape) -> str:
     match shape:
         case Leaf():
             return "a number"

@@ -8,30 +8,27 @@ cost what they cost in the function itself. All names of ours begin with `_pyfla
 
 from __future__ import annotations
 
-import builtins
-import keyword
-import os
+import struct
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import ReferenceType
+from types import CellType, CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from pyflat.frontend.callables import owner_of
+from pyflat.frontend.callables import NOT_GIVEN, NotGiven, Parameters, owner_of
 from pyflat.frontend.notices import PLAN_FILE
-from pyflat.frontend.state.guards import ABSENT, Guards, Reading
+from pyflat.frontend.state.guards import Guards
 from pyflat.ir.formats import F4, F8, dtypes
 from pyflat.ir.shape import Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.runtime import settings as settings_module
-from pyflat.runtime.arrays import DTYPES
-from pyflat.runtime.settings import InForce, Options, Settings, in_force, resolve
+from pyflat.runtime.plan_conditions import MARK, OURS, Conditions
+from pyflat.runtime.settings import Options, Settings, in_force, resolve
 from pyflat.targets import threads
 from pyflat.targets.numpy import engine as numpy_target
+from pyflat.targets.operands import as_signed, is_stored
 from pyflat.targets.target import at_hand
 
 if TYPE_CHECKING:
@@ -39,54 +36,74 @@ if TYPE_CHECKING:
     from pyflat.runtime.compiled import Built
     from pyflat.runtime.plans import Entry, Plan
     from pyflat.targets.numba import engine as numba
+    from pyflat.targets.numba.packed import Blocks
 
     Point = numba.KernelEntry | numpy_target.EntryPoint
 
 MISS = "MISS"
-_OURS = "_pyflat_"
-_LOCAL = ("self", "args")
-_MARK = 10**20
-"""The first of the numbers that stand for what a plan knows, until its code is made."""
 
 _PYTHON: dict[type, Kind] = {float: FLOAT, int: INT, bool: BOOL}
-_SCALARS = frozenset({*_PYTHON, np.float64, np.float32, np.int64, np.bool_})
-_FLOAT32, _WIDE = np.dtype(np.float32), np.dtype(np.float64)
-_PLAIN = {dtype: dtype for dtype in (*dtypes(F8).values(), _FLOAT32)}
-"""Arrays have one object for each dtype, as a rule; the others take the long way."""
+_SCALARS = frozenset({*_PYTHON, np.float64, np.float32, np.float16, np.int64, np.int32, np.int16, np.int8, np.uint32,
+                      np.uint16, np.uint8, np.bool_})
+"""A uint64 may be no lane."""
 _BACK = {FLOAT: float, INT: int, BOOL: bool}
 
 
-_ATOMS = (bool, int, float, complex, str, bytes, type(None), np.generic, BuiltinFunctionType, np.ufunc, CodeType,
-          ReferenceType)
-
-
 class Argument(NamedTuple):
-    """What a plan knows of one argument: its type, and the dtype of an array."""
+    """What a plan knows of one argument: its type, the dtype of an array, the items of a tuple, or the string."""
 
     cls: type
-    dtype: np.dtype[Any] | None
+    dtype: np.dtype[Any] | None = None
+    items: tuple[Argument, ...] = ()
+    text: str = ""
+    single: bool = False
+    """Whether an array has no axes: a scalar to the kernel."""
+
+    @property
+    def is_array(self) -> bool:
+        return self.dtype is not None and not self.single
+
+    @property
+    def number(self) -> np.dtype[Any]:
+        """What its numbers are."""
+        return np.dtype(self.cls) if self.dtype is None else self.dtype
+
+    @property
+    def lanes(self) -> Iterator[Argument]:
+        """The numbers and arrays in it."""
+        if self.dtype is not None or self.cls in _SCALARS:
+            yield self
+        for item in self.items:
+            yield from item.lanes
 
 
-def key_of(args: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
-    """The same for calls that one plan makes; None for calls that no plan makes."""
+def _argument(value: Any) -> Argument | None:
+    cls = type(value)
+    if cls is np.ndarray:
+        dtype, single = value.dtype, not value.ndim
+        if not is_stored(dtype) or (single and as_signed(dtype) is not dtype):
+            return None
+        return Argument(cls, np.dtype(dtype.str), single=single)
+    if cls is tuple:
+        items = tuple(map(_argument, value))
+        return None if None in items else Argument(cls, items=cast("tuple[Argument, ...]", items))
+    if cls is str:
+        return Argument(cls, text=value)
+    return Argument(cls) if cls in _SCALARS or cls in (NotGiven, type(None)) else None
+
+
+def key_of(given: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
+    """The same for calls that one plan makes; None for calls that no plan makes. `given` has a value for each
+    parameter."""
     target = at_hand(options.target)
-    if target is None or options.dtype not in target.plans or options.errors == "mask" or not args:
+    if target is None or options.dtype not in target.plans or options.errors == "mask":
         return None
     if options.static or not options.cache or options.whitelist:
         return None
-    key: list[Any] = [id(options)]
-    formats: set[np.dtype[Any]] = set()
-    for value in args:
-        if type(value) is np.ndarray and value.dtype in _PLAIN:
-            key.append(Argument(np.ndarray, _PLAIN[value.dtype]))
-        elif type(value) in _SCALARS:
-            key.append(Argument(type(value), None))
-        else:
-            return None
-        if type(value) not in _PYTHON and value.dtype in (_FLOAT32, _WIDE):
-            formats.add(_PLAIN[value.dtype])
-    mixed = len(formats) > 1 if options.dtype == "input" else formats - {np.dtype(options.dtype)}
-    return None if mixed else tuple(key)  # what is converted first takes the long way
+    arguments = tuple(map(_argument, given))
+    if None in arguments or not any(list(argument.lanes) for argument in arguments if argument is not None):
+        return None
+    return id(options), *arguments
 
 
 def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings, entry: Entry) -> Recipe | None:
@@ -97,20 +114,20 @@ def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings,
         return None
     if layers is None or leaves is None or resolve(settings) is not entry.options:
         return None
-    function = caller.callee.function
-    if not caller.parameters.simple or owner_of(function)[0]:
+    function, parameters = caller.callee.function, caller.parameters
+    if owner_of(function)[0] or any(name.startswith(OURS) for name in parameters.names):
         return None
-    point = built.engine.entry_point(tuple(a.cls is not np.ndarray for a in arguments))  # type: ignore[attr-defined]
-    if point is None:
+    stored = [lane.dtype if lane.is_array else None for argument in arguments for lane in argument.lanes]
+    point = built.engine.entry_point(stored)  # type: ignore[attr-defined]
+    if point is None or len(point.dtypes) != len(leaves):
         return None
-    text = _Text(function, arguments, entry, {"calls": caller.stats.calls_cell, "lanes": caller.stats.lanes_cell},
+    text = _Text(function, parameters, entry, {"calls": caller.stats.calls_cell, "lanes": caller.stats.lanes_cell},
                  float32=built.reference is not None)
-    if len(point.dtypes) != len(leaves):
-        return None
-    conditions = [*text.other_options(layers, "target" not in dict(settings)), *text.other_types()]
-    same = text.same_outside(built.guards, len(arguments) < len(caller.parameters.names))
+    types = [*text.other_types(arguments)]
+    conditions = [*text.other_options(layers, "target" not in dict(settings)), *types]
+    same = text.same_outside(built.guards, any(argument.cls is NotGiven for argument in arguments))
     lines = text.lines(conditions, list(same), leaves, point)
-    return Recipe(tuple(lines), tuple(text.names), tuple(text.constants), text.cells, function, point)
+    return Recipe(tuple(lines), parameters, tuple(text.constants), text.cells, function, point)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,37 +135,42 @@ class Recipe:
     """The lines of a plan, with `MISS` where it gives up, and what they mean."""
 
     lines: tuple[str, ...]
-    arguments: tuple[str, ...]
+    parameters: Parameters
     constants: tuple[Any, ...]
     cells: Mapping[str, CellType]
     function: FunctionType
     kept: object
 
     def plan(self) -> Plan:
-        """The function of a tuple of arguments, None where it gives up."""
-        names, error = ", ".join(self.arguments), _MARK + len(self.constants)
-        unpack = ("    try:", f"        {names}, = args", f"    except ({error}):", "        return None")
-        return self._made(("def plan(args):", *unpack), "return None", (ValueError,))
+        """The function of a value for each parameter and `out`, None where it gives up."""
+        head = ", ".join([*self.parameters.names, f"{OURS}out" if self.parameters.takes_out else "out"])
+        return self._made([f"def plan({head}):"], "return None", {})
 
     def method(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """The method `__call__` of a twin; it gives up with `otherwise(self, (arguments), more arguments, keywords)`.
-        Having parameters saves the tuple that `*args` makes; one that is not passed is `ABSENT`, of no lane's type."""
-        names = ", ".join(self.arguments)
-        call = f"({_MARK + len(self.constants)})"
-        parameters = ", ".join(f"{name}=None" for name in self.arguments)
-        last = f"return {call}(self, ({names},), {_OURS}more, {_OURS}named)"
-        head = (f"def __call__(self, {parameters}, /, *{_OURS}more, **{_OURS}named):",
-                f"    if {_OURS}more or {_OURS}named:", f"        {last}")
-        made = self._made(head, last, (otherwise,))
-        made.__defaults__ = (ABSENT,) * len(self.arguments)
+        """The method `__call__` of a twin; it gives up with `otherwise(self, (a value for each parameter), more
+        arguments, out)`. A parameter that is not passed is `NOT_GIVEN`, of no lane's type."""
+        known = self.parameters
+        positional = [f"{name}=None" for name in known.names[: known.positional]]
+        positional.insert(known.by_position_only, "/")
+        outputs = [] if known.takes_out else ["out"]
+        named = [f"{name}=None" for name in [*known.names[known.positional:], *outputs]]
+        head = ", ".join([f"{OURS}self", *positional, f"*{OURS}more", *named])
+        values = "".join(f"{name}, " for name in known.names)
+        last = f"return {OURS}general({', '.join([f'{OURS}self', f'({values})', f'{OURS}more', *outputs])})"
+        made = self._made([f"def __call__({head}):", f"    if {OURS}more:", f"        {last}"], last,
+                          {f"{OURS}general": CellType(otherwise)})
+        made.__qualname__ = known.name
+        made.__defaults__ = (NOT_GIVEN,) * known.positional
+        made.__kwdefaults__ = dict.fromkeys(known.names[known.positional:], NOT_GIVEN) | {"out": None}
         return made
 
-    def _made(self, head: tuple[str, ...], miss: str, more: tuple[Any, ...]) -> Callable[..., Any]:
+    def _made(self, head: list[str], miss: str, more: dict[str, CellType]) -> FunctionType:
         text = "\n".join([*head, *self.lines]).replace(MISS, miss)
-        code = _code(text, tuple(self.cells))
-        known = (*self.constants, *more)
-        constants = tuple(known[c - _MARK] if type(c) is int and c >= _MARK else c for c in code.co_consts)
-        cells = tuple(self.cells[name] for name in code.co_freevars)
+        variables = {**self.cells, **more}
+        code = _code(text, tuple(variables))
+        known = self.constants
+        constants = tuple(known[c - MARK] if type(c) is int and c >= MARK else c for c in code.co_consts)
+        cells = tuple(variables[name] for name in code.co_freevars)
         made = FunctionType(code.replace(co_consts=constants), self.function.__globals__, code.co_name, None, cells)
         made.__dict__["kept"] = self.kept
         return made
@@ -179,12 +201,6 @@ def _code(text: str, names: tuple[str, ...]) -> CodeType:
     return code
 
 
-def _is_plain(name: str) -> bool:
-    """Whether a plan can have this name in its text."""
-    ours = name in _LOCAL or name.startswith(("__", _OURS))
-    return name.isidentifier() and not keyword.iskeyword(name) and not ours
-
-
 class _Lines(NamedTuple):
     """The part of a plan that an engine brings."""
 
@@ -196,49 +212,34 @@ class _Lines(NamedTuple):
     after: list[str]
 
 
-class _Text:
-    """Writes a plan; `constants` and `cells` have what its numbers and free variables are. `float32`: float lanes are
-    float32."""
+class _Text(Conditions):
+    """Writes a plan. `float32`: float lanes are float32."""
 
-    def __init__(self, function: FunctionType, arguments: Sequence[Argument], entry: Entry, cells: dict[str, CellType],
+    def __init__(self, function: FunctionType, parameters: Parameters, entry: Entry, cells: dict[str, CellType],
                  *, float32: bool = False):
+        super().__init__(function, parameters, cells)
         self.float32 = float32
-        self.function = function
-        self.arguments = arguments
         self.entry = entry
-        self.constants: list[Any] = []
-        self.cells = {_OURS + name: cell for name, cell in cells.items()}
-        self.names = [f"{_OURS}a{k}" for k in range(len(arguments))]
-
-    def constant(self, value: Any) -> str:
-        """This object, which is never freed or refers to nothing."""
-        self.constants.append(value)
-        return f"({_MARK + len(self.constants) - 1})"
-
-    def object(self, value: Any) -> str:
-        """Any object. The garbage collector does not look into code: what may lead back to the plan is in a cell."""
-        return self.constant(value) if isinstance(value, _ATOMS) else self.variable(CellType(value))
-
-    def variable(self, cell: CellType) -> str:
-        """A free variable that is this cell."""
-        name = f"{_OURS}v{len(self.cells)}"
-        self.cells[name] = cell
-        return name
+        self.lanes: dict[str, Argument] = {}
+        """What the kernel gets, by its name."""
+        self._items = 0
 
     def lines(self, unfit: list[str], same: list[str], leaves: Sequence[Kind], point: Point) -> list[str]:
         """All but the head. `unfit` are the conditions under which the plan is not for a call, `same` those under which
         it still holds."""
         miss = self.object(self.entry.miss)
-        errors = self.constant((NameError, KeyError, AttributeError, TypeError, ValueError, OverflowError))
+        errors = self.constant((NameError, KeyError, AttributeError, TypeError, ValueError, OverflowError,
+                                struct.error))
         if isinstance(point, numpy_target.EntryPoint):
             lines, arrays = self._blocks(point), self._other_arrays()
         else:
             lines, arrays = self._kernel(point), self._too_many(min(point.step, 2 * threads.GRAIN), point.step)
         return [
-            f"    nonlocal {_OURS}calls, {_OURS}lanes",
+            f"    nonlocal {OURS}calls, {OURS}lanes",
             f"    if {' or '.join(unfit)}:",
             f"        {MISS}",
             *arrays,
+            *self._unfit_outputs(point),
             "    try:",
             f"        if not ({' and '.join(same)}):",
             f"            {miss}()",
@@ -253,86 +254,168 @@ class _Text:
             *lines.give_up,
             f"        {MISS}",
             *lines.after,
-            f"    {_OURS}calls += 1",
+            f"    {OURS}calls += 1",
             *self._results(leaves),
         ]
 
     def _operands(self) -> Iterator[str]:
-        """The arguments as the kernel takes them: NumPy would make float64 of Python's floats."""
-        for name, argument in zip(self.names, self.arguments, strict=True):
-            yield f"{self.constant(np.float32)}({name})" if self.float32 and argument.cls is float else name
+        """The arguments as the kernel takes them; it swaps bytes itself."""
+        for name, argument in self.lanes.items():
+            if argument.dtype is not None and argument.is_array and not argument.dtype.isnative:
+                yield f"{name}.view({self.constant(argument.dtype.newbyteorder('='))})"
+            else:
+                yield f"{self.constant(np.float32)}({name})" if self._is_rounded(argument) else name
+
+    def _is_rounded(self, argument: Argument) -> bool:
+        """Whether a scalar has more digits than lanes: NumPy rounds arrays only."""
+        return self.float32 and not argument.is_array and argument.number == np.float64
 
     def _kernel(self, point: numba.KernelEntry) -> _Lines:
         """One call of a numpy.ufunc, which refuses what cannot be broadcast."""
         flags = [self.variable(CellType(flag)) for flag in point.state.flags[: 1 + point.loops]]
-        results = [f"{_OURS}r{k}" for k in range(len(point.dtypes) + point.hidden)]
-        call = f"        {', '.join(results)} = {self.constant(point.call)}({', '.join(self._operands())})"
+        results = ", ".join(f"{OURS}r{k}" for k in range(len(point.dtypes) + point.hidden))
+        kernel, operands = self.constant(point.call), list(self._operands())
+        take, give_back = self._packing(point.blocks) if point.blocks is not None else ([], [])
+        if point.blocks is not None:
+            arrays = [text for text, a in zip(operands, self.lanes.values(), strict=True) if a.is_array]
+            operands = [*arrays, f"{OURS}block[1]"]
+        call = [f"        {results} = {kernel}({', '.join(operands)})"]
+        if self._arrays():
+            given = self._outputs(len(point.dtypes))
+            call = [f"        if {self.out} is None:", f"    {call[0]}", "        else:",
+                    f"            {results} = {kernel}({', '.join([*operands, *given])})"]
         give_up = [f"        {self.object(point.state.raise_discarded)}()"] if point.loops else []
-        return _Lines([call], [], " or ".join(flags), give_up, [])
+        return _Lines([*take, *call, *give_back], [], " or ".join(flags), give_up, [])
+
+    def _packing(self, blocks: Blocks) -> tuple[list[str], list[str]]:
+        """Writing the scalars into a block of memory, and giving that back."""
+        free, block, missing = self.object(blocks.free), f"{OURS}block", self.constant(IndexError)
+        scalars = [name for name, argument in self.lanes.items() if not argument.is_array]
+        take = ["        try:", f"            {block} = {free}.pop()", f"        except {missing}:",
+                f"            {block} = {self.object(blocks.make)}()",
+                f"        {self.object(blocks.pack_into)}({block}[0], 0, {', '.join(scalars)})"]
+        return take, [f"        {free}.append({block})"]
 
     def _blocks(self, point: numpy_target.EntryPoint) -> _Lines:
         """The NumPy engine's function, in np.errstate where another thread is in `quietly`."""
         arrays = self._arrays()
-        risky = [f"        {name} = {self.constant(DTYPES[_PYTHON[a.cls]].type)}({name})"
-                 for name, a in zip(self.names, self.arguments, strict=True) if a.cls in _PYTHON]
-        values = [f"{_OURS}r{k}" for k in range(len(point.dtypes) + 1)]
+        numbers = {name: f"{self.constant(wanted)}({name})" for name, a in self.lanes.items()
+                   if not a.is_array and (wanted := self._lane_type(a)) is not a.cls}
+        scalars = {name: f"{OURS}s{k}" for k, name in enumerate(numbers)}
+        risky = [f"        {scalars[name]} = {number}" for name, number in numbers.items()]
+        operands = [scalars.get(name, name) for name in self.lanes]
+        values = [f"{OURS}r{k}" for k in range(len(point.dtypes) + 1)]
         run = self.object(point.run)
         after = [] if arrays else [f"    {name} = {self.constant(dtype.type)}({name})"
                                    for name, dtype in zip(values, point.dtypes, strict=False)]
         suspect = f"{values[-1]} is not None" if arrays else values[-1]
+        given = ", ".join([*operands, *(self._outputs(len(point.dtypes)) if arrays else ())])
         return _Lines(risky, [
             "    try:",
-            f"        {', '.join(values)}, = {self.constant(numpy_target.quietly)}({run}, {', '.join(self.names)})",
+            f"        {', '.join(values)}, = {self.constant(numpy_target.quietly)}({run}, {given})",
             f"    except {self.constant(RuntimeError)}:",
             f"        with {self.constant(np.errstate)}(all='ignore'):",
-            f"            {', '.join(values)}, = {run}({', '.join(self.names)})",
+            f"            {', '.join(values)}, = {run}({given})",
         ], suspect, [], after)
 
+    def _lane_type(self, argument: Argument) -> type:
+        """NumPy's scalar of the lanes that have a scalar's numbers."""
+        kind = {"b": BOOL, "f": FLOAT}.get(argument.number.kind, INT)
+        return dtypes(F4 if self.float32 else F8)[kind].type
+
     def _other_arrays(self) -> list[str]:
-        """Leaves alone what a block function does not take, and what is worth threads."""
+        """Leaves alone what has no lanes or no axes, and what is worth threads."""
         arrays = self._arrays()
         if not arrays:
             return []
         first = arrays[0]
-        shapes = [f"{name}.shape != {first}.shape" for name in arrays[1:]]
-        dense = " and ".join(f"{name}.flags.c_contiguous" for name in arrays)
         alone = f"{self.object(self.entry.on_one_thread)}({first}.size)"
-        unfit = [f"not {first}.size", f"({first}.size >= {2 * threads.GRAIN} and not {alone})", *shapes,
-                 f"({first}.ndim != 1 and not ({first}.ndim and {dense}))"]
+        unfit = [f"not {first}.size", f"({first}.size >= {2 * threads.GRAIN} and not {alone})",
+                 f"not ({' or '.join(f'{name}.ndim' for name in arrays)})"]
+        if self.entry.options.parallel:
+            unfit += [f"{name}.shape != {first}.shape" for name in arrays[1:]]
         return [f"    if {' or '.join(unfit)}:", f"        {MISS}"]
+
+    # --- out=
+
+    @property
+    def out(self) -> str:
+        """What a call has passed as `out=`."""
+        return "None" if self.parameters.takes_out else "out"
+
+    def _outputs(self, count: int) -> list[str]:
+        """The arrays that `out=` gives, or None each."""
+        return [self.out] if count == 1 else [f"{OURS}o{k}" for k in range(count)]
+
+    def _unfit_outputs(self, point: Point) -> list[str]:
+        """Leaves alone what is not as a fresh result would be; of another shape it is refused by what runs. A lane may
+        be run again, so that arguments must stay as they are. NumPy takes a result that runs backwards to overlap with
+        the arguments, and computes its functions one by one then, with other bits."""
+        arrays, outputs = self._arrays(), self._outputs(len(point.dtypes))
+        if self.parameters.takes_out:
+            return [] if len(outputs) == 1 or not arrays else [f"    {' = '.join(outputs)} = None"]
+        if not arrays:
+            return [f"    if {self.out} is not None:", f"        {MISS}"]
+        first, kind = arrays[0], self.constant(type)
+        unfit = []
+        for k, (name, dtype) in enumerate(zip(outputs, point.dtypes, strict=True)):
+            unfit += [f"{kind}({name}) is not {self.constant(np.ndarray)}",
+                      f"{name}.dtype is not {self.constant(dtype)}",
+                      f"not ({OURS}flags := {name}.flags).writeable"]
+            if isinstance(point, numpy_target.EntryPoint):
+                unfit.append(f"not {OURS}flags.c_contiguous and ({name}.ndim != 1 or {name}.strides[0] < 0)")
+                unfit += [f"{name}.shape != {first}.shape"] if len(arrays) == 1 else []
+            else:
+                unfit.append(f"{name}.size >= {2 * threads.GRAIN} and {name}.shape != {first}.shape")
+            for other in (*arrays, *outputs[:k]):
+                apart = f"{name} is not {other} and {OURS}flags.owndata and {other}.flags.owndata"
+                unfit.append(f"not ({apart}) and {self.constant(np.may_share_memory)}({name}, {other})")
+        if len(outputs) == 1:
+            return [f"    if {self.out} is not None and ({' or '.join(unfit)}):", f"        {MISS}"]
+        unpack = [f"    {' = '.join(outputs)} = None", f"    if {self.out} is not None:"]
+        several = (f"{kind}({self.out}) is not {self.constant(tuple)} or "
+                   f"{self.constant(len)}({self.out}) != {len(outputs)}")
+        return [*unpack, f"        if {several}:", f"            {MISS}", f"        {', '.join(outputs)} = {self.out}",
+                f"        if {' or '.join(unfit)}:", f"            {MISS}"]
 
     # --- before
 
-    def other_types(self) -> Iterator[str]:
-        """Conditions under which the arguments are of other types."""
-        kind = self.constant(type)
-        for name, argument in zip(self.names, self.arguments, strict=True):
-            yield f"{kind}({name}) is not {self.constant(argument.cls)}"
-            if argument.dtype is not None:
-                yield f"{name}.dtype is not {self.constant(argument.dtype)}"
-            elif self.float32 and argument.cls is float:  # what overflows would warn
-                yield f"not {-F4.largest!r} <= {name} <= {F4.largest!r}"
+    def other_types(self, arguments: Sequence[Argument]) -> Iterator[str]:
+        """Conditions under which the arguments are of other types; where none holds, the items of tuples have names."""
+        for name, argument in zip(self.parameters.names, arguments, strict=True):
+            yield from self._other_type(name, name, argument)
 
-    def other_options(self, layers: InForce, target_counts: bool) -> Iterator[str]:
-        """Conditions under which other options may be in force."""
-        environment, key = self.constant(layers.environment), self.constant(layers.target_key)
-        yield f"{self.constant(layers.block)}() is not {self.constant(layers.opened)}"
-        yield f"{self.constant(settings_module)}._defaults is not {self.constant(layers.defaults)}"
-        yield f"{self.constant(os)}.environ is not {self.constant(os.environ)}"
-        yield f"{self.constant(layers.disable_key)} in {environment}"
-        if target_counts and layers.target is None:
-            yield f"{key} in {environment}"
-        elif target_counts:
-            yield f"{key} not in {environment} or {environment}[{key}] != {self.constant(layers.target)}"
+    def _other_type(self, value: str, name: str, argument: Argument) -> Iterator[str]:
+        """The same for one argument, which is or gets `name`."""
+        named = name if value == name else f"{name} := {value}"
+        yield f"{self.constant(type)}({named}) is not {self.constant(argument.cls)}"
+        if argument.cls is tuple:
+            yield f"{self.constant(len)}({name}) != {len(argument.items)}"
+            for k, item in enumerate(argument.items):
+                self._items += 1
+                yield from self._other_type(f"{name}[{k}]", f"{OURS}i{self._items}", item)
+        elif argument.cls is str:
+            yield f"{name} != {self.constant(argument.text)}"
+        elif argument.dtype is not None:
+            dtype = self.constant(argument.dtype)  # there is one object for most
+            yield f"({name}.dtype is not {dtype} and {name}.dtype != {dtype})"
+            if argument.single:
+                yield f"{name}.ndim"
+        if argument.dtype is not None or argument.cls in _SCALARS:
+            self.lanes[name] = argument
+            if self._is_rounded(argument):  # what overflows would warn
+                yield f"not {-F4.largest!r} <= {name} <= {F4.largest!r}"
 
     def _too_many(self, limit: int, most: int) -> list[str]:
         """Leaves calls alone that are worth threads, and those that Ctrl-C should be able to end in between: `most`
-        lanes are for one call of the kernel, from `limit` on threads may be worth it."""
+        lanes are for one call of the kernel, from `limit` on threads may be worth it. Those in Fortran's order as well:
+        the result, which is in C's, would be there twice."""
         arrays = self._arrays()
         if not arrays:
             return []
         first = arrays[0]
-        alone = f"{first}.size <= {most} and {self.object(self.entry.on_one_thread)}({first}.size)"
+        ordered = " or ".join(f"{name}.flags.fnc" for name in arrays)
+        alone = f"{first}.size <= {most} and not ({ordered}) and {self.object(self.entry.on_one_thread)}({first}.size)"
         if len(arrays) == 1:
             return [f"    if {first}.size >= {limit} and not ({alone}):", f"        {MISS}"]
         product = " * ".join(f"{name}.size" for name in arrays)
@@ -341,69 +424,21 @@ class _Text:
         return [f"    if {product} >= {limit} and not ({fits}):", f"        {MISS}"]
 
     def _arrays(self) -> list[str]:
-        return [name for name, a in zip(self.names, self.arguments, strict=True) if a.dtype is not None]
-
-    def same_outside(self, guards: Guards, defaults: bool) -> Iterator[str]:
-        """Conditions under which the function and what it has read are as they were."""
-        function = self.function
-        own = self.object(function)
-        yield f"{own}.__code__ is {self.object(function.__code__)}"
-        if defaults or guards.calls_itself(function):
-            yield f"{own}.__defaults__ is {self.object(function.__defaults__)}"
-            yield f"{own}.__kwdefaults__ is {self.object(function.__kwdefaults__)}"
-        readings = list(guards.readings())
-        absent = {r.name for r in readings if self._is_global(r) and r.value is ABSENT}
-        standard = getattr(function, "__builtins__", None) is vars(builtins)
-        found = {r.name for r in readings if r.owner is vars(builtins) and r.value is not ABSENT and _is_plain(r.name)}
-        covered = found & absent if standard else set()
-        for reading in readings:
-            if reading.how == "part" and reading.owner() is function:
-                continue
-            if reading.name in covered and self._is_global(reading):
-                continue  # the name is found among the builtins, as the other reading says
-            yield self._same(reading, reading.name in covered and reading.owner is vars(builtins))
-        if guards.has_others:
-            yield f"{self.object(guards.others_changed)}() is None"
-
-    def _is_global(self, reading: Reading) -> bool:
-        return reading.how == "item" and reading.owner is self.function.__globals__
-
-    def _same(self, reading: Reading, by_name: bool) -> str:
-        """The condition under which a reading gives the same object."""
-        name = reading.name
-        plain = _is_plain(name)
-        match reading.how:
-            case "item" if plain and (by_name or self._is_global(reading) and reading.value is not ABSENT):
-                return f"{name} is {self.object(reading.value)}"
-            case "item" if reading.value is ABSENT:
-                return f"{self.constant(name)} not in {self.object(reading.owner)}"
-            case "item":
-                return f"{self.object(reading.owner)}[{self.constant(name)}] is {self.object(reading.value)}"
-            case "type":
-                return f"{self.constant(type)}({self.object(reading.owner)}) is {self.object(reading.value)}"
-            case "attribute" if isinstance(reading.owner, CellType):
-                return f"{self.variable(reading.owner)} is {self.object(reading.value)}"
-        if reading.value is ABSENT:
-            return f"not {self.constant(hasattr)}({self.object(reading.owner)}, {self.constant(name)})"
-        if reading.how == "part":
-            return f"{self.object(reading.owner)}().{name} is {self.object(reading.value)}"
-        if plain and isinstance(reading.owner, ModuleType):
-            return f"{self.object(reading.owner)}.{name} is {self.object(reading.value)}"
-        found = f"{self.constant(getattr)}({self.object(reading.owner)}, {self.constant(name)})"
-        return f"{found} is {self.object(reading.value)}"
+        return [name for name, argument in self.lanes.items() if argument.is_array]
 
     # --- after
 
     def _results(self, leaves: Sequence[Kind]) -> list[str]:
         """Count the lanes, and give the results the caller's form."""
-        results = [f"{_OURS}r{k}" for k in range(len(leaves))]
+        results = [f"{OURS}r{k}" for k in range(len(leaves))]
         arrays, single = self._arrays(), len(leaves) == 1
         count = f"{results[0]}.size" if arrays else "1"
-        lines = [f"    {_OURS}lanes += {count}"]
+        lines = [f"    {OURS}lanes += {count}"]
         if arrays:
             order = self.constant(np.ascontiguousarray)
+            lines += [f"    if {self.out} is not None:", f"        return {self.out}"]
             lines.append(f"    if {results[0]}.ndim > 1:")
             lines += [f"        {name} = {order}({name})" for name in results]
-        elif all(argument.cls in _PYTHON for argument in self.arguments):
+        elif all(argument.cls in _PYTHON for argument in self.lanes.values()):
             results = [f"{self.constant(_BACK[kind])}({name})" for kind, name in zip(leaves, results, strict=True)]
         return [*lines, f"    return {results[0] if single else '(' + ', '.join(results) + ',)'}"]

@@ -1,15 +1,17 @@
 """Plans: what a call of a twin comes to where nothing is unusual, written out as one Python function.
 
+Python itself binds the arguments, by position or by name, to parameters that have the function's names.
+
 A call is bound, classified, broadcast, run and collected by `pyflat.runtime.calls`, which takes twenty microseconds.
 For lanes of known types all of that is known beforehand but for a few tests, and then a plan makes the call, in less
 than one:
 
-    def __call__(self, /, *args):
-        a0, a1 = args
+    def __call__(self, /, x=absent, y=absent, *more, out=None):
         types of the arguments, options in force            those that the plan was made for?
         number of lanes                                     small enough for one run on one thread?
+        out                                                 as a fresh result would be, and apart from the arguments?
         code of the function, what it has read from outside is as it was?
-        r = kernel(a0, a1)                                  a numpy.ufunc: broadcasting, strides
+        r = kernel(x, y)                                    a numpy.ufunc: broadcasting, strides; or kernel(x, y, out)
         the kernel's count of suspect lanes                 still 0?
         return r
 
@@ -21,8 +23,11 @@ them a hundred times cheaper than looking at dictionaries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
+
+from pyflat.frontend.callables import NOT_GIVEN, Parameters
+from pyflat.targets import threads
 
 if TYPE_CHECKING:
     from pyflat.runtime.calls import Caller
@@ -39,7 +44,7 @@ MAX_WAIT = 1024
 PROMOTED = 16
 """So many calls by another plan than the first make it the first."""
 
-Plan = Callable[[tuple[Any, ...]], Any]
+Plan = Callable[..., Any]
 
 
 class Entry:
@@ -63,12 +68,11 @@ class Entry:
 
     def on_one_thread(self, lanes: int) -> bool:
         """Whether a call of so many lanes is for one thread, by the time that a lane has taken before."""
-        from pyflat.targets import threads
-
         parallel, split = self.options.parallel, self.built.split if self.built is not None else None
-        if parallel is False or split is None or threads.limit() < 2:
+        if parallel is False or split is None:
             return True
-        return parallel is None and (not split.shares or lanes * split.pace < threads.WORTH_IT)
+        short = parallel is None and (not split.shares or lanes * split.pace < threads.WORTH_IT)
+        return short or threads.limit() < 2  # which asks the system, and takes microseconds
 
     def is_due(self, built: Built, calls: int) -> bool:
         """Whether to make the plan now, after so many calls of the twin, for what makes its calls. One that fails again
@@ -85,24 +89,13 @@ class Entry:
         """Take another recipe."""
         self.recipe, self._plan = recipe, None
 
-    def __call__(self, args: tuple[Any, ...]) -> Any:
+    def __call__(self, given: tuple[Any, ...], out: Any) -> Any:
         """The result of a call, None where the plan does not make it."""
         if self.recipe is None or self.missed:
             return None
         if self._plan is None:
             self._plan = self.recipe.plan()
-        return self._plan(args)
-
-
-def _at_length(call: Callable[..., Any]) -> Callable[..., Any]:
-    """What a plan gives up with: the arguments that it has parameters for, those that it has not, and keywords."""
-
-    def general(twin: Planned, first: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        from pyflat.frontend.state.guards import ABSENT
-
-        return call(twin, *(value for value in first if value is not ABSENT), *more, **named)
-
-    return general
+        return self._plan(*given, out)
 
 
 def _no_call(*args: Any, **kwargs: Any) -> Any:
@@ -122,19 +115,20 @@ class Plans:
     """The plans of one twin. The first is tried at each call: it is the method `__call__` of a class which the twin has
     to itself."""
 
-    __slots__ = ("_entries", "_first", "_general", "_own", "others")
+    __slots__ = ("_call", "_entries", "_first", "_general", "_own", "others")
 
     def __init__(self) -> None:
         self._own: type | None = None
-        self._general: Callable[..., Any] = _no_call
+        self._call = self._general = _no_call
         self._first: Entry | None = None
         self._entries: dict[tuple[Any, ...], Entry] = {}
         self.others: tuple[Entry, ...] = ()
 
-    def find(self, twin: Planned, args: tuple[Any, ...]) -> Any:
-        """The result of another plan than the first, None where none of them makes this call."""
+    def find(self, twin: Planned, given: tuple[Any, ...], out: Any) -> Any:
+        """The result of another plan than the first, None where none of them makes this call. `given` has a value for
+        each parameter."""
         for entry in self.others:
-            found = entry(args)
+            found = entry(given, out)
             if found is not None:
                 entry.hits += 1
                 if entry.hits >= PROMOTED and entry.hits & (entry.hits - 1) == 0:  # classes must not change for ever
@@ -142,11 +136,16 @@ class Plans:
                 return found
         return None
 
-    def learn(self, caller: Caller, args: Sequence[Any], built: Built, options: Options, twin: Planned) -> None:
+    def learn(
+        self, caller: Caller, arguments: Mapping[str, Any], built: Built, options: Options, twin: Planned
+    ) -> None:
         """Make the plan for calls like this one, which was just made without, if there can be one."""
         from pyflat.runtime import plan_text
 
-        key = plan_text.key_of(args, options)
+        parameters = caller.parameters
+        if parameters.extra is not None or parameters.keywords is not None or not parameters.all_from_caller:
+            return
+        key = plan_text.key_of([arguments.get(name, NOT_GIVEN) for name in parameters.names], options)
         if key is None:
             return
         entry = self._entries.get(key)
@@ -160,8 +159,25 @@ class Plans:
         if entry.recipe is None:
             entry.missed = True
         elif self._first in (None, entry) or self._first not in self._entries.values():
+            self._general = self._at_length(caller.parameters)
             self._install(twin, entry)
         self.others = tuple(e for e in self._entries.values() if e is not self._first)
+
+    def _at_length(self, parameters: Parameters) -> Callable[..., Any]:
+        """What the first plan gives up with: a value for each parameter, arguments beyond these, and `out=`."""
+
+        def general(twin: Planned, given: tuple[Any, ...], more: tuple[Any, ...], out: Any = None) -> Any:
+            if not more and (found := self.find(twin, given, out)) is not None:
+                return found
+            first = given[: parameters.positional]
+            count = next((k for k, value in enumerate(first) if value is NOT_GIVEN), len(first))
+            pairs = zip(parameters.names[count:], given[count:], strict=True)
+            named = {name: value for name, value in pairs if value is not NOT_GIVEN}
+            if out is not None:
+                named["out"] = out
+            return self._call(twin, *given[:count], *more, **named)
+
+        return general
 
     def _install(self, twin: Planned, entry: Entry) -> None:
         """Make a plan the first."""
@@ -169,7 +185,7 @@ class Plans:
         if recipe is None:
             return
         if self._own is None:
-            self._general = _at_length(own.__call__)
+            self._call = own.__call__
             self._own = type(own.__name__, (own,), {"__module__": own.__module__, "__doc__": own.__doc__})
             twin.__class__ = self._own
         type.__setattr__(self._own, "__call__", recipe.method(self._general))

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pyflat.frontend.callables import Callee, Parameters
+from pyflat.frontend.callables import Parameters
+from pyflat.ir.formats import F4
 from pyflat.ir.nodes import TRIP_LIMIT
 from pyflat.ir.opaque_calls import flat_values
 from pyflat.ir.shape import (
@@ -33,8 +34,9 @@ from pyflat.ir.shape import (
     written_record,
 )
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
-from pyflat.runtime.arguments import Call
-from pyflat.runtime.arrays import Array, Lanes
+from pyflat.runtime.arguments import narrowed
+from pyflat.runtime.arrays import Array
+from pyflat.runtime.context import CallContext
 from pyflat.runtime.faults import (
     Cause,
     Faults,
@@ -68,10 +70,7 @@ class Replay:
     """One call's suspect lanes; `leaves` are the engine's results, patched in place. Where `result` is None, there
     is one leaf, of Python objects: what the original returns."""
 
-    callee: Callee
-    parameters: Parameters
-    call: Call
-    lanes: Lanes
+    context: CallContext
     result: Shape | None
     limited: npt.NDArray[np.bool_] | None = None
     """Lanes that ran into `max_trips`: they fail without being run."""
@@ -94,7 +93,7 @@ class Replay:
         else:
             return len(found)
         try:
-            if not self.lanes.scalars:
+            if not self.context.lanes.scalars:
                 self._annotate(failed, found[position:], run)
             raise failed
         finally:
@@ -111,21 +110,35 @@ class Replay:
             try:
                 patched = run(row)
             except Exception as error:  # noqa: BLE001 - whatever the original raises is what the caller asks for
-                cause = cause_of(error, self.callee.function)
+                cause = cause_of(error, self.context.callee.function)
                 causes.append(known.setdefault(cause, cause))
                 failed.append(lane)
             else:
                 for leaf, value in zip(leaves, patched, strict=True):
                     leaf[lane] = value
         flat = np.array(failed, np.intp)
-        return Faults(self.lanes.shape, flat, causes, self._copies(flat), Source(run, self._named, self.shown))
+        return Faults(self.context.lanes.shape, flat, causes, self._copies(flat), Source(run, self._named, self.shown))
 
     def _copies(self, found: npt.NDArray[np.intp]) -> list[Any]:
         """The lane values of these lanes, apart from the caller's arrays, which may change."""
-        shape = self.lanes.shape
+        shape = self.context.lanes.shape
         where = np.unravel_index(found, shape) if shape else ()
-        return [_picked(value, shape, where) if isinstance(value, np.ndarray) and shape else
-                value.item() if isinstance(value, np.ndarray | np.generic) else value for value in self.call.values]
+        return [self._picked(k, where) if isinstance(value, np.ndarray) and shape else
+                value.item() if isinstance(value, np.ndarray | np.generic) else value
+                for k, value in enumerate(self.context.call.values)]
+
+    def _picked(self, leaf: int, where: tuple[Any, ...]) -> npt.NDArray[Any]:
+        """The lane values of a leaf in some lanes."""
+        call = self.context.call
+        found = _picked(call.values[leaf], self.context.lanes.shape, where)
+        return narrowed(found) if call.floats is F4 and call.kinds[leaf] is FLOAT else found
+
+    def _column(self, leaf: int, where: tuple[Any, ...], count: int) -> list[Any]:
+        """The same as Python scalars, from the caller's own array: a uint64 keeps its value."""
+        value = self.context.call.values[leaf]
+        if isinstance(value, np.ndarray) and self.context.lanes.shape:
+            return list(self._picked(leaf, where).tolist())
+        return [value.item() if isinstance(value, np.ndarray | np.generic) else value] * count
 
     def runner(self) -> Callable[[Row], list[Any]]:
         """A function from the lane values of one lane to the result leaves of the original there; of float32 lanes to
@@ -150,8 +163,10 @@ class Replay:
     def original(self, through: Callable[..., Any] | None = None) -> Callable[[Row], Any]:
         """A function from the lane values of one lane to what the original returns there; it is called as
         `through(function, ...)` where that is given."""
-        args, kwargs = call_plan(self.call.arguments, self.parameters)
-        function = self.callee.function if through is None else functools.partial(through, self.callee.function)
+        args, kwargs = call_plan(self.context.call.arguments, self.context.parameters)
+        function: Callable[..., Any] = self.context.callee.function
+        if through is not None:
+            function = functools.partial(through, function)
         record = written_record(self.result)
 
         def run(values: Row) -> Any:
@@ -166,7 +181,7 @@ class Replay:
                 raise LaneError("the function writes into its arguments, which PYFLAT_DISABLE=1 does not show")
             if record is None:
                 return returned
-            given = self.parameters.signature.bind(*positional, **named).arguments
+            given = self.context.parameters.signature.bind(*positional, **named).arguments
             return make_record(record, (), [returned, *[item_at(given, path) for path in record.paths]])
 
         return run
@@ -177,11 +192,11 @@ class Replay:
 
     def _gather(self, found: npt.NDArray[np.intp]) -> Iterator[tuple[int, Row]]:
         """The Python arguments of each of these lanes."""
-        shape = self.lanes.shape
+        shape = self.context.lanes.shape
         for start in range(0, len(found), _CHUNK):
             part = found[start:start + _CHUNK]
             where = np.unravel_index(part, shape) if shape else ()
-            columns = [_column(value, shape, where, len(part)) for value in self.call.values]
+            columns = [self._column(leaf, where, len(part)) for leaf in range(len(self.context.call.values))]
             rows = zip(*columns, strict=True) if columns else iter([()] * len(part))
             for lane, row in zip(part.tolist(), rows, strict=True):
                 yield lane, row if self.limited is None or not self.limited[lane] else LimitedRow(row)
@@ -199,18 +214,18 @@ class Replay:
                 run(others)
             except Exception:  # noqa: BLE001 - only counted: the first one is raised
                 failed += 1
-        place = lane_index(lane, self.lanes.shape)
+        place = lane_index(lane, self.context.lanes.shape)
         shown = f" ({self.shown(values)})" if values else ""
         least = "" if complete else "at least "
         only_floats = self.result is None or holds_only_floats(self.result)
         keeps = '"nan" or "mask"' if only_floats else '"mask"'
-        error.add_note(f"lane {place}{shown}; {least}{failed:,} of {self.lanes.count:,} lanes failed; "
-                       f"errors={keeps} keeps the rest{at_line(*place_of(error, self.callee.function))}")
+        error.add_note(f"lane {place}{shown}; {least}{failed:,} of {self.context.lanes.count:,} lanes failed; "
+                       f"errors={keeps} keeps the rest{at_line(*place_of(error, self.context.callee.function))}")
 
     def _named(self, values: Row) -> dict[str, Any]:
         """The arguments that differ from lane to lane, by name."""
         source = iter(values)
-        return {name: rebuild(shape, source) for name, shape in self.call.arguments.items()
+        return {name: rebuild(shape, source) for name, shape in self.context.call.arguments.items()
                 if not isinstance(shape, Fixed) and not (isinstance(shape, Record) and not shape.items)}
 
     def shown(self, values: Row) -> str:
@@ -242,13 +257,6 @@ def named_shapes(shape: Shape) -> dict[str, Shape]:
         return dict(zip(shape.names, shape.items, strict=True))
     assert isinstance(shape, Fixed)
     return {name: Fixed(value) for name, value in shape.value.items()}
-
-
-def _column(value: Any, shape: tuple[int, ...], where: tuple[Any, ...], count: int) -> list[Any]:
-    """One leaf's Python scalars in some lanes, from the caller's own array: a uint64 keeps its value."""
-    if isinstance(value, np.ndarray) and shape:
-        return list(_picked(value, shape, where).tolist())
-    return [value.item() if isinstance(value, np.ndarray | np.generic) else value] * count
 
 
 def fit(value: Any, shape: Shape) -> Iterator[Any]:

@@ -8,7 +8,7 @@ What is in force is decided at each call, the nearest setting first:
     4. the environment variable PYFLAT_TARGET (the target only);
     5. the defaults of the class `Options`.
 
-Options are never keywords of a call: there every keyword is a parameter of the user's function.
+Options are never keywords of a call: there every keyword is a parameter of the user's function, but for `out`.
 """
 
 from __future__ import annotations

@@ -43,7 +43,8 @@ class Twin(Generic[P, R_co]):
     """The twin of `original`. Call it with scalars or arrays, broadcast together as NumPy does.
 
     Python scalars give Python scalars, NumPy scalars and 0-d arrays give NumPy scalars, arrays give arrays, in the
-    structure (tuple, namedtuple, dataclass) that the original returns. It is flattened at the first call with each
+    structure (tuple, namedtuple, dataclass) that the original returns. `out=` takes the arrays for the results, unless
+    the function has a parameter of that name (docs/reference/semantics.md). It is flattened at the first call with each
     combination of argument kinds. A lane in which the original raises makes the call raise that exception.
 
     Raises FlattenError where the original cannot be flattened, TypeError for arguments that are not lanes.
@@ -97,11 +98,9 @@ class Twin(Generic[P, R_co]):
     @overload
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        plans = self._plans
-        if plans.others and not kwargs and (found := plans.find(self, args)) is not None:
-            return found
         self._check_receiver(args)
-        return self._caller(args, kwargs, resolve(self.settings), self)
+        out = None if self._parameters.takes_out else kwargs.pop("out", None)
+        return self._caller(args, kwargs, resolve(self.settings), self, out)
 
     def _check_receiver(self, args: Sequence[Any]) -> None:
         """`obj.method.flat(5)` would bind 5 to self."""

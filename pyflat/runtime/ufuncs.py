@@ -37,10 +37,11 @@ from pyflat.ir.formats import F4, F8, FloatFormat, dtypes
 from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves, written_record
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, Kind, kind_of
-from pyflat.runtime.arguments import Call
+from pyflat.runtime.arguments import ClassifiedCall
 from pyflat.runtime.arrays import Array, Lanes
 from pyflat.runtime.calls import Caller, require_nan
 from pyflat.runtime.compiled import Built
+from pyflat.runtime.context import CallContext
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
 from pyflat.targets import target as targets
@@ -230,7 +231,7 @@ class _Loop:
         self.arguments = {name: Leaf(own[name]) if name in own else shape for name, shape in loops.shapes.items()}
         self.caller, self.errors, self.names, self.kinds = loops.caller, loops.options.errors, loops.operands, kinds
         self.name, self.disabled, self.floats = loops.name, loops.disabled, floats
-        options = loops.options.settled(floats)
+        self.options = options = loops.options.settled(floats)
         self.built: Built = self.caller.compilations.get(
             self.caller.callee.function, self.arguments, options.as_built)
         if written_record(self.built.result) is not None:
@@ -292,10 +293,10 @@ class _Loop:
             view[:] = output.constant if output.leaf is None else results[output.leaf]
 
     def _replay(self, inputs: Sequence[Array | np.generic], n: int, limited: Array | None) -> Replay:
-        call = Call(dict(self.arguments), tuple(inputs), self.kinds, tuple(self.names), self.floats)
+        call = ClassifiedCall(dict(self.arguments), tuple(inputs), self.kinds, tuple(self.names), self.floats)
         lanes = Lanes(list(inputs), n, (n,), "", None, self.floats)
-        return Replay(self.caller.callee, self.caller.parameters, call, lanes, self.built.result, limited,
-                      self.built.reference)
+        context = CallContext(self.caller.callee, self.caller.parameters, call, lanes, self.options)
+        return Replay(context, self.built.result, limited, self.built.reference)
 
     def _settle(self, inputs: Sequence[Array | np.generic], n: int, results: list[Array], suspect: Array,
                 limited: Array | None) -> None:

@@ -175,6 +175,8 @@ class Target:
     parallel    the engine is a `pyflat.targets.threads.Splittable`, and may run on several threads
     ufuncs      `twin.ufunc` runs on it
     machine_code  the engine has `inspect_llvm()` and `inspect_asm()`
+    converts    the engine takes arrays of all numeric dtypes, byte orders and strides, and a `Spread`
+                (`pyflat.targets.operands`)
     plans       the dtypes for which repeated calls take a short way (`pyflat.runtime.plans`), which calls the engine's
                 `entry_point`, as those of NumPy and numba have one
     shading     the module of a shading language, with `function` and `fragment`, for `pyflat.graphics`
@@ -198,6 +200,7 @@ class Target:
     parallel: bool = False
     ufuncs: bool = False
     machine_code: bool = False
+    converts: bool = False
     plans: tuple[str, ...] = ()
     shading: str | None = None
     verified: bool = False
@@ -260,10 +263,10 @@ NEUTRAL = "neutral"
 
 BUILT_IN = (
     Target("numpy", "pyflat.targets.numpy.engine:engine", python=True, loops="kept in engines", kept_calls="on arrays",
-           float32=True, max_trips=True, parallel=True, ufuncs=True, plans=("float64",), verified=True,
+           float32=True, max_trips=True, parallel=True, ufuncs=True, converts=True, plans=ALL_DTYPES, verified=True,
            fast="pyflat.targets.numpy.costs:NUMPY_MATH", explain="pyflat.targets.numpy.explain:BlockCosts"),
     Target("numba", "pyflat.targets.numba.engine:engine", python=True, loops="kept", float32=True, max_trips=True,
-           parallel=True, ufuncs=True, plans=ALL_DTYPES, verified=True, needs=("llvmlite",),
+           parallel=True, ufuncs=True, converts=True, plans=ALL_DTYPES, verified=True, needs=("llvmlite",),
            machine_code=True, contracts="pyflat.targets.numba.library:multiplies_and_adds",
            fast="pyflat.targets.numba.costs:VECTOR_MATH", explain="pyflat.targets.numba.explain:RegisterCosts"),
     Target("dataflow", "pyflat.targets.dataflow.engine:engine", "pyflat.targets.dataflow.engine:text", structured=True),

@@ -21,6 +21,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from pyflat.targets.operands import Operand
+
 GRAIN = 16_384
 """Lanes; the block of the NumPy engine, and a multiple of every gang."""
 
@@ -37,7 +39,6 @@ PATIENCE = 5.0
 """Seconds that an interrupted call waits for its other threads: loops look for signals within a second."""
 
 Array = npt.NDArray[Any]
-Lane = Array | np.generic
 
 
 class Splittable(Protocol):
@@ -52,19 +53,19 @@ class Splittable(Protocol):
 
     @property
     def dtypes(self) -> Sequence[np.dtype[Any]]: ...
-    def into(self, lanes: Sequence[Lane], n: int, results: list[Array], /) -> Array | None:
+    def into(self, lanes: Sequence[Operand], n: int, results: list[Array], /) -> Array | None:
         """Run `n` lanes; gives the mask of suspect lanes, None when there is none."""
 
     def stop(self, stopped: bool, /) -> None:
         """Whether what runs now is given up, and has to end soon."""
 
 
-def run(engine: Splittable, lanes: Sequence[Lane], n: int, parallel: bool | None) -> tuple[list[Array], Array | None]:
-    """What `engine(lanes, n)` gives. `parallel`: True, False, or None where the length of the work decides."""
-    results = [np.empty(n, dtype) for dtype in engine.dtypes]
-    most = limit()
-    if parallel is False or (parallel is None and not engine.shares) or n < 2 * GRAIN or most < 2:
-        return results, engine.into(lanes, n, results)
+def run(engine: Splittable, lanes: Sequence[Operand], n: int, results: list[Array], parallel: bool | None
+        ) -> Array | None:
+    """What `engine.into(lanes, n, results)` does. `parallel`: True, False, or None where the length of the work
+    decides."""
+    if n < 2 * GRAIN or parallel is False or (parallel is None and not engine.shares) or (most := limit()) < 2:
+        return engine.into(lanes, n, results)
     work = _Work(engine, lanes, n, results)
     start, seconds = 0, PIECE
     while start + GRAIN < n and start < 2 * GRAIN and seconds >= PIECE:  # the first piece may have compiled the engine
@@ -74,17 +75,24 @@ def run(engine: Splittable, lanes: Sequence[Lane], n: int, parallel: bool | None
     left = seconds * (n - start) / GRAIN
     if left < (2 * PIECE if parallel else WORTH_IT) or (parallel is None and not _cores_free()):
         work.do(start, n)
-        return results, work.suspects
+        return work.suspects
     pieces = max(1, min(most * PIECES, int(left / PIECE)))
     step = -(-(n - start) // (pieces * GRAIN)) * GRAIN
     work.share([(at, min(at + step, n)) for at in range(start, n, step)], most)
-    return results, work.suspects
+    return work.suspects
 
 
 def limit() -> int:
     """The number of threads that a call may use: the cores of this process, or PYFLAT_NUM_THREADS."""
-    wanted = os.environ.get("PYFLAT_NUM_THREADS", "")
+    if _KEY not in _VARIABLES:
+        return _cores()
+    wanted = os.environ["PYFLAT_NUM_THREADS"]
     return max(1, int(wanted)) if wanted.isdigit() else _cores()
+
+
+_VARIABLES: Any = getattr(os.environ, "_data", os.environ)
+_KEY: Any = os.environ.encodekey("PYFLAT_NUM_THREADS") if _VARIABLES is not os.environ else "PYFLAT_NUM_THREADS"
+"""os.environ takes two microseconds to say that it lacks something; its dictionary does not."""
 
 
 def _cores() -> int:
@@ -101,7 +109,7 @@ def _cores_free() -> bool:
 class _Work:
     """The lanes of one call, and what is known of them so far."""
 
-    def __init__(self, engine: Splittable, lanes: Sequence[Lane], n: int, results: list[Array]):
+    def __init__(self, engine: Splittable, lanes: Sequence[Operand], n: int, results: list[Array]):
         self.engine, self.lanes, self.n, self.results = engine, lanes, n, results
         self.suspects: Array | None = None
         self.errors: dict[int, BaseException] = {}
@@ -112,7 +120,7 @@ class _Work:
         self._done = threading.Condition(self._lock)
 
     def do(self, start: int, stop: int) -> None:
-        inputs = [lane[start:stop] if isinstance(lane, np.ndarray) else lane for lane in self.lanes]
+        inputs = [lane if isinstance(lane, np.generic) else lane[start:stop] for lane in self.lanes]
         found = self.engine.into(inputs, stop - start, [result[start:stop] for result in self.results])
         if found is None:
             return

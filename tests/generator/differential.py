@@ -1,7 +1,8 @@
 """The oracle: the original against the interpreter at every stage, and against the twins.
 
 For each lane the original runs on Python scalars. The stages are compared in `stages.py`; the twins must give every
-returned value, and raise what the original raises in the lowest failing lane.
+returned value, and raise what the original raises in the lowest failing lane. Twins run with dense arrays of the dtypes
+that lanes have, then with inputs of other dtypes, byte orders and layouts (`storage.py`).
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ from pyflat.ir.interp import run
 from pyflat.ir.shape import Shape, rebuild
 from pyflat.runtime.compiled import compilations, flatten
 from pyflat.testing import in_kind, lane_of, same_bits
+from tests.generator.calls import check_calls
 from tests.generator.lanes import Lane, lanes_for
 from tests.generator.outcomes import Expected, Failure, Outcome, Raised, Returned, observe, outside
 from tests.generator.program import Program
 from tests.generator.stages import arguments_of, check_stages
+from tests.generator.storage import Storage, arrays, held, native, storages
 from tests.support.patience import HANG
 
-DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
 Target = Literal["numpy", "numba"]
 Loops = Literal["auto", "masked"]
 Math = Literal["exact", "fast"]
@@ -136,6 +138,19 @@ def _check(
         if not outcome.failures and re.search(r"\b(for|while)\b", program.source):
             kept = shape_of(fn, program, "masked")
             outcome.failures += check_twin(fn, program, rows, expected, kept, targets[-1], loops="masked")
+        if not outcome.failures:
+            outcome.failures += _check_storage(fn, program, rows, shape, targets)
+
+
+def _check_storage(
+    fn: Callable[..., Any], program: Program, rows: list[Lane], shape: Shape, targets: Sequence[Target]
+) -> list[Failure]:
+    """The twins with inputs as they may lie in memory; the lanes are what that memory holds."""
+    given = storages(program)
+    lanes = held(rows, given)
+    expected = [observe(fn, lane) for lane in lanes]
+    found = (check_twin(fn, program, lanes, expected, shape, target, given=given) for target in targets)
+    return next((failures for failures in found if failures), [])
 
 
 def shape_of(fn: Any, program: Program, loops: Loops = "auto") -> Shape:
@@ -164,47 +179,54 @@ def _twin(fn: Callable[..., Any], target: Target, math: Math = "exact", loops: L
 
 
 def columns(rows: Sequence[Lane], kinds: Sequence[str]) -> list[np.ndarray[Any, Any]]:
-    return [np.array([row[i] for row in rows], dtype=DTYPES[kind]) for i, kind in enumerate(kinds)]
+    return arrays(rows, native(kinds))
 
 
 def check_twin(
     fn: Callable[..., Any], program: Program, rows: list[Lane], expected: list[Expected], shape: Shape, target: Target,
-    math: Math = "exact", loops: Loops = "auto",
+    math: Math = "exact", loops: Loops = "auto", given: Sequence[Storage] | None = None,
 ) -> list[Failure]:
-    twin = _twin(fn, target, math, loops)
+    """`given` is the memory of the arguments, which holds the lanes: dense arrays of the kinds where nothing is said."""
+    twin, memory = _twin(fn, target, math, loops), given or native(program.kinds)
     raising = [i for i, e in enumerate(expected) if isinstance(e, Raised)]
     unheld = [i for i, e in enumerate(expected) if isinstance(e, Returned) and outside(e.value, shape)]
     clean = [i for i in range(len(rows)) if i not in raising and i not in unheld]
-    failures = _check_values(twin, program, [rows[i] for i in clean], [expected[i] for i in clean], target)
+    failures = _check_values(twin, memory, [rows[i] for i in clean], [expected[i] for i in clean], target)
     if raising:
         batch = [rows[i] for i in range(len(rows)) if i not in unheld]
-        failures += _check_raises(twin, program, batch, rows[raising[0]], expected[raising[0]], target)
+        failures += _check_raises(twin, memory, batch, rows[raising[0]], expected[raising[0]], target)
     for i in unheld[:1]:
-        got = observe(twin, columns([rows[i]], program.kinds))
+        got = observe(twin, arrays([rows[i]], memory))
         if isinstance(got, Returned):
             failures.append(Failure(target, "no lane holds the result", rows[i], str(expected[i]), str(got)))
     if clean and not failures:
         failures += _check_scalars(twin, rows[clean[0]], expected[clean[0]], target)
+        lanes = [rows[i] for i in clean]
+        failures += check_calls(twin, fn, arrays(lanes, memory), lanes, program.source, target)
     return failures
 
 
 def _check_raises(
-    twin: Callable[..., Any], program: Program, batch: list[Lane], lane: Lane, want: Expected, target: str
+    twin: Callable[..., Any], memory: Sequence[Storage], batch: list[Lane], lane: Lane, want: Expected, target: str
 ) -> list[Failure]:
-    got = observe(twin, columns(batch, program.kinds))
+    got = observe(twin, arrays(batch, memory))
     if got == want:
         return []
     return [Failure(target, "the batch must raise what its lowest failing lane raises", lane, str(want), str(got)[:300])]
 
 
 def _check_values(
-    twin: Callable[..., Any], program: Program, rows: list[Lane], expected: list[Expected], target: str
+    twin: Callable[..., Any], memory: Sequence[Storage], rows: list[Lane], expected: list[Expected], target: str
 ) -> list[Failure]:
-    """The whole batch, then backwards through a strided view: results do not depend on the position."""
-    columns_ = columns(rows, program.kinds)
-    forward = observe(twin, columns_)
-    backward = observe(twin, [np.repeat(c, 2)[::-2] for c in columns_])
-    for order, got in ((1, forward), (-1, backward)):
+    """The whole batch twice (the second call may be made by a plan), backwards through a strided view, and as a matrix:
+    results do not depend on the position."""
+    columns_ = arrays(rows, memory)
+    calls = [(1, lambda: twin(*columns_)), (1, lambda: twin(*columns_)),
+             (-1, lambda: twin(*[np.repeat(c, 2)[::-2] for c in columns_]))]
+    if columns_ and len(rows) % 2 == 0:
+        calls.append((1, lambda: _flattened(twin(*_matrices(columns_)), (2, len(rows) // 2))))
+    for order, call in calls:
+        got = observe(call, ())
         if isinstance(got, Raised):
             return [Failure(target, "a batch of lanes that all return raises", None, "", str(got)[:400])]
         for i, (row, want) in enumerate(zip(rows[::order], expected[::order], strict=True)):
@@ -213,6 +235,24 @@ def _check_values(
             if not same_bits(in_kind(want.value, value), value):
                 return [Failure(target, "the value differs", row, str(want), f"returns {value!r}")]
     return []
+
+
+def _matrices(columns: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+    """Two rows of lanes; every other array in Fortran's order."""
+    return [c.reshape(2, -1).copy(order="F" if k % 2 else "C") for k, c in enumerate(columns)]
+
+
+def _flattened(value: Any, shape: tuple[int, ...]) -> Any:
+    """The arrays of this shape in a result as one row of lanes."""
+    match value:
+        case np.ndarray():
+            return value.reshape(-1, *value.shape[len(shape):])
+        case tuple() | list():
+            items = [_flattened(item, shape) for item in value]
+            return type(value)._make(items) if hasattr(value, "_make") else type(value)(items)
+        case dict():
+            return {key: _flattened(item, shape) for key, item in value.items()}
+    return value
 
 
 def _check_scalars(twin: Callable[..., Any], lane: Lane, want: Expected, target: str) -> list[Failure]:

@@ -31,12 +31,13 @@ from pyflat.runtime.faults import LaneError
 from pyflat.runtime.float32_reference import Float32Reference
 from pyflat.targets import target as known_targets
 from pyflat.testing import lane_of, same_bits
-from tests.generator.differential import DTYPES, Slow, loaded, time_limit
+from tests.generator.differential import Slow, loaded, time_limit
 from tests.generator.lanes import Lane, lanes_for
 from tests.generator.outcomes import Expected, Failure, Outcome, Raised, Returned, observe
 from tests.generator.program import Program
 from tests.generator.shrink import minimise
 from tests.generator.stages import arguments_of
+from tests.generator.storage import Storage, arrays, held, native, storages
 from tests.support.patience import HANG
 
 EDGES = (1.401298464324817e-45, -1.401298464324817e-45, 1.1754943508222875e-38, F4.largest, -F4.largest, 2.0**24,
@@ -98,9 +99,12 @@ def _check(fn: Callable[..., Any], program: Program, rows: list[Lane], outcome: 
            deep: int, math: str) -> None:
     spec = specialise(fn, arguments_of(fn, program), floats=F4)
     exact = demote_floats(spec.function)
+    given = storages(program, most_bits=32)
+    stored = held(rows, given)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error")
         originals = [observe(fn, row) for row in rows]
+        others = [observe(fn, row) for row in stored]
     outcome.lanes = len(rows)
     for target in targets:
         structured = exact
@@ -116,7 +120,12 @@ def _check(fn: Callable[..., Any], program: Program, rows: list[Lane], outcome: 
         outcome.raising = sum(isinstance(e, Raised) for e in expected)
         _check_stages([*forms, ("gather_suspects", fused)], rows[:deep], oracle, outcome)
         if not outcome.failures:
-            outcome.failures += _check_twin(fn, program, rows, expected, target, math)
+            memory = [Storage(np.dtype(np.float32)) if s.dtype.kind == "f" else s for s in native(program.kinds)]
+            outcome.failures += _check_twin(fn, program, rows, expected, target, math, memory)
+        if not outcome.failures:
+            expected = [_expected(oracle, fused, row, original, spec.result, outcome)
+                        for row, original in zip(stored, others, strict=True)]
+            outcome.failures += _check_twin(fn, program, stored, expected, target, math, given)
         if outcome.failures:
             return
 
@@ -170,11 +179,10 @@ def _compare_stage(name: str, form: Function, row: Lane, oracle: Float32Referenc
 
 
 def _check_twin(fn: Callable[..., Any], program: Program, rows: list[Lane], expected: list[Expected], target: str,
-                math: str) -> list[Failure]:
+                math: str, memory: Sequence[Storage]) -> list[Failure]:
     """The whole batch, and backwards through a strided view."""
     twin = pyflat.twin(fn).with_options(target=target, math=math, dtype="float32", errors="mask")
-    columns = [np.array([row[i] for row in rows], np.float32 if kind == "f" else DTYPES[kind])
-               for i, kind in enumerate(program.kinds)]
+    columns = arrays(rows, memory)
     for order in (1, -1):
         given = columns if order == 1 else [np.repeat(c, 2)[::-2] for c in columns]
         quiet = "ignore" if "np." in program.source else "raise"  # NumPy's own warnings, where an original runs

@@ -8,11 +8,13 @@ from __future__ import annotations
 import collections
 import functools
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tests.generator import Failure, Program, check_program, generate, programs
 from tests.generator.shrink import candidates, minimise
+from tests.generator.storage import DTYPES, LAYOUTS, storages
 from tests.support.numpy_functions import NUMPY_BINARY, NUMPY_UNARY
 
 NUMPY = (*NUMPY_UNARY, *NUMPY_BINARY)
@@ -46,6 +48,15 @@ def test_numpys_functions_on_both_targets_in_both_kinds_of_mathematics() -> None
 def test_programs_drawn_by_hypothesis(program: Program) -> None:
     outcome = check_program(program, count=20, deep=4)
     assert not outcome.failures, f"{outcome.failures[0]}\n{program.source}"
+
+
+def test_inputs_lie_in_memory_in_every_way() -> None:
+    drawn = [storage for seed in range(300) for storage in storages(generate(seed))]
+    assert {storage.dtype for storage in drawn} == {np.dtype(dtype) for dtypes in DTYPES.values() for dtype in dtypes}
+    assert {storage.layout for storage in drawn} == set(LAYOUTS)
+    columns = [storage.array(storage.holds([3, 0, 1])) for storage in drawn]
+    assert {column.flags.aligned for column in columns} == {column.flags.writeable for column in columns} == {True, False}
+    assert {column.strides[0] // column.itemsize for column in columns} >= {-1, 0, 1, 2, 3}
 
 
 def test_a_seed_gives_the_same_program() -> None:

@@ -98,8 +98,8 @@ def test_a_default_that_is_not_passed_is_static(builds):
 
 
 @pytest.mark.parametrize(("args", "kwargs", "message"), [
-    ((), {}, r"product_flat\(\) missing a required argument: 'a'"),
-    ((1.0, 2.0, 3.0), {}, r"product_flat\(\) too many positional arguments"),
+    ((), {}, r"product_flat\(\) missing 2 required positional arguments: 'a' and 'b'"),
+    ((1.0, 2.0, 3.0), {}, r"product_flat\(\) takes 2 positional arguments but 3 were given"),
     ((1.0,), {"b": 1.0, "c": 1.0}, r"product_flat\(\) got an unexpected keyword argument 'c'"),
 ])
 def test_arguments_that_do_not_fit(args, kwargs, message):

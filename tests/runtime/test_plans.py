@@ -110,10 +110,10 @@ def way(monkeypatch, calls):
 def short(monkeypatch):
     """Calls a twin and says that it took the short way."""
 
-    def call(twin, *args):
+    def call(twin, *args, **kwargs):
         calls = []
         with way(monkeypatch, calls):
-            found = twin(*args)
+            found = twin(*args, **kwargs)
         assert not calls
         return found
 
@@ -193,13 +193,19 @@ SHORT = {
     "shorter than a gang": (np.arange(3.0), np.arange(3.0)[::-1]),
     "just below the limit": (np.linspace(0, 1, LIMIT - 1), np.linspace(1, 0, LIMIT - 1)),
     "large, for one thread": (np.linspace(0, 1, LIMIT), np.linspace(1, 0, LIMIT)),
+    "float32": (FLOATS[0].astype(np.float32), FLOATS[1]),
+    "float16 and bool": (FLOATS[0].astype(np.float16), np.arange(4) > 1),
+    "other byte order": (FLOATS[0].astype(">f8"), FLOATS[1][::-1].astype(">i2")),
+    "int32": (np.arange(4, dtype=np.int32), FLOATS[1]),
+    "uint64": (np.arange(4, dtype=np.uint64), FLOATS[1]),
+    "bytes, 2-d F": (np.asfortranarray(np.arange(8, dtype=np.uint8).reshape(2, 4)), FLOATS[:2]),
+    "unaligned int16": (np.zeros(5, [("a", "u1"), ("b", "<i2")])["b"], 0.5),
+    "NumPy float32": (np.float32(0.5), 0.25),
+    "NumPy int8": (np.int8(1), 0.25),
 }
 LONG = {
     "large by broadcasting": (np.linspace(0, 1, 200)[:, None], np.linspace(1, 0, 200)),
-    "float32": (FLOATS[0].astype(np.float32), FLOATS[1]),
-    "other byte order": (FLOATS[0].astype(">f8"), FLOATS[1]),
-    "int32": (np.arange(4, dtype=np.int32), FLOATS[1]),
-    "NumPy float32": (np.float32(0.5), 0.25),
+    "NumPy uint64": (np.uint64(1), FLOATS[1]),
 }
 
 
@@ -405,11 +411,133 @@ def test_a_wrong_number_of_arguments(args, long):
         long(twin, *args)
 
 
-def test_keywords_take_the_long_way(long, short):
-    twin = twin_of(curve)
+# --- by name
+
+
+def several(x, y=2.0, /, z=3.0, *, k=0.5, w=True):
+    return (x - y) * z + (k if w else -k)
+
+
+def named_like_ours(self, args, more, found=2.0):
+    return self * args - more / found
+
+
+X, Y, Z = np.array([0.5, 1.5, -2.0]), np.array([4.0, 0.25, 1.0]), np.array([1.0, -3.0, 0.0])
+BY_NAME = [
+    ((X,), {}), ((X, Y), {}), ((X,), {"z": Z}), ((X,), {"k": 2.0, "z": Z}), ((X, Y, Z), {"w": False}), ((X, 1), {"z": 2}),
+    ((X, 1.0), {"z": np.float64(2.0)}), ((X,), {"w": np.array([True, False, True]), "k": 1}), ((1.0,), {"z": Z}), ((1.0,), {"k": 2.0}),
+]
+
+
+@pytest.mark.parametrize("target", ["numba", "numpy"])
+@pytest.mark.parametrize(("args", "kwargs"), BY_NAME)
+def test_calls_by_name_and_with_defaults(args, kwargs, target, short):
+    twin = pyflat.twin(several, target=target)
+    wanted = without(twin, *args, **kwargs)
+    twin(*args, **kwargs)
+    assert_same(short(twin, *args, **kwargs), wanted)
+    assert_same(short(twin, *args, **dict(reversed(kwargs.items()))), wanted)
+
+
+@pytest.mark.parametrize("target", ["numba", "numpy"])
+def test_calls_by_name_in_turn(target):
+    twin = pyflat.twin(several, target=target)
+    for args, kwargs in BY_NAME * 20:
+        assert_same(twin(*args, **kwargs), without(twin, *args, **kwargs))
+
+
+def test_parameters_with_the_names_of_a_plan(short):
+    twin = twin_of(named_like_ours)
+    for _ in range(2):
+        assert twin(1.0, 2.0, 3.0) == twin(more=3.0, self=1.0, args=2.0) == 0.5
+    assert short(twin, args=2.0, self=1.0, more=3.0) == 0.5
+    for _ in range(2):
+        twin(1.0, 2.0, found=4.0, more=3.0)
+    assert short(twin, 1.0, 2.0, found=4.0, more=3.0) == 1.25
+
+
+def test_changed_defaults_of_keywords(short):
+    def f(x, *, k=2.0, m=1.0):
+        return x * k - m
+
+    twin = twin_of(f)
+    for _ in range(2):
+        assert twin(X).tolist() == (X * 2.0 - 1.0).tolist()
+    short(twin, X)
+    f.__kwdefaults__["k"] = 3.0
+    assert [twin(X).tolist() for _ in range(3)] == [(X * 3.0 - 1.0).tolist()] * 3
+    f.__kwdefaults__ = {"k": 4.0, "m": 0.0}
+    assert [twin(X).tolist() for _ in range(3)] == [(X * 4.0).tolist()] * 3
+
+
+def alike(p, p_0, s_p, i1, r0=((1.0, 2.0), 3.0)):
+    return p[0][1] - p_0[1] * s_p[0] + i1 - r0[0][1]
+
+
+@pytest.mark.parametrize("target", ["numba", "numpy"])
+def test_items_of_tuples_have_names_of_their_own(target, short):
+    twin = pyflat.twin(alike, target=target)
+    for args in ((((X, 1.0), 2.0), (3.0, 4.0), (5.0,), 6.0), (((X, Y), 2), (3, Z), (5.0,), Z, ((1, 2), 3))):
+        wanted = without(twin, *args)
+        twin(*args)
+        assert_same(short(twin, *args), wanted)
+
+
+@pytest.mark.parametrize(("args", "kwargs"), [
+    ((), {}), ((1.0,), {"x": 2.0}), ((1.0,), {"y": 2.0}), ((1.0,), {"q": 2.0}), ((1.0, 2.0, 3.0, 4.0), {}), ((1.0, 2.0, 3.0), {"z": 1.0}),
+    ((1.0, 2.0, 3.0, 4.0), {"k": 1.0}), ((), {"z": 1.0}),
+])
+def test_wrong_keywords_raise_what_python_raises(args, kwargs):
+    twin = twin_of(several)
+    with pytest.raises(TypeError) as wanted:
+        several(*args, **kwargs)
     for _ in range(3):
-        twin(1.0, 2.0)
-    assert long(twin, 1.0, y=2.0) == short(twin, 1.0, 2.0) == curve(1.0, 2.0)
+        with pytest.raises(TypeError) as found:
+            twin(*args, **kwargs)
+        assert str(found.value) == str(wanted.value).replace("several()", "several_flat()")
+        twin(1.0)
+
+
+def test_scalars_of_other_kinds_have_plans_of_their_own(short):
+    twin = twin_of(whole)
+    ns = np.array([7, -7, 2])
+    for m in (2, 2.0, True, np.int64(2), np.float64(2.0), np.array(2), np.array(2.0)) * 3:
+        assert_same(twin(ns, m=m), without(twin, ns, m))
+    for m in (2, 2.0, True, np.int64(2), np.float64(2.0), np.array(2), np.array(2.0)) * 3:
+        assert_same(short(twin, ns, m=m), without(twin, ns, m))
+
+
+def mode(x, how="up", scale=None):
+    if scale is None:
+        return x + 1.0 if how == "up" else x - 1.0
+    return x * scale
+
+
+def bracket(x, rates, limits=(1.0, 2)):
+    low, (middle, high) = limits[0], rates
+    return x * middle if x < low else x * high + limits[1]
+
+
+def test_strings_and_none(short):
+    twin = twin_of(mode)
+    calls = [{}, {"how": "up"}, {"how": "down"}, {"scale": 2.0}, {"scale": None, "how": "".join(["do", "wn"])}]
+    for kwargs in calls * 3:
+        assert twin(X, **kwargs).tolist() == [mode(x, **kwargs) for x in X.tolist()]
+    for kwargs in calls:
+        assert short(twin, X, **kwargs).tolist() == [mode(x, **kwargs) for x in X.tolist()]
+
+
+@pytest.mark.parametrize("target", ["numba", "numpy"])
+def test_tuples_of_numbers(target, short):
+    twin = pyflat.twin(bracket, target=target)
+    calls = [((0.1, 0.2),), ((0.1, 1),), ((0.1, 0.3), (0.5, 1)), ((0.1, X), (0.5, 1.5)), ((0.5, 0.25), (3, 1))]
+    for args in calls * 3:
+        assert_same(twin(X, *args), without(twin, X, *args))
+    for args in calls:
+        assert_same(short(twin, X, *args), without(twin, X, *args))
+        assert_same(short(twin, X, rates=args[0], **dict(zip(["limits"], args[1:]))), without(twin, X, *args))
+    with pytest.raises((pyflat.FlattenError, ValueError)):
+        twin(X, (0.1, 0.2, 0.3))
 
 
 # --- failing lanes

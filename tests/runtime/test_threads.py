@@ -91,7 +91,8 @@ def test_other_threads_help(pieces, monkeypatch):
 
     x = np.ones(20 * threads.GRAIN)
     x[-5] = -1.0
-    (values,), suspects = threads.run(Slow(), [x], len(x), True)
+    values = np.empty_like(x)
+    suspects = threads.run(Slow(), [x], len(x), [values], True)
     assert np.array_equal(values, x) and np.flatnonzero(suspects).tolist() == [len(x) - 5]
     assert len({name for *_, name in pieces}) >= 2
 
@@ -167,25 +168,25 @@ def test_the_automatic_rule(monkeypatch):
     monkeypatch.setenv("PYFLAT_NUM_THREADS", "2")
     lanes = [np.zeros(40 * threads.GRAIN)]
     monkeypatch.setattr(threads, "_cores_free", lambda: False)
-    threads.run(Timed(1e-3), lanes, len(lanes[0]), None)
+    threads.run(Timed(1e-3), lanes, len(lanes[0]), [], None)
     assert len(ran) == 3 and ran[-1] == 38 * threads.GRAIN
     ran.clear()
     monkeypatch.setattr(threads, "_cores_free", lambda: True)
-    threads.run(Timed(1e-3), lanes, len(lanes[0]), None)
+    threads.run(Timed(1e-3), lanes, len(lanes[0]), [], None)
     assert len(ran) == 2 + 2 * threads.PIECES
     ran.clear()
-    threads.run(Timed(0.0), lanes, 4 * threads.GRAIN, None)
+    threads.run(Timed(0.0), lanes, 4 * threads.GRAIN, [], None)
     assert len(ran) == 2
     ran.clear()
     monkeypatch.setenv("PYFLAT_NUM_THREADS", "1")
-    threads.run(Timed(1e-3), lanes, len(lanes[0]), True)
+    threads.run(Timed(1e-3), lanes, len(lanes[0]), [], True)
     assert len(ran) == 1
     ran.clear()
     monkeypatch.setenv("PYFLAT_NUM_THREADS", "2")
     monkeypatch.setattr(Timed, "shares", False)
-    threads.run(Timed(1e-3), lanes, len(lanes[0]), None)
+    threads.run(Timed(1e-3), lanes, len(lanes[0]), [], None)
     assert ran == [len(lanes[0])], "an engine that gains nothing by threads"
-    threads.run(Timed(1e-3), lanes, len(lanes[0]), True)
+    threads.run(Timed(1e-3), lanes, len(lanes[0]), [], True)
     assert len(ran) > 3, "unless they are asked for"
 
 
@@ -204,7 +205,7 @@ def test_pieces_have_half_a_millisecond_of_work(monkeypatch):
 
     monkeypatch.setattr(threads, "PIECE", 20e-3)
     monkeypatch.setenv("PYFLAT_NUM_THREADS", "64")
-    threads.run(Timed(), [], 60 * threads.GRAIN, True)
+    threads.run(Timed(), [], 60 * threads.GRAIN, [], True)
     assert min(ran[1:-1]) * 2e-3 / threads.GRAIN >= 10e-3
 
 
@@ -220,7 +221,7 @@ def test_an_exception_of_a_piece_is_raised(pieces):
                 raise RuntimeError("of the engine")
 
     with pytest.raises(RuntimeError, match="of the engine"):
-        threads.run(Broken(), [], 40 * threads.GRAIN + 1, True)
+        threads.run(Broken(), [], 40 * threads.GRAIN + 1, [], True)
 
 
 def test_one_twin_for_all_settings_of_parallel():

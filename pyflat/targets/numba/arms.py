@@ -8,7 +8,8 @@ An operation has *needs*: conditions under which its value is used at all. An ar
 operand of `and` (the condition of a fault, most often) what the other operand says; with several users it is what
 their needs have in common, and for an expensive operation that any of them holds. The needs in the order of the
 program are the operation's *path* into nested arms. An arm that costs less than a branch does, guessed right and wrong
-(`costs`, as measured), is not worth one: its operations stay in line, for all lanes.
+(`costs`, as measured), is not worth one: its operations stay in line, for all lanes. A condition that all lanes share
+comes first in a path, and its branch is always guessed right: much less is worth one.
 
 An arm is written where its values are needed first, as a whole, so that there are few branches; an operation of the
 arm that depends on a value from outside which itself depends on the arm comes in a second one.
@@ -17,7 +18,7 @@ arm that depends on a value from outside which itself depends on the arm comes i
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyflat.ir.nodes import Const, Op, Value
@@ -44,29 +45,44 @@ class Arm:
     """The values that are used outside."""
 
 
-def plan_arms(ops: Sequence[Op], outside: Iterable[Value], width: int) -> list[Op | Arm] | None:
+@dataclass(frozen=True, slots=True)
+class Least:
+    """What an arm has to cost to get a branch; `shared` where all its conditions are among the `same`, the values that
+    all lanes share."""
+
+    worth: float
+    same: Container[Value] = ()
+    shared: float = math.inf
+
+    def of(self, conditions: Sequence[Literal]) -> float:
+        return self.shared if all(value in self.same for value, _ in conditions) else self.worth
+
+
+def plan_arms(ops: Sequence[Op], outside: Iterable[Value], width: int, same: Container[Value] = ()
+              ) -> list[Op | Arm] | None:
     """The operations of a block with arms where they pay, None where none does. `outside` are the values that are
-    used behind the block."""
-    return arms_of(ops, outside, {op: cost_of(op, width) for op in ops}, costs().worth, gather=True)
+    used behind the block, `same` those that all lanes share: a branch on them is guessed right, and costs little."""
+    least = Least(costs().worth, same, costs().branch)
+    return arms_of(ops, outside, {op: cost_of(op, width) for op in ops}, least, gather=True)
 
 
-def arms_of(ops: Sequence[Op], outside: Iterable[Value], each: dict[Op, float], worth: float, *, gather: bool = False
+def arms_of(ops: Sequence[Op], outside: Iterable[Value], each: dict[Op, float], least: Least, *, gather: bool = False
             ) -> list[Op | Arm] | None:
     """The same, with what each operation costs, and what an arm has to cost; with `gather` conditions that are false
     outside of an arm are computed inside (`_gathered`)."""
     if len(ops) > MOST_OPERATIONS or not any(op.opcode == "select" or _is_and(op) for op in ops):
         return None
-    if sum(each.values()) < worth:
+    if sum(each.values()) < min(least.worth, least.shared):
         return None
     found = set(outside)
     for most in (MOST_JOINED, 0):
-        joined = _Joined(ops, worth, most)
+        joined = _Joined(ops, least, most)
         needs = _needs(ops, found, each, joined)
         each.update((op, 1.0) for op in joined.ops)
-        paths = _worthwhile(_in_order(needs, joined), each, worth)
+        paths = _worthwhile(_in_order(needs, joined), each, least)
         if gather and any(paths.values()):
             more = _gathered(needs, paths, found, _ranks(ops, each), joined)
-            gathered = _worthwhile(_in_order(more, joined), each, worth)
+            gathered = _worthwhile(_in_order(more, joined), each, least)
             paths = gathered if _is_ordered(gathered) else paths
         if most == 0 or _is_ordered(paths):
             break
@@ -83,8 +99,8 @@ def _is_and(op: Op) -> bool:
 class _Joined:
     """Conditions that are made for operations that several arms share: whether any of these arms is taken."""
 
-    def __init__(self, ops: Sequence[Op], worth: float, most: int):
-        self.worth, self.most = worth, most
+    def __init__(self, ops: Sequence[Op], least: Least, most: int):
+        self.least, self.most = least, most
         self.places: dict[Value, float] = {op: float(place) for place, op in enumerate(ops)}
         self.ops: list[Op] = []
         outer = dict.fromkeys(arg for op in ops for arg in op.args if arg not in self.places)
@@ -99,7 +115,7 @@ class _Joined:
         common = frozenset.intersection(*users)
         rests = _absorbed([user - common for user in users])
         rests = [rest for rest in rests if not any(other < rest for other in rests)]
-        if cost < self.worth or len(rests) < 2 or sum(map(len, rests)) > self.most or self._always(rests):
+        if cost < self.least.worth or len(rests) < 2 or sum(map(len, rests)) > self.most or self._always(rests):
             return common
         if _waits_for([value for rest in rests for value, _ in rest], op, known):
             return common
@@ -194,7 +210,7 @@ def _needs(ops: Sequence[Op], outside: set[Value], costs: dict[Op, float], joine
         own = frozenset[Literal]() if op in outside or op not in users else joined.needs(
             op, users[op], costs[op], needs)
         needs[op] = own
-        for arg, gate in zip(op.args, _gates(op, ranks), strict=True):
+        for arg, gate in zip(op.args, _gates(op, ranks, joined.least.same), strict=True):
             if arg in ranks:
                 used = own if len(own) > MOST_NEEDS else own.union(gate)
                 users.setdefault(arg, []).append(used)
@@ -217,7 +233,8 @@ def _gathered(needs: Mapping[Op, Needs], paths: Mapping[Op, Path], outside: set[
     implied: dict[Value, Needs] = {}
     for op in joined.all():
         if _is_and(op):
-            implied[op] = frozenset(_literals(op, True, ranks)).union(*[implied.get(a, ()) for a in op.args])
+            literals = frozenset(_literals(op, True, ranks, joined.least.same))
+            implied[op] = literals.union(*[implied.get(a, ()) for a in op.args])
         elif op.opcode == "or" and op.kind is BOOL:
             first, second = [implied.get(a, frozenset()) | {(a, True)} for a in op.args]
             implied[op] = first & second
@@ -231,7 +248,7 @@ def _gathered(needs: Mapping[Op, Needs], paths: Mapping[Op, Path], outside: set[
         inside = [arm for arm in arms if all(literal in needs[op] or _implies(known, *literal) for literal in arm)
                   and not _waits_for([value for value, _ in arm if joined.places.get(value, -1.0) >= place], op, needs)]
         more[op] = frozenset[Literal]().union(*inside)
-        for arg, gate in zip(op.args, _gates(op, ranks), strict=True):
+        for arg, gate in zip(op.args, _gates(op, ranks, joined.least.same), strict=True):
             if arg in ranks:
                 users.setdefault(arg, []).append(own if len(own) > MOST_NEEDS else own.union(gate))
     return more
@@ -251,25 +268,32 @@ def _implies(known: Needs, value: Value, holds: bool) -> bool:
     return False
 
 
-def _gates(op: Op, ranks: dict[Value, tuple[float, int]]) -> list[list[Literal]]:
+def _gates(op: Op, ranks: dict[Value, tuple[float, int]], same: Container[Value]) -> list[list[Literal]]:
     """For each operand: the conditions under which it counts. Of an `and` the operand that costs less comes first: what
-    its most expensive operation costs, then its place in the program, are `ranks`."""
+    its most expensive operation costs, then its place in the program, are `ranks`. Of an `or` only one that all lanes
+    share decides for the other: both are cheap, most often."""
     if op.opcode == "select":
-        return [[], _literals(op.args[0], True, ranks), _literals(op.args[0], False, ranks)]
+        return [[], _literals(op.args[0], True, ranks, same), _literals(op.args[0], False, ranks, same)]
     if _is_and(op):
         first, second = op.args
         cheaper = ranks.get(first, (0, -1)) <= ranks.get(second, (0, -1))
-        return [[], _literals(first, True, ranks)] if cheaper else [_literals(second, True, ranks), []]
+        return [[], _literals(first, True, ranks, same)] if cheaper else [_literals(second, True, ranks, same), []]
+    if op.opcode == "or" and op.kind is BOOL:
+        first, second = op.args
+        return [_literals(second, False, ranks, same) if second in same and first not in same else [],
+                _literals(first, False, ranks, same) if first in same else []]
     return [[] for _ in op.args]
 
 
-def _literals(condition: Value, wanted: bool, here: Collection[Value]) -> list[Literal]:
-    """A condition taken apart, as far as it is made in this block: `not`, `and` that holds, `or` that does not."""
+def _literals(condition: Value, wanted: bool, here: Collection[Value], same: Container[Value]) -> list[Literal]:
+    """A condition taken apart, as far as it is made in this block, or of what all lanes share: `not`, `and` that holds,
+    `or` that does not."""
     found: list[Literal] = []
     waiting = [(condition, wanted)]
     while waiting and len(found) < MOST_NEEDS:
         value, holds = waiting.pop()
-        made = value if isinstance(value, Op) and value in here and value.kind is BOOL else None
+        made = value if isinstance(value, Op) and value.kind is BOOL and (
+            value in here or all(arg in same for arg in value.args)) else None
         if made is not None and made.opcode == "not":
             waiting.append((made.args[0], not holds))
         elif made is not None and made.opcode == ("and" if holds else "or"):
@@ -279,17 +303,17 @@ def _literals(condition: Value, wanted: bool, here: Collection[Value]) -> list[L
     return found
 
 
-def _worthwhile(paths: dict[Op, tuple[Literal, ...]], costs: dict[Op, float], worth: float) -> dict[Op, Path]:
+def _worthwhile(paths: dict[Op, tuple[Literal, ...]], costs: dict[Op, float], least: Least) -> dict[Op, Path]:
     """The arms that have operations enough of their own, besides those of the arms inside."""
     totals: dict[tuple[Literal, ...], float] = {}
     for op, path in paths.items():
         for size in range(1, len(path) + 1):
             totals[path[:size]] = totals.get(path[:size], 0) + costs[op]
-    own = {path: total for path, total in totals.items() if total >= worth}
+    own = {path: total for path, total in totals.items() if total >= least.of(path)}
     for path in list(own):
         if path[:-1] in own:
             own[path[:-1]] -= totals[path]
-    kept = {path for path, cost in own.items() if cost >= worth}
+    kept = {path for path, cost in own.items() if cost >= least.of(path)}
 
     def arms(path: tuple[Literal, ...]) -> Path:
         cuts = [size for size in range(1, len(path) + 1) if path[:size] in kept]

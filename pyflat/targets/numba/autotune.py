@@ -11,12 +11,11 @@ for trials goes the plain way.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
 
-from pyflat.targets.numba.llvm import I1, I8, I64, element_at, i64
+from pyflat.targets.numba.llvm import I1, I8, I64, i64
 from pyflat.targets.numba.loops import LEFT_EARLY
 
 TRIAL = 48
@@ -33,12 +32,13 @@ LONGEST = 16
 """So many times that, at most: the data may change on the way."""
 
 
-def write_choice(builder: ir.IRBuilder, function: ir.Function, plain: ir.Function, other: ir.Function, trial: int,
-                 elements: Sequence[ir.Type]) -> None:
-    """The body of `function`: runs its elements by the faster of two functions with the same operands. `trial` is how
-    many elements tell; `elements` are the types in memory of the operands that are pointers, the last ones."""
-    count, *rest = function.args
-    first = len(rest) - len(elements)
+def write_choice(plain: ir.Function, other: ir.Function, trial: int) -> ir.Function:
+    """A function that runs its elements by the faster of two functions with the same operands: how many elements, from
+    which one on, and more that all of them get. `trial` is how many elements tell."""
+    function = ir.Function(plain.module, plain.function_type, "choice")
+    function.linkage = "internal"
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    count, first, *rest = function.args
     head, try_both, last, go_on, end = (builder.append_basic_block(name)
                                         for name in ("head", "try", "last", "go_on", "end"))
     flags = builder.alloca(I8)
@@ -54,9 +54,8 @@ def write_choice(builder: ir.IRBuilder, function: ir.Function, plain: ir.Functio
 
     def run(callee: ir.Function, at: Any, length: Any) -> None:
         """Run a part, and leave the function where the part was left early."""
-        arrays = zip(rest[first:], elements, strict=True)
-        operands = [length, *rest[:first], *[element_at(builder, array, at, element) for array, element in arrays]]
-        found = builder.or_(builder.load(flags, typ=I8), builder.call(callee, operands))
+        ran = builder.call(callee, [length, builder.add(first, at), *rest])
+        found = builder.or_(builder.load(flags, typ=I8), ran)
         builder.store(found, flags)
         with builder.if_then(builder.icmp_unsigned(">=", found, ir.Constant(I8, LEFT_EARLY)), likely=False):
             builder.ret(found)
@@ -97,6 +96,7 @@ def write_choice(builder: ir.IRBuilder, function: ir.Function, plain: ir.Functio
 
     builder.position_at_end(end)
     builder.ret(builder.load(flags, typ=I8))
+    return function
 
 
 def _cycles(builder: ir.IRBuilder) -> Any:

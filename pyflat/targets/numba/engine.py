@@ -34,10 +34,13 @@ from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.types import BOOL, FLOAT
 from pyflat.ir.uses import results_of
 from pyflat.targets import threads
+from pyflat.targets.numba.conversions import conversion
 from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Ufunc, compile_ir, processor
 from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
 from pyflat.targets.numba.library import library_function
 from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, SharedState
+from pyflat.targets.numba.packed import WORTH, Blocks, packed
+from pyflat.targets.operands import Operand, Spread
 from pyflat.targets.target import Request
 
 MAX_OPERATIONS = 50_000
@@ -52,13 +55,15 @@ STORED_MASK = 1_000
 CALL_WORK = 2**27
 """Operations times lanes in one call of a kernel, so that Python gets to see Ctrl-C."""
 
-LaneArgument = np.ndarray | np.generic
+SPREAD_BLOCK = 2**14
+"""Lanes that are copied at a time where an operand is no view with one axis."""
 
 
 class CompiledKernel:
-    """A kernel's machine code for one pattern of uniform arguments, ready to be called with its operands."""
+    """A kernel's machine code for one pattern of uniform arguments, and for each combination of dtypes that was met a
+    way to call it. Only the code takes long to make."""
 
-    __slots__ = ("code", "step", "_call", "_state", "_ufunc", "_words")
+    __slots__ = ("_calls", "_kernel", "_pattern", "code", "step")
 
     def __init__(self, kernel: Kernel, pattern: Pattern):
         cpu = processor()
@@ -66,59 +71,101 @@ class CompiledKernel:
         self.code: MachineCode = compile_ir(text, ENTRY, symbols, cpu)
         self.step = max(CALL_WORK // (kernel.size + 1), 1)
         """Lanes in one call, so that Python gets to see Ctrl-C."""
-        self._state = SharedState()
-        self._words = self._state.words
-        inputs, outputs = _operands(kernel)
-        self._call: Any
-        if inputs and outputs and len(inputs) + len(outputs) <= MAX_OPERANDS:
-            self._ufunc: Ufunc | None = Ufunc(
-                "twin", self.code.address, self._state.address, inputs, outputs, self.code, self._state)
-            self._call = self._ufunc.call
-        else:
-            self._ufunc = None
-            self._call = Direct(self.code.address, self._state.address, self.code, self._state)
+        self._kernel, self._pattern = kernel, pattern
+        self._calls: dict[tuple[np.dtype[Any], ...], _KernelCall] = {}
 
-    def entry_point(self, kernel: Kernel, dtypes: tuple[np.dtype[Any], ...]) -> KernelEntry | None:
-        """The code as a ufunc with a state of its own; None where only `Direct` can call it."""
-        if self._ufunc is None:
+    def entry_point(self, arguments: Sequence[np.dtype[Any] | None], dtypes: tuple[np.dtype[Any], ...]
+                    ) -> KernelEntry | None:
+        """The code as a ufunc with a state of its own, for arguments of these dtypes (None: a scalar); None where only
+        `Direct` can call it."""
+        (lanes, results), code, blocks = _operands(self._kernel), self.code, None
+        stored = [lane if dtype is None else dtype for dtype, lane in zip(arguments, lanes, strict=True)]
+        inputs = [dtype.newbyteorder("=") for dtype in stored]
+        if sum(self._pattern) >= WORTH:
+            blocks = Blocks([lane for lane, scalar in zip(lanes, self._pattern, strict=True) if scalar])
+            arrays = [dtype for dtype, scalar in zip(inputs, self._pattern, strict=True) if not scalar]
+            inputs, code = [*arrays, np.dtype(np.int64)], packed(code.address, self._pattern, len(results))
+        if not _fit_a_ufunc(inputs, results):
             return None
-        state = SharedState()
-        ufunc = Ufunc("twin", self.code.address, state.address, *_operands(kernel), self.code, state)
-        return KernelEntry(ufunc.call, state, self.step, has_loop(list(kernel.items)), dtypes,
-                           len(kernel.roots) - len(dtypes), ufunc)
+        state = _state_for(stored, lanes)
+        ufunc = Ufunc("twin", code.address, state.address, inputs, results, self.code, code, state)
+        return KernelEntry(ufunc.call, state, self.step, has_loop(list(self._kernel.items)), dtypes,
+                           len(self._kernel.roots) - len(dtypes), ufunc, blocks)
 
-    def _after_interrupt(self, n: int, operands: Sequence[Any]) -> None:
-        """Raise what a signal handler raised here. Another thread's kernel may have left for the same reason: it runs
-        again when that is over, unless its work has been given up."""
-        while self._words[INTERRUPTED]:
-            self._state.raise_interrupt()
-            threads.raise_if_given_up()
-            time.sleep(1e-3)
-            if not self._words[INTERRUPTED]:
-                self._call(*operands) if self._ufunc is not None else self._call(n, operands)
+    def _call_for(self, stored: Sequence[np.dtype[Any]]) -> _KernelCall:
+        return _KernelCall(self.code, stored, *_operands(self._kernel))
 
     def stop(self, stopped: bool) -> None:
         """Make all that run this kernel leave their loops, or let them run again."""
-        self._words[INTERRUPTED] = STOPPED if stopped else 0
+        for each in tuple(self._calls.values()):
+            each.state.words[INTERRUPTED] = STOPPED if stopped else 0
 
-    @property
-    def state(self) -> int:
-        """The address of the state."""
-        return self._state.address
-
-    def raise_interrupt(self) -> None:
-        """Raise what a signal handler raised inside the kernel."""
-        self._state.raise_interrupt()
+    def inner_loop(self) -> InnerLoop:
+        """The code for operands that are lanes."""
+        own = self._call_for(_operands(self._kernel)[0])
+        return InnerLoop(self.code.address, own.state, self)
 
     def run(self, n: int, operands: Sequence[Any]) -> bool:
         """Compute `n` lanes; whether any is suspect. Raises what came up inside and could not be raised there."""
-        words = self._words
+        stored = tuple([operand.dtype for operand in operands[: len(self._pattern)]])
+        call = self._calls.get(stored)
+        if call is None:
+            call = self._calls.setdefault(stored, self._call_for(stored))
+        return call.run(n, operands)
+
+
+class _KernelCall:
+    """A way to call a kernel's code with operands of certain dtypes: a ufunc where there can be one."""
+
+    __slots__ = ("_call", "_native", "_ufunc", "state")
+
+    def __init__(self, code: MachineCode, stored: Sequence[np.dtype[Any]], lanes: list[np.dtype[Any]],
+                 results: list[np.dtype[Any]]):
+        self.state = _state_for(stored, lanes)
+        native = [dtype.newbyteorder("=") for dtype in stored]
+        self._native = [None if dtype.isnative else own for dtype, own in zip(stored, native, strict=True)]
+        self._call: Any
+        self._ufunc: Ufunc | None = None
+        if _fit_a_ufunc(native, results):
+            self._ufunc = Ufunc("twin", code.address, self.state.address, native, results, code, self.state)
+            self._call = self._ufunc.call
+        else:
+            self._call = Direct(code.address, self.state.address, code, self.state)
+
+    def run(self, n: int, operands: Sequence[Any]) -> bool:
+        """Compute `n` lanes; whether any is suspect. Raises what came up inside and could not be raised there."""
+        if any(self._native):
+            given = zip(operands, self._native, strict=False)
+            operands = [*[operand if dtype is None else operand.view(dtype) for operand, dtype in given],
+                        *operands[len(self._native):]]
+        words = self.state.words
         before = words[SUSPECTS]
         self._call(*operands) if self._ufunc is not None else self._call(n, operands)
         if words[INTERRUPTED]:
             self._after_interrupt(n, operands)
         libm.raise_pending()
         return words[SUSPECTS] != before
+
+    def _after_interrupt(self, n: int, operands: Sequence[Any]) -> None:
+        """Raise what a signal handler raised here. Another thread's kernel may have left for the same reason: it runs
+        again when that is over, unless its work has been given up."""
+        words = self.state.words
+        while words[INTERRUPTED]:
+            self.state.raise_interrupt()
+            threads.raise_if_given_up()
+            time.sleep(1e-3)
+            if not words[INTERRUPTED]:
+                self._call(*operands) if self._ufunc is not None else self._call(n, operands)
+
+
+def _fit_a_ufunc(inputs: Sequence[object], results: Sequence[object]) -> bool:
+    return bool(inputs) and bool(results) and len(inputs) + len(results) <= MAX_OPERANDS
+
+
+def _state_for(stored: Sequence[np.dtype[Any]], lanes: Sequence[np.dtype[Any]]) -> SharedState:
+    """A state with what converts the operands of a kernel."""
+    return SharedState([0 if dtype == lane else conversion(dtype, lane)
+                        for dtype, lane in zip(stored, lanes, strict=True)])
 
 
 def _operands(kernel: Kernel) -> tuple[list[np.dtype[Any]], list[np.dtype[Any]]]:
@@ -143,20 +190,22 @@ class KernelEntry:
     """So many outputs after the results are none."""
     kept: Ufunc
     """What `call` points into."""
+    blocks: Blocks | None = None
+    """Where scalars are packed: `call` takes the arrays and then a block's address."""
 
 
 @dataclass(frozen=True, slots=True)
 class InnerLoop:
-    """The machine code of a kernel with all operands varying, as NumPy calls inner loops: addresses of the code and of
+    """The machine code of a kernel with all operands varying, as NumPy calls inner loops: the address of the code, and
     its last operand, the state, in which it counts the suspect lanes."""
 
     address: int
-    state: int
+    state: SharedState
     compiled: CompiledKernel
 
     def raise_interrupt(self) -> None:
         """Raise what a signal handler raised inside the kernel."""
-        self.compiled.raise_interrupt()
+        self.state.raise_interrupt()
 
 
 @dataclass(slots=True)
@@ -178,15 +227,16 @@ class NumbaEngine:
         """The operations of the loop's body, as IR text."""
         return format_function(self.fused)
 
-    def __call__(self, lanes: Sequence[LaneArgument], n: int) -> tuple[list[np.ndarray], np.ndarray | None]:
+    def __call__(self, lanes: Sequence[Operand], n: int) -> tuple[list[np.ndarray], np.ndarray | None]:
         """Run `n` lanes: the result arrays, and the mask of suspect lanes or None when there is none.
 
-        `lanes` are arrays of length n or NumPy scalars, of bool_, int64 or float64, in the order of the parameters.
+        `lanes` are arrays of length n, of any numeric dtype, byte order and stride, a `Spread` of as many, or NumPy
+        scalars of bool_, int64 or float64, in the order of the parameters.
         """
         results = [np.empty(n, dtype) for dtype in self.dtypes]
         return results, self.into(lanes, n, results)
 
-    def into(self, lanes: Sequence[LaneArgument], n: int, results: list[np.ndarray]) -> np.ndarray | None:
+    def into(self, lanes: Sequence[Operand], n: int, results: list[np.ndarray]) -> np.ndarray | None:
         """The same, with the results written into these arrays; gives the mask."""
         if self.mask is not None and self.mask is self.values:
             suspects = np.empty(n, dtype=np.bool_)
@@ -197,17 +247,20 @@ class NumbaEngine:
         self._run(self.mask, lanes, n, [suspects])
         return suspects
 
-    def _run(self, kernel: Kernel, lanes: Sequence[LaneArgument], n: int, outputs: list[np.ndarray]) -> bool:
+    def _run(self, kernel: Kernel, lanes: Sequence[Operand], n: int, outputs: list[np.ndarray]) -> bool:
         """Run the kernel in calls of bounded length; whether any lane is suspect."""
-        pattern = tuple([not isinstance(lane, np.ndarray) for lane in lanes])
+        pattern = tuple([isinstance(lane, np.generic) for lane in lanes])
         compiled = self._compiled.get((id(kernel), pattern)) or self._compile(kernel, pattern)
-        step = compiled.step
-        if n <= step:
+        buffers = {k: np.empty(min(n, SPREAD_BLOCK), dtype) for k, dtype in enumerate(_operands(kernel)[0])
+                   if isinstance(lanes[k], Spread)}
+        step = min(compiled.step, SPREAD_BLOCK) if buffers else compiled.step
+        if n <= step and not buffers:
             return compiled.run(n, [*lanes, *outputs])
         suspect = False
         for start in range(0, n, step):
             part = slice(start, min(start + step, n))
-            inputs = [lane[part] if isinstance(lane, np.ndarray) else lane for lane in lanes]
+            inputs = [lane if isinstance(lane, np.generic) else lane[part] for lane in lanes]
+            inputs = [_copied(lane, buffers[k]) if isinstance(lane, Spread) else lane for k, lane in enumerate(inputs)]
             suspect |= compiled.run(part.stop - start, [*inputs, *[output[part] for output in outputs]])
         return suspect
 
@@ -223,12 +276,13 @@ class NumbaEngine:
         for compiled in tuple(self._compiled.values()):
             compiled.stop(stopped)
 
-    def entry_point(self, pattern: Pattern) -> KernelEntry | None:
-        """The values' kernel for this pattern by itself; None before a call compiles it, and where it calls Python."""
-        compiled = self._compiled.get((id(self.values), pattern))
+    def entry_point(self, arguments: Sequence[np.dtype[Any] | None]) -> KernelEntry | None:
+        """The values' kernel by itself for arguments of these dtypes, None for a scalar. None before a call compiles
+        it, and where it calls Python."""
+        compiled = self._compiled.get((id(self.values), tuple(dtype is None for dtype in arguments)))
         if compiled is None or any(_calls_python(op) for op in all_ops(list(self.values.items))):
             return None
-        return compiled.entry_point(self.values, self.dtypes)
+        return compiled.entry_point(arguments, self.dtypes)
 
     def inner_loop(self) -> InnerLoop | None:
         """The values' kernel by itself, None where it calls back into Python, which cannot raise there."""
@@ -239,7 +293,7 @@ class NumbaEngine:
             kernel = Kernel(kernel.params, kernel.items, kernel.roots[:-1], kernel.suspect, kernel.floats)
         with room_to_recurse(self.fused):
             compiled = CompiledKernel(kernel, (False,) * len(kernel.params))
-        return InnerLoop(compiled.code.address, compiled.state, compiled)
+        return compiled.inner_loop()
 
     def inspect_llvm(self) -> str:
         """The optimised LLVM IR of the kernels that have been compiled."""
@@ -248,6 +302,14 @@ class NumbaEngine:
     def inspect_asm(self) -> str:
         """The machine code of the kernels that have been compiled, as text."""
         return "\n".join(compiled.code.assembly() for compiled in self._compiled.values())
+
+
+def _copied(lanes: Spread, buffer: np.ndarray) -> np.ndarray:
+    """These lanes in a part of the buffer, in its dtype."""
+    part = buffer[: lanes.size]
+    with np.errstate(all="ignore"):
+        lanes.copy_to(part)
+    return part
 
 
 def _calls_python(op: Op) -> bool:
@@ -316,7 +378,8 @@ def library_ufunc(opcode: str, exponent: float | None, uniform: tuple[bool, ...]
     if library_function(op) is None:
         return None
     kernel = Kernel(tuple(params), (Block([op]),), (op,), None)
-    entry = CompiledKernel(kernel, uniform).entry_point(kernel, (np.dtype(np.float64),))
+    float64 = np.dtype(np.float64)
+    entry = CompiledKernel(kernel, uniform).entry_point([None if same else float64 for same in uniform], (float64,))
     if entry is None:
         return None
     _kept.append(entry)

@@ -194,10 +194,9 @@ def _pass_builder(machine: Any, level: int) -> Any:
 
 # --- ufuncs
 
-MAX_OPERANDS = 32
-"""Of a ufunc, in any NumPy."""
+MAX_OPERANDS = 64
+"""Of a ufunc of NumPy 2."""
 
-_NUMBERS = {np.dtype(t): np.dtype(t).num for t in (np.bool_, np.int64, np.float64, np.float32)}
 _NONE = -1
 
 
@@ -211,7 +210,7 @@ class Ufunc:
         make = libm.ufunc_interface()[1]
         dtypes = [*inputs, *outputs]
         loops, datas = (ctypes.c_void_p * 1)(address), (ctypes.c_void_p * 1)(data)
-        types = (ctypes.c_byte * len(dtypes))(*[_NUMBERS[dtype] for dtype in dtypes])
+        types = (ctypes.c_byte * len(dtypes))(*[dtype.num for dtype in dtypes])
         label, text = ctypes.c_char_p(name.encode()), ctypes.c_char_p(b"")
         self._kept = (loops, datas, types, label, text, keep)
         self.call: np.ufunc = make(ctypes.addressof(loops), ctypes.addressof(datas), ctypes.addressof(types), 1,

@@ -2,19 +2,17 @@
 
     void kernel(args, dims, steps, state)           NumPy's signature
         uniform arguments, and what depends only on them, are computed once
-        lanes(whole gangs of contiguous operands)
-        for what is left, and for strided operands: copy a gang in, lanes(one gang), copy the results out
-    i8 lanes(count, uniform values, pointers)       whether any lane was suspect, or a signal came
+        feed(all lanes)                             dense operands as they lie, others by blocks (`feed`)
+    i8 lanes(count, uniform values, pointers)       whole gangs; whether any lane was suspect, or a signal came
 
-A short gang is filled up with its last lane, which asks for nothing that no real lane does. So every lane is computed
-by the same instructions, wherever it lies. The floating-point status of the thread is saved around it all: what is
-computed for an arm that no lane takes must not warn.
+The floating-point status of the thread is saved around it all: what is computed for an arm that no lane takes must not
+warn.
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -33,12 +31,13 @@ from pyflat.targets.numba.arms import Arm, plan_arms
 from pyflat.targets.numba.autotune import SHORT_TRIAL, TRIAL, write_choice
 from pyflat.targets.numba.costs import cost_of, is_called
 from pyflat.targets.numba.emitter import Emitter, Lane, size_of, types_of
+from pyflat.targets.numba.feed import Operand, write_feed
 from pyflat.targets.numba.integer_narrowing import IntegerNarrowing, narrow_ints
 from pyflat.targets.numba.lane_regrouping import Regrouping, Waiting, can_wait, plan_regrouping
 from pyflat.targets.numba.library import library_function
 from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.loop_variance import suspect_values
-from pyflat.targets.numba.loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts
+from pyflat.targets.numba.loops import SUSPECTS, Gang, Interrupts
 from pyflat.targets.numba.refill import Divergent, Refilled, divergent
 
 ENTRY = "kernel"
@@ -181,19 +180,24 @@ def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, d
     shared = [value for value in outer_values(inner, kernel.results) if value in computed]
     varying = [param for param in kernel.params if param not in uniform]
     lanes = _write_lanes(module, symbols, kernel, shape, shared, varying, inner)
-    _Entry(module, symbols, kernel, shape, uniform, varying).write(hoisted, shared, lanes)
+    _Entry(module, symbols, kernel, uniform).write(hoisted, shared, lanes)
     return str(module), symbols
 
 
 def _write_lanes(module: ir.Module, symbols: dict[str, int], kernel: Kernel, shape: Shape, shared: list[Value],
                  varying: list[Param], inner: list[Item]) -> ir.Function:
-    """The function that runs whole gangs. Where lanes that are done with a loop could get other elements, or lanes
-    could wait for an expensive arm, it has two ways to choose from."""
+    """The function that runs lanes of the kernel's operands. Where lanes that are done with a loop could get other
+    elements, or lanes could wait for an expensive arm, it has two ways to choose from."""
     parts = None
     if shape.width > 1:
         parts = divergent(inner, kernel.results, set(shared), suspect_values(inner, kernel.suspect))
     narrowed = narrowed_of(kernel, shape)
     regrouping = _regrouping(kernel, shape, inner, shared, varying)
+    operands = [Operand(k, _memory(kernel, param), False) for k, param in enumerate(kernel.params) if param in varying]
+    operands += [Operand(k, _memory(kernel, root), True) for k, root in enumerate(kernel.roots, len(kernel.params))]
+
+    def fed(lanes: ir.Function) -> ir.Function:
+        return write_feed(lanes, operands, shape.lanes)
 
     def lanes(name: str) -> _Lanes:
         return _Lanes(module, symbols, kernel, shape, shared, varying, name)
@@ -205,12 +209,8 @@ def _write_lanes(module: ir.Module, symbols: dict[str, int], kernel: Kernel, sha
         plain = lanes("plain").write(inner, narrowed, None)
         other = lanes("queued").write(inner, narrowed, regrouping)
     else:
-        return lanes("lanes").write(inner, narrowed, None)
-    chosen = lanes("lanes")
-    operands = [_memory(kernel, value) for value in (*varying, *kernel.roots)]
-    trial = shape.lanes * (TRIAL if has_loop(inner) else SHORT_TRIAL)
-    write_choice(chosen.builder, chosen.function, plain, other, trial, operands)
-    return chosen.function
+        return fed(lanes("lanes").write(inner, narrowed, None))
+    return write_choice(fed(plain), fed(other), shape.lanes * (TRIAL if has_loop(inner) else SHORT_TRIAL))
 
 
 def narrowed_of(kernel: Kernel, shape: Shape) -> IntegerNarrowing:
@@ -311,8 +311,12 @@ class _Lanes:
         return self.function
 
     def _gang(self, gang: Gang, items: list[Item], pointers: Sequence[Any], start: Any, suspects: Any) -> None:
-        self._load_params(gang, [element_at(self.builder, pointer, start, _memory(self.kernel, param))
-                                 for param, pointer in zip(self.varying, pointers, strict=False)])
+        places = [element_at(self.builder, pointer, start, _memory(self.kernel, param))
+                  for param, pointer in zip(self.varying, pointers, strict=False)]
+        if has_loop(items):
+            self._load_params(gang, places)
+        else:
+            gang.loads.update(zip(self.varying, map(self._loader, self.varying, places), strict=True))
         gang.emit(items)
         self._store_results(gang, pointers[len(self.varying):], start)
         self._note_suspects(gang, suspects)
@@ -342,6 +346,9 @@ class _Lanes:
         for r, lanes in enumerate(gang.sets):
             for param, place in zip(self.varying, places, strict=True):
                 lanes[param] = self._load(param, place, i64(r * self.shape.width))
+
+    def _loader(self, param: Param, place: Any) -> Callable[[int], Lane]:
+        return lambda register: self._load(param, place, i64(register * self.shape.width))
 
     def _store_results(self, gang: Gang, pointers: Sequence[Any], start: Any) -> None:
         for r in gang.registers:
@@ -378,9 +385,8 @@ class _Lanes:
 class _Entry:
     """Writes the function that NumPy calls."""
 
-    def __init__(self, module: ir.Module, symbols: dict[str, int], kernel: Kernel, shape: Shape, uniform: set[Param],
-                 varying: list[Param]):
-        self.kernel, self.shape, self.uniform, self.varying = kernel, shape, uniform, varying
+    def __init__(self, module: ir.Module, symbols: dict[str, int], kernel: Kernel, uniform: set[Param]):
+        self.kernel, self.uniform = kernel, uniform
         self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * 4), ENTRY)
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.emitter = Emitter(self.builder, symbols, 1, types_of(kernel.floats))
@@ -388,22 +394,21 @@ class _Entry:
     def write(self, hoisted: list[Item], shared: list[Value], lanes: ir.Function) -> None:
         builder, kernel = self.builder, self.kernel
         args, dims, steps, state = self.function.args
-        operands = [*kernel.params, *kernel.roots]
-        places = [builder.load(element_at(builder, args, i64(k), POINTER), typ=POINTER) for k in range(len(operands))]
-        strides = [builder.load(element_at(builder, steps, i64(k), I64), typ=I64) for k in range(len(operands))]
         total = builder.load(dims, typ=I64)
         start = builder.block.instructions[-1]
         finish = builder.append_basic_block("finish")
         interrupts = Interrupts(self.emitter, state, finish) if has_loop(list(kernel.items)) else None
         gang = Gang(self.emitter, 1, interrupts, {}, set(), used_outside(hoisted, shared), IntegerNarrowing())
-        for param, place in zip(kernel.params, places):  # noqa: B905 - the results follow
+        for k, param in enumerate(kernel.params):
             if param in self.uniform:
+                place = builder.load(element_at(builder, args, i64(k), POINTER), typ=POINTER)
                 gang.sets[0][param] = self._scalar(param, place)
         gang.emit(hoisted)
         passed = [gang.read(0, value).value for value in shared]
-        moved = [k for k, value in enumerate(operands) if value not in self.uniform or k >= len(kernel.params)]
-        self._run(state, lanes, passed, total,
-                  [(operands[k], places[k], strides[k], k >= len(kernel.params)) for k in moved], finish)
+        flags = builder.call(lanes, [total, i64(0), state, *passed, args, steps])
+        with builder.if_then(builder.trunc(flags, I1), likely=False):
+            builder.atomic_rmw("add", element_at(builder, state, i64(SUSPECTS), I64), i64(1), "monotonic")
+        builder.branch(finish)
         self._keep_status(start, finish)
         builder.ret_void()
 
@@ -412,56 +417,6 @@ class _Entry:
         if param.kind is BOOL:
             loaded = self.builder.icmp_unsigned("!=", loaded, ir.Constant(I8, 0))
         return Lane(self.emitter, param.kind, loaded)
-
-    def _run(self, state: Any, lanes: Any, passed: list[Any], total: Any, operands: list[tuple[Value, Any, Any, bool]],
-             finish: Any) -> None:
-        """`operands` are the varying ones: value, place, stride, whether it is a result."""
-        builder, size = self.builder, self.shape.lanes
-        dense: Any = ir.Constant(I1, 1)
-        for value, _, stride, _ in operands:
-            dense = builder.and_(dense, builder.icmp_signed("==", stride, i64(size_of(_memory(self.kernel, value)))))
-        whole = builder.select(dense, builder.sub(total, builder.urem(total, i64(size))), i64(0))
-        self._call(lanes, [whole, state, *passed, *[place for _, place, _, _ in operands]], state, finish)
-        buffers = [stack(builder, _memory(self.kernel, value), size) for value, *_ in operands]
-        with self._gangs(whole, total) as start:
-            left = builder.sub(total, start)
-            count = builder.select(builder.icmp_signed("<", left, i64(size)), left, i64(size))
-            for (value, place, stride, is_result), buffer in zip(operands, buffers, strict=True):
-                if not is_result:
-                    self._copy_in(_memory(self.kernel, value), self._at(place, start, stride), stride, count, buffer)
-            self._call(lanes, [i64(size), state, *passed, *buffers], state, finish)
-            for (value, place, stride, is_result), buffer in zip(operands, buffers, strict=True):
-                if is_result:
-                    self._copy_out(_memory(self.kernel, value), self._at(place, start, stride), stride, count, buffer)
-        builder.branch(finish)
-
-    def _gangs(self, start: Any, total: Any) -> Any:
-        return counted(self.builder, total, self.shape.lanes, start, rolled=True)
-
-    def _call(self, lanes: Any, args: list[Any], state: Any, finish: Any) -> None:
-        builder = self.builder
-        flags = builder.call(lanes, args)
-        with builder.if_then(builder.trunc(flags, I1), likely=False):
-            builder.atomic_rmw("add", element_at(builder, state, i64(SUSPECTS), I64), i64(1), "monotonic")
-        with builder.if_then(builder.icmp_unsigned(">=", flags, ir.Constant(I8, LEFT_EARLY)), likely=False):
-            builder.branch(finish)
-
-    def _at(self, place: Any, start: Any, stride: Any) -> Any:
-        return element_at(self.builder, place, self.builder.mul(start, stride), I8)
-
-    def _copy_in(self, element: ir.Type, place: Any, stride: Any, count: Any, buffer: Any) -> None:
-        """What lies behind the last lane is that lane again."""
-        builder, last = self.builder, self.builder.sub(count, i64(1))
-        with counted(builder, i64(self.shape.lanes), rolled=True) as k:
-            index = builder.select(builder.icmp_signed("<", k, last), k, last)
-            loaded = builder.load(self._at(place, index, stride), typ=element)
-            builder.store(loaded, element_at(builder, buffer, k, element))
-
-    def _copy_out(self, element: ir.Type, place: Any, stride: Any, count: Any, buffer: Any) -> None:
-        builder = self.builder
-        with counted(builder, count, rolled=True) as k:
-            loaded = builder.load(element_at(builder, buffer, k, element), typ=element)
-            builder.store(loaded, self._at(place, k, stride))
 
     # --- the floating-point status of the thread: what a kernel raises, stays inside
 

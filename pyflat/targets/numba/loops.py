@@ -23,7 +23,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -51,6 +51,8 @@ is given up, so that all that run it leave; what the handler raised (type, value
 
 STOPPED = 2
 
+CONVERSIONS = 5
+"""The slots from here on, one for each operand that is read: the function that converts it (`feed`)."""
 
 LEFT_EARLY = 2
 """What a function returns that was left because of a signal, together with 1 for suspect lanes."""
@@ -68,8 +70,8 @@ class SharedState:
 
     __slots__ = ("flags", "words")
 
-    def __init__(self) -> None:
-        self.words = array("q", [0] * 5)
+    def __init__(self, conversions: Sequence[int] = ()) -> None:
+        self.words = array("q", [*[0] * CONVERSIONS, *conversions])
         self.flags = tuple(ctypes.c_int64.from_buffer(self.words, 8 * k) for k in (SUSPECTS, INTERRUPTED))
         """The first two slots as objects that are true where they are not 0."""
 
@@ -160,12 +162,17 @@ class Gang:
         """Writes for all registers at once."""
         self.interrupts = interrupts
         self.shared = {value: Lane(self.scalars, value.kind, lane.value) for value, lane in shared.items()}
+        self.fixed = frozenset(shared)
+        """Of these what is the same in all trips too."""
         self.wide: dict[Value, Lane] = {}
         """Counters and what is made of them a second time, in every lane of a register: cheaper for what varies than to
         spread the scalar over the register in each trip and for each register. LLVM drops the form that is not used."""
         self.suspects = suspects
         self.outside = outside
         self.sets: list[dict[Value, Lane]] = [{} for _ in self.registers]
+        self.loads: dict[Value, Callable[[int], Lane]] = {}
+        """Parameters that are loaded where they are first used, register by register: what only an arm uses need not
+        come from memory where it is skipped."""
         self.active: list[Any] = [None] * registers
         self.rounded: set[Value] = set()
         """Ints that are rounded floats, which are there too."""
@@ -212,7 +219,12 @@ class Gang:
 
     def _lane(self, register: int, value: Value) -> Lane | None:
         """A value as it is kept; None where only the scalar is."""
-        return self.wide.get(value) if value in self.shared else self.sets[register][value]
+        if value in self.shared:
+            return self.wide.get(value)
+        lanes = self.sets[register]
+        if value not in lanes:
+            lanes[value] = self.loads[value](register)
+        return lanes[value]
 
     def lane_of(self, value: Value, number: Any) -> Lane:
         """What is kept for a value."""
@@ -265,17 +277,22 @@ class Gang:
             else:
                 varying.append(op)
         outside = [op for op in varying if op in self.outside]
-        planned = plan_arms(varying, outside, self.emitter.width)
+        same = {arg for op in varying for arg in op.args if arg in self.fixed}
+        planned = plan_arms(varying, outside, self.emitter.width, same)
         self._steps(varying if planned is None else planned)
 
     def _steps(self, steps: Sequence[Op | Arm]) -> None:
         straight: list[Op] = []
+        loaded = dict.fromkeys(arg for step in steps if isinstance(step, Op) for arg in step.args if arg in self.loads)
         for step in steps:
             if isinstance(step, Op):
                 straight.append(step)
                 continue
             self._ops(straight)
             straight = []
+            for param in loaded:  # before an arm that may load it for itself
+                for r in self.registers:
+                    self._lane(r, param)
             self._arm(step)
         self._ops(straight)
 
@@ -315,23 +332,36 @@ class Gang:
             return together.broadcast(value.kind, self.shared[value].value)
         return Lane(together, value.kind, joined(together.builder, [self.read(r, value).value for r in self.registers]))
 
-    def _arm(self, arm: Arm) -> None:
-        """Skipped if no lane of the gang needs it; its results are then zero."""
-        builder, around = self.emitter.builder, self.active
+    def _taken(self, arm: Arm) -> tuple[Any, list[Any]]:
+        """Whether any lane takes the arm, and the masks of those that do."""
+        builder, shared = self.emitter.builder, [self.is_shared(condition) for condition, _ in arm.conditions]
+        if all(shared):
+            holding = [self.read_shared(condition) if wanted else ~self.read_shared(condition)
+                       for condition, wanted in arm.conditions]
+            return reduce(builder.and_, [holds.value for holds in holding]), self.active
         masks = []
         for r in self.registers:
-            mask = around[r]
+            mask = self.active[r]
             for condition, wanted in arm.conditions:
                 holds = self.read(r, condition) if wanted else ~self.read(r, condition)
                 mask = holds.value if mask is None else builder.and_(mask, holds.value)
             masks.append(mask)
+        return self.emitter.any(reduce(builder.or_, masks)), masks
+
+    def _arm(self, arm: Arm) -> None:
+        """Skipped if no lane of the gang needs it; its results are then zero."""
+        builder, around = self.emitter.builder, self.active
+        taken, masks = self._taken(arm)
         before, rounded = builder.block, set(self.rounded)
-        with builder.if_then(self.emitter.any(reduce(builder.or_, masks))):
+        missing = [self.loads.keys() - lanes.keys() for lanes in self.sets]
+        with builder.if_then(taken):
             self.active = masks
             self._steps(arm.items)
             inside = builder.block
         self.active, self.rounded = around, rounded
-        for lanes in self.sets:
+        for lanes, loaded in zip(self.sets, missing, strict=True):
+            for param in loaded:
+                lanes.pop(param, None)
             for op in arm.results:
                 phi = builder.phi(lanes[op].value.type)
                 phi.add_incoming(lanes[op].value, inside)

@@ -84,7 +84,7 @@ def strided_loop(inner: InnerLoop | None, sizes: Sequence[int], inputs: int, pyt
     goes to `python`, the address of `size_t python(data, dims, steps, NULL)`."""
     lines = ["define i32 @loop(ptr %context, ptr %data, ptr %dims, ptr %steps, ptr %auxiliary) {", "entry:"]
     if inner is not None:
-        lines += _fast(sizes, inputs, inner.state)
+        lines += _fast(sizes, inputs, inner.state.address)
     lines += ["slow:" if inner is not None else "  br label %slow\nslow:",
               "  %error = call i64 @python(ptr %data, ptr %dims, ptr %steps, ptr null)",
               "  %status = call i32 @finish(i64 %error)", "  ret i32 %status", "}"]

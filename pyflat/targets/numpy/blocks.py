@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from pyflat.ir.formats import dtypes
 from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Op, Value
 from pyflat.ir.opaque_calls import OpaqueCalls
 from pyflat.ir.types import BOOL, Kind
-from pyflat.targets.numba.arms import Arm, arms_of
+from pyflat.targets.numba.arms import Arm, Least, arms_of
 from pyflat.targets.numpy.buffer_allocation import Place, Slot
 from pyflat.targets.numpy.costs import CALL, FIND, GATHER, SCATTER, VIEW, WORTH, cost_of
 from pyflat.targets.numpy.frames import Frame, Style
@@ -46,6 +46,12 @@ class Check:
     leave: Sequence[Value]
     write: Callable[[Frame, Check, set[Value]], None]
 
+
+Form = Literal["same", "lanes", "stored"]
+"""Of an argument: a scalar, the same in all lanes; an array as operations take it; one that is converted first."""
+
+Pattern = tuple[Form, ...]
+"""The forms of the arguments."""
 
 Step = Op | Arm | Loop | Check
 WriteLoop = Callable[["Program", Frame, Loop, Sequence[Value]], tuple[str, list[str]]]
@@ -75,7 +81,7 @@ class Program:
 
     def pattern(self, kind: Kind, bits: int) -> str:
         dtype = "int64" if dtypes(self.floats)[kind].itemsize == 8 else "int32"
-        return self._known(("i", dtype, str(bits)), f"asarray(np.{dtype}({bits}))")
+        return self._known(("j", dtype, str(bits)), f"asarray(np.{dtype}({bits}))")
 
     def _known(self, key: tuple[str, ...], text: str) -> str:
         if key not in self._constants:
@@ -99,14 +105,15 @@ class Program:
 
     # --- the block
 
-    def source(self, wanted: Sequence[Value], results: int, pattern: Sequence[bool]) -> str:
+    def source(self, wanted: Sequence[Value], results: int, pattern: Pattern) -> str:
         """Writes everything. The first `results` of the wanted values are written into arrays, one more is what the
         function gives."""
         frame = Frame(self, self.style)
         names = [f"a{k}" for k in range(len(self.fused.params))]
-        for param, name, uniform in zip(self.fused.params, names, pattern, strict=True):
-            frame.places[param] = Place(name, uniform=uniform)
-            if param.kind is BOOL and not uniform:  # of any byte
+        for param, name, form in zip(self.fused.params, names, pattern, strict=True):
+            stored = name if form == "stored" else ""
+            frame.places[param] = Place(name, uniform=form == "same", stored=stored)
+            if param.kind is BOOL and form != "same":  # of any byte
                 frame.places[param] = frame.in_slot(BOOL)
                 frame.lines.append(f"not_equal({name}.view(uint8), zero, {frame.places[param].text})")
         outs = [f"r{k}" for k in range(results)]
@@ -171,7 +178,7 @@ class Program:
     def _arms(self, ops: Sequence[Op], outside: Iterable[Value]) -> list[Op | Arm] | None:
         if self.style == "few" or self.calls is not None:
             return None
-        return arms_of(ops, outside, {op: cost_of(op) for op in ops}, WORTH)
+        return arms_of(ops, outside, {op: cost_of(op) for op in ops}, Least(WORTH))
 
     def write(self, frame: Frame, steps: Sequence[Step], roots: Iterable[Value], live: str) -> None:
         """The lines of steps; `live` is the name of the mask of the lanes that run them."""
@@ -279,7 +286,7 @@ def copy_into(frame: Frame, value: Value, out: str) -> None:
     if frame.is_uniform(value):
         frame.lines.append(f"{out}.fill({frame.scalar(value)})")
     elif frame.places[value].text != out:
-        frame.lines.append(f"{out}[...] = {frame.array(value)}")
+        frame.lines.append(f"{out}[...] = {frame.stored(value)}")
 
 
 def uniform_ops(ops: Sequence[Op], uniform: set[Value]) -> set[Op]:

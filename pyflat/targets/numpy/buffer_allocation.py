@@ -38,6 +38,8 @@ class Place:
     """An array of its own, which is deleted when it is used no more."""
     home: Slot | None = None
     """The buffer that it is in, whether or not it gives it back."""
+    stored: str = ""
+    """The name of an array with these lanes in another form: they are converted where they are used first."""
 
 
 class Buffers:

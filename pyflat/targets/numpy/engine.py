@@ -37,10 +37,11 @@ from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.uses import results_of
 from pyflat.targets.numpy import loops as numpy_loops
 from pyflat.targets.numpy import memory as numpy_memory
-from pyflat.targets.numpy.blocks import Program
+from pyflat.targets.numpy.blocks import Form, Pattern, Program
 from pyflat.targets.numpy.extremes import find_extremes
 from pyflat.targets.numpy.frames import UFUNCS, Style
 from pyflat.targets.numpy.spelling import is_rounded, literal, spelled_functions, spelling
+from pyflat.targets.operands import Operand, Spread, as_signed, operand
 from pyflat.targets.target import Request
 
 __all__ = ["BLOCK", "FEW", "EntryPoint", "NumpyEngine", "compile", "is_rounded", "literal", "quietly",
@@ -63,9 +64,6 @@ AGAIN = 512
 """After so many calls it is measured again."""
 
 Array = np.ndarray[Any, Any]
-Lane = Array | np.generic
-Pattern = tuple[bool, ...]
-"""Which arguments are scalars."""
 
 _quiet = Context()
 _quiet.run(np.seterr, all="ignore")
@@ -79,9 +77,11 @@ class EntryPoint:
     """A pattern of arguments for callers who make them themselves (`pyflat.runtime.plans`), under
     np.errstate(all="ignore").
 
-    `run(*arguments)` takes NumPy scalars and C-contiguous arrays of one shape, which is not empty, or arrays with one
-    axis; it gives the results, new arrays of this shape or scalars, and then which lanes are suspect: something false
-    where none is.
+    `run(*arguments)` takes NumPy scalars of the lanes' dtypes, and arrays that can be broadcast; it gives the results,
+    new arrays of their shape or scalars, and then which lanes are suspect: None or False where none is. Where it says
+    that there are some, results may be missing. Where arguments are arrays, arrays for the results may follow, or None
+    for each: of the dtypes and the common shape, with one axis or C-contiguous. Those of another shape are left alone,
+    and lanes said to be suspect.
     """
 
     run: Callable[..., tuple[Any, ...]]
@@ -107,24 +107,25 @@ class NumpyEngine:
         """The text for arguments that are arrays, all of them."""
         return self._patterns.source
 
-    def entry_point(self, pattern: Sequence[bool]) -> EntryPoint:
-        """For a pattern of arguments: whether each is a scalar."""
-        return self._patterns.of(tuple(pattern)).entry_point
+    def entry_point(self, arguments: Sequence[np.dtype[Any] | None]) -> EntryPoint:
+        """For arguments of these dtypes, None for a scalar."""
+        return self._patterns.entry_point(tuple(arguments))
 
-    def __call__(self, lanes: Sequence[Lane], n: int) -> tuple[list[Array], Array | None]:
+    def __call__(self, lanes: Sequence[Operand], n: int) -> tuple[list[Array], Array | None]:
         """Run `n` lanes: the result arrays, and the mask of suspect lanes or None when there is none.
 
-        `lanes` are arrays of length n or NumPy scalars, of bool_, int64 or float64, in the order of the parameters.
+        `lanes` are in the order of the parameters: arrays of length n, of any dtype that has numbers of the
+        parameter's kind, or NumPy scalars of bool_, int64 or float64.
         """
         results = [np.empty(n, dtype) for dtype in self.dtypes]
         return results, self.into(lanes, n, results)
 
-    def into(self, lanes: Sequence[Lane], n: int, results: list[Array]) -> Array | None:
+    def into(self, lanes: Sequence[Operand], n: int, results: list[Array]) -> Array | None:
         """The same, with the results written into these arrays; gives the mask."""
         if not n:
             return None
         with saved_status(), np.errstate(all="ignore"):
-            return self._patterns.of(tuple(not isinstance(lane, np.ndarray) for lane in lanes)).fill(lanes, n, results)
+            return self._patterns.fill(lanes, n, results)
 
     def stop(self, stopped: bool) -> None:
         """Python itself ends a run of this engine."""
@@ -156,21 +157,62 @@ class _Patterns:
         kinds = dtypes(fused.floats)
         self.dtypes = tuple(kinds[root.kind] for root in roots)
         self.parameters = [kinds[param.kind] for param in fused.params]
+        self.calls_numpy = any(op.opcode in NUMPY_LOOPS for op in all_ops(fused.body))
         self._made: dict[Pattern, _Scalars | _Arrays] = {}
+        self._points: dict[tuple[Pattern, tuple[np.dtype[Any] | None, ...]], EntryPoint] = {}
 
     @property
     def source(self) -> str:
-        made = self.of((False,) * len(self.parameters))
+        made = self.of(_all_lanes(len(self.parameters)))
         return made.function("bits")[1] if isinstance(made, _Arrays) else made.source
 
     def of(self, pattern: Pattern) -> _Scalars | _Arrays:
         """The functions for a pattern, made at the first time."""
         found = self._made.get(pattern)
         if found is None:
-            scalars = all(pattern) and not self.loops
+            scalars = set(pattern) <= {"same"} and not self.loops
             with room_to_recurse(self.fused):
                 found = self._made[pattern] = _Scalars(self) if scalars else _Arrays(self, pattern)
         return found
+
+
+    def entry_point(self, arguments: tuple[np.dtype[Any] | None, ...]) -> EntryPoint:
+        """For arguments of these dtypes, None for a scalar."""
+        return self.point(tuple(map(_form, arguments, self.parameters)), arguments)
+
+    def point(self, pattern: Pattern, arguments: tuple[np.dtype[Any] | None, ...]) -> EntryPoint:
+        """For arguments of these forms and dtypes."""
+        found = self._points.get((pattern, arguments))
+        if found is None:
+            found = self._points[pattern, arguments] = self.of(pattern).entry_point(arguments)
+        return found
+
+    def fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array]) -> Array | None:
+        """Run `n` lanes, with the results written into these arrays; gives the mask of suspect lanes."""
+        return self.of(tuple(map(_form_of, lanes, self.parameters))).fill(lanes, n, results)
+
+
+def _all_lanes(count: int) -> Pattern:
+    form: Form = "lanes"
+    return (form,) * count
+
+
+def _form(given: np.dtype[Any] | None, wanted: np.dtype[Any]) -> Form:
+    """The form of an argument of some dtype, None for a scalar."""
+    if given is None:
+        return "same"
+    return "lanes" if as_signed(given) == wanted else "stored"
+
+
+def _form_of(lane: Operand, wanted: np.dtype[Any]) -> Form:
+    """The form of an argument of many lanes. Where they are apart it takes less time to put them together than to
+    compute with them twice."""
+    if isinstance(lane, Spread):
+        return "lanes"
+    if not isinstance(lane, np.ndarray):
+        return "same"
+    dense = lane.strides == (wanted.itemsize,) and lane.flags.aligned
+    return _form(lane.dtype, wanted) if dense or wanted == np.bool_ else "stored"
 
 
 _NAMES: dict[str, Any] = {
@@ -194,6 +236,29 @@ def _function(source: str, name: str, objects: dict[str, Any]) -> Callable[..., 
     return made
 
 
+def _dense(array: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Few lanes, one behind the other."""
+    if array.shape == shape and array.dtype == dtype and array.flags.c_contiguous:
+        return array.reshape(-1)
+    made = np.empty(shape, dtype)
+    made[...] = array
+    return made.reshape(-1)
+
+
+class _Reader:
+    """Lanes that are copied into a buffer, as many at a time as it has room for."""
+
+    __slots__ = ("_buffer", "_lanes")
+
+    def __init__(self, lanes: Spread, buffer: Array):
+        self._lanes, self._buffer = lanes, buffer
+
+    def __getitem__(self, part: slice) -> Array:
+        lanes = self._lanes[part]
+        lanes.copy_to(self._buffer[:lanes.size])
+        return self._buffer[:lanes.size]
+
+
 class _Scalars:
     """All arguments are scalars, and there is no loop."""
 
@@ -201,11 +266,13 @@ class _Scalars:
         self.patterns = patterns
         program = Program(patterns.fused, patterns.calls, "few", numpy_loops.loop_function)
         self.source = program.scalar_source([*patterns.wanted, *([] if patterns.checked else [FALSE])])
-        block = _function(self.source, patterns.fused.name, program.objects)
-        self.entry_point = EntryPoint(block, patterns.dtypes, lambda *args: lambda: block(*args))
-        self._block = block
+        self._block = _function(self.source, patterns.fused.name, program.objects)
 
-    def fill(self, lanes: Sequence[Lane], n: int, results: list[Array]) -> Array | None:
+    def entry_point(self, _: tuple[np.dtype[Any] | None, ...]) -> EntryPoint:
+        block = self._block
+        return EntryPoint(block, self.patterns.dtypes, lambda *args: lambda: block(*args))
+
+    def fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array]) -> Array | None:
         values = self._block(*lanes)
         for result, value in zip(results, values, strict=False):
             result[...] = value
@@ -236,13 +303,14 @@ class _Arrays:
     """Some arguments are arrays, or there is a loop: then scalars are arrays of one lane."""
 
     def __init__(self, patterns: _Patterns, pattern: Pattern):
-        self.patterns, self.single = patterns, all(pattern)
-        self.pattern = (False,) * len(pattern) if self.single else pattern
+        self.patterns, self.single = patterns, set(pattern) <= {"same"}
+        self.pattern = _all_lanes(len(pattern)) if self.single else pattern
         self._functions: dict[Style, tuple[Callable[..., Any], str, int]] = {}
         self.choices: list[Callable[..., Any]] = [_Choice(self, k) for k in range(LEAST.bit_length() + 1)]
         """By the bits of the number of lanes."""
+        self._run_dense: Callable[..., tuple[Any, ...]] | None = None
+        """An entry point for dense arrays of the lanes' dtypes."""
         self._ticks = itertools.count(1).__next__
-        self.entry_point = EntryPoint(self._call(), patterns.dtypes, self._ufuncs)
 
     def function(self, style: Style) -> tuple[Callable[..., Any], str, int]:
         """The function, its text, and for how many lanes at a time it is."""
@@ -263,7 +331,11 @@ class _Arrays:
         block = max(LEAST, min(BLOCK, 1 << max(lanes.bit_length() - 1, 0)))
         return made, source, block
 
-    def fill(self, lanes: Sequence[Lane], n: int, results: list[Array]) -> Array | None:
+    def entry_point(self, arguments: tuple[np.dtype[Any] | None, ...]) -> EntryPoint:
+        call = self._call_single if self.single else self._call(arguments)
+        return EntryPoint(call, self.patterns.dtypes, self._ufuncs)
+
+    def fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array]) -> Array | None:
         if not self.single:
             return self._fill(lanes, n, results)
         arrays = [np.full(1, lane) for lane in lanes]
@@ -273,24 +345,18 @@ class _Arrays:
             result[...] = value
         return None if found is None else np.full(n, True)
 
-    def _fill(self, lanes: Sequence[Lane], n: int, results: Sequence[Array]) -> Array | None:
+    def _fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array]) -> Array | None:
         made, _, most = self.function("few" if n <= FEW else "bits")
         block = self._chosen(n) if FEW < n <= LEAST else made
-        checked = self.patterns.checked
+        inputs = [_Reader(lane, np.empty(min(n, most), dtype)) if isinstance(lane, Spread) else lane
+                  for lane, dtype in zip(lanes, self.patterns.parameters, strict=True)]
         suspects: Array | None = None
         arena = numpy_memory.take()
-        if n <= most:
-            found = block(arena, n, *lanes, *results)
-            if checked and np.count_nonzero(found):
-                suspects = np.empty(n, np.bool_)
-                suspects[...] = found
-            numpy_memory.give_back(arena)
-            return suspects
         for start in range(0, n, most):
             stop = min(start + most, n)
-            given = [lane[start:stop] if isinstance(lane, np.ndarray) else lane for lane in lanes]
+            given = [lane if isinstance(lane, np.generic) else lane[start:stop] for lane in inputs]
             found = block(arena, stop - start, *given, *[result[start:stop] for result in results])
-            if checked and np.count_nonzero(found):
+            if self.patterns.checked and np.count_nonzero(found):
                 if suspects is None:
                     suspects = np.zeros(n, np.bool_)
                 suspects[start:stop] = found
@@ -303,21 +369,26 @@ class _Arrays:
             self.choices[:] = [_Choice(self, k) for k in range(len(self.choices))]
         return self.choices[n.bit_length()]
 
-    def _call(self) -> Callable[..., tuple[Any, ...]]:
+    def _call(self, arguments: tuple[np.dtype[Any] | None, ...]) -> Callable[..., tuple[Any, ...]]:
         """The function of the entry point."""
-        if self.single:
-            return self._call_single
         names = [f"a{k}" for k in range(len(self.pattern))]
-        arrays = [name for name, scalar in zip(names, self.pattern, strict=True) if not scalar]
+        arrays = {name: dtype for name, dtype in zip(names, arguments, strict=True) if dtype is not None}
         outs = [f"r{k}" for k in range(len(self.patterns.dtypes))]
-        first = arrays[0]
+        first, *others = arrays
+        unsigned = [name for name, dtype in arrays.items() if as_signed(dtype) is not dtype]
         given, results = ", ".join([*names, *outs]), "".join(f"{out}, " for out in outs)
+        other = " or ".join([f"{first}.ndim != 1", *[f"{name}.shape != {first}.shape" for name in others],
+                             *[f"{out} is not None and {out}.shape != {first}.shape" for out in outs]])
+        beyond = [f"(count(less({name}, nought)) if {name}.size <= {LEAST} else least({name}, None) < 0)"
+                  for name in unsigned]
         lines = [
-            f"def block({', '.join(names)}):",
+            f"def block({', '.join([*names, *[f'{out}=None' for out in outs]])}):",
+            *[f"    {name} = {name}.view(signed_{name})" for name in unsigned],
+            *[f"    if {each}: return {'None, ' * len(outs)}True" for each in beyond],
+            f"    if {other}: return any_shape(block, ({', '.join(names)},), ({results}))",
             f"    n = {first}.size",
-            f"    if {first}.ndim != 1: return flat(({', '.join(names)},), {first}.shape)",
-            *self._forwards(arrays),
-            *[f"    {out} = empty(n, dtype{k})" for k, out in enumerate(outs)],
+            f"    if {self._apart()}: return put_together({given})",
+            *[f"    if {out} is None: {out} = empty(n, dtype{k})" for k, out in enumerate(outs)],
             f"    if n > {LEAST}: return {results}fill(({', '.join(names)},), n, ({results}))",
             "    A = take()",
             f"    s = (few if n <= {FEW} else chosen(n))(A, n, {given})",
@@ -326,19 +397,35 @@ class _Arrays:
             f"    return {results}s",
         ]
         objects: dict[str, Any] = {f"dtype{k}": dtype for k, dtype in enumerate(self.patterns.dtypes)}
-        objects |= {"flat": self._flat, "fill": self._fill, "few": self._later("few"), "chosen": self._chosen,
-                    "take": numpy_memory.take, "give_back": numpy_memory.give_back}
+        objects |= {f"signed_{name}": as_signed(arrays[name]) for name in unsigned}
+        objects |= {"any_shape": self._any_shape, "fill": self.patterns.fill, "nought": np.asarray(0),
+                    "put_together": self._later_together(arguments), "least": np.minimum.reduce,
+                    "few": self._later("few"), "chosen": self._chosen, "take": numpy_memory.take,
+                    "give_back": numpy_memory.give_back}
         self._call_names = objects
         made = _function("\n".join(lines), self.patterns.fused.name, objects)
         self._call_names = made.__globals__
         return made
 
-    def _forwards(self, arrays: Sequence[str]) -> list[str]:
-        """NumPy takes an operand that runs backwards to overlap with the result, and computes its functions one by one
+    def _apart(self) -> str:
+        """When operands with lanes apart are put together first: where it takes less time than to compute with them
+        twice. NumPy takes one that runs backwards to overlap with the result, and computes its own functions one by one
         then, with other bits."""
-        if not any(op.opcode in NUMPY_LOOPS for op in all_ops(self.patterns.fused.body)):
-            return []
-        return [f"    if {name}.strides[0] < 0: {name} = {name}.copy()" for name in arrays]
+        strides = [f"a{k}.strides[0] != {dtype.itemsize}" for k, dtype in enumerate(self.patterns.parameters)
+                   if self.pattern[k] == "lanes" and dtype != np.bool_]
+        many = "" if self.patterns.calls_numpy else f"n > {FEW} and "
+        return f"{many}({' or '.join(strides)})" if strides else "False"
+
+    def _later_together(self, arguments: tuple[np.dtype[Any] | None, ...]) -> Callable[..., Any]:
+        """The entry point that puts operands together, made when it is called first."""
+
+        def first(*args: Any) -> Any:
+            forms = tuple("stored" if form == "lanes" and dtype != np.bool_ else form
+                          for form, dtype in zip(self.pattern, self.patterns.parameters, strict=True))
+            made = self._call_names["put_together"] = self.patterns.point(forms, arguments).run
+            return made(*args)
+
+        return first
 
     def _later(self, style: Style) -> Callable[..., Any]:
         """The function of a style, made when it is called first."""
@@ -349,12 +436,37 @@ class _Arrays:
 
         return first
 
-    def _flat(self, args: Sequence[Lane], shape: tuple[int, ...]) -> tuple[Any, ...]:
-        """A call with arrays of another number of axes."""
-        *results, suspects = self.entry_point.run(*[a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args])
+    def _any_shape(self, run: Callable[..., tuple[Any, ...]], args: Sequence[Any], outs: Sequence[Array | None]
+                   ) -> tuple[Any, ...]:
+        """A call with arrays of several axes, or of several shapes; `run` makes those with one axis."""
+        patterns, arrays = self.patterns, [a for a in args if isinstance(a, np.ndarray)]
+        shape, *others = {a.shape for a in arrays}
+        try:
+            shape = np.broadcast_shapes(shape, *others) if others else shape
+        except (ValueError, RuntimeError):  # no common shape, or more than 32 axes
+            return *[None] * len(outs), True
+        if any(out is not None and out.shape != shape for out in outs):
+            return *[None] * len(outs), True
+        flat = [None if out is None else out.reshape(-1) for out in outs]
+        if not others and all(a.flags.c_contiguous for a in arrays):
+            *results, suspects = run(*[a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args], *flat)
+            return *[result.reshape(shape) for result in results], suspects
+        n = math.prod(shape)
+        if n <= LEAST:
+            if self._run_dense is None:
+                dense = tuple(None if form == "same" else dtype
+                              for form, dtype in zip(self.pattern, patterns.parameters, strict=True))
+                self._run_dense = patterns.entry_point(dense).run
+            *results, suspects = self._run_dense(*[_dense(a, shape, dtype) if isinstance(a, np.ndarray) else a
+                                                   for a, dtype in zip(args, patterns.parameters, strict=True)], *flat)
+            return *[result.reshape(shape) for result in results], suspects
+        lanes = [operand(a, shape) if isinstance(a, np.ndarray) else a for a in args]
+        results = [np.empty(n, dtype) if out is None else out
+                   for dtype, out in zip(patterns.dtypes, flat, strict=True)]
+        suspects = patterns.fill(lanes, n, results)
         return *[result.reshape(shape) for result in results], suspects
 
-    def _call_single(self, *args: Lane) -> tuple[Any, ...]:
+    def _call_single(self, *args: Any) -> tuple[Any, ...]:
         results = [np.empty(1, dtype) for dtype in self.patterns.dtypes]
         suspects = self._fill([np.full(1, a) for a in args], 1, results)
         return *[result[0] for result in results], suspects

@@ -214,7 +214,9 @@ class Frame(Values):
         return True
 
     def _cast(self, op: Op, _: Sequence[Value]) -> bool:
-        self.lines.append(f"{self.define(op).text}[...] = {self.array(op.args[0])}")
+        (arg,) = op.args
+        text = self.stored(arg) if arg.kind is INT else self.array(arg)  # a float is rounded first
+        self.lines.append(f"{self.define(op).text}[...] = {text}")
         return True
 
     def _round(self, op: Op, dying: Sequence[Value]) -> bool:
@@ -317,7 +319,7 @@ class Frame(Values):
             out = self.define(op, [b]).text
         else:
             out = self.define(op).text
-            self.lines.append(f"{out}[...] = {self.array(b)}")
+            self.lines.append(f"{out}[...] = {self.stored(b)}")
         self.lines.append(f"putmask({out}, {self.array(condition)}, {self.array(a)})")
 
     def _select_bits(self, op: Op, dying: Sequence[Value]) -> None:

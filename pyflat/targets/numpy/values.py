@@ -70,15 +70,29 @@ class Values(Buffers):
     def is_uniform(self, value: Value) -> bool:
         return isinstance(value, Const) or self.places[value].uniform
 
+    def place(self, value: Value) -> Place:
+        """Where a value is, in the form that operations take."""
+        place = self.places[value]
+        if place.stored:
+            place.slot = place.home = self.new_slot(self.width(value.kind))
+            place.text = self.seen(place.slot, value.kind)
+            self.lines.append(f"{place.text}[...] = {place.stored}")
+            place.stored = ""
+        return place
+
+    def stored(self, value: Value) -> str:
+        """A value as an assignment takes it, which converts."""
+        return self.array(value) if isinstance(value, Const) else self.places[value].stored or self.array(value)
+
     def scalar(self, value: Value) -> str:
         """A value in an expression: a scalar where it is uniform."""
-        return self.program.constant(value) if isinstance(value, Const) else self.places[value].text
+        return self.program.constant(value) if isinstance(value, Const) else self.place(value).text
 
     def array(self, value: Value) -> str:
         """A value as an operand of a ufunc."""
         if isinstance(value, Const):
             return self.program.number(value)
-        place = self.places[value]
+        place = self.place(value)
         if not place.uniform:
             return place.text
         if value not in self._scalars:
@@ -92,7 +106,7 @@ class Values(Buffers):
             return self.array(value)
         if isinstance(value, Const):
             return self.program.pattern(value.kind, bits_of(value, self.floats))
-        place = self.places[value]
+        place = self.place(value)
         if place.slot is not None:
             return self.seen_as_ints(place.slot)
         if place.bits:

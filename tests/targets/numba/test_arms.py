@@ -9,7 +9,7 @@ from pyflat.ir.nodes import Const, Op, Param, Value
 from pyflat.ir.parse import parse_function
 from pyflat.ir.types import BOOL, FLOAT
 from pyflat.ir.uses import results_of
-from pyflat.targets.numba.arms import Arm, arms_of
+from pyflat.targets.numba.arms import Arm, Least, arms_of
 
 PYTHON = {
     "and": lambda a, b: a and b, "or": lambda a, b: a or b, "not": operator.not_,
@@ -56,13 +56,16 @@ def run(steps: list[Op | Arm], known: dict[Value, object]) -> int:
     return skipped
 
 
+@pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("gather", [False, True])
-def test_arms_of_random_functions(gather):
+def test_arms_of_random_functions(gather, shared):
+    """With `shared` the bools among the parameters are the same in all lanes, and any arm on them gets a branch."""
     skipped = 0
     for seed in range(400):
         params, ops = random_ops(seed, 12 + seed % 40)
         outside = [ops[-1], *[op for op in ops if op.kind is BOOL][-1:]]
-        steps = arms_of(ops, outside, {op: 4.0 if op.opcode == "mul" else 1.0 for op in ops}, 4.0, gather=gather)
+        least = Least(4.0, params[3:], 0.0) if shared else Least(4.0)
+        steps = arms_of(ops, outside, {op: 4.0 if op.opcode == "mul" else 1.0 for op in ops}, least, gather=gather)
         choose = random.Random(seed)
         for _ in range(12 if steps else 0):
             lane = {p: choose.choice(NUMBERS) if p.kind is FLOAT else choose.random() < 0.5 for p in params}
@@ -93,8 +96,33 @@ def test_faults_of_an_arm_leave_it_as_one_mask():
     fn = parse_function(FAULTS.replace("fused", "flat"))
     ops = fn.flat_block.ops
     each = {op: 100.0 if op.opcode in ("exp", "sin") else 1.0 for op in ops}
-    (test, arm, select) = arms_of(ops, results_of(fn), dict(each), 20.0, gather=True)
+    (test, arm, select) = arms_of(ops, results_of(fn), dict(each), Least(20.0), gather=True)
     assert (test.opcode, select.opcode) == ("lt", "select")
     assert {op.opcode for op in arm.results} == {"sin", "or"}
-    outside = arms_of(ops, results_of(fn), dict(each), 20.0)
+    outside = arms_of(ops, results_of(fn), dict(each), Least(20.0))
     assert len(outside) > 3, "without gathering the conditions stay outside"
+
+
+SHARED = """
+func @f(%p: b, %q: b, %x: f8, %y: f8) -> (f8, b) flat @return {
+  %a = mul %y, 2.0 : f8
+  %b = lt %a, %x : b
+  %c = or %p, %b : b
+  %d = add %x, %y : f8
+  %e = mul %d, %d : f8
+  %r = select %q, %e, %x : f8
+  yield %r, %c
+}
+"""
+
+
+def test_a_branch_on_what_all_lanes_share_needs_little():
+    """Of an `or` with such an operand the other is needed only where that is false. Where no condition is shared, the
+    same operations stay in line."""
+    fn = parse_function(SHARED)
+    p, q, *_ = fn.params
+    ops, cost = fn.flat_block.ops, {op: 1.0 for op in fn.flat_block.ops}
+    steps = arms_of(ops, results_of(fn), dict(cost), Least(20.0, {p, q}, 2.0), gather=True)
+    arms = [(step.conditions, [op.opcode for op in step.items]) for step in steps if isinstance(step, Arm)]
+    assert sorted(arms, key=str) == sorted([(((p, False),), ["mul", "lt"]), (((q, True),), ["add", "mul"])], key=str)
+    assert arms_of(ops, results_of(fn), dict(cost), Least(20.0, (), 2.0), gather=True) is None

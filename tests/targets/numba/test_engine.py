@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 import signal
 
 import numpy as np
@@ -22,6 +23,7 @@ from pyflat.targets.numba import arms as numba_arms
 from pyflat.targets.numba import costs as numba_costs
 from pyflat.targets.numba import engine as target
 from pyflat.targets.numba.costs import Costs
+from pyflat.targets.numba.kernel import Kernel, Shape, write_kernel
 from pyflat.targets.numpy import engine as numpy_target
 from pyflat.testing import same_bits
 from tests.support.concurrency import on_threads
@@ -240,6 +242,46 @@ def test_arms_are_skipped_without_changing_a_bit(seed):
         wanted, wanted_suspects = engine([column[:1] for column in columns(DAG_PARAMS, rows)], 1)
     assert [r.tobytes() for r in results] == [np.resize(w, 3).tobytes() for w in wanted]
     assert (suspects is None) == (wanted_suspects is None)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_arms_on_what_all_lanes_share(seed):
+    """With every arm behind a branch: arguments that are scalars decide about many of them."""
+    fn = random_dag(80, seed)
+    engine = target.compile(fn)
+    fixed, *rows = rows_of(DAG_PARAMS, 40, seed)
+    for pattern in ((seed + k) % 15 + 1 for k in (0, 5, 9)):
+        shared = [tuple(fixed[k] if pattern >> k & 1 else row[k] for k in range(4)) for row in rows]
+        lanes = columns(DAG_PARAMS, shared)
+        wanted, wanted_suspects = engine(lanes, len(shared))
+        with numba_costs.assume(FREE_BRANCHES):
+            mixed = [lane[0] if pattern >> k & 1 else lane for k, lane in enumerate(lanes)]
+            results, suspects = target.compile(fn)(mixed, len(shared))
+        assert [r.tobytes() for r in results] == [w.tobytes() for w in wanted]
+        assert (suspects is None) == (wanted_suspects is None)
+        assert suspects is None or np.array_equal(suspects, wanted_suspects)
+
+
+SCALED = """
+func @f(%x: f8, %y: f8, %p: b) -> (f8) flat @return {
+  %a = mul %y, %y : f8
+  %b = sub %a, %y : f8
+  %c = mul %b, %a : f8
+  %d = add %c, %b : f8
+  %e = mul %d, %x : f8
+  %r = select %p, %e, %x : f8
+  yield %r
+}
+"""
+
+
+@pytest.mark.parametrize(("shared", "loads"), [(True, [1, 1]), (False, [2])])
+def test_what_only_an_arm_reads_is_loaded_there(shared, loads):
+    fn = parse_function(SCALED)
+    kernel = Kernel(tuple(fn.params), tuple(fn.body), tuple(results_of(fn)), None)
+    text, _ = write_kernel(kernel, (False, False, shared), Shape(8, 1))
+    blocks = re.split(r"\n\S+:\n", text)
+    assert [block.count("load <8 x double>") for block in blocks if "load <8 x double>" in block] == loads
 
 
 ARMS = """

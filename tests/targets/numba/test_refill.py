@@ -18,9 +18,9 @@ from pyflat.targets.numba import refill as numba_refill
 from tests.targets.test_masked_loops import FUNCTIONS, check, collatz, columns, compare, newton, rolled_programs
 
 
-def only_refilled(builder: ir.IRBuilder, function: ir.Function, plain: ir.Function, refilled: ir.Function, *_: Any) -> None:
+def only_refilled(plain: ir.Function, refilled: ir.Function, trial: int) -> ir.Function:
     """In the place of the choice."""
-    builder.ret(builder.call(refilled, list(function.args)))
+    return refilled
 
 
 @pytest.fixture

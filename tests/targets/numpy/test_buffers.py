@@ -258,15 +258,15 @@ def test_loops_beside_other_temporaries():
 
 def test_both_ways_are_tried_and_one_is_chosen():
     engine = target.compile(identity((FLOAT,), (0,)))
-    made = engine._patterns.of((False,))
+    made = engine._patterns.of(("lanes",))
     x = np.arange(1_000.0)
     size = (1_000).bit_length()
     for _ in range(2 * target.TRIES):
         assert isinstance(made.choices[size], target._Choice)
-        assert np.array_equal(made.entry_point.run(x)[0], x)
+        assert np.array_equal(engine.entry_point([np.dtype(float)]).run(x)[0], x)
     assert made.choices[size] in [made.function(style)[0] for style in ("few", "bits")]
     for _ in range(target.AGAIN):
-        made.entry_point.run(x)
+        engine.entry_point([np.dtype(float)]).run(x)
     assert isinstance(made.choices[size], target._Choice) or made.choices[size] in [
         made.function(style)[0] for style in ("few", "bits")]
     assert made._ticks() > target.AGAIN
@@ -275,7 +275,7 @@ def test_both_ways_are_tried_and_one_is_chosen():
 @pytest.mark.parametrize("few", [True, False])
 def test_the_way_that_takes_less_time_is_chosen(few, monkeypatch):
     engine = target.compile(identity((FLOAT,), (0,)))
-    made = engine._patterns.of((False,))
+    made = engine._patterns.of(("lanes",))
     clock = itertools.count()
     styles = itertools.cycle(["few", "bits"])
     now = [0.0]
@@ -287,7 +287,7 @@ def test_the_way_that_takes_less_time_is_chosen(few, monkeypatch):
 
     monkeypatch.setattr(target.time, "perf_counter", perf_counter)
     for _ in range(2 * target.TRIES):
-        made.entry_point.run(np.arange(1_000.0))
+        engine.entry_point([np.dtype(float)]).run(np.arange(1_000.0))
     assert made.choices[(1_000).bit_length()] is made.function("few" if few else "bits")[0]
 
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import pyflat
 from pyflat.ir.build import Builder
 from pyflat.ir.formats import F8, dtypes
 from pyflat.ir.nodes import FALSE, TRUE, Const, Function, Label, Op, Param, Yield
@@ -230,3 +231,19 @@ def test_every_operation_has_a_spelling(row):
 def test_a_long_function_compiles():
     fn = random_dag(30_000, 1, STRAIGHT)
     (_, _, _), _ = target.compile(fn)(columns(DAG_PARAMS, rows_of(DAG_PARAMS, 5, 5)), 10)
+
+
+def rotated(x, n):
+    a, b, c, d, e, f, g, h = x, x + 1.0, x + 2.0, x * 2.0, x - 1.0, x - 2.0, x * 3.0, x
+    while n > 0:
+        a, b, c, d, e, f, g, h = (2.5 if b > a else b), c, d, e, f, g, h, a
+        n -= 1
+    return a + b * c - d + e * f - g + h
+
+
+def test_names_of_literals_are_no_names_of_loop_variables():
+    """With many lanes a select has the bits of its literal."""
+    rng = np.random.default_rng(1)
+    x, n = rng.normal(size=2 * target.LEAST), rng.integers(0, 6, 2 * target.LEAST)
+    found = pyflat.twin(rotated, target="numpy")(x, n)
+    assert found.tolist() == [rotated(*lane) for lane in zip(x.tolist(), n.tolist(), strict=True)]
