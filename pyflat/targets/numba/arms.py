@@ -17,7 +17,9 @@ arm that depends on a value from outside which itself depends on the arm comes i
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from pyflat.ir.nodes import Const, Op, Value
@@ -34,6 +36,7 @@ MOST_NEEDS, MOST_OPERATIONS = 24, 5_000
 MOST_JOINED = 8
 """Conditions that one is made of for an operation that several arms share."""
 
+
 @dataclass(slots=True)
 class Arm:
     """Operations that only the lanes need in which all `conditions` have the value that stands with them."""
@@ -44,10 +47,33 @@ class Arm:
     """The values that are used outside."""
 
 
-def plan_arms(ops: Sequence[Op], outside: Iterable[Value], width: int) -> list[Op | Arm] | None:
+Plan = list[Op | Arm] | None
+
+_kept: ContextVar[dict[Hashable, Plan] | None] = ContextVar("pyflat_plans", default=None)
+
+
+@contextmanager
+def kept_plans() -> Iterator[None]:
+    """Plans that are made in here are made once: one kernel asks for the same again, for its shape and each of its
+    ways."""
+    token = _kept.set({})
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+
+
+def plan_arms(ops: Sequence[Op], outside: Iterable[Value], width: int) -> Plan:
     """The operations of a block with arms where they pay, None where none does. `outside` are the values that are
     used behind the block."""
-    return arms_of(ops, outside, {op: cost_of(op, width) for op in ops}, costs().worth, gather=True)
+    kept, used = _kept.get(), tuple(outside)
+    key = tuple(ops), frozenset(used), width
+    if kept is not None and key in kept:
+        return kept[key]
+    plan = arms_of(ops, used, {op: cost_of(op, width) for op in ops}, costs().worth, gather=True)
+    if kept is not None:
+        kept[key] = plan
+    return plan
 
 
 def arms_of(ops: Sequence[Op], outside: Iterable[Value], each: dict[Op, float], worth: float, *, gather: bool = False
@@ -154,6 +180,41 @@ def _waits_for(values: Sequence[Value], op: Op, needs: Mapping[Op, Needs]) -> bo
     return False
 
 
+class _Reached:
+    """What each value waits for, as `_waits_for` says it, where all needs are known: a set of places as bits."""
+
+    def __init__(self, ops: Sequence[Op], needs: Mapping[Op, Needs]):
+        self.places: dict[Value, int] = {op: place for place, op in enumerate(ops)}
+        self.needs = needs
+        self._bits: dict[Value, int] = {}
+
+    def includes(self, values: Iterable[Value], op: Op) -> bool:
+        place = self.places[op]
+        return any(self._of(value) >> place & 1 for value in values)
+
+    def _of(self, start: Value) -> int:
+        """Where values wait for each other, not all is found; such a plan has no order (`_is_ordered`)."""
+        waiting, begun = [start], set[Value]()
+        while waiting:
+            value = waiting[-1]
+            if value in self._bits or value not in self.places or not isinstance(value, Op):
+                waiting.pop()
+                continue
+            before = [*value.args, *[condition for condition, _ in self.needs[value]]]
+            missing = [] if value in begun else [
+                each for each in before if each in self.places and each not in self._bits and each not in begun]
+            begun.add(value)
+            if missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            bits = 1 << self.places[value]
+            for each in before:
+                bits |= self._bits.get(each, 0)
+            self._bits[value] = bits
+        return self._bits.get(start, 0)
+
+
 def _is_ordered(paths: Mapping[Op, Path]) -> bool:
     """Whether operations can be put in an order in which each comes after its operands and its conditions."""
     state: dict[Op, bool] = {}  # whether all is done that it waits for
@@ -223,13 +284,16 @@ def _gathered(needs: Mapping[Op, Needs], paths: Mapping[Op, Path], outside: set[
             implied[op] = first & second
     users: dict[Value, list[Needs]] = {}
     more: dict[Op, Needs] = {}
-    for op in reversed(joined.all()):
+    order = joined.all()
+    reached = _Reached(order, needs)
+    for op in reversed(order):
         own = needs[op]
         if op in users and op not in outside and op not in conditions:
             own |= frozenset.intersection(*users[op])
         known, place = own | implied.get(op, frozenset()), joined.places[op]
-        inside = [arm for arm in arms if all(literal in needs[op] or _implies(known, *literal) for literal in arm)
-                  and not _waits_for([value for value, _ in arm if joined.places.get(value, -1.0) >= place], op, needs)]
+        implies = _Implied(known)
+        inside = [arm for arm in arms if all(literal in needs[op] or implies.find(*literal) for literal in arm)
+                  and not reached.includes([v for v, _ in arm if joined.places.get(v, -1.0) >= place], op)]
         more[op] = frozenset[Literal]().union(*inside)
         for arg, gate in zip(op.args, _gates(op, ranks), strict=True):
             if arg in ranks:
@@ -237,18 +301,29 @@ def _gathered(needs: Mapping[Op, Needs], paths: Mapping[Op, Path], outside: set[
     return more
 
 
-def _implies(known: Needs, value: Value, holds: bool) -> bool:
-    """Whether a condition has this value where all that is known holds, as far as that is plain."""
-    if (value, holds) in known:
-        return True
-    if not isinstance(value, Op) or value.kind is not BOOL:
+class _Implied:
+    """Whether conditions have a value where all that is known holds, as far as that is plain. Conditions share parts:
+    each is looked at once."""
+
+    def __init__(self, known: Needs):
+        self._found: dict[Literal, bool] = dict.fromkeys(known, True)
+
+    def find(self, value: Value, holds: bool) -> bool:
+        key = value, holds
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._compound(value, holds)
+        return found
+
+    def _compound(self, value: Value, holds: bool) -> bool:
+        if not isinstance(value, Op) or value.kind is not BOOL:
+            return False
+        if value.opcode == "not":
+            return self.find(value.args[0], not holds)
+        if value.opcode in ("and", "or"):
+            each = all if (value.opcode == "and") == holds else any
+            return each(self.find(arg, holds) for arg in value.args)
         return False
-    if value.opcode == "not":
-        return _implies(known, value.args[0], not holds)
-    if value.opcode in ("and", "or"):
-        each = [_implies(known, arg, holds) for arg in value.args]
-        return all(each) if (value.opcode == "and") == holds else any(each)
-    return False
 
 
 def _gates(op: Op, ranks: dict[Value, tuple[float, int]]) -> list[list[Literal]]:

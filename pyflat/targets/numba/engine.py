@@ -34,6 +34,7 @@ from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.types import BOOL, FLOAT
 from pyflat.ir.uses import results_of
 from pyflat.targets import threads
+from pyflat.targets.numba.arms import kept_plans
 from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Ufunc, compile_ir, processor
 from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
 from pyflat.targets.numba.library import library_function
@@ -62,7 +63,8 @@ class CompiledKernel:
 
     def __init__(self, kernel: Kernel, pattern: Pattern):
         cpu = processor()
-        text, symbols = write_kernel(kernel, pattern, choose_shape(kernel, cpu.vector_bytes))
+        with kept_plans():
+            text, symbols = write_kernel(kernel, pattern, choose_shape(kernel, cpu.vector_bytes))
         self.code: MachineCode = compile_ir(text, ENTRY, symbols, cpu)
         self.step = max(CALL_WORK // (kernel.size + 1), 1)
         """Lanes in one call, so that Python gets to see Ctrl-C."""
