@@ -421,8 +421,6 @@ MUTANTS: tuple[Mutant, ...] = (
           "[self._fold('and', [self._value(*each) for each in self.in_order(rest)]) for rest in rests[1:]]"),
          ("an or holds where both of its operands do", "_Implied._compound",
           'all if (value.opcode == "and") == holds else any', "any"),
-         ("a value waits for no condition", "_Reached._of",
-          "[*value.args, *[condition for condition, _ in self.needs[value]]]", "[*value.args]"),
          tests="targets/numba/test_arms.py"),
     *_of("numba engine", "targets/numba/emitter.py",
          ("nan is equal to itself", "Lane.compare", "sign != '!='", "sign"),
