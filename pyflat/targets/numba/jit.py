@@ -29,8 +29,14 @@ import pyflat
 from pyflat.functions import libm
 from pyflat.targets.numba.disk_cache import key_of, opened
 
-LARGE = 20_000
-"""Lines of IR above which LLVM is told to hurry."""
+LARGE = 3_000
+"""Lines of IR above which few passes run (`_FEW`). LLVM's own list takes 0.05 s for a thousand lines of a small kernel,
+and 0.25 s of a large one, two thirds of it in five runs of one pass; machine code was as fast without that. Smaller
+kernels take a tenth of a second, and some are better for it."""
+
+_FEW = ("always_inliner", "simplify_cfg", "sroa", "instruction_combine", "dead_code_elimination", "simplify_cfg")
+"""What code needs that is written as wanted. No value numbering: pyflat's own has been there, and llvmlite's NewGVN
+(LLVM 22) ends the process where its results do not settle."""
 
 _lock = threading.RLock()
 """LLVM's global context is not for two threads at once."""
@@ -79,19 +85,19 @@ def _initialise() -> None:
 
 
 @cache
-def _machine(cpu: Processor, level: int) -> Any:
+def _machine(cpu: Processor) -> Any:
     _initialise()
     target = llvm.Target.from_default_triple()
     # Small: literals are operands in memory, not two instructions each. The linker keeps a module's parts together, and
     # reaches what lies elsewhere through stubs. On a Zen 5 Black and Scholes gained a tenth.
-    return target.create_target_machine(cpu=cpu.name, features=cpu.features, opt=level, reloc="pic",
+    return target.create_target_machine(cpu=cpu.name, features=cpu.features, opt=3, reloc="pic",
                                         codemodel="small", jit=True)
 
 
 @cache
 def _linker() -> Any:
     _initialise()
-    return llvm.create_lljit_compiler(_machine(processor(), 3))
+    return llvm.create_lljit_compiler(_machine(processor()))
 
 
 _names = itertools.count()
@@ -114,7 +120,7 @@ class MachineCode:
     def assembly(self) -> str:
         """The machine code as text."""
         with _lock:
-            return str(_machine(self.cpu, 3).emit_assembly(llvm.parse_assembly(self.llvm)))
+            return str(_machine(self.cpu).emit_assembly(llvm.parse_assembly(self.llvm)))
 
 
 def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor) -> MachineCode:
@@ -149,10 +155,9 @@ class _Translated(NamedTuple):
 def _translated(text: str, cpu: Processor) -> _Translated:
     module = llvm.parse_assembly(text)
     module.verify()
-    hurry = text.count("\n") > LARGE
-    machine = _machine(cpu, 1 if hurry else 3)
+    machine = _machine(cpu)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    _optimise(module, machine, 1 if hurry else 2)
+    _optimise(module, machine, few=text.count("\n") > LARGE)
     return _Translated(machine.emit_object(module), zlib.compress(str(module).encode(), 1))
 
 
@@ -174,10 +179,12 @@ def _key(text: str, cpu: Processor) -> str:
                    sys.implementation.cache_tag or sys.version])
 
 
-def _optimise(module: Any, machine: Any, level: int) -> None:
+def _optimise(module: Any, machine: Any, *, few: bool) -> None:
     """The loops are written with vectors in them already."""
-    builder = _pass_builder(machine, level)
-    passes = builder.getModulePassManager()
+    builder = _pass_builder(machine)
+    passes = llvm.create_new_module_pass_manager() if few else builder.getModulePassManager()
+    for name in _FEW if few else ():
+        getattr(passes, f"add_{name}_pass")()
     try:
         passes.run(module, builder)
     finally:
@@ -186,8 +193,8 @@ def _optimise(module: Any, machine: Any, level: int) -> None:
 
 
 @cache
-def _pass_builder(machine: Any, level: int) -> Any:
-    options = llvm.create_pipeline_tuning_options(speed_level=level)
+def _pass_builder(machine: Any) -> Any:
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
     return llvm.create_pass_builder(machine, options)
 
