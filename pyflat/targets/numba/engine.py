@@ -26,6 +26,7 @@ from pyflat.analysis.liveness import sliced
 from pyflat.errors import refuse
 from pyflat.functions import libm
 from pyflat.ir.formats import dtypes
+from pyflat.ir.garbage import no_full_collections
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Function, Op, Param, Value, walk
 from pyflat.ir.ops import OPERATIONS, Accuracy
@@ -215,7 +216,7 @@ class NumbaEngine:
 
     def _compile(self, kernel: Kernel, pattern: Pattern) -> CompiledKernel:
         key = id(kernel), pattern
-        with self._lock, room_to_recurse(self.fused):
+        with self._lock, no_full_collections(), room_to_recurse(self.fused):
             if key not in self._compiled:
                 self._compiled[key] = CompiledKernel(kernel, pattern)
             return self._compiled[key]

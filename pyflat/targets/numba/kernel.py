@@ -36,6 +36,7 @@ from pyflat.targets.numba.emitter import Emitter, Lane, size_of, types_of
 from pyflat.targets.numba.integer_narrowing import IntegerNarrowing, narrow_ints
 from pyflat.targets.numba.lane_regrouping import Regrouping, Waiting, can_wait, plan_regrouping
 from pyflat.targets.numba.library import library_function
+from pyflat.targets.numba.gang_buffers import Buffers, Operand
 from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.loop_variance import suspect_values
 from pyflat.targets.numba.loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts
@@ -408,8 +409,7 @@ class _Entry:
         gang.emit(hoisted)
         passed = [gang.read(0, value).value for value in shared]
         moved = [k for k, value in enumerate(operands) if value not in self.uniform or k >= len(kernel.params)]
-        self._run(state, lanes, passed, total,
-                  [(operands[k], places[k], strides[k], k >= len(kernel.params)) for k in moved], finish)
+        self._run(state, lanes, passed, total, [(operands[k], k, places[k], strides[k]) for k in moved], finish)
         self._keep_status(start, finish)
         builder.ret_void()
 
@@ -419,26 +419,24 @@ class _Entry:
             loaded = self.builder.icmp_unsigned("!=", loaded, ir.Constant(I8, 0))
         return Lane(self.emitter, param.kind, loaded)
 
-    def _run(self, state: Any, lanes: Any, passed: list[Any], total: Any, operands: list[tuple[Value, Any, Any, bool]],
+    def _run(self, state: Any, lanes: Any, passed: list[Any], total: Any, operands: list[tuple[Value, int, Any, Any]],
              finish: Any) -> None:
-        """`operands` are the varying ones: value, place, stride, whether it is a result."""
+        """`operands` are the varying ones: value, number, place, stride."""
         builder, size = self.builder, self.shape.lanes
         dense: Any = ir.Constant(I1, 1)
-        for value, _, stride, _ in operands:
+        for value, _, _, stride in operands:
             dense = builder.and_(dense, builder.icmp_signed("==", stride, i64(size_of(_memory(self.kernel, value)))))
         whole = builder.select(dense, builder.sub(total, builder.urem(total, i64(size))), i64(0))
-        self._call(lanes, [whole, state, *passed, *[place for _, place, _, _ in operands]], state, finish)
-        buffers = [stack(builder, _memory(self.kernel, value), size) for value, *_ in operands]
+        self._call(lanes, [whole, state, *passed, *[place for _, _, place, _ in operands]], state, finish)
+        buffers = Buffers(builder, self.function.args, size, [
+            Operand(number, _memory(self.kernel, value), place, stride) for value, number, place, stride in operands])
+        inputs = sum(number < len(self.kernel.params) for _, number, _, _ in operands)
         with self._gangs(whole, total) as start:
             left = builder.sub(total, start)
             count = builder.select(builder.icmp_signed("<", left, i64(size)), left, i64(size))
-            for (value, place, stride, is_result), buffer in zip(operands, buffers, strict=True):
-                if not is_result:
-                    self._copy_in(_memory(self.kernel, value), self._at(place, start, stride), stride, count, buffer)
-            self._call(lanes, [i64(size), state, *passed, *buffers], state, finish)
-            for (value, place, stride, is_result), buffer in zip(operands, buffers, strict=True):
-                if is_result:
-                    self._copy_out(_memory(self.kernel, value), self._at(place, start, stride), stride, count, buffer)
+            buffers.copy_in(inputs, start, count)
+            self._call(lanes, [i64(size), state, *passed, *buffers.places], state, finish)
+            buffers.copy_out(inputs, start, count)
         builder.branch(finish)
 
     def _gangs(self, start: Any, total: Any) -> Any:
@@ -451,23 +449,6 @@ class _Entry:
             builder.atomic_rmw("add", element_at(builder, state, i64(SUSPECTS), I64), i64(1), "monotonic")
         with builder.if_then(builder.icmp_unsigned(">=", flags, ir.Constant(I8, LEFT_EARLY)), likely=False):
             builder.branch(finish)
-
-    def _at(self, place: Any, start: Any, stride: Any) -> Any:
-        return element_at(self.builder, place, self.builder.mul(start, stride), I8)
-
-    def _copy_in(self, element: ir.Type, place: Any, stride: Any, count: Any, buffer: Any) -> None:
-        """What lies behind the last lane is that lane again."""
-        builder, last = self.builder, self.builder.sub(count, i64(1))
-        with counted(builder, i64(self.shape.lanes), rolled=True) as k:
-            index = builder.select(builder.icmp_signed("<", k, last), k, last)
-            loaded = builder.load(self._at(place, index, stride), typ=element)
-            builder.store(loaded, element_at(builder, buffer, k, element))
-
-    def _copy_out(self, element: ir.Type, place: Any, stride: Any, count: Any, buffer: Any) -> None:
-        builder = self.builder
-        with counted(builder, count, rolled=True) as k:
-            loaded = builder.load(element_at(builder, buffer, k, element), typ=element)
-            builder.store(loaded, self._at(place, k, stride))
 
     # --- the floating-point status of the thread: what a kernel raises, stays inside
 

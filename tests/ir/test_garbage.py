@@ -10,7 +10,7 @@ import pytest
 import pyflat
 from pyflat.runtime.arguments import classify
 from pyflat.runtime.compiled import flatten
-from pyflat.runtime.garbage import NEVER, no_full_collections
+from pyflat.ir.garbage import NEVER, no_full_collections
 
 
 @pytest.fixture
