@@ -1,4 +1,4 @@
-"""Programs that are large by themselves, for what comes before the first result: `python -m benchmarks.startup --large`.
+"""Programs that are large by themselves, for `python -m benchmarks.startup --large`.
 
 `LARGE[name]` has the text of a module whose function is `main`, the options of its twin, and its arguments.
 """
@@ -53,8 +53,8 @@ def _helpers(count: int) -> str:
 
 
 def _unrolled(trips: int) -> str:
-    return f"def main(x):\n    for k in range({trips}):\n        x = x * 0.75 + 1.0\n" \
-           "        if x > 890.0:\n            break\n        x = x - k\n    return x\n"
+    body = "        x = x * 0.75 + 1.0\n        if x > 890.0:\n            break\n        x = x - k\n"
+    return f"def main(x):\n    for k in range({trips}):\n{body}    return x\n"
 
 
 _PRODUCT = f"""

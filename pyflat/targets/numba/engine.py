@@ -66,7 +66,7 @@ class CompiledKernel:
         cpu = processor()
         with kept_plans():
             text, symbols = write_kernel(kernel, pattern, choose_shape(kernel, cpu.vector_bytes))
-        self.code: MachineCode = compile_ir(text, ENTRY, symbols, cpu)
+        self.code: MachineCode = compile_ir(text, ENTRY, symbols, cpu, symbols.kept)
         self.step = max(CALL_WORK // (kernel.size + 1), 1)
         """Lanes in one call, so that Python gets to see Ctrl-C."""
         self._state = SharedState()

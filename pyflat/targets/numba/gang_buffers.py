@@ -1,6 +1,6 @@
 """Room for one gang of each operand of a kernel: what is strided, or too short for a gang, is copied there and back.
 
-    for each operand:                        with many of them: for k in range(operands of one size), which a table names
+    for each operand:                        many of them: for k in range(operands of one size), which a table names
         for lane in range(gang): buffer[lane] = operand[start + min(lane, last)]
 """
 

@@ -111,6 +111,7 @@ class MachineCode:
     cpu: Processor
     _llvm: bytes
     _loaded: Any
+    _kept: Sequence[object] = ()
 
     @property
     def llvm(self) -> str:
@@ -123,8 +124,10 @@ class MachineCode:
             return str(_machine(self.cpu).emit_assembly(llvm.parse_assembly(self.llvm)))
 
 
-def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor) -> MachineCode:
-    """Optimise, compile and load a module; `symbols` are the addresses of the functions that it calls.
+def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor, kept: Sequence[object] = ()
+               ) -> MachineCode:
+    """Optimise, compile and load a module; `symbols` are the addresses of the functions and tables that it names,
+    `kept` what must live as long as the code.
 
     What is compiled is kept on disk (`pyflat.targets.numba.disk_cache`), but for modules with addresses of this
     process in them. Code from there names the functions that it calls; the addresses are always those given here.
@@ -142,7 +145,7 @@ def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor
         for name, address in symbols.items():
             library.import_symbol(name, address)
         loaded = library.add_current_process().link(_linker(), f"twin {next(_names)}")
-        return MachineCode(loaded[entry], cpu, made.llvm, loaded)
+        return MachineCode(loaded[entry], cpu, made.llvm, loaded, kept)
 
 
 class _Translated(NamedTuple):

@@ -32,11 +32,11 @@ from pyflat.ir.types import BOOL, FLOAT
 from pyflat.targets.numba.arms import Arm, plan_arms
 from pyflat.targets.numba.autotune import SHORT_TRIAL, TRIAL, write_choice
 from pyflat.targets.numba.costs import cost_of, is_called
-from pyflat.targets.numba.emitter import Emitter, Lane, size_of, types_of
+from pyflat.targets.numba.emitter import Emitter, Lane, Symbols, size_of, types_of
+from pyflat.targets.numba.gang_buffers import Buffers, Operand
 from pyflat.targets.numba.integer_narrowing import IntegerNarrowing, narrow_ints
 from pyflat.targets.numba.lane_regrouping import Regrouping, Waiting, can_wait, plan_regrouping
 from pyflat.targets.numba.library import library_function
-from pyflat.targets.numba.gang_buffers import Buffers, Operand
 from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.loop_variance import suspect_values
 from pyflat.targets.numba.loops import LEFT_EARLY, SUSPECTS, Gang, Interrupts
@@ -179,9 +179,9 @@ def _regrouping(kernel: Kernel, shape: Shape, items: list[Item], shared: Sequenc
     return plan_regrouping(items, kernel.results, shared, varying, shape.width, shape.registers)
 
 
-def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, dict[str, int]]:
-    """The text of the module, and the addresses of the functions that it calls."""
-    module, symbols = ir.Module("pyflat"), dict[str, int]()
+def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, Symbols]:
+    """The text of the module, and the addresses of the functions and tables that it names."""
+    module, symbols = ir.Module("pyflat"), Symbols()
     uniform = {p for p, same in zip(kernel.params, pattern, strict=True) if same}
     hoisted, inner = split_uniform(kernel.items, uniform)
     computed = uniform | {value for item in hoisted for value in _defined(item)}
@@ -192,7 +192,7 @@ def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, d
     return str(module), symbols
 
 
-def _write_lanes(module: ir.Module, symbols: dict[str, int], kernel: Kernel, shape: Shape, shared: list[Value],
+def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Shape, shared: list[Value],
                  varying: list[Param], inner: list[Item]) -> ir.Function:
     """The function that runs whole gangs. Where lanes that are done with a loop could get other elements, or lanes
     could wait for an expensive arm, it has two ways to choose from."""
@@ -270,7 +270,7 @@ def _memory(kernel: Kernel, value: Value) -> ir.Type:
 class _Lanes:
     """Writes a function that runs whole gangs."""
 
-    def __init__(self, module: ir.Module, symbols: dict[str, int], kernel: Kernel, shape: Shape, shared: list[Value],
+    def __init__(self, module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Shape, shared: list[Value],
                  varying: list[Param], name: str):
         self.kernel, self.shape, self.shared, self.varying = kernel, shape, shared, varying
         pointers = [POINTER] * (len(varying) + len(kernel.roots))
@@ -385,7 +385,7 @@ class _Lanes:
 class _Entry:
     """Writes the function that NumPy calls."""
 
-    def __init__(self, module: ir.Module, symbols: dict[str, int], kernel: Kernel, shape: Shape, uniform: set[Param],
+    def __init__(self, module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Shape, uniform: set[Param],
                  varying: list[Param]):
         self.kernel, self.shape, self.uniform, self.varying = kernel, shape, uniform, varying
         self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * 4), ENTRY)
