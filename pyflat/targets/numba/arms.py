@@ -33,6 +33,9 @@ Path = tuple[tuple[Literal, ...], ...]
 
 MOST_NEEDS, MOST_OPERATIONS = 24, 5_000
 """What is looked at: time grows with the product."""
+MOST_LOOKED = 256
+"""Parts of the conditions of all arms that are looked at for an operation: an unrolled loop with a break has chains of
+thousands."""
 MOST_JOINED = 8
 """Conditions that one is made of for an operation that several arms share."""
 
@@ -303,16 +306,18 @@ def _gathered(needs: Mapping[Op, Needs], paths: Mapping[Op, Path], outside: set[
 
 class _Implied:
     """Whether conditions have a value where all that is known holds, as far as that is plain. Conditions share parts:
-    each is looked at once."""
+    each is looked at once, and no more than `MOST_LOOKED`."""
 
     def __init__(self, known: Needs):
         self._found: dict[Literal, bool] = dict.fromkeys(known, True)
+        self._left = MOST_LOOKED
 
     def find(self, value: Value, holds: bool) -> bool:
         key = value, holds
         found = self._found.get(key)
         if found is None:
-            found = self._found[key] = self._compound(value, holds)
+            self._left -= 1
+            found = self._found[key] = self._left >= 0 and self._compound(value, holds)
         return found
 
     def _compound(self, value: Value, holds: bool) -> bool:

@@ -28,7 +28,7 @@ from pyflat.functions import libm
 from pyflat.ir.formats import dtypes
 from pyflat.ir.garbage import no_full_collections
 from pyflat.ir.loops import all_ops, has_loop
-from pyflat.ir.nodes import Block, Const, Function, Op, Param, Value, walk
+from pyflat.ir.nodes import Block, Const, Function, Item, Op, Param, Value, walk
 from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.print import format_function
 from pyflat.ir.recursion import room_to_recurse
@@ -45,8 +45,9 @@ from pyflat.targets.target import Request
 MAX_OPERATIONS = 50_000
 """LLVM's time grows faster than the function; this many operations take it tens of seconds."""
 
-MAX_CHAIN = 600
-"""Masks that depend on each other, one after the other: 512 compile in 20 s, twice as many take three times that."""
+LONG_CHAIN = 100
+"""Masks that depend on each other, one after the other, above which LLVM combines no instructions: it looks through all
+of them from each, 6 s for 512 and four times that for twice as many."""
 
 STORED_MASK = 1_000
 """With more operations than this the values' kernel stores the suspect bits too."""
@@ -66,7 +67,8 @@ class CompiledKernel:
         cpu = processor()
         with kept_plans():
             text, symbols = write_kernel(kernel, pattern, choose_shape(kernel, cpu.vector_bytes))
-        self.code: MachineCode = compile_ir(text, ENTRY, symbols, cpu, symbols.kept)
+        self.code: MachineCode = compile_ir(text, ENTRY, symbols, cpu, symbols.kept,
+                                           combine=longest_mask_chain(kernel.items) <= LONG_CHAIN)
         self.step = max(CALL_WORK // (kernel.size + 1), 1)
         """Lanes in one call, so that Python gets to see Ctrl-C."""
         self._state = SharedState()
@@ -261,10 +263,10 @@ def _calls_python(op: Op) -> bool:
     return accuracy is Accuracy.CALL or (accuracy is Accuracy.LIBM and not libm.from_library(op.opcode))
 
 
-def longest_mask_chain(fused: Function) -> int:
+def longest_mask_chain(items: Sequence[Item]) -> int:
     """How many and/or of bools follow on each other: an unrolled loop with a break in it has one for each copy."""
     depth: dict[Value, int] = {}
-    for item in walk(fused.body):
+    for item in walk(list(items)):
         for op in item.ops if isinstance(item, Block) else ():
             if op.opcode in ("and", "or") and op.kind is BOOL:
                 depth[op] = 1 + max(depth.get(arg, 0) for arg in op.args)
@@ -290,13 +292,6 @@ def compile(fused: Function, *, unchecked: bool = False) -> NumbaEngine:
         raise refuse(
             "flatten/too-large", f"the twin has {count:,} operations, the numba target takes {MAX_OPERATIONS:,}",
             help='use target="numpy", shorten the loop, or flatten the inner function on its own',
-        )
-    chain = longest_mask_chain(fused)
-    if chain > MAX_CHAIN:
-        raise refuse(
-            "flatten/too-large", f"the twin has a chain of {chain:,} live masks, the numba target takes {MAX_CHAIN:,}",
-            why="LLVM's time grows with more than the square of the chain",
-            help='let the loop stay a loop (loops="auto"), or use target="numpy"',
         )
     floats = fused.floats
     made = tuple(dtypes(floats)[root.kind] for root in roots)

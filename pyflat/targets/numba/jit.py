@@ -124,10 +124,10 @@ class MachineCode:
             return str(_machine(self.cpu).emit_assembly(llvm.parse_assembly(self.llvm)))
 
 
-def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor, kept: Sequence[object] = ()
-               ) -> MachineCode:
+def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor, kept: Sequence[object] = (), *,
+               combine: bool = True) -> MachineCode:
     """Optimise, compile and load a module; `symbols` are the addresses of the functions and tables that it names,
-    `kept` what must live as long as the code.
+    `kept` what must live as long as the code. Without `combine` instructions are left as they are.
 
     What is compiled is kept on disk (`pyflat.targets.numba.disk_cache`), but for modules with addresses of this
     process in them. Code from there names the functions that it calls; the addresses are always those given here.
@@ -135,10 +135,10 @@ def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor
     with _lock:
         _initialise()
         disk = None if "inttoptr" in text else opened()
-        key = _key(text, cpu) if disk is not None else ""
+        key = _key(text, cpu, combine) if disk is not None else ""
         made = _unpacked(disk.load(key)) if disk is not None else None
         if made is None:
-            made = _translated(text, cpu)
+            made = _translated(text, cpu, combine)
             if disk is not None:
                 disk.store(key, _packed(made))
         library = llvm.JITLibraryBuilder().add_object_img(made.machine).export_symbol(entry)
@@ -155,12 +155,19 @@ class _Translated(NamedTuple):
     llvm: bytes
 
 
-def _translated(text: str, cpu: Processor) -> _Translated:
+def _translated(text: str, cpu: Processor, combine: bool = True) -> _Translated:
     module = llvm.parse_assembly(text)
     module.verify()
     machine = _machine(cpu)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    _optimise(module, machine, few=text.count("\n") > LARGE)
+    if combine and text.count("\n") <= LARGE:
+        _run(_pass_builder(machine).getModulePassManager(), module, machine)
+    else:
+        few = llvm.create_new_module_pass_manager()
+        for name in _FEW:
+            if combine or name != "instruction_combine":
+                getattr(few, f"add_{name}_pass")()
+        _run(few, module, machine)
     return _Translated(machine.emit_object(module), zlib.compress(str(module).encode(), 1))
 
 
@@ -175,21 +182,17 @@ def _unpacked(contents: bytes | None) -> _Translated | None:
     return _Translated(contents[8:end], contents[end:])
 
 
-def _key(text: str, cpu: Processor) -> str:
+def _key(text: str, cpu: Processor, combine: bool) -> str:
     """Everything that machine code depends on: the module, the processor, and who translates."""
-    return key_of([text, cpu.name, cpu.features, str(llvm.get_process_triple()), pyflat.__version__,
+    return key_of([text, str(combine), cpu.name, cpu.features, str(llvm.get_process_triple()), pyflat.__version__,
                    llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)), np.__version__,
                    sys.implementation.cache_tag or sys.version])
 
 
-def _optimise(module: Any, machine: Any, *, few: bool) -> None:
+def _run(passes: Any, module: Any, machine: Any) -> None:
     """The loops are written with vectors in them already."""
-    builder = _pass_builder(machine)
-    passes = llvm.create_new_module_pass_manager() if few else builder.getModulePassManager()
-    for name in _FEW if few else ():
-        getattr(passes, f"add_{name}_pass")()
     try:
-        passes.run(module, builder)
+        passes.run(module, _pass_builder(machine))
     finally:
         NewPassManager._dispose(passes)  # llvmlite 0.50 does not: what does nothing stands before it among the bases
         passes.detach()

@@ -195,9 +195,9 @@ def translations(monkeypatch):
     jit = pytest.importorskip("pyflat.targets.numba.jit")
     made, translate = [], jit._translated
 
-    def counted(text, cpu):
+    def counted(text, cpu, combine):
         made.append(cpu)
-        return translate(text, cpu)
+        return translate(text, cpu, combine)
 
     monkeypatch.setattr(jit, "_translated", counted)
     return made
