@@ -1,4 +1,4 @@
-"""Programs that are large by themselves, for `python -m benchmarks.startup --large`.
+"""Programs that are large by themselves, for `python -m benchmarks.first_call`.
 
 `LARGE[name]` has the text of a module whose function is `main`, the options of its twin, and its arguments.
 """
