@@ -6,8 +6,7 @@ kernel writes the results and ORs the suspect bit of all lanes into one flag, it
 second kernel, compiled then, computes the bit of each lane. A long function, where one more store costs nothing and
 a second compilation much, stores the bits at once.
 
-LLVM's time, measured on a 2-core machine for arithmetic with selects: 0.05 s for 20 operations, 0.5 s for 2,000, 3 s
-for 20,000, 12 s for 40,000.
+LLVM's time, measured on a 2-core machine for arithmetic with selects: 0.3 s for 12,000 operations, 2 s for 48,000.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, SharedSta
 from pyflat.targets.target import Request
 
 MAX_OPERATIONS = 50_000
-"""LLVM's time grows faster than the function; this many operations take it tens of seconds."""
+"""So many take LLVM some seconds."""
 
 LONG_CHAIN = 100
 """Masks that depend on each other, one after the other, above which LLVM combines no instructions: it looks through all
