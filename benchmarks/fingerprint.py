@@ -30,7 +30,7 @@ class Written(Exception):
     """The LLVM text of a kernel: raised in the place of compiling it."""
 
 
-def _stop(text: str, *rest: object) -> Any:
+def _stop(text: str, *rest: object, **options: object) -> Any:
     raise Written(text)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pyflat.functions.records import RECORDS
 from pyflat.ir.nodes import Op
@@ -18,8 +18,7 @@ from pyflat.ir.types import EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, Kind
 Number = int | float
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """Every lane that is not nan lies in [low, high]."""
 
     low: Number

@@ -44,13 +44,16 @@ class Captured:
     _shift: int = 0
     """What is to be added to a line of the parsed text."""
     _positions: Mapping[cst.CSTNode, CodeRange] = field(default_factory=dict, repr=False)
+    _spans: dict[int, Span] = field(default_factory=dict, repr=False)
+    """By identity, of nodes that have a position, which live as long: LibCST's nodes are slow to hash."""
 
     def span(self, node: cst.CSTNode) -> Span | None:
-        place = self._positions.get(node)
-        if place is None:
-            return None
-        return Span(self.file, place.start.line + self._shift, place.start.column,
-                    place.end.line + self._shift, place.end.column)
+        found = self._spans.get(id(node))
+        if found is None and (place := self._positions.get(node)) is not None:
+            found = self._spans[id(node)] = Span(
+                self.file, place.start.line + self._shift, place.start.column,
+                place.end.line + self._shift, place.end.column)
+        return found
 
 
 _cache: dict[int, tuple[weakref.ref[types.CodeType], Captured]] = {}

@@ -59,6 +59,8 @@ class _Folder:
         self.intervals = Intervals(floats=floats)
         self.keys = Keys()
         self.made: dict[Key, Op] = {}
+        self.unlisted: list[Op] = []
+        """Operations that `made` is still to have: few functions ask for any."""
         self.current: Op | None = None
 
     def read(self, value: Value) -> Value:
@@ -75,7 +77,7 @@ class _Folder:
                         self.visit(op)
                     done.append(Block(self.ops, Yield(list(map(self.read, item.end.values))) if item.end else None))
                 case Loop():
-                    inits, made = list(map(self.read, item.inits)), dict(self.made)
+                    inits, made = list(map(self.read, item.inits)), dict(self.all_made())
                     parts = take_apart(item)
                     header = self.folded(parts.header)
                     leave = list(map(self.read, parts.leave))
@@ -85,6 +87,7 @@ class _Folder:
                     self.intervals.restore(before)
                     done.append(join_parts(item, item.params, inits, new, item.results))
                     self.made = made
+                    self.unlisted.clear()
         return done
 
     def visit(self, op: Op) -> None:
@@ -120,7 +123,13 @@ class _Folder:
     def append(self, op: Op) -> None:
         self.ops.append(op)
         self.intervals.note(op)
-        self.made.setdefault(self.keys.key(op), op)
+        self.unlisted.append(op)
+
+    def all_made(self) -> dict[Key, Op]:
+        for op in self.unlisted:
+            self.made.setdefault(self.keys.key(op), op)
+        self.unlisted.clear()
+        return self.made
 
     def emit(self, opcode: str, *args: Value) -> Value:
         """A new operation, simplified; an equal one that exists already is used again."""
@@ -131,7 +140,7 @@ class _Folder:
         found = self.simplified(op, args)
         if found is not None:
             return found
-        existing = self.made.get(self.keys.key(op))
+        existing = self.all_made().get(self.keys.key(op))
         if existing is not None:
             return existing
         self.append(op)

@@ -27,11 +27,11 @@ import numpy.typing as npt
 
 from pyflat.errors import FlattenError, refuse
 from pyflat.ir.formats import F4
+from pyflat.ir.garbage import no_full_collections
 from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.runtime.bad_arguments import as_argument_error
 from pyflat.runtime.float32_reference import Float32Reference
-from pyflat.runtime.garbage import no_full_collections
 from pyflat.targets import target as targets
 from pyflat.targets import threads
 from pyflat.targets.target import Engine, Request, Target

@@ -25,6 +25,8 @@ ABSENT = object()
 """The value of a name or attribute that does not exist."""
 _BY_VALUE = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, dict, set, np.ndarray)
+_NUMBERS = frozenset({bool, int, float, complex, str, bytes, type(None)})
+"""Of which a tuple may have many, and nothing to watch."""
 _HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8
 """Of `__flags__`, as CPython's object.h has them."""
 
@@ -261,7 +263,7 @@ class Guards:
     def contents(self, owner: Any) -> None:
         """All of a captured list, dict, set or array, and of the containers and objects in it."""
         if isinstance(owner, tuple):
-            for item in owner:
+            for item in () if _NUMBERS.issuperset(map(type, owner)) else owner:
                 self.contents(item)
         if not isinstance(owner, _CONTAINERS):
             self.instance(owner)

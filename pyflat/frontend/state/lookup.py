@@ -30,14 +30,14 @@ from pyflat.frontend.state.values import (
 )
 from pyflat.ir.nodes import Value
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), range, frozenset, type(...))
+_PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None), range, frozenset, type(...)})
 BUILTIN = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, np.ndarray, type(None))
 
 
 def is_plain(value: Any) -> bool:
     """An immutable builtin value: operators on it are pure."""
     if isinstance(value, tuple):
-        return all(is_plain(v) for v in value)
+        return _PLAIN.issuperset(map(type, value)) or all(map(is_plain, value))
     return type(value) in _PLAIN or type(value) in (np.ndarray, list, dict, slice, set)
 
 

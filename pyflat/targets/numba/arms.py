@@ -18,7 +18,10 @@ arm that depends on a value from outside which itself depends on the arm comes i
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from pyflat.ir.nodes import Const, Op, Value
@@ -32,8 +35,12 @@ Path = tuple[tuple[Literal, ...], ...]
 
 MOST_NEEDS, MOST_OPERATIONS = 24, 5_000
 """What is looked at: time grows with the product."""
+MOST_LOOKED = 256
+"""Parts of the conditions of all arms that are looked at for an operation: an unrolled loop with a break has chains of
+thousands."""
 MOST_JOINED = 8
 """Conditions that one is made of for an operation that several arms share."""
+
 
 @dataclass(slots=True)
 class Arm:
@@ -51,19 +58,41 @@ class Least:
     all lanes share."""
 
     worth: float
-    same: Container[Value] = ()
+    same: Collection[Value] = ()
     shared: float = math.inf
 
     def of(self, conditions: Sequence[Literal]) -> float:
         return self.shared if all(value in self.same for value, _ in conditions) else self.worth
 
 
-def plan_arms(ops: Sequence[Op], outside: Iterable[Value], width: int, same: Container[Value] = ()
-              ) -> list[Op | Arm] | None:
+Plan = list[Op | Arm] | None
+
+_kept: ContextVar[dict[Hashable, Plan] | None] = ContextVar("pyflat_plans", default=None)
+
+
+@contextmanager
+def kept_plans() -> Iterator[None]:
+    """Plans that are made in here are made once: one kernel asks for the same again, for its shape and each of its
+    ways."""
+    token = _kept.set({})
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+
+
+def plan_arms(ops: Sequence[Op], outside: Iterable[Value], width: int, same: AbstractSet[Value] = frozenset()) -> Plan:
     """The operations of a block with arms where they pay, None where none does. `outside` are the values that are
     used behind the block, `same` those that all lanes share: a branch on them is guessed right, and costs little."""
+    kept, used = _kept.get(), tuple(outside)
+    key = tuple(ops), frozenset(used), width, frozenset(same)
+    if kept is not None and key in kept:
+        return kept[key]
     least = Least(costs().worth, same, costs().branch)
-    return arms_of(ops, outside, {op: cost_of(op, width) for op in ops}, least, gather=True)
+    plan = arms_of(ops, used, {op: cost_of(op, width) for op in ops}, least, gather=True)
+    if kept is not None:
+        kept[key] = plan
+    return plan
 
 
 def arms_of(ops: Sequence[Op], outside: Iterable[Value], each: dict[Op, float], least: Least, *, gather: bool = False
@@ -170,6 +199,41 @@ def _waits_for(values: Sequence[Value], op: Op, needs: Mapping[Op, Needs]) -> bo
     return False
 
 
+class _Reached:
+    """What each value waits for, as `_waits_for` says it, where all needs are known: a set of places as bits."""
+
+    def __init__(self, ops: Sequence[Op], needs: Mapping[Op, Needs]):
+        self.places: dict[Value, int] = {op: place for place, op in enumerate(ops)}
+        self.needs = needs
+        self._bits: dict[Value, int] = {}
+
+    def includes(self, values: Iterable[Value], op: Op) -> bool:
+        place = self.places[op]
+        return any(self._of(value) >> place & 1 for value in values)
+
+    def _of(self, start: Value) -> int:
+        """Where values wait for each other, not all is found; such a plan has no order (`_is_ordered`)."""
+        waiting, begun = [start], set[Value]()
+        while waiting:
+            value = waiting[-1]
+            if value in self._bits or value not in self.places or not isinstance(value, Op):
+                waiting.pop()
+                continue
+            before = [*value.args, *[condition for condition, _ in self.needs[value]]]
+            missing = [] if value in begun else [
+                each for each in before if each in self.places and each not in self._bits and each not in begun]
+            begun.add(value)
+            if missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            bits = 1 << self.places[value]
+            for each in before:
+                bits |= self._bits.get(each, 0)
+            self._bits[value] = bits
+        return self._bits.get(start, 0)
+
+
 def _is_ordered(paths: Mapping[Op, Path]) -> bool:
     """Whether operations can be put in an order in which each comes after its operands and its conditions."""
     state: dict[Op, bool] = {}  # whether all is done that it waits for
@@ -240,13 +304,16 @@ def _gathered(needs: Mapping[Op, Needs], paths: Mapping[Op, Path], outside: set[
             implied[op] = first & second
     users: dict[Value, list[Needs]] = {}
     more: dict[Op, Needs] = {}
-    for op in reversed(joined.all()):
+    order = joined.all()
+    reached = _Reached(order, needs)
+    for op in reversed(order):
         own = needs[op]
         if op in users and op not in outside and op not in conditions:
             own |= frozenset.intersection(*users[op])
         known, place = own | implied.get(op, frozenset()), joined.places[op]
-        inside = [arm for arm in arms if all(literal in needs[op] or _implies(known, *literal) for literal in arm)
-                  and not _waits_for([value for value, _ in arm if joined.places.get(value, -1.0) >= place], op, needs)]
+        implies = _Implied(known)
+        inside = [arm for arm in arms if all(literal in needs[op] or implies.find(*literal) for literal in arm)
+                  and not reached.includes([v for v, _ in arm if joined.places.get(v, -1.0) >= place], op)]
         more[op] = frozenset[Literal]().union(*inside)
         for arg, gate in zip(op.args, _gates(op, ranks, joined.least.same), strict=True):
             if arg in ranks:
@@ -254,21 +321,34 @@ def _gathered(needs: Mapping[Op, Needs], paths: Mapping[Op, Path], outside: set[
     return more
 
 
-def _implies(known: Needs, value: Value, holds: bool) -> bool:
-    """Whether a condition has this value where all that is known holds, as far as that is plain."""
-    if (value, holds) in known:
-        return True
-    if not isinstance(value, Op) or value.kind is not BOOL:
+class _Implied:
+    """Whether conditions have a value where all that is known holds, as far as that is plain. Conditions share parts:
+    each is looked at once, and no more than `MOST_LOOKED`."""
+
+    def __init__(self, known: Needs):
+        self._found: dict[Literal, bool] = dict.fromkeys(known, True)
+        self._left = MOST_LOOKED
+
+    def find(self, value: Value, holds: bool) -> bool:
+        key = value, holds
+        found = self._found.get(key)
+        if found is None:
+            self._left -= 1
+            found = self._found[key] = self._left >= 0 and self._compound(value, holds)
+        return found
+
+    def _compound(self, value: Value, holds: bool) -> bool:
+        if not isinstance(value, Op) or value.kind is not BOOL:
+            return False
+        if value.opcode == "not":
+            return self.find(value.args[0], not holds)
+        if value.opcode in ("and", "or"):
+            each = all if (value.opcode == "and") == holds else any
+            return each(self.find(arg, holds) for arg in value.args)
         return False
-    if value.opcode == "not":
-        return _implies(known, value.args[0], not holds)
-    if value.opcode in ("and", "or"):
-        each = [_implies(known, arg, holds) for arg in value.args]
-        return all(each) if (value.opcode == "and") == holds else any(each)
-    return False
 
 
-def _gates(op: Op, ranks: dict[Value, tuple[float, int]], same: Container[Value]) -> list[list[Literal]]:
+def _gates(op: Op, ranks: dict[Value, tuple[float, int]], same: Collection[Value]) -> list[list[Literal]]:
     """For each operand: the conditions under which it counts. Of an `and` the operand that costs less comes first: what
     its most expensive operation costs, then its place in the program, are `ranks`. Of an `or` only one that all lanes
     share decides for the other: both are cheap, most often."""
@@ -285,7 +365,7 @@ def _gates(op: Op, ranks: dict[Value, tuple[float, int]], same: Container[Value]
     return [[] for _ in op.args]
 
 
-def _literals(condition: Value, wanted: bool, here: Collection[Value], same: Container[Value]) -> list[Literal]:
+def _literals(condition: Value, wanted: bool, here: Collection[Value], same: Collection[Value]) -> list[Literal]:
     """A condition taken apart, as far as it is made in this block, or of what all lanes share: `not`, `and` that holds,
     `or` that does not."""
     found: list[Literal] = []

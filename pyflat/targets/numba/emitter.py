@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from pyflat.functions import libm
@@ -25,6 +26,7 @@ from pyflat.targets.numba.llvm import (
     I32,
     I64,
     Splat,
+    constants,
     counted,
     element_at,
     freeze,
@@ -120,6 +122,30 @@ class Lane:
         return Lane(self.emit, BOOL, value)
 
 
+LONG_TABLE = 1_024
+"""Entries above which a table is no part of the code, which knows its address: a million take LLVM seconds."""
+
+
+class Symbols(dict[str, int]):
+    """The addresses of what code names, and what must live as long as the code."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[object] = []
+        self._tables: dict[tuple[int, str], str] = {}
+
+    def of_table(self, numbers: tuple[Any, ...], dtype: str) -> str:
+        """The name of an array of these numbers."""
+        key = id(numbers), dtype
+        if key not in self._tables:
+            wide = np.array(numbers, np.int64) if dtype == "i4" else numbers  # of which lanes may have the lower half
+            array = np.asarray(wide).astype(dtype)
+            self._tables[key] = f"pyflat_table_{len(self._tables)}"
+            self[self._tables[key]] = array.ctypes.data
+            self.kept += [array, numbers]  # the id of the numbers is theirs
+        return self._tables[key]
+
+
 class Emitter:
     """Emits operations at the builder's place, on `width` lanes at a time.
 
@@ -129,7 +155,7 @@ class Emitter:
     wanted.
     """
 
-    def __init__(self, builder: ir.IRBuilder, symbols: dict[str, int], width: int = 1,
+    def __init__(self, builder: ir.IRBuilder, symbols: Symbols, width: int = 1,
                  scalars: dict[Kind, ir.Type] = TYPES, angles: set[Value] | None = None):
         self.builder = builder
         self.symbols = symbols
@@ -306,19 +332,26 @@ class Emitter:
         return self.intrinsic("llvm.sqrt", x)
 
     def table(self, kind: Kind, numbers: tuple[Any, ...]) -> Any:
-        """A constant array in the module."""
-        element = I8 if kind is BOOL else self.scalars[kind]
-        key = (kind, tuple(map(repr, numbers)))
+        """A constant array: in the module, or outside where it is long."""
+        key = kind, id(numbers) if len(numbers) > LONG_TABLE else tuple(map(repr, numbers))
         if key not in self._tables:
-            module = self.builder.module
-            values = [ir.Constant(element, int(v)) if kind is BOOL else
-                      self._constant(kind, float(v) if kind is FLOAT else int(v)) for v in numbers]
-            array = ir.ArrayType(element, len(numbers))
-            variable = ir.GlobalVariable(module, array, module.get_unique_name("pyflat.table"))
-            variable.linkage, variable.global_constant = "internal", True
-            variable.initializer = ir.Constant(array, values)
-            self._tables[key] = variable
+            made = self._outside if len(numbers) > LONG_TABLE else self._inside
+            self._tables[key] = made(kind, numbers)
         return self._tables[key]
+
+    def _inside(self, kind: Kind, numbers: tuple[Any, ...]) -> Any:
+        element = I8 if kind is BOOL else self.scalars[kind]
+        return constants(self.builder.module, element, [
+            int(v) if kind is BOOL else self._constant(kind, float(v) if kind is FLOAT else int(v)).constant
+            for v in numbers])
+
+    def _outside(self, kind: Kind, numbers: tuple[Any, ...]) -> Any:
+        scalar, module = self.scalars[kind], self.builder.module
+        name = self.symbols.of_table(numbers, {I1: "i1", I32: "i4", I64: "i8", F32: "f4", F64: "f8"}[scalar])
+        if name not in module.globals:
+            variable = ir.GlobalVariable(module, ir.ArrayType(I8 if kind is BOOL else scalar, len(numbers)), name)
+            variable.global_constant = True
+        return module.globals[name]
 
     def element(self, kind: Kind, numbers: tuple[Any, ...], index: Lane) -> Lane:
         """numbers[index] for an index within the table."""

@@ -6,8 +6,7 @@ kernel writes the results and ORs the suspect bit of all lanes into one flag, it
 second kernel, compiled then, computes the bit of each lane. A long function, where one more store costs nothing and
 a second compilation much, stores the bits at once.
 
-LLVM's time, measured on a 2-core machine for arithmetic with selects: 0.05 s for 20 operations, 0.5 s for 2,000, 3 s
-for 20,000, 12 s for 40,000.
+LLVM's time, measured on a 2-core machine for arithmetic with selects: 0.3 s for 12,000 operations, 2 s for 48,000.
 """
 
 from __future__ import annotations
@@ -26,14 +25,16 @@ from pyflat.analysis.liveness import sliced
 from pyflat.errors import refuse
 from pyflat.functions import libm
 from pyflat.ir.formats import dtypes
+from pyflat.ir.garbage import no_full_collections
 from pyflat.ir.loops import all_ops, has_loop
-from pyflat.ir.nodes import Block, Const, Function, Op, Param, Value, walk
+from pyflat.ir.nodes import Block, Const, Function, Item, Op, Param, Value, walk
 from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.print import format_function
 from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.types import BOOL, FLOAT
 from pyflat.ir.uses import results_of
 from pyflat.targets import threads
+from pyflat.targets.numba.arms import kept_plans
 from pyflat.targets.numba.conversions import conversion
 from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Ufunc, compile_ir, processor
 from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
@@ -44,10 +45,11 @@ from pyflat.targets.operands import Operand, Spread
 from pyflat.targets.target import Request
 
 MAX_OPERATIONS = 50_000
-"""LLVM's time grows faster than the function; this many operations take it tens of seconds."""
+"""So many take LLVM some seconds."""
 
-MAX_CHAIN = 600
-"""Masks that depend on each other, one after the other: 512 compile in 20 s, twice as many take three times that."""
+LONG_CHAIN = 100
+"""Masks that depend on each other, one after the other, above which LLVM combines no instructions: it looks through all
+of them from each, 6 s for 512 and four times that for twice as many."""
 
 STORED_MASK = 1_000
 """With more operations than this the values' kernel stores the suspect bits too."""
@@ -67,8 +69,10 @@ class CompiledKernel:
 
     def __init__(self, kernel: Kernel, pattern: Pattern):
         cpu = processor()
-        text, symbols = write_kernel(kernel, pattern, choose_shape(kernel, cpu.vector_bytes))
-        self.code: MachineCode = compile_ir(text, ENTRY, symbols, cpu)
+        with kept_plans():
+            text, symbols = write_kernel(kernel, pattern, choose_shape(kernel, cpu.vector_bytes))
+        self.code: MachineCode = compile_ir(text, ENTRY, symbols, cpu, symbols.kept,
+                                           combine=longest_mask_chain(kernel.items) <= LONG_CHAIN)
         self.step = max(CALL_WORK // (kernel.size + 1), 1)
         """Lanes in one call, so that Python gets to see Ctrl-C."""
         self._kernel, self._pattern = kernel, pattern
@@ -266,7 +270,7 @@ class NumbaEngine:
 
     def _compile(self, kernel: Kernel, pattern: Pattern) -> CompiledKernel:
         key = id(kernel), pattern
-        with self._lock, room_to_recurse(self.fused):
+        with self._lock, no_full_collections(), room_to_recurse(self.fused):
             if key not in self._compiled:
                 self._compiled[key] = CompiledKernel(kernel, pattern)
             return self._compiled[key]
@@ -320,10 +324,10 @@ def _calls_python(op: Op) -> bool:
     return accuracy is Accuracy.CALL or (accuracy is Accuracy.LIBM and not libm.from_library(op.opcode))
 
 
-def longest_mask_chain(fused: Function) -> int:
+def longest_mask_chain(items: Sequence[Item]) -> int:
     """How many and/or of bools follow on each other: an unrolled loop with a break in it has one for each copy."""
     depth: dict[Value, int] = {}
-    for item in walk(fused.body):
+    for item in walk(list(items)):
         for op in item.ops if isinstance(item, Block) else ():
             if op.opcode in ("and", "or") and op.kind is BOOL:
                 depth[op] = 1 + max(depth.get(arg, 0) for arg in op.args)
@@ -349,13 +353,6 @@ def compile(fused: Function, *, unchecked: bool = False) -> NumbaEngine:
         raise refuse(
             "flatten/too-large", f"the twin has {count:,} operations, the numba target takes {MAX_OPERATIONS:,}",
             help='use target="numpy", shorten the loop, or flatten the inner function on its own',
-        )
-    chain = longest_mask_chain(fused)
-    if chain > MAX_CHAIN:
-        raise refuse(
-            "flatten/too-large", f"the twin has a chain of {chain:,} live masks, the numba target takes {MAX_CHAIN:,}",
-            why="LLVM's time grows with more than the square of the chain",
-            help='let the loop stay a loop (loops="auto"), or use target="numpy"',
         )
     floats = fused.floats
     made = tuple(dtypes(floats)[root.kind] for root in roots)

@@ -29,8 +29,14 @@ import pyflat
 from pyflat.functions import libm
 from pyflat.targets.numba.disk_cache import key_of, opened
 
-LARGE = 20_000
-"""Lines of IR above which LLVM is told to hurry."""
+LARGE = 3_000
+"""Lines of IR above which few passes run (`_FEW`). LLVM's own list takes 0.05 s for a thousand lines of a small kernel,
+and 0.25 s of a large one, two thirds of it in five runs of one pass; machine code was as fast without that. Smaller
+kernels take a tenth of a second, and some are better for it."""
+
+_FEW = ("always_inliner", "simplify_cfg", "sroa", "instruction_combine", "dead_code_elimination", "simplify_cfg")
+"""What code needs that is written as wanted. No value numbering: pyflat's own has been there, and llvmlite's NewGVN
+(LLVM 22) ends the process where its results do not settle."""
 
 _lock = threading.RLock()
 """LLVM's global context is not for two threads at once."""
@@ -79,19 +85,19 @@ def _initialise() -> None:
 
 
 @cache
-def _machine(cpu: Processor, level: int) -> Any:
+def _machine(cpu: Processor) -> Any:
     _initialise()
     target = llvm.Target.from_default_triple()
     # Small: literals are operands in memory, not two instructions each. The linker keeps a module's parts together, and
     # reaches what lies elsewhere through stubs. On a Zen 5 Black and Scholes gained a tenth.
-    return target.create_target_machine(cpu=cpu.name, features=cpu.features, opt=level, reloc="pic",
+    return target.create_target_machine(cpu=cpu.name, features=cpu.features, opt=3, reloc="pic",
                                         codemodel="small", jit=True)
 
 
 @cache
 def _linker() -> Any:
     _initialise()
-    return llvm.create_lljit_compiler(_machine(processor(), 3))
+    return llvm.create_lljit_compiler(_machine(processor()))
 
 
 _names = itertools.count()
@@ -105,6 +111,7 @@ class MachineCode:
     cpu: Processor
     _llvm: bytes
     _loaded: Any
+    _kept: Sequence[object] = ()
 
     @property
     def llvm(self) -> str:
@@ -114,11 +121,13 @@ class MachineCode:
     def assembly(self) -> str:
         """The machine code as text."""
         with _lock:
-            return str(_machine(self.cpu, 3).emit_assembly(llvm.parse_assembly(self.llvm)))
+            return str(_machine(self.cpu).emit_assembly(llvm.parse_assembly(self.llvm)))
 
 
-def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor) -> MachineCode:
-    """Optimise, compile and load a module; `symbols` are the addresses of the functions that it calls.
+def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor, kept: Sequence[object] = (), *,
+               combine: bool = True) -> MachineCode:
+    """Optimise, compile and load a module; `symbols` are the addresses of the functions and tables that it names,
+    `kept` what must live as long as the code. Without `combine` instructions are left as they are.
 
     What is compiled is kept on disk (`pyflat.targets.numba.disk_cache`), but for modules with addresses of this
     process in them. Code from there names the functions that it calls; the addresses are always those given here.
@@ -126,17 +135,17 @@ def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor
     with _lock:
         _initialise()
         disk = None if "inttoptr" in text else opened()
-        key = _key(text, cpu) if disk is not None else ""
+        key = _key(text, cpu, combine) if disk is not None else ""
         made = _unpacked(disk.load(key)) if disk is not None else None
         if made is None:
-            made = _translated(text, cpu)
+            made = _translated(text, cpu, combine)
             if disk is not None:
                 disk.store(key, _packed(made))
         library = llvm.JITLibraryBuilder().add_object_img(made.machine).export_symbol(entry)
         for name, address in symbols.items():
             library.import_symbol(name, address)
         loaded = library.add_current_process().link(_linker(), f"twin {next(_names)}")
-        return MachineCode(loaded[entry], cpu, made.llvm, loaded)
+        return MachineCode(loaded[entry], cpu, made.llvm, loaded, kept)
 
 
 class _Translated(NamedTuple):
@@ -146,13 +155,19 @@ class _Translated(NamedTuple):
     llvm: bytes
 
 
-def _translated(text: str, cpu: Processor) -> _Translated:
+def _translated(text: str, cpu: Processor, combine: bool = True) -> _Translated:
     module = llvm.parse_assembly(text)
     module.verify()
-    hurry = text.count("\n") > LARGE
-    machine = _machine(cpu, 1 if hurry else 3)
+    machine = _machine(cpu)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    _optimise(module, machine, 1 if hurry else 2)
+    if combine and text.count("\n") <= LARGE:
+        _run(_pass_builder(machine).getModulePassManager(), module, machine)
+    else:
+        few = llvm.create_new_module_pass_manager()
+        for name in _FEW:
+            if combine or name != "instruction_combine":
+                getattr(few, f"add_{name}_pass")()
+        _run(few, module, machine)
     return _Translated(machine.emit_object(module), zlib.compress(str(module).encode(), 1))
 
 
@@ -167,27 +182,25 @@ def _unpacked(contents: bytes | None) -> _Translated | None:
     return _Translated(contents[8:end], contents[end:])
 
 
-def _key(text: str, cpu: Processor) -> str:
+def _key(text: str, cpu: Processor, combine: bool) -> str:
     """Everything that machine code depends on: the module, the processor, and who translates."""
-    return key_of([text, cpu.name, cpu.features, str(llvm.get_process_triple()), pyflat.__version__,
+    return key_of([text, str(combine), cpu.name, cpu.features, str(llvm.get_process_triple()), pyflat.__version__,
                    llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)), np.__version__,
                    sys.implementation.cache_tag or sys.version])
 
 
-def _optimise(module: Any, machine: Any, level: int) -> None:
+def _run(passes: Any, module: Any, machine: Any) -> None:
     """The loops are written with vectors in them already."""
-    builder = _pass_builder(machine, level)
-    passes = builder.getModulePassManager()
     try:
-        passes.run(module, builder)
+        passes.run(module, _pass_builder(machine))
     finally:
         NewPassManager._dispose(passes)  # llvmlite 0.50 does not: what does nothing stands before it among the bases
         passes.detach()
 
 
 @cache
-def _pass_builder(machine: Any, level: int) -> Any:
-    options = llvm.create_pipeline_tuning_options(speed_level=level)
+def _pass_builder(machine: Any) -> Any:
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
     return llvm.create_pass_builder(machine, options)
 

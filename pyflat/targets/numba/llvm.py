@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,6 +40,15 @@ def stack(builder: ir.IRBuilder, element: ir.Type, count: int = 1) -> Any:
     place.align = ALIGNMENT
     place.type = POINTER
     return place
+
+
+def constants(module: ir.Module, element: ir.Type, numbers: Sequence[Any]) -> ir.GlobalVariable:
+    """A constant array in the module."""
+    array = ir.ArrayType(element, len(numbers))
+    variable = ir.GlobalVariable(module, array, module.get_unique_name("pyflat.table"))
+    variable.linkage, variable.global_constant = "internal", True
+    variable.initializer = ir.Constant(array, [ir.Constant(element, number) for number in numbers])
+    return variable
 
 
 def element_at(builder: ir.IRBuilder, pointer: Any, index: Any, element: ir.Type) -> Any:

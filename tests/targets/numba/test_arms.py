@@ -126,3 +126,21 @@ def test_a_branch_on_what_all_lanes_share_needs_little():
     arms = [(step.conditions, [op.opcode for op in step.items]) for step in steps if isinstance(step, Arm)]
     assert sorted(arms, key=str) == sorted([(((p, False),), ["mul", "lt"]), (((q, True),), ["add", "mul"])], key=str)
     assert arms_of(ops, results_of(fn), dict(cost), Least(20.0, (), 2.0), gather=True) is None
+
+
+def test_conditions_that_share_parts_are_looked_at_once():
+    """Each step of the condition doubles the paths through it: two to the sixtieth of them never come to an end."""
+    x, p, choices = Param(FLOAT, "x"), Param(BOOL, "p"), [Param(BOOL, f"p{k}") for k in range(120)]
+    ops: list[Op] = []
+
+    def made(opcode: str, *args: Value) -> Op:
+        ops.append(Op(opcode, args, FLOAT if opcode in ("mul", "select") else BOOL))
+        return ops[-1]
+
+    condition: Value = p
+    for a, b in zip(choices[::2], choices[1::2], strict=True):
+        condition = made("or", made("and", condition, a), made("and", condition, b))
+    arm = made("mul", x, x)
+    result = made("select", condition, arm, x)
+    steps = arms_of(ops, [result], {op: 100.0 if op is arm else 1.0 for op in ops}, 20.0, gather=True)
+    assert [step.items for step in steps if isinstance(step, Arm)] == [[arm]]

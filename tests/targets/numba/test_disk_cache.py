@@ -195,9 +195,9 @@ def translations(monkeypatch):
     jit = pytest.importorskip("pyflat.targets.numba.jit")
     made, translate = [], jit._translated
 
-    def counted(text, cpu):
+    def counted(text, cpu, combine):
         made.append(cpu)
-        return translate(text, cpu)
+        return translate(text, cpu, combine)
 
     monkeypatch.setattr(jit, "_translated", counted)
     return made
@@ -257,6 +257,20 @@ def test_other_constants_are_other_kernels(folder, translations):
     for scale in (2.0, 3.0):
         results.append(run_anew(lambda x: x * scale, X))
     assert np.array_equal(results[1], X * 3.0) and len(translations) == 2
+
+
+def test_the_code_of_a_long_table_reads_the_table_that_is_there(folder, translations):
+    def looked_up(table, dtype):
+        def entry(k):
+            return table[k]
+        return run_anew(entry, np.array([0, 1, -1, 4_999]), dtype=dtype).tolist()
+
+    for dtype in ("float64", "float32"):
+        for kind in (float, int, bool):
+            for start in (0, 7, 12):
+                table = tuple(kind(number % 3) for number in range(start, start + 5_000))
+                assert looked_up(table, dtype) == [table[k] for k in (0, 1, -1, 4_999)]
+    assert len(translations) <= 6, "what is in a table is no part of its code"
 
 
 def test_modules_with_addresses_in_them_are_not_stored(folder, translations):

@@ -1,4 +1,4 @@
-"""Python's cyclic garbage collector while a function is flattened.
+"""Python's cyclic garbage collector while a function is flattened, and its kernel written.
 
 Flattening makes objects that live to its end, hundreds for each operation. A full collection looks at all of them and
 finds nothing; one comes whenever their number has grown by a quarter, and together they were 45 % of the time of a

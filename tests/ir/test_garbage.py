@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import pyflat
+from pyflat.ir.garbage import NEVER, no_full_collections
 from pyflat.runtime.arguments import classify
 from pyflat.runtime.compiled import flatten
-from pyflat.runtime.garbage import NEVER, no_full_collections
 
 
 @pytest.fixture

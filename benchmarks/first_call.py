@@ -1,0 +1,168 @@
+"""First calls of large functions: programs that are large by themselves (`benchmarks.large`), and those of a corpus.
+
+    python -m benchmarks.first_call [--names ifs,table] [--corpus PATH --only REGEX]
+
+Each in a process of its own, without a cache and after a small twin has been made: processor seconds of the first call
+on numba, in its parts, and on NumPy; of numba.njit of the same function in the same process; the memory that the
+process took; and the first call of a second process that finds the first one's cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pyflat
+from benchmarks import corpus_roundtrip, large
+from benchmarks.environment import ONE_THREAD, ROOT
+
+PARTS = ("flatten", "passes", "write", "translate")
+SECONDS = 60
+
+
+def _spent(parts: dict[str, float], name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def timed(*args: Any, **options: Any) -> Any:
+        start = time.process_time()
+        try:
+            return function(*args, **options)
+        finally:
+            parts[name] += time.process_time() - start
+
+    return timed
+
+
+@contextmanager
+def measured_parts() -> Iterator[dict[str, float]]:
+    """Seconds of each part of the first calls made inside; the passes are a part of flattening."""
+    from pyflat.passes import pipelines
+    from pyflat.runtime import compiled
+    from pyflat.targets.numba import engine, jit
+
+    parts = dict.fromkeys(PARTS, 0.0)
+    places = zip(PARTS, ((compiled, "flatten"), (pipelines, "run"), (engine, "write_kernel"), (jit, "_translated")),
+                 strict=True)
+    patches = [mock.patch.object(owner, name, _spent(parts, part, getattr(owner, name)))
+               for part, (owner, name) in places]
+    for patch in patches:
+        patch.start()
+    try:
+        yield parts
+    finally:
+        for patch in patches:
+            patch.stop()
+
+
+Case = tuple[Callable[..., Any], Mapping[str, Any], Callable[[Any], object], Callable[[Any], object]]
+"""A function, the options of its twin, and what calls a twin, and a scalar function."""
+
+
+def _case(name: str, folder: Path, corpus: str) -> Case:
+    if not corpus:
+        case = large.LARGE[name]
+        return (large.function(name, folder), case.options, lambda twin: twin(*case.arguments()),
+                lambda fn: fn(*case.scalars))
+    harness = corpus_roundtrip.harness(Path(corpus))
+    _, entries = harness.load_corpus([Path(corpus) / "corpus.toml"])
+    (entry,) = [each for each in entries if each.id == name]
+    harness.prepare(entry.pk)
+    static = {key: harness.value(value) for key, value in entry.static.items()}
+    kinds = {key: harness.spec_type(harness.spec_parse(spec)) for key, spec in entry.args.items()}
+    lanes, fn = corpus_roundtrip.columns(kinds), harness.resolve(entry)
+    scalars = {key: column[0].item() for key, column in lanes.items()} if fn.__class__.__name__ == "function" else {}
+    return fn, {"static": tuple(static)}, lambda twin: twin(**lanes, **static), lambda it: it(**scalars, **static)
+
+
+def _seconds(call: Callable[[], object]) -> float | None:
+    """None where it does not run at all."""
+    start = time.process_time()
+    try:
+        call()
+    except Exception:  # noqa: BLE001 - what numba cannot compile, and originals that raise
+        return None
+    return time.process_time() - start
+
+
+def measure(name: str, corpus: str, again: bool) -> dict[str, Any]:
+    """In this process; `again`: only the first call on numba, from the cache."""
+    from benchmarks.startup import warm
+
+    warm()
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fn, options, call, call_scalar = _case(name, Path(folder), corpus)
+        with measured_parts() as parts:
+            twin = pyflat.twin(fn, target="numba", math="libm", errors="mask", **options)
+            found["numba"] = _seconds(lambda: call(twin))
+        found |= parts
+        if not again:
+            twin = pyflat.twin(fn, math="libm", errors="mask", **options)
+            found["numpy"] = _seconds(lambda: call(twin))
+            found["MiB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+            print(json.dumps(found), flush=True)  # numba may take longer than is waited for
+            import numba
+
+            found["njit"] = _seconds(lambda: call_scalar(numba.njit(fn)))
+    return found
+
+
+def _in_process(name: str, corpus: str, cache: str, again: bool) -> dict[str, Any]:
+    disk = {"PYFLAT_CACHE_DIR": cache} if cache else {"PYFLAT_CACHE": "0"}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PYFLAT_")}
+    command = [sys.executable, "-m", "benchmarks.first_call", "--one", name, "--corpus", corpus]
+    try:
+        said = subprocess.run(
+            [*command, *(["--again"] if again else [])], cwd=ROOT, env=kept | ONE_THREAD | disk, capture_output=True,
+            check=False, timeout=SECONDS).stdout
+    except subprocess.TimeoutExpired as late:
+        said = late.stdout
+    lines = (said or b"").splitlines()
+    result: dict[str, Any] = json.loads(lines[-1]) if lines else {}
+    return result
+
+
+def _row(name: str, corpus: str) -> str:
+    first = _in_process(name, corpus, "", False)
+    with tempfile.TemporaryDirectory(prefix="pyflat-benchmark-") as cache:
+        _in_process(name, corpus, cache, True)
+        second = _in_process(name, corpus, cache, True)
+    columns = [first.get(key) for key in ("numba", *PARTS, "numpy", "njit")]
+    texts = ["      -" if seconds is None else f"{seconds:7.2f}" for seconds in [*columns, second.get("numba")]]
+    return f"{name:48} {' '.join(texts)} {first.get('MiB', '-'):>6}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--names", default=",".join(large.LARGE))
+    parser.add_argument("--corpus", default="", help="the directory with run_corpus.py and corpus.toml")
+    parser.add_argument("--only", default="", help="the entries of the corpus whose ids contain this")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--again", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        print(json.dumps(measure(given.one, given.corpus, given.again)))
+        return
+    names = given.names.split(",")
+    if given.corpus:
+        _, entries = corpus_roundtrip.harness(Path(given.corpus)).load_corpus([Path(given.corpus) / "corpus.toml"])
+        names = [entry.id for entry in entries if re.search(given.only, entry.id)]
+    print(f"{'':48}   numba {' '.join(f'{part[:7]:>7}' for part in PARTS)}   numpy    njit  second    MiB")
+    for name in names:
+        print(_row(name, given.corpus), flush=True)
+
+
+if __name__ == "__main__":
+    main()
