@@ -142,5 +142,5 @@ def test_conditions_that_share_parts_are_looked_at_once():
         condition = made("or", made("and", condition, a), made("and", condition, b))
     arm = made("mul", x, x)
     result = made("select", condition, arm, x)
-    steps = arms_of(ops, [result], {op: 100.0 if op is arm else 1.0 for op in ops}, 20.0, gather=True)
+    steps = arms_of(ops, [result], {op: 100.0 if op is arm else 1.0 for op in ops}, Least(20.0), gather=True)
     assert [step.items for step in steps if isinstance(step, Arm)] == [[arm]]
