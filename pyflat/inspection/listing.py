@@ -154,6 +154,8 @@ def shape_of_number(value: object) -> Shape | None:
 
 def parse_kinds(kinds: str | Sequence[str], lanes: Sequence[str]) -> list[Shape]:
     """Kinds written as "f8,i8,b" or ("float", "int", "bool"), one for each lane parameter."""
+    if not isinstance(kinds, Sequence):
+        raise TypeError(f"kinds={kinds!r}: expected one string, as \"f8,i8\", or a sequence of words")
     words = [word.strip() for word in kinds.split(",")] if isinstance(kinds, str) else list(kinds)
     for word in words:
         if word not in _KINDS:

@@ -67,6 +67,11 @@ def test_wrong_kinds(kinds, message):
         pyflat.twin(f.product).show(kinds=kinds)
 
 
+def test_kinds_that_are_no_words() -> None:
+    with pytest.raises(TypeError, match=r"kinds=1\.0: expected one string"):
+        pyflat.twin(lambda x: x + 1.0).explain(1.0)
+
+
 def test_static_parameters_in_a_text():
     assert "how" not in kinds_of(f.labelled)
 
