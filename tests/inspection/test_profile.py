@@ -14,9 +14,9 @@ import pyflat
 from pyflat.cli.main import commands
 from pyflat.inspection import profile as profile_module
 from pyflat.inspection.counting import count_lanes
+from pyflat.ir.formats import F8, dtypes
 from pyflat.ir.interp import LaneFault, TripLimit, _Machine
 from pyflat.ir.opaque_calls import OpaqueCalls
-from pyflat.runtime.arrays import DTYPES
 from tests.generator import generate
 from tests.generator.differential import loaded
 from tests.generator.lanes import lanes_for
@@ -272,7 +272,7 @@ def interpreted(function, rows):
 
 
 def counted(function, rows):
-    lanes = [np.array([row[k] for row in rows], DTYPES[param.kind]) for k, param in enumerate(function.params)]
+    lanes = [np.array([row[k] for row in rows], dtypes(F8)[param.kind]) for k, param in enumerate(function.params)]
     return count_lanes(function, lanes, len(rows), gang=8, calls=OpaqueCalls(), max_trips=10_000, seconds=HANG)
 
 
