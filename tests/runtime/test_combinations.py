@@ -273,6 +273,22 @@ def test_float32(floats, dtype, target):
             agrees(twin, args, kwargs, wanted, OUTPUTS[out])
 
 
+@pytest.mark.parametrize("numbers", [(), (3, 2.0, True)])
+@pytest.mark.parametrize("form", [float, np.float64, np.array])
+def test_numbers_beyond_float32(form, numbers, target):
+    """They are infinite in float32, without a warning."""
+    twin = pyflat.twin(blended, target=target, dtype="float32")
+    n, x, flag = columns(">i2", ">f8", 20)
+    for beyond in (1.0, 1e300, -1e300) * 2:
+        with np.errstate(all="raise"):
+            wanted = twin(*plain((n, x, flag)), np.full(20, beyond), *numbers)
+            assert twin(n, x, flag, form(beyond), *numbers).tobytes() == wanted.tobytes()
+            out = np.empty(20, "f4")
+            assert twin(flag=flag, x=x, n=n, low=form(beyond), **dict(zip(("step", "high", "up"), numbers, strict=False)),
+                        out=out) is out
+        assert out.tobytes() == wanted.tobytes()
+
+
 @pytest.mark.parametrize("parallel", [True, False, None])
 @pytest.mark.parametrize("dtypes", [("<i4", ">f8"), (">u2", "<f4"), ("<u8", "<f2")], ids="-".join)
 def test_many_lanes_on_several_threads(dtypes, parallel, target, monkeypatch):
