@@ -6,7 +6,7 @@ Before:                              After:
                                          yield %a
 
     %a = truediv %x, %d : f8             %r = truediv 1.0, %d : f8
-    %b = truediv %y, %d : f8             %n = normal(%r)
+    %b = truediv %y, %d : f8             %n = isnormal %r : b
     yield %a, %b                         %a = select %n, (mul %x, %r), (truediv %x, %d) : f8
                                          %b = select %n, (mul %y, %r), (truediv %y, %d) : f8
                                          yield %a, %b
@@ -102,8 +102,9 @@ class _Multiplying(Copier):
         x, divisor = self.read_all(op.args)
         if op.args[1] not in reciprocals:
             reciprocal = Op("truediv", (_ONE, divisor), FLOAT)
-            made = [reciprocal, *([] if self._is_harmless(op.args[1]) else self._is_normal(reciprocal))]
-            reciprocals[op.args[1]] = reciprocal, made[-1] if len(made) > 1 else None
+            normal = None if self._is_harmless(op.args[1]) else Op("isnormal", (reciprocal,), BOOL)
+            made = [reciprocal] if normal is None else [reciprocal, normal]
+            reciprocals[op.args[1]] = reciprocal, normal
         reciprocal, normal = reciprocals[op.args[1]]
         product = Op("mul", (x, reciprocal), FLOAT)
         if normal is None:
@@ -116,12 +117,6 @@ class _Multiplying(Copier):
         known = self.intervals.of(divisor)
         size = (known.low, known.high) if known.low > 0.0 else (-known.high, -known.low)
         return not known.nan and size[0] > 4.0 * self.smallest and size[1] < 0.125 / self.smallest
-
-    def _is_normal(self, value: Op) -> list[Op]:
-        size = Op("abs", (value,), FLOAT)
-        above = Op("ge", (size, Const(FLOAT, self.smallest)), BOOL)
-        below = Op("le", (size, Const(FLOAT, self.floats.largest)), BOOL)
-        return [size, above, below, Op("and", (above, below), BOOL)]
 
 
 def reciprocal_parts(number: float, floats: FloatFormat) -> tuple[float, float] | None:

@@ -316,8 +316,10 @@ class Gang:
         return Lane(together, value.kind, joined(together.builder, [self.read(r, value).value for r in self.registers]))
 
     def _arm(self, arm: Arm) -> None:
-        """Skipped if no lane of the gang needs it; its results are then zero."""
+        """Skipped if no lane of the gang needs it; its results are then zero, or what is there before."""
         builder, around = self.emitter.builder, self.active
+        skipped = [{op: (self.read_for(r, arm.otherwise[op], op) if op in arm.otherwise else self.zero_of(op)).value
+                    for op in arm.results} for r in self.registers]
         masks = []
         for r in self.registers:
             mask = around[r]
@@ -331,11 +333,11 @@ class Gang:
             self._steps(arm.items)
             inside = builder.block
         self.active, self.rounded = around, rounded
-        for lanes in self.sets:
-            for op in arm.results:
+        for lanes, values in zip(self.sets, skipped, strict=True):
+            for op, value in values.items():
                 phi = builder.phi(lanes[op].value.type)
                 phi.add_incoming(lanes[op].value, inside)
-                phi.add_incoming(self.zero_of(op).value, before)
+                phi.add_incoming(value, before)
                 lanes[op] = self.lane_of(op, phi)
 
     def _loop(self, loop: Loop) -> None:

@@ -11,12 +11,15 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from llvmlite import ir
+
 from pyflat.errors import InternalError
 from pyflat.functions import lanes, libm, vmath
 from pyflat.ir.nodes import Op
 from pyflat.ir.ops import NUMPY_LOOPS, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets.numba.emitter import Emitter, Lane
+from pyflat.targets.numba.emitter import Emitter, Lane, size_of
+from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.library import float32_function, library_function
 from pyflat.targets.numba.llvm import F32, F64, I32
 from pyflat.targets.numba.numpy_loops import call_numpy, call_ufunc
@@ -350,4 +353,19 @@ def _numpy_dot(e: Emitter, *operands: Lane) -> Lane:
 
 
 EMITTERS["np_dot"] = _numpy_dot
+NOT_NORMAL = 0xBF
+"""All classes of floats but one, as AVX-512 counts them."""
+
+
+@_emitter
+def _isnormal(e: Emitter, x: Lane) -> Lane:
+    type_ = x.value.type
+    if e.width * size_of(e.scalars[FLOAT]) == 64 == processor().vector_bytes:
+        name = f"llvm.x86.avx512.fpclass.p{'s' if e.narrow else 'd'}.512"
+        return ~Lane(e, BOOL, e.llvm(name, e.types[BOOL], x.value, ir.Constant(I32, NOT_NORMAL)))
+    size = abs(x)
+    smallest = 2.0**-126 if e.narrow else 2.0**-1022
+    return size.compare(">=", smallest) & size.compare("<", float("inf"))
+
+
 EMITTERS["fma"] = lambda e, x, y, z: e.intrinsic("llvm.fma", x, y, z)
