@@ -238,8 +238,8 @@ FUSED: dict[str, Primitive] = {row.name: row for row in (
     Primitive("hadd", (((PACK,), FLOAT),), _sum),
 )}
 """Operations that only backends see (and `fma` and `isnormal`, `math="fast"`): calls that are kept, and what
-`pyflat.backend` fuses operations into. `min`, `max` and `clamp` are Python's (`b if b < a else a`), bit for bit; the others belong to fast
-math. `pack` makes a vector of numbers, `part` takes one out."""
+`pyflat.backend` fuses operations into. `min`, `max` and `clamp` are Python's (`b if b < a else a`), bit for bit; the
+others belong to fast math. `pack` makes a vector of numbers, `part` takes one out."""
 
 
 NEAR_LARGEST = 1.7976931348623157e308 * (1 - 2.0**-46)

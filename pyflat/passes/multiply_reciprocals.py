@@ -12,12 +12,12 @@ Before:                              After:
                                          yield %a, %b
 
 Of `math="fast"`, where the processor fuses products and sums: a division costs as much as ten products. The reciprocal
-of a literal is the sum of HIGH, rounded towards zero, and LOW, of its sign, to twice the digits of the format: the
-quotient is the rounded one but where that is subnormal or almost halfway between two numbers (0.75 ulp), infinities stay
-what they are and zeros keep their signs. (Brisebarre, Muller, Raina, Accelerating Correctly Rounded Floating-Point
-Division When the Divisor Is Known in Advance, 2004.) The reciprocal of a value is rounded: 1.5 ulp. Where it is none of
-the normal numbers (of a divisor that is zero, subnormal, huge, infinite or nan) lanes divide. Any form of a function;
-only quotients of one block share a reciprocal.
+of a literal is the sum of HIGH, rounded towards zero, and LOW, of its sign, to twice the digits of the format. So the
+quotient is the rounded one, but where that is subnormal or almost halfway between two numbers (then within 1 ulp),
+infinities stay what they are, and zeros keep their signs. (Brisebarre, Muller, Raina, Accelerating Correctly Rounded
+Floating-Point Division When the Divisor Is Known in Advance, 2004.) The reciprocal of a value is rounded: 1.5 ulp. Where
+it is no normal number (of a divisor that is zero, subnormal, huge, infinite or nan) lanes divide. Any form of a
+function; only quotients of one block share a reciprocal.
 """
 
 from __future__ import annotations

@@ -359,7 +359,7 @@ NOT_NORMAL = 0xBF
 
 @_emitter
 def _isnormal(e: Emitter, x: Lane) -> Lane:
-    type_ = x.value.type
+    """One instruction where vectors are AVX-512's."""
     if e.width * size_of(e.scalars[FLOAT]) == 64 == processor().vector_bytes:
         name = f"llvm.x86.avx512.fpclass.p{'s' if e.narrow else 'd'}.512"
         return ~Lane(e, BOOL, e.llvm(name, e.types[BOOL], x.value, ir.Constant(I32, NOT_NORMAL)))

@@ -52,7 +52,8 @@ def run(steps: list[Op | Arm], known: dict[Value, object]) -> int:
             known.update({result: inside[result] for result in step.results})
         else:
             skipped += 1
-            known.update({result: False if result.kind is BOOL else 0.0 for result in step.results})
+            known.update({result: read(step.otherwise[result], known) if result in step.otherwise else
+                          False if result.kind is BOOL else 0.0 for result in step.results})
     return skipped
 
 
@@ -89,12 +90,36 @@ func @f(%x: f8, %y: f8) -> (f8, b) fused @return {
 """
 
 
+CHOSEN = """
+func @f(%x: f8, %y: f8) -> (f8) flat @return {
+  %p = lt %x, 0.0 : b
+  %a = exp %y : f8
+  %b = mul %x, %y : f8
+  %c = select %p, %a, %b : f8
+  %d = add %c, %y : f8
+  yield %d
+}
+"""
+
+
+def test_a_select_of_an_arms_value_is_made_inside():
+    fn = parse_function(CHOSEN)
+    each = {op: 100.0 if op.opcode == "exp" else 1.0 for op in fn.flat_block.ops}
+    (other, test, arm, last) = arms_of(fn.flat_block.ops, results_of(fn), dict(each), 20.0, gather=True)
+    assert (other.opcode, test.opcode, last.opcode) == ("mul", "lt", "add")
+    assert [op.opcode for op in arm.items] == ["exp", "select"]
+    assert arm.otherwise == {op: other for op in arm.results}
+    outside = arms_of(fn.flat_block.ops, results_of(fn), dict(each), 20.0)
+    assert "select" in [op.opcode for op in outside if isinstance(op, Op)]
+
+
 def test_faults_of_an_arm_leave_it_as_one_mask():
     fn = parse_function(FAULTS.replace("fused", "flat"))
     ops = fn.flat_block.ops
     each = {op: 100.0 if op.opcode in ("exp", "sin") else 1.0 for op in ops}
-    (test, arm, select) = arms_of(ops, results_of(fn), dict(each), 20.0, gather=True)
-    assert (test.opcode, select.opcode) == ("lt", "select")
-    assert {op.opcode for op in arm.results} == {"sin", "or"}
+    (test, arm) = arms_of(ops, results_of(fn), dict(each), 20.0, gather=True)
+    assert test.opcode == "lt"
+    assert {op.opcode for op in arm.results} == {"select", "or"}
+    assert list(arm.otherwise.values()) == [fn.params[0]]
     outside = arms_of(ops, results_of(fn), dict(each), 20.0)
     assert len(outside) > 3, "without gathering the conditions stay outside"
