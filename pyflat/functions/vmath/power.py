@@ -68,7 +68,8 @@ def with_signs(m: Machine, x: Number, y: Number, result: Number) -> Number:
     odd = is_whole & ~m.equal(m.floor(half), half)
     result = m.select(odd, m.copysign(result, x), result)
     result = m.select((x < 0.0) & (x > -math.inf) & ~is_whole, math.nan, result)
-    return m.select(m.equal(y, 0.0) | m.equal(x, 1.0), 1.0, result)
+    # Of 1 the logarithm is 0, so that only a nan needs a test, which a literal exponent makes superfluous.
+    return m.select(m.equal(y, 0.0) | (m.equal(x, 1.0) & ~m.equal(y, y)), 1.0, result)
 
 
 def _power(m: Machine, size: Number, y: Number) -> Number:
