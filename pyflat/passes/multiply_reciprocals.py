@@ -15,8 +15,8 @@ Of `math="fast"`, where the processor fuses products and sums: a division costs 
 of a literal is the sum of HIGH, rounded towards zero, and LOW, of its sign, to twice the digits of the format. So the
 quotient is the rounded one, but where that is subnormal or almost halfway between two numbers (then within 1 ulp),
 infinities stay what they are, and zeros keep their signs. (Brisebarre, Muller, Raina, Accelerating Correctly Rounded
-Floating-Point Division When the Divisor Is Known in Advance, 2004.) The reciprocal of a value is rounded: 1.5 ulp. Where
-it is no normal number (of a divisor that is zero, subnormal, huge, infinite or nan) lanes divide. Any form of a
+Floating-Point Division When the Divisor Is Known in Advance, 2004.) The reciprocal of a value is rounded: 1.5 ulp.
+Where it is no normal number (of a divisor that is zero, subnormal, huge, infinite or nan) lanes divide. Any form of a
 function; only quotients of one block share a reciprocal.
 """
 
@@ -88,7 +88,7 @@ class _Multiplying(Copier):
         return made
 
     def _by_literal(self, op: Op, divisor: Const) -> Sequence[Op]:
-        parts = reciprocal_parts(float(divisor.value), self.floats)
+        parts = reciprocal_parts(float(divisor.value or 0.0), self.floats)
         if parts is None:
             return ()
         x, (high, low) = self.read(op.args[0]), parts

@@ -116,7 +116,8 @@ class Refilled:
         builder.store(emitter.const(BOOL, False).value, self.suspects)
         for root, pointer in self.outputs:
             if root is self.suspect:
-                emitter.llvm("llvm.memset.p0.i64", ir.VoidType(), pointer, ir.Constant(I8, 0), count, ir.Constant(I1, 0))
+                zero, is_volatile = ir.Constant(I8, 0), ir.Constant(I1, 0)
+                emitter.llvm("llvm.memset.p0.i64", ir.VoidType(), pointer, zero, count, is_volatile)
         refill, trips, finish = (builder.append_basic_block(name) for name in ("refill", "trips", "finish"))
         self.interrupts = Interrupts(emitter, state, finish)
         before = builder.block
