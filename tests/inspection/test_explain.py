@@ -81,18 +81,27 @@ def test_loops_say_whether_lanes_get_new_elements():
     assert not pyflat.twin(plain, target="numba").explain().refilled
 
 
-def test_elementary_functions_say_whose_they_are():
+def test_elementary_functions_say_whose_they_are(monkeypatch):
     pytest.importorskip("numba")
+    from pyflat.functions import loaded_library
     from pyflat.targets.numba.library import has_library_vectors
 
     def error_function(x: float) -> float:
         return math.erf(x) if x > 0.0 else x
 
+    identity = loaded_library.library_of("exp").identity
+    known = {identity: loaded_library.Build("this one", {"exp": 10})}
+    monkeypatch.setattr(loaded_library, "verified_builds", lambda: known)
+    followed = pyflat.twin(arms, target="numba", math="exact").explain()
+    monkeypatch.setattr(loaded_library, "verified_builds", dict)
     exact = pyflat.twin(arms, target="numba", math="exact").explain()
     fast = pyflat.twin(arms, target="numba", math="fast").explain()
     called = pyflat.twin(error_function, target="numba", math="exact").explain()
     told = "exact" if has_library_vectors() else "libm"
     assert [(c.name, c.whose, c.count) for c in exact.functions] == [("exp", told, 1)]
+    if told == "exact":
+        assert "a call in some lanes of a hundred" in exact.functions[0].why
+        assert "its code was compared with the vector code" in followed.functions[0].why
     assert [(c.name, c.whose, c.count) for c in fast.functions] == [("exp", "fast", 1)]
     assert [(c.name, c.whose, c.count) for c in called.functions] == [("erf", "libm", 1)]
     assert any('math="fast" has no calls' in reason for reason in called.slower)
