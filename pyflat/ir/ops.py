@@ -230,15 +230,16 @@ FUSED: dict[str, Primitive] = {row.name: row for row in (
     Primitive("clamp", ((_I * 3, INT), (_F * 3, FLOAT)), lambda x, low, high: min(max(x, low), high)),
     Primitive("mad", ((_F * 3, FLOAT),), lambda x, y, z: x * y + z),
     Primitive("fma", ((_F * 3, FLOAT),), _fused_multiply_add),
+    Primitive("isnormal", ((_F, BOOL),), lambda x: 2.0**-1022 <= abs(x) < math.inf),
     Primitive("lerp", ((_F * 3, FLOAT),), lambda x, y, t: x + t * (y - x), cost=Adds(2)),
     Primitive("recip", ((_F, FLOAT),), lambda x: 1.0 / x, cost=Adds(4)),
     Primitive("dot", (((PACK, PACK), FLOAT),), lambda a, b: _sum(x * y for x, y in zip(a, b, strict=True)),
               cost=Adds(2)),
     Primitive("hadd", (((PACK,), FLOAT),), _sum),
 )}
-"""Operations that only backends see (and `fma`, `math="fast"`): calls that are kept, and what `pyflat.backend` fuses
-operations into. `min`, `max` and `clamp` are Python's (`b if b < a else a`), bit for bit; the others belong to fast
-math. `pack` makes a vector of numbers, `part` takes one out."""
+"""Operations that only backends see (and `fma` and `isnormal`, `math="fast"`): calls that are kept, and what
+`pyflat.backend` fuses operations into. `min`, `max` and `clamp` are Python's (`b if b < a else a`), bit for bit; the
+others belong to fast math. `pack` makes a vector of numbers, `part` takes one out."""
 
 
 NEAR_LARGEST = 1.7976931348623157e308 * (1 - 2.0**-46)

@@ -151,7 +151,7 @@ def _vector(name: str) -> Meaning:
 
 _OWN: dict[str, Meaning] = {
     "floordiv": _floordiv, "mod": _mod, "nextafter": _nextafter, "to_float": _from_int, "exact_float": _from_int,
-    "fma": _fma,
+    "fma": _fma, "isnormal": lambda x: 2.0**-126 <= abs(x) < math.inf,
     **{record.name: _numpy(record.numpy) for record in of_accuracy(Accuracy.NUMPY)
        if record.python and "f" * len(record.operands) + "->f" in getattr(np, record.numpy).types},
     "np_powers": _powers,

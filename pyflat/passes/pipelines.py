@@ -71,12 +71,13 @@ VALUES: Pipeline = (gather_suspects.VALUES,)
 """What a text shows: a flat or masked function without faults."""
 
 def fast(math: Mapping[str, str], *, contract: bool) -> Pipeline:
-    """Of `math="fast"`, for a function of any form: the functions of `math`, and products fused into sums where the
-    target may `contract`. Before anything is folded: what folding knows of ranges is then known of these values."""
-    from pyflat.passes import choose_fast_functions, contract_products
+    """Of `math="fast"`, for a function of any form: the functions of `math`, products for quotients, and products fused
+    into sums where the target may `contract`. Before anything is folded: what folding knows of ranges is then known of
+    these values."""
+    from pyflat.passes import choose_fast_functions, contract_products, multiply_reciprocals
 
     functions = (choose_fast_functions.PASS.bind(math=math),) if math else ()
-    return (*functions, contract_products.PASS) if contract else functions
+    return (*functions, multiply_reciprocals.PASS, contract_products.PASS) if contract else functions
 
 
 def engine(max_trips: int | None = None) -> Pipeline:

@@ -50,8 +50,9 @@ class Options:
                 (docs/reference/semantics.md has what that means); "input": in float32 where every float array and NumPy
                 scalar of the call is float32, else in float64
     math        "exact": the bits of what CPython computes on this machine (NumPy, where the function calls NumPy);
-                "fast": vector functions within 2 ulp, a*b+c rounded once where the processor can, and decisions by the
-                values so computed. Nan, inf and signed zeros keep their meaning, and nothing is reassociated
+                "fast": vector functions and quotients within 2 ulp, a*b+c rounded once where the processor can,
+                decisions by the values so computed. Nan, inf and signed zeros keep their meaning, and nothing is
+                reassociated
     parallel    several threads (numpy and numba, same results); None: where a call takes more than a few milliseconds
                 and cores are free
     cache       keep compiled twins in memory; False flattens anew at each call

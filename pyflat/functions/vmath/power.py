@@ -16,6 +16,7 @@ from pyflat.functions.vmath.steps import (
     exact_product,
     flip_sign,
     mantissa_exponent,
+    normal_mantissa_exponent,
     polynomial,
     power_of_two,
     quick_sum,
@@ -28,7 +29,11 @@ from pyflat.functions.vmath.steps import (
 def log_pair(m: Machine, x: Number) -> Pair:
     """log x for a finite positive x as a sum whose second part is below 2**-30 of the first; relative error about
     2**-63 (2**-33 in float32)."""
-    mantissa, k = mantissa_exponent(m, x)
+    return _log_of_parts(m, *mantissa_exponent(m, x))
+
+
+def _log_of_parts(m: Machine, mantissa: Number, k: Number) -> Pair:
+    """The same of mantissa * 2**k."""
     f, under = mantissa - 1.0, mantissa + 1.0
     reciprocal = 1.0 / under
     s = f * reciprocal
@@ -61,6 +66,18 @@ def pow(m: Machine, x: Number, y: Number) -> Number:
     return with_signs(m, x, y, _power(m, m.abs(x), y))
 
 
+def ordinary_pow(m: Machine, x: Number, y: Number) -> Number:
+    """x**y for a normal positive x and a finite y, with the bits of `pow`."""
+    high, low = _log_of_parts(m, *normal_mantissa_exponent(m, x))
+    _, product, rest = _exponent_of_log(m, high, low, y)
+    return exp_of_pair(m, product, rest)
+
+
+def not_ordinary(m: Machine, x: Number, y: Number) -> Number:
+    """Where `ordinary_pow` is no power."""
+    return ~((x >= m.format.smallest_normal) & (x < math.inf))
+
+
 def with_signs(m: Machine, x: Number, y: Number, result: Number) -> Number:
     """x**y of |x|**y."""
     is_whole = m.equal(m.floor(y), y)
@@ -68,7 +85,8 @@ def with_signs(m: Machine, x: Number, y: Number, result: Number) -> Number:
     odd = is_whole & ~m.equal(m.floor(half), half)
     result = m.select(odd, m.copysign(result, x), result)
     result = m.select((x < 0.0) & (x > -math.inf) & ~is_whole, math.nan, result)
-    return m.select(m.equal(y, 0.0) | m.equal(x, 1.0), 1.0, result)
+    # Of 1 the logarithm is 0, so that only a nan needs a test, which a literal exponent makes superfluous.
+    return m.select(m.equal(y, 0.0) | (m.equal(x, 1.0) & ~m.equal(y, y)), 1.0, result)
 
 
 def _power(m: Machine, size: Number, y: Number) -> Number:
@@ -84,6 +102,11 @@ def exponent_of_power(m: Machine, size: Number, y: Number) -> tuple[Number, Numb
     high = m.select(m.equal(size, 0.0), -math.inf, m.select(size < math.inf, high, size))
     # An infinite y times log 1 is no number; any large one does as well.
     y = clamped(m, y, -(2.0**100), 2.0**100)
+    return _exponent_of_log(m, high, low, y)
+
+
+def _exponent_of_log(m: Machine, high: Number, low: Number, y: Number) -> tuple[Number, Number, Number]:
+    """The same of log(size) as a pair and a finite y."""
     product = y * high
     flat = _FLAT[m.format.name]
     within = m.abs(product) < flat

@@ -11,6 +11,9 @@ program are the operation's *path* into nested arms. An arm that costs less than
 (`costs`, as measured), is not worth one: its operations stay in line, for all lanes. A condition that all lanes share
 comes first in a path, and its branch is always guessed right: much less is worth one.
 
+A select of one of the arm's values, by the arm's own condition, is made inside: where the arm is skipped, it is its
+other operand, which is there before.
+
 An arm is written where its values are needed first, as a whole, so that there are few branches; an operation of the
 arm that depends on a value from outside which itself depends on the arm comes in a second one.
 """
@@ -50,6 +53,8 @@ class Arm:
     items: list[Op | Arm] = field(default_factory=list)
     results: list[Op] = field(default_factory=list)
     """The values that are used outside."""
+    otherwise: dict[Op, Value] = field(default_factory=dict)
+    """What those of them are where the arm is skipped that are not any value then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +102,8 @@ def plan_arms(ops: Sequence[Op], outside: Iterable[Value], width: int, same: Abs
 
 def arms_of(ops: Sequence[Op], outside: Iterable[Value], each: dict[Op, float], least: Least, *, gather: bool = False
             ) -> list[Op | Arm] | None:
-    """The same, with what each operation costs, and what an arm has to cost; with `gather` conditions that are false
-    outside of an arm are computed inside (`_gathered`)."""
+    """The same, with what each operation costs, and what an arm has to cost; with `gather` selects (`_chosen`) and
+    conditions that are false outside of an arm (`_gathered`) are computed inside."""
     if len(ops) > MOST_OPERATIONS or not any(op.opcode == "select" or _is_and(op) for op in ops):
         return None
     if sum(each.values()) < min(least.worth, least.shared):
@@ -115,7 +120,11 @@ def arms_of(ops: Sequence[Op], outside: Iterable[Value], each: dict[Op, float], 
             paths = gathered if _is_ordered(gathered) else paths
         if most == 0 or _is_ordered(paths):
             break
-    return _Schedule(joined.all(), paths, found).items if any(paths.values()) else None
+    if not any(paths.values()):
+        return None
+    chosen = _chosen(paths, least.same) if gather else {}
+    return _Schedule(joined.all(), {**paths, **{op: path for op, (path, _) in chosen.items()}}, found,
+                     {op: other for op, (_, other) in chosen.items()}).items
 
 
 # --- paths
@@ -402,14 +411,44 @@ def _worthwhile(paths: dict[Op, tuple[Literal, ...]], costs: dict[Op, float], le
     return {op: arms(path) for op, path in paths.items()}
 
 
+def _chosen(paths: Mapping[Op, Path], same: Collection[Value]) -> dict[Op, tuple[Path, Value]]:
+    """Selects that go into the arm of one of their operands, with the path there and the other operand."""
+    found: dict[Op, tuple[Path, Value]] = {}
+    for op, path in paths.items():
+        if op.opcode != "select":
+            continue
+        cond, then, orelse = op.args
+        for arm, other, wanted in ((then, orelse, True), (orelse, then, False)):
+            inner = paths.get(arm, ()) if isinstance(arm, Op) else ()
+            holds = _literals(cond, wanted, paths, same)
+            if len(inner) == len(path) + 1 and inner[:-1] == path and set(inner[-1]) <= set(holds) and not (
+                    _depends(other, inner, paths)):
+                found[op] = inner, other
+    return found
+
+
+def _depends(value: Value, arm: Path, paths: Mapping[Op, Path]) -> bool:
+    """Whether a value waits for an operation of an arm, as an operand or to know whether it is needed."""
+    waiting, seen = [value], set[Value]()
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Op) and each in paths and each not in seen:
+            if paths[each][: len(arm)] == arm:
+                return True
+            seen.add(each)
+            waiting += [*each.args, *[condition for step in paths[each] for condition, _ in step]]
+    return False
+
+
 # --- order
 
 
 class _Schedule:
-    """Orders operations and arms so that each value comes before its uses."""
+    """Orders operations and arms so that each value comes before its uses. `otherwise` has for a select that an arm
+    makes what it is elsewhere."""
 
-    def __init__(self, ops: Sequence[Op], paths: dict[Op, Path], outside: set[Value]):
-        self.ops, self.paths, self.outside = ops, paths, outside
+    def __init__(self, ops: Sequence[Op], paths: dict[Op, Path], outside: set[Value], otherwise: Mapping[Op, Value]):
+        self.ops, self.paths, self.outside, self.otherwise = ops, paths, outside, otherwise
         self.members: dict[Path, list[Op]] = {}
         for op in ops:
             path = paths[op]
@@ -503,4 +542,6 @@ class _Schedule:
         self._write(batch, inner, arm.items, set(batch))
         inside: set[Value] = set(batch)
         arm.results = [op for op in batch if op in self.outside or any(u not in inside for u in self.users.get(op, ()))]
+        arm.otherwise = {op: self.otherwise[op] for op in arm.results
+                         if op in self.otherwise and self.paths[op] == inner}
         items.append(arm)

@@ -349,8 +349,10 @@ class Gang:
         return self.emitter.any(reduce(builder.or_, masks)), masks
 
     def _arm(self, arm: Arm) -> None:
-        """Skipped if no lane of the gang needs it; its results are then zero."""
+        """Skipped if no lane of the gang needs it; its results are then zero, or what is there before."""
         builder, around = self.emitter.builder, self.active
+        skipped = [{op: (self.read_for(r, arm.otherwise[op], op) if op in arm.otherwise else self.zero_of(op)).value
+                    for op in arm.results} for r in self.registers]
         taken, masks = self._taken(arm)
         before, rounded = builder.block, set(self.rounded)
         missing = [self.loads.keys() - lanes.keys() for lanes in self.sets]
@@ -359,13 +361,13 @@ class Gang:
             self._steps(arm.items)
             inside = builder.block
         self.active, self.rounded = around, rounded
-        for lanes, loaded in zip(self.sets, missing, strict=True):
+        for lanes, loaded, values in zip(self.sets, missing, skipped, strict=True):
             for param in loaded:
                 lanes.pop(param, None)
-            for op in arm.results:
+            for op, value in values.items():
                 phi = builder.phi(lanes[op].value.type)
                 phi.add_incoming(lanes[op].value, inside)
-                phi.add_incoming(self.zero_of(op).value, before)
+                phi.add_incoming(value, before)
                 lanes[op] = self.lane_of(op, phi)
 
     def _loop(self, loop: Loop) -> None:

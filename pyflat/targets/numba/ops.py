@@ -11,16 +11,19 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from llvmlite import ir
+
 from pyflat.errors import InternalError
 from pyflat.functions import lanes, libm, vmath
 from pyflat.ir.nodes import Op
 from pyflat.ir.ops import NUMPY_LOOPS, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets.numba.emitter import Emitter, Lane
+from pyflat.targets.numba.emitter import Emitter, Lane, size_of
+from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.library import float32_function, library_function
 from pyflat.targets.numba.llvm import F32, F64, I32
 from pyflat.targets.numba.numpy_loops import call_numpy, call_ufunc
-from pyflat.targets.numba.vector_math import emit_everywhere, emit_library, emit_of_pair, emit_told
+from pyflat.targets.numba.vector_math import emit_everywhere, emit_library, emit_of_pair, emit_power, emit_told
 
 _POWER_BITS = 6
 _OF_PAIR = ("sin", "cos")
@@ -337,6 +340,17 @@ def _vector_call(name: str) -> Emit:
 
 for _name in vmath.TABLE:
     EMITTERS["vec_" + _name] = _vector_call(_name)
+
+
+@_emitter
+def _vec_pow(e: Emitter, x: Lane, y: Lane) -> Lane:
+    """A literal exponent is worth a branch for rare numbers: sRGB becomes 1.2 times as fast by it on a Zen 5. Not in
+    float32: 0.95 times."""
+    if e.width > 1 and not e.narrow and y.known is not None and abs(y.known) < float("inf"):
+        return Lane(e, FLOAT, emit_power(e, x.value, y.value))
+    return Lane(e, FLOAT, emit_everywhere(e, "pow", x.value, y.value))
+
+
 EMITTERS["fmod"] = EMITTERS["np_fmod"] = EMITTERS["vec_fmod"]  # exact
 
 
@@ -350,4 +364,19 @@ def _numpy_dot(e: Emitter, *operands: Lane) -> Lane:
 
 
 EMITTERS["np_dot"] = _numpy_dot
+NOT_NORMAL = 0xBF
+"""All classes of floats but one, as AVX-512 counts them."""
+
+
+@_emitter
+def _isnormal(e: Emitter, x: Lane) -> Lane:
+    """One instruction where vectors are AVX-512's."""
+    if e.width * size_of(e.scalars[FLOAT]) == 64 == processor().vector_bytes:
+        name = f"llvm.x86.avx512.fpclass.p{'s' if e.narrow else 'd'}.512"
+        return ~Lane(e, BOOL, e.llvm(name, e.types[BOOL], x.value, ir.Constant(I32, NOT_NORMAL)))
+    size = abs(x)
+    smallest = 2.0**-126 if e.narrow else 2.0**-1022
+    return size.compare(">=", smallest) & size.compare("<", float("inf"))
+
+
 EMITTERS["fma"] = lambda e, x, y, z: e.intrinsic("llvm.fma", x, y, z)

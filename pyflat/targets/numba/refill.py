@@ -27,7 +27,7 @@ from pyflat.ir.nodes import Const, Item, Loop, Param, Value
 from pyflat.ir.types import BOOL, INT
 from pyflat.targets.numba.emitter import Emitter, Lane, size_of
 from pyflat.targets.numba.integer_narrowing import IntegerNarrowing
-from pyflat.targets.numba.llvm import I8, I32, I64, element_at, i64, stack, suffix
+from pyflat.targets.numba.llvm import I1, I8, I32, I64, element_at, i64, stack, suffix
 from pyflat.targets.numba.loop_variance import LoopPlan, most_trips, plan_loop, suspect_values
 from pyflat.targets.numba.loops import Gang, Interrupts
 
@@ -114,6 +114,10 @@ class Refilled:
         builder, emitter, parts = self.builder, self.emitter, self.parts
         self.suspects = stack(builder, emitter.types[BOOL])
         builder.store(emitter.const(BOOL, False).value, self.suspects)
+        for root, pointer in self.outputs:
+            if root is self.suspect:
+                zero, is_volatile = ir.Constant(I8, 0), ir.Constant(I1, 0)
+                emitter.llvm("llvm.memset.p0.i64", ir.VoidType(), pointer, zero, count, is_volatile)
         refill, trips, finish = (builder.append_basic_block(name) for name in ("refill", "trips", "finish"))
         self.interrupts = Interrupts(emitter, state, finish)
         before = builder.block
@@ -227,11 +231,22 @@ class Refilled:
         gang.emit(parts.after)
         for r in self.registers:
             for root, pointer in self.outputs:
-                self._scatter(gang.read(r, root), pointer, places[r], done[r])
-            if self.suspect is not None:
-                seen = builder.load(self.suspects, typ=self.emitter.types[BOOL])
-                marked = builder.and_(done[r], gang.read(r, self.suspect).value)
-                builder.store(builder.or_(seen, marked), self.suspects)
+                if root is not self.suspect:
+                    self._scatter(gang.read(r, root), pointer, places[r], done[r])
+        if self.suspect is not None:
+            marked = [builder.and_(done[r], gang.read(r, self.suspect).value) for r in self.registers]
+            with builder.if_then(self.emitter.any(self._or(marked)), likely=False):
+                self._mark(self.suspect, places, marked)
+
+    def _mark(self, suspect: Value, places: Sequence[Any], marked: Sequence[Any]) -> None:
+        """Store the bits of suspect lanes, and that there are some. The others' are zero from the beginning: to store
+        them one by one takes longer than all else that a lane needs when it is done."""
+        seen = self.builder.load(self.suspects, typ=self.emitter.types[BOOL])
+        self.builder.store(self._or([seen, *marked]), self.suspects)
+        for r in self.registers:
+            for root, pointer in self.outputs:
+                if root is suspect:
+                    self._scatter(self.emitter.const(BOOL, True), pointer, places[r], marked[r])
 
     def _fetch(self, states: States, live: Sequence[Any], places: Sequence[Any], until: Any, count: Any
                ) -> tuple[list[dict[Value, Any]], list[Any], list[Any], Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from pyflat.functions import libm, vmath
-from pyflat.functions.vmath import exact
+from pyflat.functions.vmath import exact, power
 from pyflat.functions.vmath.exact import trigonometric
 from pyflat.functions.vmath.exact.tables import Table
 from pyflat.functions.vmath.glibc import LibraryFunction
@@ -228,6 +228,32 @@ def emit_everywhere(e: Emitter, name: str, *args: Any) -> Any:
         return quick
     distant = far(_LlvmMachine(args[0].type, e.builder), *[_Value(e.builder, x) for x in args])
     return _unless_called(e, name, args, distant.value, quick)
+
+
+def emit_power(e: Emitter, x: Any, y: Any) -> Any:
+    """x**y for a finite literal y: in line for normal positive numbers; for others, which are rare, the whole function
+    is called."""
+    builder, machine = e.builder, _LlvmMachine(x.type, e.builder)
+    numbers = _Value(builder, x), _Value(builder, y)
+    quick = power.ordinary_pow(machine, *numbers).value
+    mask = e.masked(power.not_ordinary(machine, *numbers).value)
+    whole = _out_of_line(builder.module, vmath.TABLE["pow"], x.type)
+    return e.where_any(mask, quick, lambda: builder.select(mask, builder.call(whole, [x, y]), quick))
+
+
+def _out_of_line(module: ir.Module, row: vmath.VectorFunction, real: ir.Type) -> ir.Function:
+    """`function_of`, as a function that is called."""
+    symbol = f"pyflat.rare_{row.name}.{suffix(real)}"
+    known = module.globals.get(symbol)
+    if known is not None:
+        return known
+    function = ir.Function(module, ir.FunctionType(real, [real] * row.operands), symbol)
+    function.linkage = "internal"
+    for attribute in ("noinline", "cold", "nounwind"):
+        function.attributes.add(attribute)
+    builder = ir.IRBuilder(function.append_basic_block())
+    builder.ret(emit_vector(builder, row.name, *function.args))
+    return function
 
 
 def emit_library(e: Emitter, name: str, *args: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 
@@ -13,12 +14,14 @@ pytest.importorskip("mpmath")
 
 from llvmlite import binding as llvm
 
+import pyflat
 from benchmarks import vmath_kernels
 from benchmarks.vmath_points import operands
 from pyflat.functions import vmath
 from pyflat.functions.vmath.machine import FORMATS, NumpyMachine
 from pyflat.ir.ops import VECTOR
 from pyflat.targets.numba import engine as target
+from pyflat.testing import same_bits
 from tests.targets.flat_functions import assert_is_interp, one_operation, rows_of
 
 WIDTHS = ("f8", "f4")
@@ -93,3 +96,20 @@ def test_the_engine_is_the_interpreter(name):
     ((kinds, result),) = VECTOR[name].signatures
     fn = one_operation(name, kinds, result)
     assert_is_interp(fn, target.compile(fn), rows_of(kinds, 10, 40))
+
+
+@pytest.mark.parametrize("exponent", [2.4, -0.3, 5.0, 1e300, -7.0])
+def test_powers_with_a_literal_exponent_have_the_bits_of_all_powers(exponent):
+    """In line for normal positive numbers, out of line for the others: alone, mixed, and where no lane is such a one."""
+    def literal(x: float) -> float:
+        return x**exponent if x != 0.0 and (x > 0.0 or exponent == int(exponent)) else 1.0
+
+    special = np.array([1.0, -1.0, 5e-324, 2.0**-1022, 1e-310, -2.5, 1.7e308, math.inf, 0.99, -0.0, math.nan, -math.inf])
+    ordinary = np.random.default_rng(2).uniform(0.5, 2.0, 600)
+    mixed = np.where(np.arange(600) % 5 == 0, special[np.arange(600) % 12], ordinary)
+    twin = pyflat.twin(literal, target="numba", math="fast", errors="unchecked")
+    with np.errstate(all="ignore"):
+        for x in (special, ordinary, mixed):
+            whole = vmath.evaluate("pow", x, np.full_like(x, exponent))
+            told = (x > 0.0) | ((x < 0.0) & (exponent == int(exponent)))
+            assert same_bits(twin(x)[told], whole[told])

@@ -52,7 +52,8 @@ def run(steps: list[Op | Arm], known: dict[Value, object]) -> int:
             known.update({result: inside[result] for result in step.results})
         else:
             skipped += 1
-            known.update({result: False if result.kind is BOOL else 0.0 for result in step.results})
+            known.update({result: read(step.otherwise[result], known) if result in step.otherwise else
+                          False if result.kind is BOOL else 0.0 for result in step.results})
     return skipped
 
 
@@ -92,13 +93,37 @@ func @f(%x: f8, %y: f8) -> (f8, b) fused @return {
 """
 
 
+CHOSEN = """
+func @f(%x: f8, %y: f8) -> (f8) flat @return {
+  %p = lt %x, 0.0 : b
+  %a = exp %y : f8
+  %b = mul %x, %y : f8
+  %c = select %p, %a, %b : f8
+  %d = add %c, %y : f8
+  yield %d
+}
+"""
+
+
+def test_a_select_of_an_arms_value_is_made_inside():
+    fn = parse_function(CHOSEN)
+    each = {op: 100.0 if op.opcode == "exp" else 1.0 for op in fn.flat_block.ops}
+    (other, test, arm, last) = arms_of(fn.flat_block.ops, results_of(fn), dict(each), Least(20.0), gather=True)
+    assert (other.opcode, test.opcode, last.opcode) == ("mul", "lt", "add")
+    assert [op.opcode for op in arm.items] == ["exp", "select"]
+    assert arm.otherwise == {op: other for op in arm.results}
+    outside = arms_of(fn.flat_block.ops, results_of(fn), dict(each), Least(20.0))
+    assert "select" in [op.opcode for op in outside if isinstance(op, Op)]
+
+
 def test_faults_of_an_arm_leave_it_as_one_mask():
     fn = parse_function(FAULTS.replace("fused", "flat"))
     ops = fn.flat_block.ops
     each = {op: 100.0 if op.opcode in ("exp", "sin") else 1.0 for op in ops}
-    (test, arm, select) = arms_of(ops, results_of(fn), dict(each), Least(20.0), gather=True)
-    assert (test.opcode, select.opcode) == ("lt", "select")
-    assert {op.opcode for op in arm.results} == {"sin", "or"}
+    (test, arm) = arms_of(ops, results_of(fn), dict(each), Least(20.0), gather=True)
+    assert test.opcode == "lt"
+    assert {op.opcode for op in arm.results} == {"select", "or"}
+    assert list(arm.otherwise.values()) == [fn.params[0]]
     outside = arms_of(ops, results_of(fn), dict(each), Least(20.0))
     assert len(outside) > 3, "without gathering the conditions stay outside"
 
@@ -124,7 +149,7 @@ def test_a_branch_on_what_all_lanes_share_needs_little():
     ops, cost = fn.flat_block.ops, {op: 1.0 for op in fn.flat_block.ops}
     steps = arms_of(ops, results_of(fn), dict(cost), Least(20.0, {p, q}, 2.0), gather=True)
     arms = [(step.conditions, [op.opcode for op in step.items]) for step in steps if isinstance(step, Arm)]
-    assert sorted(arms, key=str) == sorted([(((p, False),), ["mul", "lt"]), (((q, True),), ["add", "mul"])], key=str)
+    assert sorted(arms, key=str) == sorted([(((p, False),), ["mul", "lt"]), (((q, True),), ["add", "mul", "select"])], key=str)
     assert arms_of(ops, results_of(fn), dict(cost), Least(20.0, (), 2.0), gather=True) is None
 
 
@@ -143,4 +168,4 @@ def test_conditions_that_share_parts_are_looked_at_once():
     arm = made("mul", x, x)
     result = made("select", condition, arm, x)
     steps = arms_of(ops, [result], {op: 100.0 if op is arm else 1.0 for op in ops}, Least(20.0), gather=True)
-    assert [step.items for step in steps if isinstance(step, Arm)] == [[arm]]
+    assert [step.items for step in steps if isinstance(step, Arm)] == [[arm, result]]

@@ -303,15 +303,15 @@ func @f(%x: f8, %y: f8) -> (f8, b) flat @return {
 
 
 def test_what_arms_hold():
-    """The first log and exp wait for both conditions, the power for a value that depends on them: a second arm."""
+    """The first log and exp wait for both conditions, and the select takes one of them; the power for a value that depends on them: a second arm."""
     fn = parse_function(ARMS)
     ops = fn.flat_block.ops
     steps = numba_arms.plan_arms(ops, results_of(fn), 8)
     assert steps is not None
     arms = [step for step in steps if isinstance(step, numba_arms.Arm)]
     first, second = [[op.opcode for op in arm.items if op.opcode != "and"] for arm in arms]
-    assert (first, second) == (["log", "exp", "eq"], ["pow"])
-    assert {op.opcode for op in arms[0].results} == {"exp", "and"}, "the condition leaves the arm with what it depends on"
+    assert (first, second) == (["log", "exp", "eq", "select"], ["pow"])
+    assert {op.opcode for op in arms[0].results} == {"select", "and"}, "the condition leaves the arm with what it depends on"
     assert all(len(arm.conditions) == 2 and all(wanted for _, wanted in arm.conditions) for arm in arms)
     x, y = np.meshgrid([-1.0, 1.0, math.nan], [0.5, 2.0, -3.0])
     rows = list(zip(x.ravel().tolist(), y.ravel().tolist(), strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -101,3 +102,21 @@ def test_single_precision(refilled: list[str]) -> None:
     wanted = [halvings(v) for v in x]
     assert n.tolist() == [w[0] for w in wanted]
     assert rest.tolist() == [float(w[1]) for w in wanted]
+
+
+def test_suspect_lanes_are_found_wherever_they_are_done(refilled: list[str]) -> None:
+    """Their bits are stored where there are any; the others' bits are zero from the beginning."""
+    def halved(x: float) -> float:
+        n = 0.0
+        while x > 1.0:
+            x = x / 2.0
+            n = n + 1.0
+        return 1.0 / (n - 37.0)
+
+    lanes = 2.0 ** (np.arange(700) % 50)
+    lanes[(np.arange(700) % 50 == 37) & (np.arange(700) % 3 > 0)] = 3.0
+    twin = pyflat.twin(halved, target="numba", cache=False, errors="nan")
+    for each in (lanes, lanes[:330], lanes[lanes != 2.0**37]):
+        wanted = [math.nan if x == 2.0**37 else halved(x) for x in each.tolist()]
+        assert np.array_equal(twin(each), wanted, equal_nan=True)
+    assert refilled
