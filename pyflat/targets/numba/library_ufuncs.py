@@ -113,8 +113,9 @@ class _Wanted:
 
     def _note(self, cpu: Processor) -> str:
         """The name of the note."""
-        return key_of(["library function", *map(repr, (self.opcode, self.exponent, self.uniform)), cpu.name, cpu.features,
-                       standing(self.opcode), str(exact.is_followed(self.name)), str(libm.from_library(self.opcode)),
+        library = standing(self.opcode), exact.is_followed(self.name), libm.from_library(self.opcode)
+        return key_of(["library function", repr((self.opcode, self.exponent, self.uniform)), repr(library), cpu.name,
+                       cpu.features,
                        pyflat.__version__, llvmlite.__version__, np.__version__,
                        sys.implementation.cache_tag or sys.version, _sources()])
 

@@ -1,7 +1,10 @@
-"""The NumPy target's elementary functions: the C library's bits, by calls at first and by vector code after many
-lanes."""
+"""The NumPy target's elementary functions: the C library's bits, by calls at first and by vector code for many lanes,
+which is compiled once on a machine."""
 
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -35,10 +38,17 @@ def lanes(n, seed=0):
     return random.uniform(0.1, 9, n), random.uniform(0.1, 9, n), random.uniform(-2, 2, n)
 
 
+def nothing_is_kept(monkeypatch):
+    """All is compiled at once."""
+    for name in ("SOON", "PATIENCE", "ALONE"):
+        monkeypatch.setattr(numpy_library, name, 0)
+    monkeypatch.setattr(numpy_library, "kept", lambda *key: None)
+
+
 @pytest.mark.parametrize("n", [1, 7, 300, 5_000, 40_000])
 @needs_vectors
 def test_vector_code_has_the_bits_of_the_library(monkeypatch, n):
-    monkeypatch.setattr(numpy_library, "PATIENCE", 0)
+    nothing_is_kept(monkeypatch)
     made = []
     compiled = numpy_library.compiled
     monkeypatch.setattr(numpy_library, "compiled", lambda *key: made.append(key) or compiled(*key))
@@ -52,7 +62,7 @@ def test_vector_code_has_the_bits_of_the_library(monkeypatch, n):
         assert {("sin", None), ("exp", None), ("log", None), ("cos", None), ("pow", None)} <= opcodes
         assert {("pow", 2.0), ("pow", 3.0), ("pow", 0.5), ("pow", -1.0)} <= opcodes
         assert len(made) == len(set(made)), "each is compiled once"
-    if n < 300:
+    if n < 256:
         assert not made
 
 
@@ -61,13 +71,14 @@ def test_few_lanes_compile_nothing(monkeypatch):
         raise AssertionError(key)
 
     monkeypatch.setattr(numpy_library, "compiled", compiled)
+    monkeypatch.setattr(numpy_library, "kept", lambda *key: None)
     columns = lanes(10_000)
     twin = pyflat.twin(mixed, target="numpy", math="exact", max_trips=10)
     assert np.array_equal(twin(*columns), expected(*columns))
 
 
 def test_without_vector_code_the_library_goes_on(monkeypatch):
-    monkeypatch.setattr(numpy_library, "PATIENCE", 0)
+    nothing_is_kept(monkeypatch)
     monkeypatch.setattr(numpy_library, "compiled", lambda *key: None)
     columns = lanes(10_000)
     twin = pyflat.twin(mixed, target="numpy", math="exact", max_trips=11)
@@ -85,3 +96,48 @@ def test_in_place_and_overlapping():
         again = x.copy()
         call(again, again)
         assert np.array_equal(whole, again)
+
+
+PROGRAM = """
+import math, sys
+import numpy as np
+import pyflat
+if {blocked}:
+    sys.modules["llvmlite"] = sys.modules["numba"] = None
+
+@pyflat.flatten(target="numpy", math="exact")
+def f(x: float) -> float:
+    return math.exp(x) if x > 0.5 else math.sin(x)
+
+xs = np.random.default_rng(0).uniform(-2, 2, {lanes})
+for _ in range({calls}):
+    found = f.flat(xs)
+assert found.tolist() == [f(x) for x in xs.tolist()]
+from pyflat.targets.numpy import library
+print("llvmlite.binding" in sys.modules, "llvmlite.ir" in sys.modules,
+      type(library.library_function("exp", None, (False,))._call).__name__)
+"""
+
+
+def outcome(cache, lanes, calls=1, blocked=False):
+    """Of a process: whether it has imported llvmlite, and the compiler, and what computes exp."""
+    environment = {**os.environ, "PYFLAT_CACHE_DIR": str(cache), "PYFLAT_CACHE": "1"}
+    program = PROGRAM.format(lanes=lanes, calls=calls, blocked=blocked)
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    return tuple(done.stdout.split())
+
+
+@needs_vectors
+def test_an_earlier_process_has_compiled_it(tmp_path):
+    assert outcome(tmp_path, 4_000) == ("True", "False", "method"), "too few lanes for compiling"
+    assert outcome(tmp_path, 40_000, 4) == ("True", "True", "ufunc"), "compiled"
+    assert outcome(tmp_path, 4_000) == ("True", "False", "ufunc"), "found on disk, without the compiler's modules"
+    assert outcome(tmp_path, 100, 100) == ("False", "False", "method"), "few lanes import nothing"
+    for path in tmp_path.glob("*.code"):
+        path.write_bytes(b"")
+    assert outcome(tmp_path, 4_000) == ("True", "False", "method"), "what is not this user's entry is not taken"
+
+
+def test_without_llvmlite_the_library_is_called(tmp_path):
+    assert outcome(tmp_path, 40_000, 4, blocked=True) == ("False", "False", "function")
