@@ -34,6 +34,7 @@ from pyflat.targets.numba.arms import Arm, arms_of
 from pyflat.targets.numpy.buffer_allocation import Place, Slot
 from pyflat.targets.numpy.costs import CALL, FIND, GATHER, SCATTER, VIEW, WORTH, cost_of
 from pyflat.targets.numpy.frames import Frame, Style
+from pyflat.targets.numpy.library import compiled
 from pyflat.targets.numpy.memory import Layout
 from pyflat.targets.numpy.spelling import literal
 
@@ -58,6 +59,9 @@ class Program:
     def __init__(self, fused: Function, calls: OpaqueCalls | None, style: Style, write_loop: WriteLoop):
         self.fused, self.floats, self.calls, self.style = fused, fused.floats, calls, style
         self.write_loop = write_loop
+        self.find: Callable[..., Any] = compiled
+        """Where compiled code comes from; what it has not got is `missing`."""
+        self.missing = False
         self.head: list[str] = []
         self.functions: list[str] = []
         self.objects: dict[str, Any] = {}
@@ -93,6 +97,11 @@ class Program:
     def call(self, op: Op) -> str:
         assert self.calls is not None
         return self.named("call", self.calls.on_arrays(op))
+
+    def compiled(self, *operation: Any) -> Any:
+        found = self.find(*operation)
+        self.missing = self.missing or found is None
+        return found
 
     def dtype(self, kind: Kind) -> str:
         return dtypes(self.floats)[kind].name if kind is not BOOL else "bool_"

@@ -15,7 +15,8 @@ scalars (`t3`), once for a block. Operations that no ufunc computes are expressi
 
 A select is written with bits of ints: `np.where` and `np.putmask` branch at every lane, which takes four times as long
 where the condition is hard to predict. Where all lanes choose the same, it is a copy, or nothing. For few lanes the
-calls count, and putmask has but one.
+calls count, and putmask has but one. Compiled code that chooses takes as long as an add: it is used from where it pays
+to look for it (`library.Patience`).
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ from pyflat.targets.numpy.library import has_vectors, library_function, literal_
 from pyflat.targets.numpy.spelling import spelling
 from pyflat.targets.numpy.values import Names, Values, bits_of
 
-Style = Literal["bits", "few"]
-"""How selects are written: with bits, or with putmask for few lanes. Both give the same bits."""
+Style = Literal["bits", "few", "compiled"]
+"""How selects and extremes are written: with bits, with putmask for few lanes, or as ufuncs of compiled code where
+there are some (else with bits). All give the same bits."""
 
 FEW_EXTREMES = 1024
 """Lanes for which a comparison and np.putmask take less time than np.maximum and a look at what it gives."""
@@ -245,10 +247,12 @@ class Frame(Values):
             self.free(slot)
         return True
 
-    def _extreme(self, op: Op, _: Sequence[Value]) -> bool:
+    def _extreme(self, op: Op, dying: Sequence[Value]) -> bool:
         """The minimum or maximum of two floats: unless it is zero or nan somewhere, NumPy's is Python's. Where that
         has failed some times it is not tried any more."""
         (a, b), by = op.args, op.attr("by")
+        if self._compiled(op, str(by), dying):
+            return True
         first, second, first_bits, second_bits = self.array(a), self.array(b), self.as_ints(a), self.as_ints(b)
         place = self.define(op)
         out, bits = place.text, self.as_ints(op)
@@ -263,7 +267,7 @@ class Frame(Values):
             f"bitwise_xor({first_bits}, {second_bits}, {bits})",
             f"bitwise_and({bits}, {size_bits}, {bits})",
             f"bitwise_xor({bits}, {second_bits}, {bits})",
-        ] if self.style == "bits" else [f"{out}[...] = {second}", f"putmask({out}, {mask}, {first})"]
+        ] if self.style != "few" else [f"{out}[...] = {second}", f"putmask({out}, {mask}, {first})"]
         self.lines += [
             f"good = {tries}[0]" + (f" if n > {FEW_EXTREMES} else 0" if self.style == "few" else ""),
             "if good:",
@@ -291,8 +295,19 @@ class Frame(Values):
             self._select_bools(op)
         elif self.style == "few":
             self._select_few(op, dying)
-        else:
+        elif not self._compiled(op, "select", dying):
             self._select_bits(op, dying)
+
+    def _compiled(self, op: Op, name: str, dying: Sequence[Value]) -> bool:
+        """An operation as a ufunc of compiled code, where there is one."""
+        if self.style != "compiled":
+            return False
+        found = self.program.compiled(name, None, tuple(map(self.is_uniform, op.args)), op.kind, self.floats)
+        if found is None:
+            return False
+        operands = [self.array(arg) for arg in op.args]
+        self.lines.append(f"{self.program.named('made', found)}({', '.join([*operands, self.define(op, dying).text])})")
+        return True
 
     def _select_bools(self, op: Op) -> None:
         condition, a, b = (self.array(arg) for arg in op.args)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from pyflat.functions import libm
 from pyflat.functions.vmath import exact, glibc
@@ -29,15 +29,34 @@ so many that calls have taken as long."""
 Call = Callable[..., Any]
 
 
+class Patience:
+    """Counts lanes until it pays to look for compiled code ("kept"), and to compile it ("compiled")."""
+
+    __slots__ = ("_lanes", "_wait")
+
+    def __init__(self) -> None:
+        self._lanes, self._wait = 0, SOON
+
+    def after(self, n: int) -> Literal["kept", "compiled"] | None:
+        """What is worth it after so many more lanes."""
+        if n < SHORT:
+            return None
+        self._lanes += n
+        if self._lanes < self._wait:
+            return None
+        self._wait = PATIENCE if is_kept() else ALONE
+        return "compiled" if self._lanes >= self._wait else "kept"
+
+
 class LibraryFunction:
     """A function of float64 arrays and a result array; `uniform` says which operands have one number for all lanes.
     Where there is a literal `exponent`, it is no operand."""
 
-    __slots__ = ("_call", "_key", "_lanes", "_plain", "_wait")
+    __slots__ = ("_call", "_key", "_patience", "_plain")
 
     def __init__(self, opcode: str, exponent: float | None, uniform: tuple[bool, ...]):
         plain = libm.ufunc(opcode)
-        self._key, self._lanes, self._wait = (opcode, exponent, uniform), 0, SOON
+        self._key, self._patience = (opcode, exponent, uniform), Patience()
         self._plain: Call = plain if exponent is None else lambda x, out: plain(x, exponent, out)
         self._call: Call = self._count
 
@@ -45,23 +64,14 @@ class LibraryFunction:
         return self._call(*args)
 
     def _count(self, *args: Any) -> Any:
-        n = args[-1].size
-        if n >= SHORT:
-            self._lanes += n
-            if self._lanes >= self._wait:
-                self._look()
-                return self._call(*args)
-        return self._plain(*args)
-
-    def _look(self) -> None:
-        """There have been enough lanes for what is on disk, or for compiling it."""
-        found = None
-        if self._wait == SOON:
-            self._wait = PATIENCE if is_kept() else ALONE
-            found = kept(*self._key)
-        if found is None and self._lanes >= self._wait:
-            found = compiled(*self._key) or self._plain
-        self._call = found or self._call
+        match self._patience.after(args[-1].size):
+            case "kept":
+                self._call = kept(*self._key) or self._call
+            case "compiled":
+                self._call = compiled(*self._key) or self._plain
+            case None:
+                return self._plain(*args)
+        return (self._plain if self._call == self._count else self._call)(*args)
 
 
 @cache
@@ -85,14 +95,14 @@ def is_kept() -> bool:
     return _has_compiler() and _compiler().is_kept()
 
 
-def kept(opcode: str, exponent: float | None, uniform: tuple[bool, ...]) -> Call | None:
-    """Vector code with the same bits that is on disk."""
-    return _compiler().kept_ufunc(opcode, exponent, uniform) if _has_compiler() else None
+def kept(*operation: Any) -> Call | None:
+    """Vector code of an operation (the fields of `library_ufuncs.Wanted`) that is on disk."""
+    return _compiler().kept_ufunc(_compiler().Wanted(*operation)) if _has_compiler() else None
 
 
-def compiled(opcode: str, exponent: float | None, uniform: tuple[bool, ...]) -> Call | None:
+def compiled(*operation: Any) -> Call | None:
     """The same, compiled; None where there is none for this processor and library."""
-    return _compiler().library_ufunc(opcode, exponent, uniform) if _has_compiler() else None
+    return _compiler().made_ufunc(_compiler().Wanted(*operation)) if _has_compiler() else None
 
 
 @cache
