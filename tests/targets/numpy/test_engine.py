@@ -15,6 +15,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba import engine as numba_target
 from pyflat.targets.numpy import blocks as numpy_blocks
 from pyflat.targets.numpy import engine as target
+from pyflat.targets.numpy import library as numpy_library
 from pyflat.targets.numpy import memory as numpy_memory
 from tests.targets.flat_functions import (
     CASE_IDS,
@@ -30,9 +31,11 @@ from tests.targets.flat_functions import (
 )
 
 
-@pytest.fixture(params=["few", "bits"])
+@pytest.fixture(params=["few", "bits", "compiled"])
 def style(request, monkeypatch):
-    """Selects as they are written for few lanes and for many."""
+    """Selects as they are written for few lanes and for many, before and after there is compiled code."""
+    found = "compiled" if request.param == "compiled" else None
+    monkeypatch.setattr(numpy_library.Patience, "after", lambda self, n: found)
     monkeypatch.setattr(target, "FEW", 512 if request.param == "few" else 0)
     monkeypatch.setattr(target, "LEAST", 0)
 

@@ -2,6 +2,7 @@
 which is compiled once on a machine."""
 
 import math
+import operator
 import os
 import subprocess
 import sys
@@ -10,6 +11,9 @@ import numpy as np
 import pytest
 
 import pyflat
+from pyflat.functions import libm
+from pyflat.ir.formats import F4, F8, dtypes
+from pyflat.ir.types import FLOAT, INT
 from pyflat.targets.numba import library as numba_library
 from pyflat.targets.numpy import library as numpy_library
 
@@ -57,6 +61,7 @@ def test_vector_code_has_the_bits_of_the_library(monkeypatch, n):
     for _ in range(3):
         assert np.array_equal(twin(*columns), expected(*columns))
     assert np.array_equal(twin(columns[0], columns[1], 1.5), expected(*columns[:2], np.full(n, 1.5)))
+    made = [key for key in made if key[0] in libm.NAMES]
     opcodes = {key[:2] for key in made}
     if n >= 5_000:
         assert {("sin", None), ("exp", None), ("log", None), ("cos", None), ("pow", None)} <= opcodes
@@ -114,16 +119,17 @@ for _ in range({calls}):
     found = f.flat(xs)
 assert found.tolist() == [f(x) for x in xs.tolist()]
 from pyflat.targets.numpy import library
-print("llvmlite.binding" in sys.modules, "llvmlite.ir" in sys.modules,
+print("llvmlite.binding" in sys.modules, "pyflat.targets.numba.kernel" in sys.modules,
       type(library.library_function("exp", None, (False,))._call).__name__)
 """
 
 
-def outcome(cache, lanes, calls=1, blocked=False):
+def outcome(folder, lanes, calls=1, blocked=False):
     """Of a process: whether it has imported llvmlite, and the compiler, and what computes exp."""
+    cache, file = folder / "cache", folder / "program.py"
     environment = {**os.environ, "PYFLAT_CACHE_DIR": str(cache), "PYFLAT_CACHE": "1"}
-    program = PROGRAM.format(lanes=lanes, calls=calls, blocked=blocked)
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    file.write_text(PROGRAM.format(lanes=lanes, calls=calls, blocked=blocked))
+    done = subprocess.run([sys.executable, str(file)], env=environment, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
     return tuple(done.stdout.split())
 
@@ -131,13 +137,44 @@ def outcome(cache, lanes, calls=1, blocked=False):
 @needs_vectors
 def test_an_earlier_process_has_compiled_it(tmp_path):
     assert outcome(tmp_path, 4_000) == ("True", "False", "method"), "too few lanes for compiling"
-    assert outcome(tmp_path, 40_000, 4) == ("True", "True", "ufunc"), "compiled"
+    assert outcome(tmp_path, 40_000, 8) == ("True", "True", "ufunc"), "compiled"
     assert outcome(tmp_path, 4_000) == ("True", "False", "ufunc"), "found on disk, without the compiler's modules"
     assert outcome(tmp_path, 100, 100) == ("False", "False", "method"), "few lanes import nothing"
-    for path in tmp_path.glob("*.code"):
+    for path in (tmp_path / "cache").glob("*.code"):
         path.write_bytes(b"")
     assert outcome(tmp_path, 4_000) == ("True", "False", "method"), "what is not this user's entry is not taken"
 
 
 def test_without_llvmlite_the_library_is_called(tmp_path):
-    assert outcome(tmp_path, 40_000, 4, blocked=True) == ("False", "False", "function")
+    assert outcome(tmp_path, 40_000, 4, blocked=True) == ("False", "False", "method")
+
+
+@pytest.mark.parametrize("uniform", [(False,) * 3, (False, True, False), (False, False, True)])
+@pytest.mark.parametrize(("kind", "floats"), [(FLOAT, F8), (FLOAT, F4), (INT, F8), (INT, F4)])
+def test_compiled_selects_copy_the_bits(uniform, kind, floats):
+    """Of nans and zeros too, in place and strided."""
+    call = numpy_library.compiled("select", None, uniform, kind, floats)
+    dtype = dtypes(floats)[kind]
+    random = np.random.default_rng(0)
+    for n in (1, 7, 64, 1_001):
+        condition = random.random(2 * n) < 0.5
+        first, second = (random.integers(-2**31, 2**31, 2 * n * dtype.itemsize // 4, np.int64).astype(np.int32).view(dtype)
+                         for _ in range(2))
+        a, b = (np.asarray(x[0]) if same else x for x, same in zip((first, second), uniform[1:], strict=True))
+        wanted = np.where(condition, a, b).tobytes()
+        assert call(condition, a, b, np.empty(2 * n, dtype)).tobytes() == wanted
+        own = (a if a.ndim else b).copy()
+        call(condition, *(own if x is (a if a.ndim else b) else x for x in (a, b)), own)
+        assert own.tobytes() == wanted
+        strided = call(condition[::2], *(x[::2] if x.ndim else x for x in (a, b)))
+        assert strided.tobytes() == np.frombuffer(wanted, dtype)[::2].tobytes()
+
+
+@pytest.mark.parametrize("comparison", ["lt", "le", "gt", "ge"])
+def test_compiled_extremes_are_pythons(comparison):
+    call = numpy_library.compiled(comparison, None, (False, False))
+    edges = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 5e-324]
+    rows = [(a, b) for a in edges for b in edges] * 9
+    holds = getattr(operator, comparison)
+    found = call(*(np.array(column) for column in zip(*rows, strict=True)))
+    assert found.tobytes() == np.array([a if holds(a, b) else b for a, b in rows]).tobytes()
