@@ -191,6 +191,7 @@ class Program:
             match step:
                 case Op():
                     frame.write(step, dead)
+                    frame.note_condition(step)
                     alive.add(step)
                 case Arm():
                     self._write_arm(frame, step, live)
@@ -248,6 +249,8 @@ class Program:
         (first, wanted), *others = varying
         if wanted and not others and live == "None":
             return frame.array(first), conditions
+        if live == "None" and (known := frame.known_mask(varying)) is not None:
+            return known, conditions
         mask = frame.seen(slot, BOOL)
         text = frame.array(first)
         frame.lines.append(f"{mask}[...] = {text}" if wanted else f"logical_not({text}, {mask})")

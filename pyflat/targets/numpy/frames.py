@@ -45,6 +45,12 @@ there are some (else with bits). All give the same bits."""
 FEW_EXTREMES = 1024
 """Lanes for which a comparison and np.putmask take less time than np.maximum and a look at what it gives."""
 
+MOST_LITERALS = 8
+"""Conditions of a mask that is known to be the same as another."""
+
+Literals = frozenset[tuple[Value, bool]]
+"""Conditions, and whether each has to hold or not to."""
+
 TRIES = 3
 """How often a minimum of two floats may turn out to be zero or nan before only the select is computed."""
 
@@ -83,6 +89,30 @@ class Frame(Values):
         self._last_select: dict[tuple[Value, str], Op] = {}
         self._inverted: set[tuple[Value, str]] = set()
         self._counts: dict[Value, str] = {}
+        self._literals: dict[Value, Literals] = {}
+        self._conjunctions: dict[Literals, Op] = {}
+
+    # --- conditions
+
+    def note_condition(self, op: Op) -> None:
+        """What has to hold where a bool does: an arm may have the same conditions."""
+        if op.kind is not BOOL or op.opcode not in ("and", "not"):
+            return
+        parts = [self._literals.get(arg, frozenset({(arg, True)})) for arg in op.args]
+        if op.opcode == "not":
+            ((value, wanted), *others) = parts[0]
+            found = frozenset({(op.args[0], False)} if others else {(value, not wanted)})
+        else:
+            found = frozenset().union(*parts)
+        if len(found) <= MOST_LITERALS:
+            self._literals[op] = found
+            self._conjunctions[found] = op
+
+    def known_mask(self, conditions: Iterable[tuple[Value, bool]]) -> str | None:
+        """The array of a bool that says whether all conditions hold, where there is one."""
+        found = self._conjunctions.get(frozenset(conditions))
+        place = None if found is None or self.is_uniform(found) else self.places[found]
+        return None if place is None or (place.home is not None and place.slot is None) else place.text
 
     # --- operations
 
