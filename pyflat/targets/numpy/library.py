@@ -1,9 +1,10 @@
-"""The C library's functions on the NumPy target: ufuncs that call them lane by lane, and for many lanes ufuncs by
-vector code with the same bits, where the numba target has some (`targets.numba.library_ufuncs`).
+"""Compiled code for the NumPy target: ufuncs of single operations that the numba target makes
+(`targets.numba.single_operations`). The C library's functions are called lane by lane at first, and computed by vector
+code with the same bits for many lanes; selects (`frames`) have several calls, or one.
 
-That is compiled once on a machine: who finds it on disk takes it with the first large call, in a few milliseconds; who
+It is compiled once on a machine: who finds it on disk takes it with the first large call, in a few milliseconds; who
 does not compiles it after some calls, and after many where it cannot be kept for the next process. Who computes fewer
-lanes never waits for a compiler, nor imports one. Where there is none, the library goes on.
+lanes never waits for a compiler, nor imports one. Where there is none, all goes on without.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def is_kept() -> bool:
 
 
 def kept(*operation: Any) -> Call | None:
-    """Vector code of an operation (the fields of `library_ufuncs.Wanted`) that is on disk."""
+    """Vector code of an operation (the fields of `single_operations.Wanted`) that is on disk."""
     return _compiler().kept_ufunc(_compiler().Wanted(*operation)) if _has_compiler() else None
 
 
@@ -115,6 +116,6 @@ def _has_compiler() -> bool:
 
 
 def _compiler() -> Any:
-    from pyflat.targets.numba import library_ufuncs
+    from pyflat.targets.numba import single_operations
 
-    return library_ufuncs
+    return single_operations
