@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import pyflat
 from pyflat.ir.build import Builder
 from pyflat.ir.formats import F8, dtypes
 from pyflat.ir.nodes import FALSE, TRUE, Const, Function, Label, Op, Param, Yield
@@ -233,3 +234,24 @@ def test_every_operation_has_a_spelling(row):
 def test_a_long_function_compiles():
     fn = random_dag(30_000, 1, STRAIGHT)
     (_, _, _), _ = target.compile(fn)(columns(DAG_PARAMS, rows_of(DAG_PARAMS, 5, 5)), 10)
+
+
+def under_two_conditions(x: float, y: float) -> tuple[float, bool, bool]:
+    both, neither = x > 1.0 and y > 1.0, not x > 1.0 and not y > 1.0
+    found = 0.0
+    if x > 1.0:
+        if y > 1.0:
+            found = math.erf(x) * math.gamma(y)
+        else:
+            found = math.lgamma(x) + math.erfc(y)
+    elif y <= 1.0:
+        found = math.gamma(1.5 + x) - math.erf(y)
+    return found, both, neither
+
+
+def test_an_arm_takes_the_mask_of_a_bool_with_its_conditions():
+    columns = np.random.default_rng(0).uniform(0, 2, (2, 9_000))
+    twin = pyflat.twin(under_two_conditions, target="numpy", math="exact")
+    wanted = [under_two_conditions(*row) for row in columns.T.tolist()]
+    for found, column in zip(twin(*columns), zip(*wanted, strict=True), strict=True):
+        assert np.array_equal(found, column)

@@ -6,6 +6,7 @@ import operator
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -127,7 +128,8 @@ print("llvmlite.binding" in sys.modules, "pyflat.targets.numba.kernel" in sys.mo
 def outcome(folder, lanes, calls=1, blocked=False):
     """Of a process: whether it has imported llvmlite, and the compiler, and what computes exp."""
     cache, file = folder / "cache", folder / "program.py"
-    environment = {**os.environ, "PYFLAT_CACHE_DIR": str(cache), "PYFLAT_CACHE": "1"}
+    package = str(Path(pyflat.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": package, "PYFLAT_CACHE_DIR": str(cache), "PYFLAT_CACHE": "1"}
     file.write_text(PROGRAM.format(lanes=lanes, calls=calls, blocked=blocked))
     done = subprocess.run([sys.executable, str(file)], env=environment, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
