@@ -28,7 +28,7 @@ import numpy as np
 from benchmarks.library_points import blocks
 from pyflat.functions import libm, loaded_library
 from pyflat.functions.vmath import exact
-from pyflat.targets.numba.engine import library_ufunc
+from pyflat.targets.numba.single_operations import library_ufunc
 
 BLOCK = 1 << 16
 ENOUGH = 1000

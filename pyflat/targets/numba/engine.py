@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,18 +26,17 @@ from pyflat.functions import libm
 from pyflat.ir.formats import dtypes
 from pyflat.ir.garbage import no_full_collections
 from pyflat.ir.loops import all_ops, has_loop
-from pyflat.ir.nodes import Block, Const, Function, Item, Op, Param, Value, walk
+from pyflat.ir.nodes import Block, Const, Function, Item, Op, Value, walk
 from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.print import format_function
 from pyflat.ir.recursion import room_to_recurse
-from pyflat.ir.types import BOOL, FLOAT
+from pyflat.ir.types import BOOL
 from pyflat.ir.uses import results_of
 from pyflat.targets import threads
 from pyflat.targets.numba.arms import kept_plans
 from pyflat.targets.numba.conversions import conversion
 from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Ufunc, compile_ir, processor
 from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
-from pyflat.targets.numba.library import library_function
 from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, SharedState
 from pyflat.targets.numba.packed import WORTH, Blocks, packed
 from pyflat.targets.operands import Operand, Spread
@@ -363,25 +361,3 @@ def compile(fused: Function, *, unchecked: bool = False) -> NumbaEngine:
         return NumbaEngine(fused, both, both, made)
     mask = Kernel(params, tuple(sliced(fused.body, [suspect])), (suspect,), None, floats)
     return NumbaEngine(fused, Kernel(params, items, tuple(roots), suspect, floats), mask, made)
-
-
-@cache
-def library_ufunc(opcode: str, exponent: float | None, uniform: tuple[bool, ...]) -> np.ufunc | None:
-    """A function of float64 operands with the C library's bits; None where it would call the library for each lane.
-    Operands that are `uniform` have one number for all lanes; a literal `exponent` is no operand."""
-    params = [Param(FLOAT, name) for name, _ in zip(("x", "y"), uniform, strict=False)]
-    operands: list[Value] = [*params, *([] if exponent is None else [Const(FLOAT, exponent)])]
-    op = Op(opcode, operands, FLOAT)
-    if library_function(op) is None:
-        return None
-    kernel = Kernel(tuple(params), (Block([op]),), (op,), None)
-    float64 = np.dtype(np.float64)
-    entry = CompiledKernel(kernel, uniform).entry_point([None if same else float64 for same in uniform], (float64,))
-    if entry is None:
-        return None
-    _kept.append(entry)
-    return entry.call
-
-
-_kept: list[object] = []
-"""What ufuncs point into."""

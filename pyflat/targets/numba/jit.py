@@ -105,13 +105,15 @@ _names = itertools.count()
 
 @dataclass(slots=True)
 class MachineCode:
-    """Machine code, in memory as long as this object lives: where it starts, and the optimised IR, compressed."""
+    """Machine code, in memory as long as this object lives: where it starts, the optimised IR, compressed, and the name
+    under which it is kept on disk, None where it is not."""
 
     address: int
     cpu: Processor
     _llvm: bytes
     _loaded: Any
     _kept: Sequence[object] = ()
+    kept_as: str | None = None
 
     @property
     def llvm(self) -> str:
@@ -141,11 +143,26 @@ def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor
             made = _translated(text, cpu, combine)
             if disk is not None:
                 disk.store(key, _packed(made))
-        library = llvm.JITLibraryBuilder().add_object_img(made.machine).export_symbol(entry)
-        for name, address in symbols.items():
-            library.import_symbol(name, address)
-        loaded = library.add_current_process().link(_linker(), f"twin {next(_names)}")
-        return MachineCode(loaded[entry], cpu, made.llvm, loaded, kept)
+        return _linked(made, entry, symbols, cpu, key or None, kept)
+
+
+def load_code(key: str, entry: str, symbols: Mapping[str, int], cpu: Processor) -> MachineCode | None:
+    """What `compile_ir` has kept under a name, in this process or another one; None where it is not there any more."""
+    disk = opened()
+    made = None if disk is None else _unpacked(disk.load(key))
+    if made is None:
+        return None
+    with _lock:
+        return _linked(made, entry, symbols, cpu, key)
+
+
+def _linked(made: _Translated, entry: str, symbols: Mapping[str, int], cpu: Processor, key: str | None,
+            kept: Sequence[object] = ()) -> MachineCode:
+    library = llvm.JITLibraryBuilder().add_object_img(made.machine).export_symbol(entry)
+    for name, address in symbols.items():
+        library.import_symbol(name, address)
+    loaded = library.add_current_process().link(_linker(), f"twin {next(_names)}")
+    return MachineCode(loaded[entry], cpu, made.llvm, loaded, kept, key)
 
 
 class _Translated(NamedTuple):

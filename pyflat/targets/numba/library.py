@@ -9,7 +9,6 @@ from pyflat.functions.loaded_library import standing
 from pyflat.functions.vmath import exact, glibc, rounding
 from pyflat.functions.vmath.glibc import LibraryFunction
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.targets.numba.jit import processor
 
 
 def has_library_vectors() -> bool:
@@ -19,7 +18,9 @@ def has_library_vectors() -> bool:
 
 
 def multiplies_and_adds() -> bool:
-    """Whether the processor has a fused multiply-add."""
+    """Whether the processor has a fused multiply-add. Only llvmlite can say; who does not ask does not import it."""
+    from pyflat.targets.numba.jit import processor
+
     return "+fma" in processor().features.split(",")
 
 

@@ -34,6 +34,7 @@ from pyflat.targets.numba.arms import Arm, Least, arms_of
 from pyflat.targets.numpy.buffer_allocation import Place, Slot
 from pyflat.targets.numpy.costs import CALL, FIND, GATHER, SCATTER, VIEW, WORTH, cost_of
 from pyflat.targets.numpy.frames import Frame, Style
+from pyflat.targets.numpy.library import compiled
 from pyflat.targets.numpy.memory import Layout
 from pyflat.targets.numpy.spelling import literal
 
@@ -64,6 +65,9 @@ class Program:
     def __init__(self, fused: Function, calls: OpaqueCalls | None, style: Style, write_loop: WriteLoop):
         self.fused, self.floats, self.calls, self.style = fused, fused.floats, calls, style
         self.write_loop = write_loop
+        self.find: Callable[..., Any] = compiled
+        """Where compiled code comes from; what it has not got is `missing`."""
+        self.missing = False
         self.head: list[str] = []
         self.functions: list[str] = []
         self.objects: dict[str, Any] = {}
@@ -99,6 +103,11 @@ class Program:
     def call(self, op: Op) -> str:
         assert self.calls is not None
         return self.named("call", self.calls.on_arrays(op))
+
+    def compiled(self, *operation: Any) -> Any:
+        found = self.find(*operation)
+        self.missing = self.missing or found is None
+        return found
 
     def dtype(self, kind: Kind) -> str:
         return dtypes(self.floats)[kind].name if kind is not BOOL else "bool_"
@@ -189,6 +198,7 @@ class Program:
             match step:
                 case Op():
                     frame.write(step, dead)
+                    frame.note_condition(step)
                     alive.add(step)
                 case Arm():
                     self._write_arm(frame, step, live)
@@ -246,6 +256,8 @@ class Program:
         (first, wanted), *others = varying
         if wanted and not others and live == "None":
             return frame.array(first), conditions
+        if live == "None" and (known := frame.known_mask(varying)) is not None:
+            return known, conditions
         mask = frame.seen(slot, BOOL)
         text = frame.array(first)
         frame.lines.append(f"{mask}[...] = {text}" if wanted else f"logical_not({text}, {mask})")

@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextvars import Context
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from pyflat.ir.opaque_calls import OpaqueCalls
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.uses import results_of
+from pyflat.targets.numpy import library
 from pyflat.targets.numpy import loops as numpy_loops
 from pyflat.targets.numpy import memory as numpy_memory
 from pyflat.targets.numpy.blocks import Form, Pattern, Program
@@ -311,20 +312,37 @@ class _Arrays:
         self._run_dense: Callable[..., tuple[Any, ...]] | None = None
         """An entry point for dense arrays of the lanes' dtypes."""
         self._ticks = itertools.count(1).__next__
+        self._patience = library.Patience()
 
     def function(self, style: Style) -> tuple[Callable[..., Any], str, int]:
         """The function, its text, and for how many lanes at a time it is."""
         found = self._functions.get(style)
         if found is None:
             with room_to_recurse(self.patterns.fused):
-                found = self._functions[style] = self._make(style)
+                found = self._functions[style] = self._written(self._program(style))
         return found
 
-    def _make(self, style: Style) -> tuple[Callable[..., Any], str, int]:
+    def _many(self, n: int) -> Style:
+        """How selects of many lanes are written: by compiled code, as soon as it pays to look for some."""
+        if "compiled" not in self._functions and (found := self._patience.after(n)) is not None:
+            with room_to_recurse(self.patterns.fused):
+                self._find_compiled(found)
+        return "compiled" if "compiled" in self._functions else "bits"
+
+    def _find_compiled(self, found: Literal["kept", "compiled"]) -> None:
+        """The function with compiled code, where all of that is on disk, or may be compiled."""
+        program = self._program("compiled")
+        program.find = library.kept if found == "kept" else library.compiled
+        made = self._written(program)
+        if found == "compiled" or not program.missing:
+            self._functions["compiled"] = made
+
+    def _program(self, style: Style) -> Program:
+        return Program(find_extremes(self.patterns.fused), self.patterns.calls, style, numpy_loops.loop_function)
+
+    def _written(self, program: Program) -> tuple[Callable[..., Any], str, int]:
         patterns = self.patterns
-        fused = find_extremes(patterns.fused)
-        wanted = results_of(fused)[: len(patterns.wanted)]
-        program = Program(fused, patterns.calls, style, numpy_loops.loop_function)
+        wanted = results_of(program.fused)[: len(patterns.wanted)]
         source = program.source(wanted, patterns.results, self.pattern)
         made = _function(source, patterns.fused.name, program.objects)
         lanes = numpy_memory.SIZE // max(program.bytes, 1)
@@ -346,7 +364,7 @@ class _Arrays:
         return None if found is None else np.full(n, True)
 
     def _fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array]) -> Array | None:
-        made, _, most = self.function("few" if n <= FEW else "bits")
+        made, _, most = self.function("few" if n <= FEW else "bits" if n <= LEAST else self._many(n))
         block = self._chosen(n) if FEW < n <= LEAST else made
         inputs = [_Reader(lane, np.empty(min(n, most), dtype)) if isinstance(lane, Spread) else lane
                   for lane, dtype in zip(lanes, self.patterns.parameters, strict=True)]
@@ -364,7 +382,9 @@ class _Arrays:
         return suspects
 
     def _chosen(self, n: int) -> Callable[..., Any]:
-        """The function for a number of lanes for which it is measured."""
+        """The function for a number of lanes for which it is measured, unless there is compiled code."""
+        if self._many(n) == "compiled":
+            return self.function("compiled")[0]
         if not self._ticks() % AGAIN:
             self.choices[:] = [_Choice(self, k) for k in range(len(self.choices))]
         return self.choices[n.bit_length()]
@@ -473,7 +493,7 @@ class _Arrays:
 
     def _ufuncs(self, *args: Any) -> Callable[[], object]:
         n = next(a.size for a in args if isinstance(a, np.ndarray))
-        block = self.function("few" if n <= FEW else "bits")[0]
+        block = self.function("few" if n <= FEW else self._many(n))[0]
         results = [np.empty(n, dtype) for dtype in self.patterns.dtypes]
         arena = numpy_memory.Arena()
         return lambda: block(arena, n, *args, *results)

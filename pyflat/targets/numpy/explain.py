@@ -25,7 +25,7 @@ class BlockCosts(Costs):
     def library(name: str) -> str | None:
         if not has_vectors(name):
             return None
-        return "the C library's, as in CPython: a call for each lane; after many lanes vector code with the same bits"
+        return "the C library's, as in CPython: a call for each lane; for many lanes vector code with the same bits"
 
     @staticmethod
     def about(found: Explanation) -> Iterator[str]:

@@ -15,7 +15,8 @@ scalars (`t3`), once for a block. Operations that no ufunc computes are expressi
 
 A select is written with bits of ints: `np.where` and `np.putmask` branch at every lane, which takes four times as long
 where the condition is hard to predict. Where all lanes choose the same, it is a copy, or nothing. For few lanes the
-calls count, and putmask has but one.
+calls count, and putmask has but one. Compiled code that chooses takes as long as an add: it is used from where it pays
+to look for it (`library.Patience`).
 """
 
 from __future__ import annotations
@@ -37,11 +38,18 @@ from pyflat.targets.numpy.library import has_vectors, library_function, literal_
 from pyflat.targets.numpy.spelling import spelling
 from pyflat.targets.numpy.values import Names, Values, bits_of
 
-Style = Literal["bits", "few"]
-"""How selects are written: with bits, or with putmask for few lanes. Both give the same bits."""
+Style = Literal["bits", "few", "compiled"]
+"""How selects and extremes are written: with bits, with putmask for few lanes, or as ufuncs of compiled code where
+there are some (else with bits). All give the same bits."""
 
 FEW_EXTREMES = 1024
 """Lanes for which a comparison and np.putmask take less time than np.maximum and a look at what it gives."""
+
+MOST_LITERALS = 8
+"""Conditions of a mask that is known to be the same as another."""
+
+Literals = frozenset[tuple[Value, bool]]
+"""Conditions, and whether each has to hold or not to."""
 
 TRIES = 3
 """How often a minimum of two floats may turn out to be zero or nan before only the select is computed."""
@@ -81,6 +89,30 @@ class Frame(Values):
         self._last_select: dict[tuple[Value, str], Op] = {}
         self._inverted: set[tuple[Value, str]] = set()
         self._counts: dict[Value, str] = {}
+        self._literals: dict[Value, Literals] = {}
+        self._conjunctions: dict[Literals, Op] = {}
+
+    # --- conditions
+
+    def note_condition(self, op: Op) -> None:
+        """What has to hold where a bool does: an arm may have the same conditions."""
+        if op.kind is not BOOL or op.opcode not in ("and", "not"):
+            return
+        parts = [self._literals.get(arg, frozenset({(arg, True)})) for arg in op.args]
+        if op.opcode == "not":
+            ((value, wanted), *others) = parts[0]
+            found = frozenset({(op.args[0], False)} if others else {(value, not wanted)})
+        else:
+            found = frozenset().union(*parts)
+        if len(found) <= MOST_LITERALS:
+            self._literals[op] = found
+            self._conjunctions[found] = op
+
+    def known_mask(self, conditions: Iterable[tuple[Value, bool]]) -> str | None:
+        """The array of a bool that says whether all conditions hold, where there is one."""
+        found = self._conjunctions.get(frozenset(conditions))
+        place = None if found is None or self.is_uniform(found) else self.places[found]
+        return None if place is None or (place.home is not None and place.slot is None) else place.text
 
     # --- operations
 
@@ -247,10 +279,12 @@ class Frame(Values):
             self.free(slot)
         return True
 
-    def _extreme(self, op: Op, _: Sequence[Value]) -> bool:
+    def _extreme(self, op: Op, dying: Sequence[Value]) -> bool:
         """The minimum or maximum of two floats: unless it is zero or nan somewhere, NumPy's is Python's. Where that
         has failed some times it is not tried any more."""
         (a, b), by = op.args, op.attr("by")
+        if self._compiled(op, str(by), dying):
+            return True
         first, second, first_bits, second_bits = self.array(a), self.array(b), self.as_ints(a), self.as_ints(b)
         place = self.define(op)
         out, bits = place.text, self.as_ints(op)
@@ -265,7 +299,7 @@ class Frame(Values):
             f"bitwise_xor({first_bits}, {second_bits}, {bits})",
             f"bitwise_and({bits}, {size_bits}, {bits})",
             f"bitwise_xor({bits}, {second_bits}, {bits})",
-        ] if self.style == "bits" else [f"{out}[...] = {second}", f"putmask({out}, {mask}, {first})"]
+        ] if self.style != "few" else [f"{out}[...] = {second}", f"putmask({out}, {mask}, {first})"]
         self.lines += [
             f"good = {tries}[0]" + (f" if n > {FEW_EXTREMES} else 0" if self.style == "few" else ""),
             "if good:",
@@ -293,8 +327,19 @@ class Frame(Values):
             self._select_bools(op)
         elif self.style == "few":
             self._select_few(op, dying)
-        else:
+        elif not self._compiled(op, "select", dying):
             self._select_bits(op, dying)
+
+    def _compiled(self, op: Op, name: str, dying: Sequence[Value]) -> bool:
+        """An operation as a ufunc of compiled code, where there is one."""
+        if self.style != "compiled":
+            return False
+        found = self.program.compiled(name, None, tuple(map(self.is_uniform, op.args)), op.kind, self.floats)
+        if found is None:
+            return False
+        operands = [self.array(arg) for arg in op.args]
+        self.lines.append(f"{self.program.named('made', found)}({', '.join([*operands, self.define(op, dying).text])})")
+        return True
 
     def _select_bools(self, op: Op) -> None:
         condition, a, b = (self.array(arg) for arg in op.args)

@@ -1,37 +1,63 @@
-"""The C library's functions on the NumPy target: ufuncs that call them lane by lane, and after many lanes ufuncs by
-vector code with the same bits, where the numba target has some (`targets.numba.library`).
+"""Compiled code for the NumPy target: ufuncs of single operations that the numba target makes
+(`targets.numba.single_operations`). The C library's functions are called lane by lane at first, and computed by vector
+code with the same bits for many lanes; selects (`frames`) have several calls, or one.
 
-Making those takes as long as the library takes for some million lanes; the next process finds them on disk. Who
-computes less never waits for a compiler, nor imports one.
+It is compiled once on a machine: who finds it on disk takes it with the first large call, in a few milliseconds; who
+does not compiles it after some calls, and after many where it cannot be kept for the next process. Who computes fewer
+lanes never waits for a compiler, nor imports one. Where there is none, all goes on without.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from pyflat.functions import libm
 from pyflat.functions.vmath import exact, glibc
 
-PATIENCE = 1 << 21
-"""Lanes that a function computes before it is compiled."""
-
-SHORT = 512
+SHORT = 256
 """Calls with fewer lanes do not count."""
 
+SOON = 1_024
+"""Lanes that a function computes before the disk is looked at: 15 ms for the first function of a process, 0.5 for
+others."""
+
+PATIENCE, ALONE = 1 << 16, 1 << 21
+"""Lanes before it is compiled, which takes 40 ms, and 30 to import the compiler; where that is for this process alone,
+so many that calls have taken as long."""
+
 Call = Callable[..., Any]
+
+
+class Patience:
+    """Counts lanes until it pays to look for compiled code ("kept"), and to compile it ("compiled")."""
+
+    __slots__ = ("_lanes", "_wait")
+
+    def __init__(self) -> None:
+        self._lanes, self._wait = 0, SOON
+
+    def after(self, n: int) -> Literal["kept", "compiled"] | None:
+        """What is worth it after so many more lanes."""
+        if n < SHORT:
+            return None
+        self._lanes += n
+        if self._lanes < self._wait:
+            return None
+        self._wait = PATIENCE if is_kept() else ALONE
+        return "compiled" if self._lanes >= self._wait else "kept"
 
 
 class LibraryFunction:
     """A function of float64 arrays and a result array; `uniform` says which operands have one number for all lanes.
     Where there is a literal `exponent`, it is no operand."""
 
-    __slots__ = ("_call", "_exponent", "_lanes", "_opcode", "_plain", "_uniform")
+    __slots__ = ("_call", "_key", "_patience", "_plain")
 
     def __init__(self, opcode: str, exponent: float | None, uniform: tuple[bool, ...]):
         plain = libm.ufunc(opcode)
-        self._opcode, self._exponent, self._uniform, self._lanes = opcode, exponent, uniform, 0
+        self._key, self._patience = (opcode, exponent, uniform), Patience()
         self._plain: Call = plain if exponent is None else lambda x, out: plain(x, exponent, out)
         self._call: Call = self._count
 
@@ -39,13 +65,14 @@ class LibraryFunction:
         return self._call(*args)
 
     def _count(self, *args: Any) -> Any:
-        n = args[-1].size
-        if n >= SHORT:
-            self._lanes += n
-            if self._lanes > PATIENCE:
-                self._call = compiled(self._opcode, self._exponent, self._uniform) or self._plain
-                return self._call(*args)
-        return self._plain(*args)
+        match self._patience.after(args[-1].size):
+            case "kept":
+                self._call = kept(*self._key) or self._call
+            case "compiled":
+                self._call = compiled(*self._key) or self._plain
+            case None:
+                return self._plain(*args)
+        return (self._plain if self._call == self._count else self._call)(*args)
 
 
 @cache
@@ -64,8 +91,31 @@ def has_vectors(opcode: str) -> bool:
     return opcode in glibc.TABLE or opcode in exact.TABLE
 
 
-def compiled(opcode: str, exponent: float | None, uniform: tuple[bool, ...]) -> Call | None:
-    """Vector code with the same bits; None where there is none for this processor and library."""
-    from pyflat.targets.numba import engine as numba_target
+def is_kept() -> bool:
+    """Whether what is compiled now will be there for the next process."""
+    return _has_compiler() and _compiler().is_kept()
 
-    return numba_target.library_ufunc(opcode, exponent, uniform)
+
+def kept(*operation: Any) -> Call | None:
+    """Vector code of an operation (the fields of `single_operations.Wanted`) that is on disk."""
+    return _compiler().kept_ufunc(_compiler().Wanted(*operation)) if _has_compiler() else None
+
+
+def compiled(*operation: Any) -> Call | None:
+    """The same, compiled; None where there is none for this processor and library."""
+    return _compiler().made_ufunc(_compiler().Wanted(*operation)) if _has_compiler() else None
+
+
+@cache
+def _has_compiler() -> bool:
+    try:
+        import llvmlite.binding  # noqa: F401 - the NumPy target goes without, where it is not there
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def _compiler() -> Any:
+    from pyflat.targets.numba import single_operations
+
+    return single_operations

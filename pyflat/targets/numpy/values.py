@@ -38,6 +38,9 @@ class Names(Protocol):
     def call(self, op: Op) -> str:
         """An opaque call."""
 
+    def compiled(self, *operation: Any) -> Any:
+        """A ufunc of compiled code, None where there is none."""
+
 
 def bits_of(value: Const, floats: FloatFormat) -> int:
     """The bits of a literal as a signed int of its width."""

@@ -21,7 +21,7 @@ from pyflat.functions.vmath import exact, glibc
 from pyflat.functions.vmath.exact import tables
 from pyflat.functions.vmath.machine import F8, NumpyMachine, ScalarMachine
 from pyflat.targets.numba import library as numba_library
-from pyflat.targets.numba.engine import library_ufunc
+from pyflat.targets.numba.single_operations import made_ufunc
 
 known = pytest.mark.skipif(standing("exp") != "verified" or not numba_library.has_library_vectors(),
                            reason="needs a C library that has been verified, and an FMA")
@@ -38,9 +38,9 @@ POINTS = json.loads(Path(__file__).with_name("roundings.json").read_text(encodin
 
 @pytest.fixture
 def fresh():
-    library_ufunc.cache_clear()
+    made_ufunc.cache_clear()
     yield
-    library_ufunc.cache_clear()
+    made_ufunc.cache_clear()
 
 
 @known

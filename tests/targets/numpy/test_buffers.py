@@ -17,6 +17,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numpy import engine as target
 from pyflat.targets.numpy import extremes as numpy_extremes
 from pyflat.targets.numpy import frames as numpy_frames
+from pyflat.targets.numpy import library as numpy_library
 from pyflat.targets.numpy import memory as numpy_memory
 from tests.support.concurrency import on_threads
 from tests.targets.flat_functions import EDGES, assert_is_interp, identity
@@ -256,7 +257,12 @@ def test_loops_beside_other_temporaries():
 # --- ways that are measured
 
 
-def test_both_ways_are_tried_and_one_is_chosen():
+@pytest.fixture
+def nothing_compiled(monkeypatch):
+    monkeypatch.setattr(numpy_library.Patience, "after", lambda self, n: None)
+
+
+def test_both_ways_are_tried_and_one_is_chosen(nothing_compiled):
     engine = target.compile(identity((FLOAT,), (0,)))
     made = engine._patterns.of(("lanes",))
     x = np.arange(1_000.0)
@@ -273,7 +279,7 @@ def test_both_ways_are_tried_and_one_is_chosen():
 
 
 @pytest.mark.parametrize("few", [True, False])
-def test_the_way_that_takes_less_time_is_chosen(few, monkeypatch):
+def test_the_way_that_takes_less_time_is_chosen(few, nothing_compiled, monkeypatch):
     engine = target.compile(identity((FLOAT,), (0,)))
     made = engine._patterns.of(("lanes",))
     clock = itertools.count()
@@ -289,6 +295,15 @@ def test_the_way_that_takes_less_time_is_chosen(few, monkeypatch):
     for _ in range(2 * target.TRIES):
         engine.entry_point([np.dtype(float)]).run(np.arange(1_000.0))
     assert made.choices[(1_000).bit_length()] is made.function("few" if few else "bits")[0]
+
+
+def test_with_compiled_code_nothing_is_measured(monkeypatch):
+    monkeypatch.setattr(numpy_library.Patience, "after", lambda self, n: "compiled")
+    engine = target.compile(identity((FLOAT,), (0,)))
+    made = engine._patterns.of((False,))
+    x = np.arange(1_000.0)
+    assert np.array_equal(made.entry_point.run(x)[0], x)
+    assert set(made._functions) == {"compiled"}
 
 
 # --- extremes

@@ -16,6 +16,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba import engine as numba_target
 from pyflat.targets.numpy import blocks as numpy_blocks
 from pyflat.targets.numpy import engine as target
+from pyflat.targets.numpy import library as numpy_library
 from pyflat.targets.numpy import memory as numpy_memory
 from tests.targets.flat_functions import (
     CASE_IDS,
@@ -31,9 +32,11 @@ from tests.targets.flat_functions import (
 )
 
 
-@pytest.fixture(params=["few", "bits"])
+@pytest.fixture(params=["few", "bits", "compiled"])
 def style(request, monkeypatch):
-    """Selects as they are written for few lanes and for many."""
+    """Selects as they are written for few lanes and for many, before and after there is compiled code."""
+    found = "compiled" if request.param == "compiled" else None
+    monkeypatch.setattr(numpy_library.Patience, "after", lambda self, n: found)
     monkeypatch.setattr(target, "FEW", 512 if request.param == "few" else 0)
     monkeypatch.setattr(target, "LEAST", 0)
 
@@ -247,3 +250,24 @@ def test_names_of_literals_are_no_names_of_loop_variables():
     x, n = rng.normal(size=2 * target.LEAST), rng.integers(0, 6, 2 * target.LEAST)
     found = pyflat.twin(rotated, target="numpy")(x, n)
     assert found.tolist() == [rotated(*lane) for lane in zip(x.tolist(), n.tolist(), strict=True)]
+
+
+def under_two_conditions(x: float, y: float) -> tuple[float, bool, bool]:
+    both, neither = x > 1.0 and y > 1.0, not x > 1.0 and not y > 1.0
+    found = 0.0
+    if x > 1.0:
+        if y > 1.0:
+            found = math.erf(x) * math.gamma(y)
+        else:
+            found = math.lgamma(x) + math.erfc(y)
+    elif y <= 1.0:
+        found = math.gamma(1.5 + x) - math.erf(y)
+    return found, both, neither
+
+
+def test_an_arm_takes_the_mask_of_a_bool_with_its_conditions():
+    columns = np.random.default_rng(0).uniform(0, 2, (2, 9_000))
+    twin = pyflat.twin(under_two_conditions, target="numpy", math="exact")
+    wanted = [under_two_conditions(*row) for row in columns.T.tolist()]
+    for found, column in zip(twin(*columns), zip(*wanted, strict=True), strict=True):
+        assert np.array_equal(found, column)
