@@ -37,7 +37,9 @@ POINTS = json.loads(Path(__file__).with_name("roundings.json").read_text(encodin
 
 
 @pytest.fixture
-def fresh():
+def fresh(monkeypatch):
+    """Code that is written here, none that an earlier process has kept."""
+    monkeypatch.setenv("PYFLAT_CACHE", "0")
     made_ufunc.cache_clear()
     yield
     made_ufunc.cache_clear()

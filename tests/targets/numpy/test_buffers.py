@@ -302,7 +302,7 @@ def test_with_compiled_code_nothing_is_measured(monkeypatch):
     engine = target.compile(identity((FLOAT,), (0,)))
     made = engine._patterns.of((False,))
     x = np.arange(1_000.0)
-    assert np.array_equal(made.entry_point.run(x)[0], x)
+    assert np.array_equal(made.entry_point((x.dtype,)).run(x)[0], x)
     assert set(made._functions) == {"compiled"}
 
 
