@@ -18,9 +18,10 @@ from pyflat.runtime.arguments import ClassifiedCall, classify
 from pyflat.runtime.arrays import blank, collect, prepare
 from pyflat.runtime.compiled import Built, Compilations, Ran
 from pyflat.runtime.context import CallContext
+from pyflat.runtime.examples import with_stand_ins
 from pyflat.runtime.faults import Faults
 from pyflat.runtime.float32_reference import Float32Lanes
-from pyflat.runtime.grouping import columns, run_grouped
+from pyflat.runtime.grouping import columns, prepare_groups, run_grouped
 from pyflat.runtime.outputs import arrays_in, with_destinations
 from pyflat.runtime.plans import Planned, Plans
 from pyflat.runtime.replay import Replay
@@ -110,6 +111,24 @@ class Caller:
         value, faults = found if options.errors == "mask" else (found, None)
         returned = _put_back(record, value, self.parameters.bind(args, kwargs).arguments)
         return returned if faults is None else (returned, faults)
+
+    def compile(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, twin: Planned) -> None:
+        """Flatten and compile what a call with such arguments takes, and learn its plan. Nothing runs."""
+        args, kwargs = with_stand_ins(self.parameters, args, kwargs, options.static)
+        if found := columns(self.parameters, args, kwargs, options.static):
+            prepare_groups(self, found, args, kwargs, options)
+            return
+        call = self.classified(args, kwargs, options)
+        if os.environ.get("PYFLAT_DISABLE") == "1":
+            return
+        built = self.compilations.get(self.callee.function, call.arguments, options.settled(call.floats).as_built)
+        if options.errors == "nan":
+            require_nan(built.result)
+        lanes = self._prepared(call, options, None, built).lanes.inputs
+        built.prepare(lanes)
+        if written_record(built.result) is None:
+            self.plans.learn(self, self.parameters.bind(args, kwargs).arguments, built, options, twin)
+            built.prepare(lanes)  # what the plan takes besides
 
     def context(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> CallContext:
         """What a call works with: its arguments classified and broadcast."""

@@ -84,6 +84,11 @@ class Built:
     converts: bool = False
     """The engine takes arrays as they are."""
 
+    def prepare(self, lanes: Sequence[Any]) -> None:
+        """Compile what `run` takes for lanes like these."""
+        if isinstance(self.engine, targets.Prepared):
+            self.engine.prepare(lanes)
+
     def run(self, lanes: Sequence[Any], n: int, parallel: bool | None = False,
             into: Sequence[npt.NDArray[Any] | None] = ()) -> Ran:
         """Run the engine. `into` are the arrays for results, as far as there are any, for engines that can write into

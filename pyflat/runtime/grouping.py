@@ -86,9 +86,9 @@ def columns(
 
 
 def _column(parameters: Parameters, place: int | str, value: Any, static: Sequence[str]) -> Column | None:
-    name = _name(parameters, place)
+    name = parameter_at(parameters, place)
     if isinstance(value, list):
-        if not value or not all(isinstance(item, _SINGLE) for item in value) or not _takes_one(parameters, name):
+        if not value or not all(isinstance(item, _SINGLE) for item in value) or not takes_one(parameters, name):
             return None
         items = np.empty(len(value), object)
         items[:] = value
@@ -117,7 +117,7 @@ def _too_many(what: str) -> ValueError:
                       f"parts with fewer values")
 
 
-def _name(parameters: Parameters, place: int | str) -> str:
+def parameter_at(parameters: Parameters, place: int | str) -> str:
     """The parameter of an argument as the caller passes it, after those of a bound method or partial."""
     if isinstance(place, str):
         return place
@@ -125,7 +125,7 @@ def _name(parameters: Parameters, place: int | str) -> str:
     return parameters.names[position] if position < len(parameters.names) else parameters.extra or f"argument {place}"
 
 
-def _takes_one(parameters: Parameters, name: str) -> bool:
+def takes_one(parameters: Parameters, name: str) -> bool:
     """Whether annotation or default say that a parameter takes one string, so that a list is a column of them."""
     parameter = parameters.signature.parameters.get(name)
     if parameter is None or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -169,9 +169,7 @@ def run_grouped(
     out: Any = None,
 ) -> Any:
     """What the call gives. Raises FlattenError where the groups' results cannot be held together."""
-    args = [found.get(place, value) for place, value in enumerate(args)]
-    kwargs = {name: found.get(name, value) for name, value in kwargs.items()}
-    call = caller.classified(args, kwargs, options)
+    call = _classified(caller, found, args, kwargs, options)
     options = options.settled(call.floats)
     shape = _broadcast(call, found.values(), arrays_in(out))
     lanes = Lanes([], int(np.prod(shape, dtype=np.int64)), shape, "" if shape else "numpy", None, call.floats)
@@ -181,16 +179,53 @@ def run_grouped(
         if done is not None:
             return done.value
     groups = list(_groups(caller, call, list(found.values()), lanes, options))
-    builts = [caller.compilations.get(caller.callee.function, g.arguments, options.as_built) for g in groups]
-    if any(written_record(built.result) for built in builts):
-        message = f"{caller.parameters.name} writes into its arguments, and has a column of options"
-        raise refuse("flatten/effect", message, help="pass one option for all lanes")
+    builts = _builts(caller, groups, options)
     parts = list(map(_run, groups, builts, itertools.repeat(_flat_values(call, lanes)), itertools.repeat(call)))
     result = _join([(part.shown, part.result) for part in parts if not part.fails] or [("", parts[0].result)])
     whole, listed = context.call, list(found.values())
     reference = None if call.floats is F8 else _Float32Groups(whole, listed, groups, builts, result)
     context, _ = with_destinations(context, result)
     return caller.settle(context, result, _gather(parts, result, lanes), reference)
+
+
+def prepare_groups(
+    caller: Caller, found: Mapping[int | str, Column], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options
+) -> None:
+    """Compile what the call takes. Raises FlattenError where the groups' results cannot be held together."""
+    call = _classified(caller, found, args, kwargs, options)
+    options = options.settled(call.floats)
+    shape = _broadcast(call, found.values(), {})
+    if os.environ.get("PYFLAT_DISABLE") == "1":
+        return
+    lanes = Lanes([], int(np.prod(shape, dtype=np.int64)), shape, "", None, call.floats)
+    groups = list(_groups(caller, call, list(found.values()), lanes, options))
+    builts, flat = _builts(caller, groups, options), _flat_values(call, lanes)
+    _join([(g.shown, b.result) for g, b in zip(groups, builts, strict=True) if not _is_none(b.result)]
+          or [("", builts[0].result)])
+    for group, built in zip(groups, builts, strict=True):
+        built.prepare(_lanes_of(group, flat, call).inputs)
+
+
+def _classified(
+    caller: Caller, found: Mapping[int | str, Column], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options
+) -> ClassifiedCall:
+    """The call with its columns in the place of their values."""
+    given = [found.get(place, value) for place, value in enumerate(args)]
+    return caller.classified(given, {name: found.get(name, value) for name, value in kwargs.items()}, options)
+
+
+def _builts(caller: Caller, groups: Sequence[_Group], options: Options) -> list[Built]:
+    """The twin of each group."""
+    builts = [caller.compilations.get(caller.callee.function, g.arguments, options.as_built) for g in groups]
+    if any(written_record(built.result) for built in builts):
+        message = f"{caller.parameters.name} writes into its arguments, and has a column of options"
+        raise refuse("flatten/effect", message, help="pass one option for all lanes")
+    return builts
+
+
+def _is_none(result: Shape) -> bool:
+    """All lanes fail, or the function returns None."""
+    return isinstance(result, Fixed) and result.value is None
 
 
 def _broadcast(call: ClassifiedCall, found: Iterable[Column], outputs: Mapping[str, Array]) -> tuple[int, ...]:
@@ -315,17 +350,22 @@ def _flat_values(call: ClassifiedCall, lanes: Lanes) -> list[Any]:
             for v in call.values]
 
 
+def _lanes_of(group: _Group, flat: list[Any], call: ClassifiedCall) -> Lanes:
+    """The lanes of one group, as an engine takes them."""
+    values = tuple(v[group.lanes] if isinstance(v, np.ndarray) and v.size != 1 else v for v in flat)
+    return prepare(ClassifiedCall(group.arguments, values, call.kinds, call.names, call.floats))
+
+
 def _run(group: _Group, built: Built, flat: list[Any], call: ClassifiedCall) -> _Part:
     suspect = np.zeros(len(group.lanes), np.bool_)
     if not len(group.lanes):
         return _Part(group.lanes, group.shown, built.result, Ran([], None, None), suspect, False)
-    values = tuple(v[group.lanes] if isinstance(v, np.ndarray) and v.size != 1 else v for v in flat)
-    lanes = prepare(ClassifiedCall(group.arguments, values, call.kinds, call.names, call.floats))
+    lanes = _lanes_of(group, flat, call)
     ran = built.run(lanes.inputs, lanes.count)
     for mask in (ran.suspect, lanes.suspect):
         if mask is not None:
             suspect |= mask
-    fails = isinstance(built.result, Fixed) and built.result.value is None and bool(suspect.all())
+    fails = _is_none(built.result) and bool(suspect.all())
     return _Part(group.lanes, group.shown, built.result, ran, suspect, fails)
 
 

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, Unpack, cast, overload
 
 from pyflat.frontend.callables import Parameters, explain_method_call, unwrap
 from pyflat.frontend.notices import warn
@@ -110,6 +110,19 @@ class Twin(Generic[P, R_co]):
         mistake = explain_method_call(self._callee.function, args, f"({shown})")
         if mistake is not None:
             raise TypeError(mistake)
+
+    def compile(self, /, *args: Any, **kwargs: Any) -> Self:
+        """Flatten and compile now what a call with such arguments takes, and give the twin: calls like it compile
+        nothing. The function does not run, in no lane.
+
+        Arguments are examples, as in a call, or dtypes: `np.float32`, "f4", `float`, `np.dtype(...)` stand for an array
+        of many lanes. A parameter in `static=`, or one that takes a string, has the value itself.
+
+        Raises what a call raises before anything runs: FlattenError, TypeError, ValueError.
+        """
+        self._check_receiver(args)
+        self._caller.compile(args, kwargs, self.options, self)
+        return self
 
     def faults(self, /, *args: Any, **kwargs: Any) -> Faults:
         """The lanes in which the original raises, without the values: `twin.faults(xs)[417].exception()`, or

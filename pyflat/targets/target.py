@@ -53,7 +53,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,6 +82,14 @@ class Engine(Protocol):
     def __call__(
         self, lanes: Sequence[npt.NDArray[Any] | np.generic], n: int, /
     ) -> tuple[list[npt.NDArray[Any]], npt.NDArray[Any] | None]: ...
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """An engine that compiles at its first run, or before."""
+
+    def prepare(self, lanes: Sequence[Any], /) -> None:
+        """Compile what a run over lanes like these takes, also where some are suspect; nothing runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,10 +110,12 @@ class CompiledKernel:
     def run(self, n: int, operands: Sequence[Any]) -> bool:
         """Compute `n` lanes; whether any is suspect. Raises what came up inside and could not be raised there."""
         stored = tuple([operand.dtype for operand in operands[: len(self._pattern)]])
-        call = self._calls.get(stored)
-        if call is None:
-            call = self._calls.setdefault(stored, self._call_for(stored))
+        call = self._calls.get(stored) or self.prepare(stored)
         return call.run(n, operands)
+
+    def prepare(self, stored: tuple[np.dtype[Any], ...]) -> _KernelCall:
+        """The way to call the code with operands of these dtypes."""
+        return self._calls.setdefault(stored, self._call_for(stored))
 
 
 class _KernelCall:
@@ -237,6 +239,16 @@ class NumbaEngine:
         """
         results = [np.empty(n, dtype) for dtype in self.dtypes]
         return results, self.into(lanes, n, results)
+
+    def prepare(self, lanes: Sequence[Operand]) -> None:
+        """Compile the kernels that a run over lanes like these takes, that of the mask too."""
+        pattern = tuple([isinstance(lane, np.generic) for lane in lanes])
+        own = _operands(self.values)[0]
+        stored = tuple([dtype if isinstance(lane, Spread) else lane.dtype
+                        for lane, dtype in zip(lanes, own, strict=True)])
+        for kernel in (self.values, self.mask):
+            if kernel is not None:
+                self._compile(kernel, pattern).prepare(stored)
 
     def into(self, lanes: Sequence[Operand], n: int, results: list[np.ndarray]) -> np.ndarray | None:
         """The same, with the results written into these arrays; gives the mask."""

@@ -128,6 +128,10 @@ class NumpyEngine:
         with saved_status(), np.errstate(all="ignore"):
             return self._patterns.fill(lanes, n, results)
 
+    def prepare(self, lanes: Sequence[Operand]) -> None:
+        """Compile the functions that a run over lanes like these takes, however many they are."""
+        self._patterns.prepare(tuple(map(_form_of, lanes, self._patterns.parameters)))
+
     def stop(self, stopped: bool) -> None:
         """Python itself ends a run of this engine."""
 
@@ -187,6 +191,25 @@ class _Patterns:
         if found is None:
             found = self._points[pattern, arguments] = self.of(pattern).entry_point(arguments)
         return found
+
+    def prepare(self, pattern: Pattern) -> None:
+        """Compile the functions for arguments of these forms, and those that entry points take for them."""
+        self.of(pattern).prepare()
+        for made, arguments in tuple(self._points):
+            self.of(made).prepare()
+            if "stored" in pattern:
+                self.of(self.together(made)).prepare()
+                self.point(self.together(made), arguments)
+            if pattern.count("same") > made.count("same"):  # arrays of one element, which the others are broadcast with
+                dense = tuple(None if form == "same" else dtype
+                              for form, dtype in zip(made, self.parameters, strict=True))
+                self.of(tuple(map(_form, dense, self.parameters))).prepare()
+                self.entry_point(dense)
+
+    def together(self, pattern: Pattern) -> Pattern:
+        """The forms of arguments that are put together first."""
+        return tuple("stored" if form == "lanes" and dtype != np.bool_ else form
+                     for form, dtype in zip(pattern, self.parameters, strict=True))
 
     def fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array]) -> Array | None:
         """Run `n` lanes, with the results written into these arrays; gives the mask of suspect lanes."""
@@ -269,6 +292,9 @@ class _Scalars:
         self.source = program.scalar_source([*patterns.wanted, *([] if patterns.checked else [FALSE])])
         self._block = _function(self.source, patterns.fused.name, program.objects)
 
+    def prepare(self) -> None:
+        """There is one function, made with this object."""
+
     def entry_point(self, _: tuple[np.dtype[Any] | None, ...]) -> EntryPoint:
         block = self._block
         return EntryPoint(block, self.patterns.dtypes, lambda *args: lambda: block(*args))
@@ -321,6 +347,11 @@ class _Arrays:
             with room_to_recurse(self.patterns.fused):
                 found = self._functions[style] = self._written(self._program(style))
         return found
+
+    def prepare(self) -> None:
+        """Compile the functions for few lanes and for many."""
+        self.function("few")
+        self.function("bits")
 
     def _many(self, n: int) -> Style:
         """How selects of many lanes are written: by compiled code, as soon as it pays to look for some."""
@@ -440,8 +471,7 @@ class _Arrays:
         """The entry point that puts operands together, made when it is called first."""
 
         def first(*args: Any) -> Any:
-            forms = tuple("stored" if form == "lanes" and dtype != np.bool_ else form
-                          for form, dtype in zip(self.pattern, self.patterns.parameters, strict=True))
+            forms = self.patterns.together(self.pattern)
             made = self._call_names["put_together"] = self.patterns.point(forms, arguments).run
             return made(*args)
 
