@@ -85,14 +85,20 @@ def _case(name: str, folder: Path, corpus: str) -> Case:
     return fn, {"static": tuple(static)}, lambda twin: twin(**lanes, **static), lambda it: it(**scalars, **static)
 
 
-def _seconds(call: Callable[[], object]) -> float | None:
-    """None where it does not run at all."""
+def _seconds(call: Callable[[], object]) -> float:
     start = time.process_time()
-    try:
-        call()
-    except Exception:  # noqa: BLE001 - what numba cannot compile, and originals that raise
-        return None
+    call()
     return time.process_time() - start
+
+
+def _njit_seconds(name: str, call: Callable[[], object]) -> float | None:
+    """None, with the reason on stderr, where numba does not compile the function, or the function raises."""
+    try:
+        return _seconds(call)
+    except Exception as error:  # noqa: BLE001 - a contender's, and what the user's function raises
+        reason = next(iter(str(error).splitlines()), "")
+        print(f"{name}: numba.njit: {type(error).__name__}: {reason}", file=sys.stderr)
+        return None
 
 
 def measure(name: str, corpus: str, again: bool) -> dict[str, Any]:
@@ -105,17 +111,17 @@ def measure(name: str, corpus: str, again: bool) -> dict[str, Any]:
         warnings.simplefilter("ignore")
         fn, options, call, call_scalar = _case(name, Path(folder), corpus)
         with measured_parts() as parts:
-            twin = pyflat.twin(fn, target="numba", math="libm", errors="mask", **options)
+            twin = pyflat.twin(fn, target="numba", math="exact", errors="mask", **options)
             found["numba"] = _seconds(lambda: call(twin))
         found |= parts
         if not again:
-            twin = pyflat.twin(fn, math="libm", errors="mask", **options)
+            twin = pyflat.twin(fn, math="exact", errors="mask", **options)
             found["numpy"] = _seconds(lambda: call(twin))
             found["MiB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             print(json.dumps(found), flush=True)  # numba may take longer than is waited for
             import numba
 
-            found["njit"] = _seconds(lambda: call_scalar(numba.njit(fn)))
+            found["njit"] = _njit_seconds(name, lambda: call_scalar(numba.njit(fn)))
     return found
 
 

@@ -39,9 +39,9 @@ from pyflat.ir.opaque_calls import Call
 
 MAX_DEPTH = 150
 LANE_DEPTH = 3
+"""How often a function may call itself with other lanes before a condition has to be decided."""
 MAX_FRAMES = 400
 """Functions that are being called at one time: flattening recurses over them."""
-"""How often a function may call itself with other lanes before a condition has to be decided."""
 
 
 _TAKES_ALL: Any = (sum, min, max)
