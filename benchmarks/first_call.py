@@ -131,7 +131,7 @@ def _in_process(name: str, corpus: str, cache: str, again: bool) -> dict[str, An
     command = [sys.executable, "-m", "benchmarks.first_call", "--one", name, "--corpus", corpus]
     try:
         said = subprocess.run(
-            [*command, *(["--again"] if again else [])], cwd=ROOT, env=kept | ONE_THREAD | disk, capture_output=True,
+            [*command, *(["--again"] if again else [])], cwd=ROOT, env=kept | ONE_THREAD | disk, stdout=subprocess.PIPE,
             check=False, timeout=SECONDS).stdout
     except subprocess.TimeoutExpired as late:
         said = late.stdout
