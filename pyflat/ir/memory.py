@@ -17,7 +17,7 @@ Arrays that overlap share one memory, and `array` says which of them is meant. T
 inside: `index` has seen to it, an operation that faults as Python does. `alloc` makes an array of this shape; its last
 operand is what the elements are, undefined where nobody has said (`np.empty`). The numbers of NumPy's narrow dtypes are
 lanes of the kinds that there are: `rounded` rounds to a narrow float format, `fitted` faults where an int leaves its
-dtype, in which NumPy would wrap around with a warning.
+dtype, in which NumPy would wrap around with a warning. `divide` is NumPy's division of floats, which never raises.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from pyflat.functions.records import Adds
 from pyflat.ir.primitive import Primitive
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 
@@ -65,6 +66,11 @@ def _index(position: int, size: int) -> int:
     return position + size if position < 0 else position
 
 
+def _divided(x: float, y: float) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.float64(x) / np.float64(y))
+
+
 def _rounded(x: float, dtype: str) -> float:
     with np.errstate(all="ignore"):
         return float(np.dtype(dtype).type(x))
@@ -82,6 +88,7 @@ MEMORY_OPERATIONS: dict[str, Primitive] = {row.name: row for row in (
     Primitive("load", tuple(((MEMORY, *ints), kind) for ints in _INDICES for kind in _SCALARS), _unbound),
     Primitive("store", tuple(((MEMORY, *ints, kind), MEMORY) for ints in _INDICES for kind in _SCALARS), _unbound),
     Primitive("alloc", tuple(((*ints, kind), MEMORY) for ints in _INDICES for kind in _SCALARS), _unbound),
+    Primitive("divide", (((FLOAT, FLOAT), FLOAT),), _divided, cost=Adds(4)),
     Primitive("rounded", (((FLOAT,), FLOAT),), _rounded),
     Primitive("fitted", (((INT,), INT),), _fitted, faults="fitted"),
 )}

@@ -106,7 +106,7 @@ def _computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstrac
     if opcode == "pow" and operands != "f8":
         made = s.build.op("ipow", x, y)
     else:
-        made = s.build.op(opcode, x, y)
+        made = s.build.op("divide" if opcode == "truediv" else opcode, x, y)
     return cast(s, widths, made, result)
 
 
