@@ -122,11 +122,13 @@ class Kernels:
 
     def _made(self, described: dict[str, Argument], arrays: Mapping[str, Any], name: str) -> _Version:
         from pyflat.frontend.kernels import specialise_kernel
+        from pyflat.passes import pipelines
 
         target = targets.of(name)
         if target.kernels is None:
             raise refuse("flatten/not-yet", f"the target {name!r} has no kernels over arrays", help='target="numba"')
         kernel = specialise_kernel(self.callee.function, described)
+        kernel.function = pipelines.run(kernel.function, pipelines.KERNEL)
         return _Version(kernel, target.kernel(kernel, arrays))
 
     def _described(self, given: Mapping[str, Any], arrays: Mapping[str, Any], static: Sequence[str]
