@@ -1,8 +1,8 @@
 """Random kernels against their originals: `python -m benchmarks.kernels --programs 20000 --seed 0 --target numpy`.
 
-Each kernel is called with several sets of arguments, twice with each, and compared in all that a caller can see: bits of
-every array, the result, exception, message and line, what was written before it, warnings. A FlattenError is a refusal,
-counted with its reason, and no failure. Failing kernels are made small and printed. The exit status is 1 when a
+Each kernel is called with several sets of arguments, twice with each, and compared in all that a caller can see: bits
+of every array, the result, exception, message and line, what was written before it, warnings. A FlattenError is a
+refusal, counted with its reason, and no failure. Failing kernels are made small and printed. The exit status is 1 when a
 difference was found.
 """
 
@@ -48,8 +48,8 @@ class Totals:
 
     def report(self, seconds: float) -> str:
         sets = max(1, self.sets)
-        return (f"{self.kernels:,} kernels in {seconds:.0f} s ({self.kernels / max(seconds, 1e-9):.1f}/s), {self.sets:,} sets of "
-                f"arguments compared ({self.raising / sets:.0%} raise, {self.warning / sets:.0%} warn); "
+        return (f"{self.kernels:,} kernels in {seconds:.0f} s ({self.kernels / max(seconds, 1e-9):.1f}/s), "
+                f"{self.sets:,} sets of arguments compared ({self.raising / sets:.0%} raise, {self.warning / sets:.0%} warn); "
                 f"refused {self.refused:,} ({self.refused / max(1, self.kernels):.1%}); left out as slow {self.slow}; "
                 f"failures {self.failures}")
 
@@ -98,7 +98,8 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     totals, start = Totals(), time.monotonic()
     shown = start
-    for seed, outcome in outcomes(range(options.seed, options.seed + options.programs), options.target, options.processes):
+    seeds = range(options.seed, options.seed + options.programs)
+    for seed, outcome in outcomes(seeds, options.target, options.processes):
         totals.add(outcome)
         if outcome.failures:
             _print_failure(seed, outcome.failures[0], options.target, options.shrink)
