@@ -2,8 +2,8 @@
 
 Each kernel is called with several sets of arguments, twice with each, and compared in all that a caller can see: bits
 of every array, the result, exception, message and line, what was written before it, warnings. A FlattenError is a
-refusal, counted with its reason, and no failure. Failing kernels are made small and printed. The exit status is 1 when a
-difference was found.
+refusal, counted with its reason, and no failure. Failing kernels are made small and printed. The exit status is 1 when
+a difference was found.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class Totals:
     def report(self, seconds: float) -> str:
         sets = max(1, self.sets)
         return (f"{self.kernels:,} kernels in {seconds:.0f} s ({self.kernels / max(seconds, 1e-9):.1f}/s), "
-                f"{self.sets:,} sets of arguments compared ({self.raising / sets:.0%} raise, {self.warning / sets:.0%} warn); "
+                f"{self.sets:,} sets of arguments compared ({self.raising / sets:.0%} raise, "
+                f"{self.warning / sets:.0%} warn); "
                 f"refused {self.refused:,} ({self.refused / max(1, self.kernels):.1%}); left out as slow {self.slow}; "
                 f"failures {self.failures}")
 

@@ -19,7 +19,7 @@ import numpy as np
 import pyflat
 from pyflat.errors import FlattenError
 from tests.generator.differential import Slow, loaded, time_limit
-from tests.generator.kernels.inputs import Inputs
+from tests.generator.kernels.inputs import Inputs, Written
 from tests.generator.kernels.program import Kernel
 
 Run = Callable[..., Any]
@@ -49,14 +49,14 @@ class Difference:
     """Of the twin in one set of arguments. `what` is a part of `Seen`, "crash" or "time"."""
 
     what: str
-    inputs: Inputs | str
+    inputs: Inputs | Written
     expected: str
     got: str
     call: int = 1
 
     def __str__(self) -> str:
-        text = self.inputs if isinstance(self.inputs, str) else f"{self.inputs.text}\n(warnings: {self.inputs.mode})"
-        return f"{self.what}, call {self.call}\n--- arguments\n{text}\n---\n    original: {self.expected}\n    pyflat:   {self.got}"
+        return (f"{self.what}, call {self.call}\n--- arguments, warnings: {self.inputs.mode}\n{self.inputs.text}\n---\n"
+                f"    original: {self.expected}\n    pyflat:   {self.got}")
 
 
 @dataclass
@@ -156,7 +156,7 @@ def check_kernel(kernel: Kernel, target: str, sets: Sequence[Inputs] | None = No
     return outcome
 
 
-def compare(original: Run, twin: Run, inputs: Inputs, outcome: Outcome, limit: float = 60.0) -> None:
+def compare(original: Run, twin: Run, inputs: Inputs | Written, outcome: Outcome, limit: float = 60.0) -> None:
     """One set of arguments; what was found is added to the outcome."""
     path = original.__code__.co_filename
     try:
@@ -189,7 +189,7 @@ def refusal(error: FlattenError) -> str:
     return f"{error.code}: {str(error).splitlines()[0][:100]}"
 
 
-def differences(expected: Seen, got: Seen, inputs: Inputs | str, call: int = 1) -> list[Difference]:
+def differences(expected: Seen, got: Seen, inputs: Inputs | Written, call: int = 1) -> list[Difference]:
     """The first part that differs, if one does."""
     if got.error and got.error[0] == "InternalError":
         return [Difference("crash", inputs, repr(expected.error or expected.result), repr(got.error), call)]

@@ -115,6 +115,24 @@ class Inputs:
         return made(self.text)
 
 
+@dataclass(frozen=True)
+class Written:
+    """A set of arguments that somebody wrote: statements up to the last semicolon, then what is given."""
+
+    source: str
+    mode: str = "default"
+
+    @property
+    def text(self) -> str:
+        *before, given = self.source.split(";")
+        return "\n".join([*(line.strip() for line in before), f"return {given.strip()}"])
+
+    def arguments(self) -> tuple[Any, ...]:
+        """Made anew."""
+        found = made(self.text)
+        return found if isinstance(found, tuple) else (found,)
+
+
 @functools.lru_cache(256)
 def _maker(text: str) -> Callable[[], tuple[Any, ...]]:
     body = "\n".join(f"    {line}" for line in text.splitlines())
