@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from pyflat.functions.records import RECORDS, Outside
 from pyflat.ir.build import Builder, const
 from pyflat.ir.formats import F8
@@ -161,6 +163,18 @@ def _factors(c: int) -> tuple[int, int]:
         return INT_MIN, INT_MAX
     low, high = (INT_MIN, INT_MAX) if c > 0 else (INT_MAX, INT_MIN)
     return max(-(-low // c), INT_MIN), min(high // c, INT_MAX)
+
+
+@_rule
+def _position(b: Builder, op: Op) -> Value | None:
+    position, size = op.args
+    return b.op("or", b.op("ge", position, size), b.op("lt", b.op("add", position, size), const(0)))
+
+
+@_rule
+def _fitted(b: Builder, op: Op) -> Value | None:
+    limits = np.iinfo(op.attr("dtype"))
+    return _outside(b, op.args[0], int(limits.min), min(int(limits.max), INT_MAX))
 
 
 @_rule

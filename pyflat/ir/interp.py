@@ -16,6 +16,7 @@ from typing import Any
 
 from pyflat.errors import InternalError
 from pyflat.ir.formats import F8, FloatFormat
+from pyflat.ir.memory import ACCESSES
 from pyflat.ir.nodes import (
     FAULT,
     Block,
@@ -37,7 +38,7 @@ from pyflat.ir.opaque_calls import OpaqueCalls
 from pyflat.ir.ops import OPERATIONS, OutOfLane
 from pyflat.ir.recursion import with_room
 from pyflat.ir.semantics import meaning
-from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, PACK, VOID, Kind
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, MEMORY, PACK, VOID, Kind
 
 Elementary = Mapping[str, Callable[..., Any]]
 
@@ -62,7 +63,7 @@ class LaneResult:
     suspect: bool
 
 
-_DEFAULT: dict[Kind, Any] = {BOOL: False, INT: 0, FLOAT: math.nan, PACK: ()}
+_DEFAULT: dict[Kind, Any] = {BOOL: False, INT: 0, FLOAT: math.nan, PACK: (), MEMORY: None}
 
 
 def instead(opcode: str, kind: Kind, error: Exception) -> Any:
@@ -189,6 +190,11 @@ class _Machine:
             return
         if op.opcode == "call":
             self.run_call(op, args)
+            return
+        if op.opcode in ACCESSES:
+            self.env[op] = ACCESSES[op.opcode](args, **dict(op.attrs))
+            if self.on_op is not None:
+                self.on_op(op, self.env[op])
             return
         attrs = dict(op.attrs)
         function = self.elementary.get(op.opcode) or meaning(op.opcode, self.floats)

@@ -22,7 +22,6 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,29 +30,10 @@ from pyflat.functions import external_ufuncs
 from pyflat.functions.records import RECORDS, Adds, MathFunction, Outside, Vector, of_accuracy
 from pyflat.functions.records import Accuracy as Accuracy  # noqa: PLC0414 - read from here, too
 from pyflat.functions.records import OutOfLane as OutOfLane  # noqa: PLC0414
+from pyflat.ir.memory import MEMORY_OPERATIONS
+from pyflat.ir.primitive import Primitive as Primitive  # noqa: PLC0414 - read from here, too
+from pyflat.ir.primitive import Signature
 from pyflat.ir.types import BOOL, FLOAT, INT, PACK, VOID, Kind
-
-_ONE = Adds(1)
-Signature = tuple[tuple[Kind, ...], Kind]
-
-
-@dataclass(frozen=True, slots=True)
-class Primitive:
-    name: str
-    signatures: tuple[Signature, ...]
-    python: Callable[..., Any]
-    faults: tuple[Outside, ...] | str = ""
-    accuracy: Accuracy = Accuracy.EXACT
-    operator: str = ""
-    native: tuple[tuple[Kind, ...], ...] = ()
-    cost: Adds = _ONE
-
-    def result_kind(self, kinds: tuple[Kind, ...]) -> Kind | None:
-        for operands, result in self.signatures:
-            if operands == kinds:
-                return result
-        return None
-
 
 PRIMITIVES: dict[str, Primitive] = {}
 
@@ -267,7 +247,7 @@ VECTOR: dict[str, Primitive] = {row.name: row for row in (
     _vector(record, record.vector) for record in of_accuracy(Accuracy.LIBM, Accuracy.CALL) if record.vector)}
 """The vector math of the numba target: the IR's own, put in the place of the C library's functions."""
 
-OPERATIONS: dict[str, Primitive] = {**PRIMITIVES, **CONVERGENT, **FUSED, **VECTOR}
+OPERATIONS: dict[str, Primitive] = {**PRIMITIVES, **CONVERGENT, **FUSED, **VECTOR, **MEMORY_OPERATIONS}
 """Every operation that the IR may hold."""
 
 SIGNS = {name: row.operator for name, row in PRIMITIVES.items() if row.native and len(row.signatures[0][0]) == 2}

@@ -13,13 +13,15 @@ EXACT_INT = 2**53
 class Kind(Enum):
     """The kind of a lane: bool_, int64, float64; VOID for operations without a result. A PACK is several numbers: what
     an operation that a backend keeps gives or takes (`ir.opaque_calls`, `ir.ops.FUSED`); no variable of the user
-    holds one."""
+    holds one. MEMORY is what the arrays of a kernel hold at one place of the code (`ir.memory`): each store gives the
+    next one."""
 
     BOOL = "b"
     INT = "i8"
     FLOAT = "f8"
     VOID = "none"
     PACK = "pack"
+    MEMORY = "mem"
 
     __hash__ = object.__hash__  # Enum's own is Python code, and kinds are keys everywhere
 
@@ -31,6 +33,7 @@ class Kind(Enum):
 
 
 BOOL, INT, FLOAT, VOID, PACK = Kind.BOOL, Kind.INT, Kind.FLOAT, Kind.VOID, Kind.PACK
+MEMORY = Kind.MEMORY
 
 _ORDER = {BOOL: 0, INT: 1, FLOAT: 2}
 

@@ -53,7 +53,8 @@ from pyflat.ir.types import BOOL, FLOAT, VOID, Kind, kind_of
 
 FORMS = ("structured", "flat", "masked")
 _ATTRS = {"gather": ("table",), "fault": ("fault",), "part": ("index",), "ufunc": ("loop", "part", "ufunc"),
-          "call": ("args", "barrier", "effect", "guarded", "name")}
+          "call": ("args", "barrier", "effect", "guarded", "name"), "load": ("array", "dtype"),
+          "store": ("array", "dtype"), "alloc": ("array", "dtype"), "rounded": ("dtype",), "fitted": ("dtype",)}
 
 
 @with_room

@@ -21,6 +21,7 @@ from pyflat.runtime.context import CallContext
 from pyflat.runtime.examples import with_stand_ins
 from pyflat.runtime.faults import Faults
 from pyflat.runtime.float32_reference import Float32Lanes
+from pyflat.runtime.kernels import Kernels
 from pyflat.runtime.grouping import columns, prepare_groups, run_grouped
 from pyflat.runtime.outputs import arrays_in, with_destinations
 from pyflat.runtime.plans import Planned, Plans
@@ -80,6 +81,7 @@ class Caller:
         self.parameters = parameters
         self.compilations = compilations
         self.plans = plans or Plans()
+        self.kernels = Kernels(callee, parameters)
         self.stats = Stats(compilations.functions)
         self._counting = threading.Lock()
         self._warned = False
@@ -90,6 +92,8 @@ class Caller:
     ) -> Any:
         """The result of a call, in the arrays of `out` where there are some. `twin` is the one that is called, where
         these are its options: then it may learn a shorter way for calls like this one."""
+        if self.kernels.takes(args, kwargs):
+            return self.kernels(args, kwargs, options)
         if found := columns(self.parameters, args, kwargs, options.static):
             return run_grouped(self, found, args, kwargs, options, out)
         call = self.classified(args, kwargs, options)

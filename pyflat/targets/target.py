@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pyflat.backend.registered import Registered
+    from pyflat.frontend.kernels import Kernel
     from pyflat.frontend.result import Specialised
     from pyflat.inspection.explain import Explanation
     from pyflat.ir.nodes import Function, Op
@@ -192,6 +193,8 @@ class Target:
     explain     "module:name" of a `Costs`, for `twin.explain()`; None: rough costs, and nothing said about lanes
     fast        "module:name" of the faster functions that math="fast" takes, by opcode; None: there are none
     contracts   "module:name" of a function that says whether math="fast" fuses products with sums; None: it does not
+    kernels     "module:function" from a kernel over arrays (`pyflat.frontend.kernels`) and arguments of a call to what
+                runs calls like it (`pyflat.runtime.kernels`); None: it has none
     needs       libraries that must be installed, by the names that are imported
     """
 
@@ -215,7 +218,16 @@ class Target:
     explain: str | None = None
     fast: str | None = None
     contracts: str | None = None
+    kernels: str | None = None
     needs: tuple[str, ...] = ()
+
+    def kernel(self, kernel: Kernel, arguments: Mapping[str, Any]) -> Any:
+        """What runs calls of a kernel with arguments like these."""
+        from pyflat.targets.extras import require
+
+        for library in self.needs:
+            require(library, f'the target "{self.name}"')
+        return _loaded(self.kernels)(kernel, arguments)
 
     def engine(self, request: Request) -> Engine:
         """The engine of a function. Raises FlattenError, ImportError where a library is missing."""
@@ -275,6 +287,7 @@ BUILT_IN = (
            fast="pyflat.targets.numpy.costs:NUMPY_MATH", explain="pyflat.targets.numpy.explain:BlockCosts"),
     Target("numba", "pyflat.targets.numba.engine:engine", python=True, loops="kept", float32=True, max_trips=True,
            parallel=True, ufuncs=True, converts=True, plans=ALL_DTYPES, verified=True, needs=("llvmlite",),
+           kernels="pyflat.targets.numba.kernels.engine:engine",
            machine_code=True, contracts="pyflat.targets.numba.library:multiplies_and_adds",
            fast="pyflat.targets.numba.costs:VECTOR_MATH", explain="pyflat.targets.numba.explain:RegisterCosts"),
     Target("dataflow", "pyflat.targets.dataflow.engine:engine", "pyflat.targets.dataflow.engine:text", structured=True),

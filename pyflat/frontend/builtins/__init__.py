@@ -20,6 +20,7 @@ from pyflat.frontend.builtins import (
     arithmetic,
     complex_functions,
     iterators,
+    kernel_arrays,
     numpy_functions,
     records,
     sequences,
@@ -39,12 +40,12 @@ from pyflat.frontend.builtins.support import (
 )
 from pyflat.frontend.library import splines, stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import complex_numbers, objects
+from pyflat.frontend.space import complex_numbers, memories, objects
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, GuardedUnion, Static
+from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, GuardedUnion, Static, View
 from pyflat.functions.records import RECORDS
 from pyflat.ir.types import BOOL
 
@@ -107,6 +108,12 @@ def mutates(method: BoundMethod) -> bool:
 
 def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a call of a known callable, None when it is not in the tables."""
+    if s.widths is not None:
+        if (made := kernel_arrays.call(s, fn, arguments, node)) is not None:
+            return made
+        if fn in _OVER_ROWS:
+            arguments = Arguments([memories.rows(s, v, node) if isinstance(v, View) else v
+                                   for v in arguments.positional], arguments.named)
     done = numpy_functions.call(s, fn, arguments, node, is_pure)
     if done is not None:
         return done
@@ -226,6 +233,9 @@ REPLACED: dict[tuple[str, str], Any] = {
 }
 """Python functions around compiled code, by module and name, and what is inlined in their place: the same computation
 with NumPy scalars as results."""
+
+_OVER_ROWS = (zip, enumerate, map, filter, reversed, sum, min, max, any, all)
+"""They take an array of a kernel row by row."""
 
 _WHOLE = {len, range, tuple, list, sum, any, all, sorted, set, frozenset, dict, *iterators.HANDLERS}
 """The ones of `_ALWAYS` that are split when an argument is one of several things."""

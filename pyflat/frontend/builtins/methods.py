@@ -9,7 +9,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.builtins import making
+from pyflat.frontend.builtins import kernel_arrays, making
 from pyflat.frontend.builtins.sequences import sort_lanes
 from pyflat.frontend.builtins.support import bind_names, only
 from pyflat.frontend.library import stdlib
@@ -33,6 +33,7 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     Text,
+    View,
 )
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
@@ -42,6 +43,8 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
     """A method of a local list or dict, of a lane number, or of a string."""
     receiver, name = bound.receiver, bound.name
     match receiver:
+        case View():
+            return kernel_arrays.method(s, bound, arguments, node)
         case ListRef():
             return _list_method(s, receiver, name, arguments, node)
         case DictRef():

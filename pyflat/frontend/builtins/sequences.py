@@ -13,7 +13,7 @@ import libcst as cst
 from pyflat.frontend import remedies
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import containers, scalars
+from pyflat.frontend.space import containers, scalars, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
@@ -30,6 +30,7 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     Text,
+    View,
 )
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
@@ -171,6 +172,10 @@ def set_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
+    if isinstance(value, View):
+        if not value.extents:
+            raise s.raised(TypeError, node)
+        return value.extents[0]
     if isinstance(value, DictRef):
         return Static(len(heap.contents(s, value, node)))
     if isinstance(value, Ranges):
@@ -196,6 +201,8 @@ def range_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         raise s.fault("TypeError", "'float' object cannot be interpreted as an integer", node)
     if all(isinstance(v, Static) for v in values):
         return const_eval(s, lambda: range(*[v.value for v in values if isinstance(v, Static)]))
+    if s.widths is not None:
+        values = [width_rules.python(s, s.widths, value) for value in values]
     start, stop = (Static(0), values[0]) if len(values) == 1 else (values[0], values[1])
     step = values[2] if len(values) == 3 else Static(1)
     if not isinstance(step, Static) or step.value == 0:

@@ -14,7 +14,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend import remedies
-from pyflat.frontend.space import array_items, arrays, scalars
+from pyflat.frontend.space import array_items, arrays, memories, scalars
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -33,6 +33,7 @@ from pyflat.frontend.state.values import (
     Slice,
     Static,
     Subscript,
+    View,
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
@@ -170,6 +171,10 @@ def sequence_items(s: Evaluator, value: Abstract, node: cst.CSTNode | None = Non
 # --- indexing
 def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> Abstract:
     """`owner[key]`."""
+    if isinstance(owner, View):
+        return memories.index(s, owner, key, node)
+    if not isinstance(owner, GuardedUnion):
+        memories.require_known(s, key, node)
     if arrays.is_array(owner):
         return array_items.index(s, owner, key, node)
     if isinstance(owner, GuardedUnion):

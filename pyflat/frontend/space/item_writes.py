@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import array_items, arrays, scalars
+from pyflat.frontend.space import array_items, arrays, memories, scalars
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
@@ -21,6 +21,7 @@ from pyflat.frontend.state.values import (
     Slice,
     Static,
     Subscript,
+    View,
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
@@ -30,6 +31,11 @@ from pyflat.ir.types import FLOAT, INT
 def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, node: cst.CSTNode
                ) -> None:
     """`owner[key] = value` on a local list, dict or array."""
+    if isinstance(owner, View):
+        memories.store(s, owner, key, value, node)
+        return
+    if not isinstance(owner, GuardedUnion):
+        memories.require_known(s, key, node)
     if arrays.is_array(owner):
         array_items.store(s, owner, key, value, node)
         return

@@ -18,9 +18,9 @@ import numpy as np
 
 from pyflat.frontend import remedies
 from pyflat.frontend.library import dates
-from pyflat.frontend.space import arrays, complex_numbers
+from pyflat.frontend.space import arrays, complex_numbers, memories
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.scalars import const_eval
+from pyflat.frontend.space.scalars import const_eval, known_number
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind
@@ -39,6 +39,7 @@ from pyflat.frontend.state.values import (
     Static,
     Super,
     Text,
+    View,
 )
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
@@ -57,7 +58,7 @@ def wrap(s: Evaluator, value: Any) -> Abstract:
     s.guards.contents(value)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return arrays.local(s, Static(value))
-    return Static(dates.in_python(value) if dates.is_compiled(value) else value)
+    return known_number(s, dates.in_python(value) if dates.is_compiled(value) else value)
 
 
 def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Abstract:
@@ -72,6 +73,8 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
             return Static(lookup.class_of(owner))
         case Array():
             return arrays.attribute(owner, name)
+        case View():
+            return memories.attribute(s, owner, name, node)
         case Static():
             return _static_attribute(s, owner, name, node)
         case Seq() if name in getattr(owner.cls, "_fields", ()):

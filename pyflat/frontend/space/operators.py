@@ -17,13 +17,16 @@ from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind, plain_number
-from pyflat.frontend.state.values import Abstract, Array, GuardedUnion, ListRef, Seq, Static, Text
+from pyflat.frontend.state.values import Abstract, Array, GuardedUnion, ListRef, Seq, Static, Text, View
 from pyflat.ir.build import const
 from pyflat.ir.types import BOOL, FLOAT, INT
 
 
 def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """`a <op> b` for numbers, arrays, sequences, strings and objects."""
+    if isinstance(a, View) or isinstance(b, View):
+        raise s.refuse("flatten/not-yet", f"`{opcode}` of whole arrays of a kernel", node,
+                       help="write the loop over the elements")
     if arrays.is_array(a) or arrays.is_array(b):
         return binary_arrays(s, opcode, a, b, node)
     a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pyflat.frontend.space import width_rules
 from pyflat.frontend.state import facts
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import complex_parts, describe, lane, numeric_kind, plain_number
@@ -31,7 +32,7 @@ from pyflat.frontend.state.values import (
     Text,
 )
 from pyflat.ir.build import const
-from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.nodes import TRUE, Const, Op, Value
 from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, Kind, join_kinds
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
@@ -51,11 +52,23 @@ def const_eval(s: Evaluator, compute: Callable[[], Any]) -> Abstract:
         with np.errstate(all="ignore"):
             value = compute()
         s.saw_numpy = s.saw_numpy or isinstance(value, np.generic)
-        return Static(value)
+        return known_number(s, value)
     except (ArithmeticError, ValueError, LookupError) as error:
         raise s.raised(type(error)) from None
     except (TypeError, AttributeError) as error:
         raise s.fault(type(error).__name__, str(error)) from None
+
+
+def known_number(s: Evaluator, value: Any) -> Abstract:
+    """A known value; in a kernel a scalar of NumPy's is a lane, which has a width."""
+    if s.widths is None or not isinstance(value, np.bool_ | np.integer | np.floating):
+        return Static(value)
+    dtype = value.dtype.str[1:]
+    if dtype not in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8") or dtype == "u8" \
+            and int(value) > INT_MAX:
+        raise s.refuse("flatten/unsupported-expression", f"a number of dtype {value.dtype}")
+    literal = const(value.item())
+    return s.widths.mark(s.build.op("select", TRUE, literal, literal), frozenset({dtype}))
 
 
 def to_kind(s: Evaluator, value: Value, kind: Any) -> Value:
@@ -146,6 +159,8 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """`a <op> b` of two real numbers, none of which is one of two kinds."""
     if isinstance(a, Static) and isinstance(b, Static):
         return _static_binary(s, opcode, a, b)
+    if s.widths is not None and (found := width_rules.binary(s, s.widths, opcode, a, b)) is not None:
+        return found
     numpy = s.may_be_numpy(a) or s.may_be_numpy(b)
     a, b = plain_number(a), plain_number(b)
     kinds = numeric_kind(a), numeric_kind(b)
@@ -239,6 +254,8 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
         x, y = a.value, b.value
         return const_eval(s, lambda: PYTHON[opcode](x, y))
     a, b = plain_number(a), plain_number(b)
+    if s.widths is not None:
+        a, b = width_rules.operands_of_comparison(s, s.widths, a, b)
     ka, kb = numeric_kind(a), numeric_kind(b)
     if ka is None or kb is None:
         return _compare_other(s, opcode, a, b)
@@ -324,6 +341,8 @@ def _compare_int_bound(s: Evaluator, opcode: str, n: Value, bound: float) -> Abs
 def unary(s: Evaluator, opcode: str, value: Abstract) -> Abstract:
     """`-x`, `+x`, `~x` and abs(x) of a real number."""
     numpy, value = s.may_be_numpy(value), plain_number(value)
+    if s.widths is not None and (found := width_rules.unary(s, s.widths, opcode, value)) is not None:
+        return found
     if numpy and numeric_kind(value) is BOOL:
         if opcode == "invert":
             return negate(s, value)

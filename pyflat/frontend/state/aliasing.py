@@ -14,6 +14,7 @@ from pyflat.frontend.state.values import (
     DictRef,
     GuardedUnion,
     ListRef,
+    MemoryRef,
     ObjRef,
     Partial,
     Ref,
@@ -46,7 +47,7 @@ def is_shared(states: Iterable[State], state: State, ref: Ref, most: int = 1) ->
             if id(inner) not in seen and inner in state.heap and state.heap[inner] is not CONFLICT:
                 seen.add(id(inner))
                 contents = state.heap[inner]
-                waiting += contents if isinstance(inner, ListRef | StoreRef) else [item for _, item in contents]
+                waiting += contents if isinstance(inner, ListRef | StoreRef | MemoryRef) else [item for _, item in contents]
     return False
 
 

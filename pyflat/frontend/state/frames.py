@@ -24,6 +24,7 @@ from pyflat.frontend.state.facts import Fact
 from pyflat.frontend.state.guards import Guards
 from pyflat.frontend.state.merge import Joiner
 from pyflat.frontend.state.object_space import ObjectSpace
+from pyflat.frontend.state.widths import PYTHON, Widths
 from pyflat.frontend.state.values import (
     NONE,
     Abstract,
@@ -214,6 +215,8 @@ class Evaluator:
         self.replayed_handlers = False
         """A handler may run after a fault that is no edge to it."""
         self.reuse = reuse
+        self.widths: Widths | None = None
+        """The dtypes of NumPy's scalars, in a kernel."""
         self.trace = Trace()
         self.doubtful: FlattenError | None = None
         """The refusal for the first TypeError that a path ends in, where no path returns: genuine Python, or an
@@ -233,6 +236,8 @@ class Evaluator:
     def mark_numpy(self, value: Abstract) -> Abstract:
         """A NumPy function has made this value."""
         if isinstance(value, Value):
+            if self.widths is not None:
+                return self.widths.as_numpy(self.build, value)
             self.numpy_values.add(value)
         return value
 
@@ -245,6 +250,8 @@ class Evaluator:
                 return value
             value = self.build.op("select", TRUE, value, value)
         self.python_values.add(value)
+        if self.widths is not None:
+            self.widths.known[value] = PYTHON
         return value
 
     def may_be_numpy(self, value: Abstract) -> bool:
@@ -253,6 +260,8 @@ class Evaluator:
             return isinstance(value.value, np.generic)
         if not self.saw_numpy:
             return False
+        if isinstance(value, Value) and self.widths is not None:
+            return self.widths.of(value) != PYTHON
         if isinstance(value, GuardedUnion):
             return self.may_be_numpy(value.then) or self.may_be_numpy(value.orelse)
         waiting, seen = [value], set()
@@ -426,7 +435,7 @@ class Evaluator:
 
     def _close(self, edges: list[IncomingEdge], before: State, node: Callable[[list[Any]], If | Region], name: str
                ) -> Abstract:
-        joiner = Joiner(edges, self.span(), self.outer_states, self.frozen)
+        joiner = Joiner(edges, self.span(), self.outer_states, self.frozen, self.widths)
         if not joiner.edges:
             self.state = before
             self.build.node(node([]))

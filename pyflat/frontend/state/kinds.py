@@ -24,6 +24,7 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     Text,
+    View,
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
@@ -135,7 +136,7 @@ def describe(value: Abstract) -> str:
             return "a tuple"
         case ListRef():
             return "a list"
-        case Array():
+        case Array() | View():
             return "an array"
         case DictRef():
             return "a dict"

@@ -27,6 +27,7 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     Text,
+    View,
 )
 from pyflat.ir.nodes import Value
 
@@ -77,7 +78,7 @@ def class_of(value: Abstract) -> type | None:
             return value.cls
         case ListRef():
             return list
-        case Array():
+        case Array() | View():
             return np.ndarray
         case DictRef():
             return dict

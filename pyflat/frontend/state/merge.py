@@ -33,6 +33,7 @@ from pyflat.frontend.state.values import (
     Text,
     Unavailable,
 )
+from pyflat.frontend.state.widths import Widths
 from pyflat.ir.build import undefined
 from pyflat.ir.nodes import FALSE, TRUE, Op, Param, Value
 from pyflat.ir.types import BOOL, Kind
@@ -46,9 +47,10 @@ class Joiner:
     """Builds the joined state of `edges`; `results` are the node's results in operand order."""
 
     def __init__(self, edges: Sequence[IncomingEdge], span: Span | None, outer: Callable[[], Sequence[State]] = tuple,
-                 frozen: Container[Ref] = ()):
+                 frozen: Container[Ref] = (), widths: Widths | None = None):
         """`outer` gives the states of the calling frames; `frozen`: objects that more than one name may mean."""
         self.edges = [e for e in edges if not e.dead]
+        self.widths = widths
         self.outer = outer
         self.frozen = frozen
         self.made: dict[Ref, Contents] = {}
@@ -113,6 +115,8 @@ class Joiner:
         for edge in self.dead:
             edge.end.values.append(undefined(kind))
         self.results.append(param)
+        if self.widths is not None:
+            self.widths.join(param, [value for value in values if value is not None])
         return param
 
     def join(self, values: Sequence[Abstract | None], name: str = "") -> Abstract:

@@ -5,6 +5,7 @@
     Complex     a complex number: two abstract floats
     Seq         a tuple or namedtuple of abstract values
     Array       a NumPy array made in the flattened code: a view of a StoreRef
+    View        an array of a kernel, which is in memory
     ListRef, DictRef, ObjRef, StoreRef   objects with identity; their contents live on the abstract heap
     Closure     a function defined inside the flattened one
     Bound       a method looked up on an abstract receiver
@@ -112,6 +113,34 @@ class Array:
     def is_same(self, other: object) -> bool:
         """The same elements of the same memory, in the same shape."""
         return isinstance(other, Array) and other.store is self.store and np.array_equal(other.places, self.places)
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class MemoryRef:
+    """Identity of what one or several arrays of a kernel hold; heap contents: one value of the kind MEMORY."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An axis of an array in memory, as a view reads it: at `start`, or at start + step * i for the number i of an axis
+    of the view."""
+
+    start: Abstract
+    axis: int | None
+    step: Abstract
+
+
+@dataclass(eq=False, slots=True)
+class View:
+    """An array of a kernel, or a view of it: element by element in memory. `extents` are the lengths of its axes,
+    `stored` the axes of the array `array` of the memory. `settled`: it has been there before any loop, as a whole."""
+
+    memory: MemoryRef
+    array: str
+    dtype: str
+    extents: tuple[Abstract, ...]
+    stored: tuple[Stored, ...]
+    settled: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -222,8 +251,8 @@ class _Unbound:
 
 UNBOUND = _Unbound()
 
-Ref = ListRef | DictRef | ObjRef | StoreRef
-Abstract = (Static | Value | Complex | Seq | Array | Ref | Closure | BoundMethod | Partial | Super | Lazy | Ranges
+Ref = ListRef | DictRef | ObjRef | StoreRef | MemoryRef
+Abstract = (Static | Value | Complex | Seq | Array | View | Ref | Closure | BoundMethod | Partial | Super | Lazy | Ranges
             | Text | Caught | GuardedUnion | Unavailable | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
@@ -238,11 +267,13 @@ CONFLICT: Contents = (Conflict(),)
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A subscript `a:b:c`; `start` and `width` instead of a known `value` for `i : i + WIDTH` with a lane i."""
+    """A subscript `a:b:c`; `start` and `width` instead of a known `value` for `i : i + WIDTH` with a lane i; `bounds` of
+    an array in memory that are not known."""
 
     value: slice
     start: Value | None = None
     width: int = 0
+    bounds: tuple[Abstract, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

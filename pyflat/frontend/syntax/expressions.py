@@ -331,6 +331,8 @@ def _one_index(s: Evaluator, part: cst.BaseSlice) -> Abstract | Slice:
     if width is not None and isinstance(bounds[2], Static) and bounds[2].value in (None, 1):
         assert isinstance(bounds[0], Value)
         return Slice(slice(None), bounds[0], width)
+    if s.widths is not None and not all(isinstance(bound, Static) for bound in bounds):
+        return Slice(slice(None), bounds=tuple(bounds))
     for bound in bounds:
         if not isinstance(bound, Static):
             raise s.refuse("flatten/lane-to-object", "a slice bound differs from lane to lane", part,

@@ -38,6 +38,7 @@ from pyflat.frontend.syntax.loop_shapes import (
     IntOrFloat,
     Later,
     NoShape,
+    Number,
     ObjectShape,
     OneOf,
     Shape,
@@ -64,8 +65,12 @@ class Maker:
                 param = Param(shape, name)
                 self.pairs.append((param, _as_kind(self.s, start, shape)))
                 return param
+            case Number():
+                found = self.parameter(start, shape.kind, name)
+                assert isinstance(found, Param) and self.s.widths is not None
+                return self.s.widths.mark(found, shape.width)
             case IntOrFloat():
-                return _mixed_parameter(self.s, start, name, self.pairs)
+                return _mixed_parameter(self.s, start, name, self.pairs, shape)
             case ComplexShape():
                 return self.complex_parameter(start, shape.number, name)
             case TupleShape():
@@ -128,8 +133,12 @@ class Maker:
         return GuardedUnion(tag, Complex(*params), self.parameter(zero(number) if rest is None else rest, number, name))
 
 
-def _mixed_parameter(s: Evaluator, start: Abstract, name: str, pairs: list[tuple[Param, Value]]) -> Abstract:
+def _mixed_parameter(s: Evaluator, start: Abstract, name: str, pairs: list[tuple[Param, Value]], shape: IntOrFloat
+                     ) -> Abstract:
     params = [Param(BOOL, ""), Param(INT, name), Param(FLOAT, name)]
+    if s.widths is not None:
+        s.widths.mark(params[1], shape.whole)
+        s.widths.mark(params[2], shape.real)
     pairs += zip(params, _mixed_parts(s, start), strict=True)
     return GuardedUnion(params[0], params[1], params[2])
 

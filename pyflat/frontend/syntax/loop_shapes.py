@@ -22,7 +22,7 @@ from pyflat.errors import FlattenError
 from pyflat.frontend.space import arrays, complex_numbers, scalars
 from pyflat.frontend.state import aliasing
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import complex_parts, describe, numeric_kind, same_static
+from pyflat.frontend.state.kinds import complex_parts, describe, lane, numeric_kind, same_static
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -36,18 +36,31 @@ from pyflat.frontend.state.values import (
     Seq,
     State,
     Static,
+    View,
 )
+from pyflat.frontend.state.widths import PYTHON, Width
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
-from pyflat.ir.types import BOOL, INT, Kind
+from pyflat.ir.types import BOOL, INT, MEMORY, Kind
 
 MAX_CONSTANTS = 8
 """The most objects among which a variable of a loop that stays one may change."""
 
 
 @dataclass(frozen=True, slots=True)
+class Number:
+    """A number of a kernel: its kind, and what it may be."""
+
+    kind: Kind
+    width: Width
+
+
+@dataclass(frozen=True, slots=True)
 class IntOrFloat:
-    """An int in some iterations and a float in others: both, and which."""
+    """An int in some iterations and a float in others: both, and which; in a kernel also what each may be."""
+
+    whole: Width = PYTHON
+    real: Width = PYTHON
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +117,7 @@ class NoShape:
     error: FlattenError
 
 
-Shape = Kind | IntOrFloat | ComplexShape | TupleShape | ObjectShape | ArrayShape | Later | OneOf | NoShape
+Shape = Kind | Number | IntOrFloat | ComplexShape | TupleShape | ObjectShape | ArrayShape | Later | OneOf | NoShape
 """A number has its kind for a shape."""
 
 
@@ -113,6 +126,8 @@ def zero(shape: Shape) -> Abstract:
     match shape:
         case Kind():
             return Static({"b": False, "i8": 0, "f8": 0.0}[shape.value])
+        case Number():
+            return zero(shape.kind)
         case IntOrFloat():
             return Static(0)
         case ComplexShape():
@@ -183,6 +198,8 @@ class Shapes:
 
     def of(self, value: Abstract, state: State) -> Shape:
         kind = numeric_kind(value)
+        if kind is not None and self.s.widths is not None and kind is not MEMORY:
+            return Number(kind, self.s.widths.of(lane(value)))
         if kind is not None:
             return kind
         if complex_parts(value) is not None:
@@ -240,6 +257,8 @@ class Shapes:
             case ArrayShape(), ArrayShape():
                 what = f"the array {self.name!r} changes its shape or dtype in a loop that cannot be unrolled"
                 raise self.s.refuse("flatten/mixed-join", what, self.node, help="write np.zeros(3) or 0.0 for floats")
+            case (Number() | IntOrFloat()), (Number() | IntOrFloat()):
+                return self._numbers(a, b)
             case ComplexShape(), ComplexShape():
                 return ComplexShape(self._number(a.number, b.number))
             case (ComplexShape(number=number), (Kind() | IntOrFloat()) as other) | (
@@ -253,12 +272,28 @@ class Shapes:
                 return replace(a, items=tuple(map(self.join, a.items, b.items)), frozen=a.frozen or b.frozen)
         raise self.refuse("changes its shape in a loop that cannot be unrolled")
 
+    def _numbers(self, a: Number | IntOrFloat, b: Number | IntOrFloat) -> Number | IntOrFloat:
+        """The shape of numbers of a kernel."""
+        if isinstance(a, Number) and isinstance(b, Number) and a.kind is b.kind:
+            return Number(a.kind, a.width | b.width)
+        if BOOL in (getattr(a, "kind", None), getattr(b, "kind", None)):
+            raise self.refuse("is a bool in some iterations and another number in others")
+        whole, real = zip(_parts_of_number(a), _parts_of_number(b), strict=True)
+        return IntOrFloat(frozenset().union(*whole) or PYTHON, frozenset().union(*real) or PYTHON)
+
     def _number(self, a: Kind | IntOrFloat | None, b: Kind | IntOrFloat | None) -> Kind | IntOrFloat | None:
         if a is None or b is None or a == b:
             return a or b
         if {a, b} == {BOOL, INT}:
             raise self.refuse("is a bool in some iterations and an int in others", help="make it int(...) everywhere")
         return IntOrFloat()
+
+
+def _parts_of_number(shape: Number | IntOrFloat) -> tuple[Width, Width]:
+    """What the int and the float may be."""
+    if isinstance(shape, IntOrFloat):
+        return shape.whole, shape.real
+    return (shape.width, frozenset()) if shape.kind is INT else (frozenset(), shape.width)
 
 
 # --- what a variable may mean
@@ -316,6 +351,8 @@ def has_number(s: Evaluator, value: Abstract) -> Value:
 
 
 def is_constant(value: Abstract) -> bool:
+    if isinstance(value, View):
+        return value.settled
     return value is UNBOUND or isinstance(value, Static) and numeric_kind(value) is None \
         and not isinstance(value.value, tuple | complex | np.ndarray)
 

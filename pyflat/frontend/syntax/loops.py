@@ -15,10 +15,10 @@ from typing import Any
 import libcst as cst
 
 from pyflat.errors import FlattenError
-from pyflat.frontend.space import containers
+from pyflat.frontend.space import containers, memories
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import ControlLeft, Evaluator, LoopScope, Nest, Scope
-from pyflat.frontend.state.values import NONE, Abstract, GuardedUnion, Ranges, Static
+from pyflat.frontend.state.values import NONE, Abstract, GuardedUnion, Ranges, Static, View
 from pyflat.frontend.syntax import rolled_loops as rolled
 from pyflat.frontend.syntax import scopes
 
@@ -44,6 +44,8 @@ def _for_over(s: Evaluator, node: cst.For, source: Abstract) -> None:
     if isinstance(source, GuardedUnion):
         s.split(source, lambda v: _for_over(s, node, v))
         return
+    if isinstance(source, View):
+        source = memories.rows(s, source, node)
     if isinstance(source, Ranges):
         _roll_or_refuse(s, node, s.refuse(
             "flatten/iterable-not-static" if s.loops == "unroll" else "flatten/while-unbounded",

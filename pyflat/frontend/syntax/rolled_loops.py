@@ -24,6 +24,7 @@ from pyflat.frontend.state.values import (
     Array,
     IncomingEdge,
     ListRef,
+    MemoryRef,
     Ranges,
     Ref,
     State,
@@ -180,7 +181,7 @@ def _read(state: State, place: Place) -> Abstract:
         return state.locals.get(place, UNBOUND)
     ref, index = place
     slot = state.heap[ref][index]
-    found: Abstract = slot if isinstance(ref, ListRef | StoreRef) else slot[1]
+    found: Abstract = slot if isinstance(ref, ListRef | StoreRef | MemoryRef) else slot[1]
     return found
 
 
@@ -190,7 +191,7 @@ def _write(state: State, place: Place, value: Abstract) -> None:
         return
     ref, index = place
     contents = list(state.heap[ref])
-    contents[index] = value if isinstance(ref, ListRef | StoreRef) else (contents[index][0], value)
+    contents[index] = value if isinstance(ref, ListRef | StoreRef | MemoryRef) else (contents[index][0], value)
     state.heap[ref] = tuple(contents)
 
 
@@ -199,7 +200,7 @@ def _title(state: State, place: Place) -> str:
     if isinstance(place, str):
         return place
     ref, index = place
-    return "" if isinstance(ref, ListRef | StoreRef) else str(state.heap[ref][index][0])
+    return "" if isinstance(ref, ListRef | StoreRef | MemoryRef) else str(state.heap[ref][index][0])
 
 
 def _widen(s: Evaluator, edges: list[IncomingEdge], start: State, kinds: dict[Place, Shape], owned: Owned, node: Any
@@ -233,7 +234,7 @@ def _changed_slots(s: Evaluator, edge: IncomingEdge, start: State, owned: Owned,
         after = edge.state.heap.get(ref, before)
         if after is before:
             continue
-        keys = [] if isinstance(ref, ListRef | StoreRef) else [[k for k, _ in contents] for contents in (before, after)
+        keys = [] if isinstance(ref, ListRef | StoreRef | MemoryRef) else [[k for k, _ in contents] for contents in (before, after)
                                                     if contents is not CONFLICT]
         if len(after) != len(before) or CONFLICT in (before, after) or len(keys) == 2 and keys[0] != keys[1]:
             raise s.refuse("flatten/list-mutation",
@@ -253,7 +254,7 @@ def _close_loop(s: Evaluator, node: Any, scope: LoopScope, params: dict[Place, A
         operands = edge.end.values = back.operands
         if isinstance(edge.end, Yield) and edge.block is not items[-1]:
             edge.block.end = Exit(scope.again.label, operands)
-    joiner = Joiner(scope.leave.edges, s.span(node), s.outer_states, s.frozen)
+    joiner = Joiner(scope.leave.edges, s.span(node), s.outer_states, s.frozen, s.widths)
     before = entry.copy()
     loop = Loop(scope.leave.label, scope.again.label, [p for p, _ in pairs], [v for _, v in pairs], items)
     if not joiner.edges:

@@ -127,9 +127,10 @@ class MachineCode:
 
 
 def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor, kept: Sequence[object] = (), *,
-               combine: bool = True) -> MachineCode:
+               combine: bool = True, scalar_loops: bool = False) -> MachineCode:
     """Optimise, compile and load a module; `symbols` are the addresses of the functions and tables that it names,
-    `kept` what must live as long as the code. Without `combine` instructions are left as they are.
+    `kept` what must live as long as the code. Without `combine` instructions are left as they are; `scalar_loops` are for
+    LLVM to make vectors of.
 
     What is compiled is kept on disk (`pyflat.targets.numba.disk_cache`), but for modules with addresses of this
     process in them. Code from there names the functions that it calls; the addresses are always those given here.
@@ -137,10 +138,10 @@ def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor
     with _lock:
         _initialise()
         disk = None if "inttoptr" in text else opened()
-        key = _key(text, cpu, combine) if disk is not None else ""
+        key = _key(text, cpu, combine, scalar_loops) if disk is not None else ""
         made = _unpacked(disk.load(key)) if disk is not None else None
         if made is None:
-            made = _translated(text, cpu, combine)
+            made = _translated(text, cpu, combine, scalar_loops)
             if disk is not None:
                 disk.store(key, _packed(made))
         return _linked(made, entry, symbols, cpu, key or None, kept)
@@ -172,13 +173,13 @@ class _Translated(NamedTuple):
     llvm: bytes
 
 
-def _translated(text: str, cpu: Processor, combine: bool = True) -> _Translated:
+def _translated(text: str, cpu: Processor, combine: bool = True, scalar_loops: bool = False) -> _Translated:
     module = llvm.parse_assembly(text)
     module.verify()
     machine = _machine(cpu)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    if combine and text.count("\n") <= LARGE:
-        _run(_pass_builder(machine).getModulePassManager(), module, machine)
+    if combine and (scalar_loops or text.count("\n") <= LARGE):
+        _run(_pass_builder(machine, scalar_loops).getModulePassManager(), module, machine, scalar_loops)
     else:
         few = llvm.create_new_module_pass_manager()
         for name in _FEW:
@@ -199,26 +200,26 @@ def _unpacked(contents: bytes | None) -> _Translated | None:
     return _Translated(contents[8:end], contents[end:])
 
 
-def _key(text: str, cpu: Processor, combine: bool) -> str:
+def _key(text: str, cpu: Processor, combine: bool, scalar_loops: bool = False) -> str:
     """Everything that machine code depends on: the module, the processor, and who translates."""
-    return key_of([text, str(combine), cpu.name, cpu.features, str(llvm.get_process_triple()), pyflat.__version__,
+    return key_of([text, str(combine), str(scalar_loops), cpu.name, cpu.features, str(llvm.get_process_triple()), pyflat.__version__,
                    llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)), np.__version__,
                    sys.implementation.cache_tag or sys.version])
 
 
-def _run(passes: Any, module: Any, machine: Any) -> None:
-    """The loops are written with vectors in them already."""
+def _run(passes: Any, module: Any, machine: Any, scalar_loops: bool = False) -> None:
     try:
-        passes.run(module, _pass_builder(machine))
+        passes.run(module, _pass_builder(machine, scalar_loops))
     finally:
         NewPassManager._dispose(passes)  # llvmlite 0.50 does not: what does nothing stands before it among the bases
         passes.detach()
 
 
 @cache
-def _pass_builder(machine: Any) -> Any:
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
-    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
+def _pass_builder(machine: Any, scalar_loops: bool = False) -> Any:
+    """But in kernels over arrays, loops are written with vectors in them already."""
+    options = llvm.create_pipeline_tuning_options(speed_level=3 if scalar_loops else 2)
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = scalar_loops
     return llvm.create_pass_builder(machine, options)
 
 

@@ -1,0 +1,175 @@
+"""What NumPy's functions do in a kernel, whose arrays are in memory: making arrays, and casts of scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import libcst as cst
+import numpy as np
+
+from pyflat.frontend.builtins.support import Given, bind_names
+from pyflat.frontend.space import memories, width_rules
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import numeric_kind
+from pyflat.frontend.state.values import NONE, Abstract, Arguments, BoundMethod, ListRef, Seq, Static, Value, View
+from pyflat.frontend.state.widths import OF_KIND
+from pyflat.ir.types import INT
+
+FEW = 16
+"""Up to so many elements of a known shape an array is taken apart into numbers, as in other functions."""
+_SHAPED = "shape dtype !order !device !like"
+_LIKE = "a dtype !order !subok !shape !device"
+_MAKERS: dict[Any, tuple[str, Any]] = {
+    np.zeros: (_SHAPED, 0), np.empty: (_SHAPED, None), np.ones: (_SHAPED, 1),
+    np.full: ("shape fill_value dtype !order !device !like", ...),
+    np.zeros_like: (_LIKE, 0), np.empty_like: (_LIKE, None), np.ones_like: (_LIKE, 1),
+    np.full_like: ("a fill_value dtype !order !subok !shape !device", ...),
+}
+_COPIES: dict[Any, str] = {np.array: "a dtype", np.copy: "a"}
+_DTYPES: dict[Any, str] = {getattr(np, name): np.dtype(name).str[1:] for name in (
+    "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")}
+_WIDE_ENOUGH: set[Any] = {np.floor, np.ceil, np.trunc, np.rint, np.abs, np.fabs, np.minimum, np.maximum, np.sqrt,
+                          np.copysign, np.isnan, np.isinf, np.isfinite}
+"""Functions of which a float32 has the same digits as the float64 that it is, or that one rounded."""
+
+
+def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
+    """The value of a call in a kernel, None where it is as elsewhere."""
+    if isinstance(fn, type) and fn in _DTYPES:
+        return _cast(s, fn, arguments, node)
+    if not isinstance(fn, np.ufunc) and callable(fn) and _is_maker(fn):
+        return _made(s, fn, arguments, node)
+    if isinstance(fn, np.ufunc):
+        return _of_narrow(s, fn, arguments, node)
+    return None
+
+
+def _is_maker(fn: Any) -> bool:
+    try:
+        return fn in _MAKERS or fn in _COPIES
+    except TypeError:
+        return False
+
+
+def _cast(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
+    if arguments.named or len(arguments.positional) != 1 or numeric_kind(arguments.positional[0]) is None:
+        return None
+    value = arguments.positional[0]
+    return None if isinstance(value, Static) else width_rules.as_dtype(s, memories.widths_of(s), value, _DTYPES[fn])
+
+
+def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
+    """Functions of NumPy's narrow scalars: few have the digits of the float64 functions."""
+    widths = memories.widths_of(s)
+    given = [value for value in arguments.positional if isinstance(value, Value)]
+    if all(widths.of(value) <= {None, "i8", "f8", "b1"} for value in given):
+        return None
+    if fn not in _WIDE_ENOUGH or any(widths.of(value) != {"f4"} for value in given) \
+            or len(given) != len(arguments.positional):
+        raise s.refuse("flatten/not-yet", f"np.{fn.__name__} of a NumPy scalar that is no float64", node,
+                       help=f"convert it first: np.{fn.__name__}(float(x))")
+    plain = [widths.mark(s.build.op("select", memories.const(True), v, v), frozenset({None})) for v in given]
+    result = s.space.call(Static(fn), Arguments(list(plain), {}), node)
+    return result if fn in (np.isnan, np.isinf, np.isfinite) or not isinstance(result, Value) \
+        else width_rules.cast(s, widths, result, "f4")
+
+
+# --- making arrays
+def _made(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
+    if fn in _COPIES:
+        first = arguments.positional[0] if arguments.positional else None
+        if not isinstance(first, View):
+            return None
+        given = bind_names(s, f"np.{fn.__name__}", _COPIES[fn], arguments, node)
+        return copy(s, first, _dtype(s, given, node) or first.dtype, node)
+    parameters, fill = _MAKERS[fn]
+    given = bind_names(s, f"np.{fn.__name__}", parameters, arguments, node)
+    model = given.named.get("a")
+    if model is not None and not isinstance(model, View):
+        return None
+    extents = model.extents if model is not None else _shape(s, given.value("shape"), node)
+    wanted = _dtype(s, given, node)
+    if wanted in (None, "f8", "i8", "b1") and _is_small(extents):
+        return None
+    filling: Abstract | None = given.value("fill_value") if fill is ... else None if fill is None else Static(fill)
+    dtype = wanted or (model.dtype if model is not None else _dtype_of(s, filling) if fill is ... else "f8")
+    return memories.allocated(s, extents, dtype, filling, node)
+
+
+def _is_small(extents: Sequence[Abstract]) -> bool:
+    known = [extent.value for extent in extents if isinstance(extent, Static)]
+    return len(known) == len(extents) and int(np.prod(known)) <= FEW
+
+
+def _shape(s: Evaluator, shape: Abstract, node: cst.CSTNode) -> tuple[Abstract, ...]:
+    if numeric_kind(shape) is INT:
+        return (_plain(s, shape),)
+    items = s.space.sequence_items(shape, node) if isinstance(shape, Seq | ListRef | Static) else None
+    if items is None:
+        raise s.raised(TypeError, node)
+    return tuple(_plain(s, item) for item in items)
+
+
+def _plain(s: Evaluator, value: Abstract) -> Abstract:
+    return width_rules.python(s, memories.widths_of(s), value)
+
+
+def _dtype(s: Evaluator, given: Given, node: cst.CSTNode) -> str | None:
+    wanted = given.static("dtype", None)
+    if wanted is None:
+        return None
+    dtype = np.dtype(wanted).str[1:]
+    if dtype not in _DTYPES.values():
+        raise s.refuse("flatten/unsupported-expression", f"an array of dtype {np.dtype(wanted)}", node,
+                       help="arrays of kernels hold bool, ints, float32 and float64")
+    return dtype
+
+
+def _dtype_of(s: Evaluator, value: Abstract | None) -> str:
+    kind = None if value is None else numeric_kind(value)
+    if kind is None:
+        raise s.refuse("flatten/not-yet", "an array is filled with something that is no number")
+    width = memories.widths_of(s).of(value) if isinstance(value, Value) else frozenset({None})
+    return OF_KIND[kind] if width <= {None, OF_KIND[kind]} else str(next(iter(width)))
+
+
+def copy(s: Evaluator, source: View, dtype: str, node: cst.CSTNode) -> Abstract:
+    """A new array with the same elements."""
+    made = memories.allocated(s, source.extents, dtype, None, node)
+    memories.assign(s, made, source, node)
+    return made
+
+
+# --- methods
+def _fill(s: Evaluator, owner: View, values: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
+    memories.assign(s, owner, values[0], node)
+    return NONE
+
+
+def _astype(s: Evaluator, owner: View, values: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
+    given = Given(s, ".astype", {"dtype": values[0]}, node)
+    return copy(s, owner, _dtype(s, given, node) or owner.dtype, node)
+
+
+def _item(s: Evaluator, owner: View, values: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
+    from pyflat.frontend.state import heap
+
+    found = memories.index(s, owner, heap.make_tuple(values), node)
+    return width_rules.python(s, memories.widths_of(s), found)
+
+
+_METHODS: dict[str, tuple[int, Callable[..., Abstract]]] = {
+    "copy": (0, lambda s, owner, values, node: copy(s, owner, owner.dtype, node)),
+    "fill": (1, _fill), "astype": (1, _astype), "item": (2, _item),
+}
+
+
+def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """A method of an array in memory."""
+    assert isinstance(bound.receiver, View)
+    count, handler = _METHODS.get(bound.name, (-1, None))
+    if handler is None or arguments.named or len(arguments.positional) > max(count, len(bound.receiver.extents)):
+        raise s.refuse("flatten/not-yet", f"the method .{bound.name} of an array of a kernel", node,
+                       help="write the loop over the elements")
+    return handler(s, bound.receiver, arguments.positional, node)

@@ -1,0 +1,131 @@
+"""Kernels: functions of arrays. Which parameters are arrays, and their structured IR.
+
+A parameter is an array where the body subscripts it, iterates over it, or asks for its length or shape; what a helper
+does with it counts. The evaluator is that of other functions, with one lane: what depends on arguments is an operation.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from pyflat.frontend import kernel_results
+from pyflat.frontend.capture import Captured, capture
+from pyflat.frontend.kernel_results import Result
+from pyflat.frontend.python_space import PythonEvaluator
+from pyflat.frontend.space import memories
+from pyflat.frontend.state.guards import Guards
+from pyflat.frontend.state.values import Abstract, MemoryRef, State, Static
+from pyflat.frontend.state.widths import Widths
+from pyflat.frontend.syntax import calls
+from pyflat.ir.build import undefined
+from pyflat.ir.loops import all_ops
+from pyflat.ir.memory import ArrayArgument, ScalarArgument
+from pyflat.ir.nodes import Function, Param, Yield
+from pyflat.ir.recursion import room_to_recurse
+from pyflat.ir.shape import Fixed, Leaf
+from pyflat.ir.types import INT
+
+UNROLLED = 16
+"""Iterations up to which a loop of a kernel with a known range is written out."""
+MAX_OPS = 100_000
+Argument = ArrayArgument | ScalarArgument | Leaf | Fixed
+
+
+@dataclass(eq=False)
+class Kernel:
+    """A kernel for arguments of these dtypes and ranks, as structured IR.
+
+    function   its parameters are, for each argument in order: of an array the memory (where no argument before has the
+               same) and the length of each axis, of a number the number
+    result     how its results make up what it returns
+    written    the arguments that it writes
+    """
+
+    function: Function
+    arguments: dict[str, Argument]
+    result: Result
+    written: tuple[str, ...]
+    captured: Captured
+    guards: Guards
+
+
+def specialise_kernel(function: types.FunctionType, arguments: Mapping[str, Argument]) -> Kernel:
+    """The structured IR of a kernel. Raises FlattenError."""
+    s = PythonEvaluator(loops="auto", max_unroll=UNROLLED, max_ops=MAX_OPS, long=UNROLLED, reuse=False)
+    s.widths, s.saw_numpy = Widths(), True
+    params: list[Param] = []
+    with room_to_recurse(function), closing(s):
+        captured = capture(function)
+        bound = _bind(s, arguments, params)
+        s.arguments.update(params)
+        frame = calls.make_frame(s, function, captured, bound, None)
+        s.frames.append(frame)
+        s.state = State(dict(bound), s.state.heap)
+        with s.at(captured.tree):
+            before = s.state.copy()
+            items, edges = s._arm(lambda: calls.run_body(s, frame), s.state)
+            out = [*frame.returns.edges, *[e for e in edges if not e.dead]]
+            result, kinds = kernel_results.settle(s, out, before)
+    for edge in edges:
+        if edge.dead and isinstance(edge.end, Yield):
+            edge.end.values = [undefined(kind) for kind in kinds]
+    ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
+    ir.label.name = "return"
+    s.guards.code(function)
+    stored = {op.attr("array") for op in all_ops(items) if op.opcode == "store"}
+    return Kernel(ir, dict(arguments), result, tuple(n for n in arguments if n in stored), captured, s.guards)
+
+
+def _bind(s: PythonEvaluator, arguments: Mapping[str, Argument], params: list[Param]) -> dict[str, Abstract]:
+    bound: dict[str, Abstract] = {}
+    shared: dict[int, MemoryRef] = {}
+    for name, argument in arguments.items():
+        s.parameter = name
+        match argument:
+            case ArrayArgument():
+                bound[name] = memories.argument(s, argument, name, params, shared)
+            case ScalarArgument():
+                kind = memories.width_rules.kind_of(argument.dtype)
+                params.append(Param(kind, name))
+                bound[name] = memories.widths_of(s).mark(params[-1], frozenset({argument.dtype}))
+            case Leaf():
+                params.append(Param(argument.kind, name))
+                bound[name] = memories.widths_of(s).mark(params[-1], frozenset({None}))
+            case Fixed():
+                bound[name] = s.space.wrap(argument.value)
+    return bound
+
+
+# --- roles
+ARRAY_ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype", "T"})
+
+
+def array_parameters(function: types.FunctionType, seen: frozenset[Any] = frozenset()) -> dict[str, str]:
+    """The parameters that the body uses as arrays, and why. Nothing where there is no source."""
+    from pyflat.errors import FlattenError
+    from pyflat.frontend.roles import uses
+
+    try:
+        captured = capture(function)
+    except (FlattenError, OSError):
+        return {}
+    names = list(inspect.signature(function).parameters)
+    found, passed = uses(captured.tree, names)
+    for name, callee, position in passed:
+        helper = function.__globals__.get(callee)
+        if name in found or not isinstance(helper, types.FunctionType) or helper in seen or helper is function:
+            continue
+        theirs = list(inspect.signature(helper).parameters)
+        inner = array_parameters(helper, seen | {function})
+        target = theirs[position] if isinstance(position, int) and position < len(theirs) else position
+        if target in inner:
+            found[name] = f"{callee} {inner[str(target)].removeprefix('it ')}"
+    return found
+
+
+__all__ = ["Argument", "INT", "Kernel", "Sequence", "Static", "array_parameters", "specialise_kernel"]

@@ -1,0 +1,386 @@
+"""Arrays of a kernel, which are in memory: their items, slices, rows and attributes.
+
+A `View` says where its elements are; reading one is a `load` of the memory as it is now, writing one a `store`, after
+which the heap has the next memory. Indices follow Python: negative ones count from the end, what is outside raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import libcst as cst
+import numpy as np
+
+from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space import scalars, width_rules
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import describe, lane, numeric_kind
+from pyflat.frontend.state.values import (
+    NONE,
+    Abstract,
+    Axes,
+    BoundMethod,
+    GuardedUnion,
+    MemoryRef,
+    Ranges,
+    Seq,
+    Slice,
+    Static,
+    Stored,
+    View,
+)
+from pyflat.frontend.state.widths import PYTHON, Widths
+from pyflat.ir.build import const
+from pyflat.ir.memory import ArrayArgument
+from pyflat.ir.nodes import Const, Param, Value
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, MEMORY
+
+Part = Abstract | Slice
+
+
+def widths_of(s: Evaluator) -> Widths:
+    assert s.widths is not None
+    return s.widths
+
+
+def whole(memory: MemoryRef, array: str, dtype: str, extents: Sequence[Abstract], *, settled: bool) -> View:
+    """An array, element by element."""
+    stored = tuple(Stored(Static(0), axis, Static(1)) for axis in range(len(extents)))
+    return View(memory, array, dtype, tuple(extents), stored, settled)
+
+
+def argument(s: Evaluator, shape: ArrayArgument, name: str, params: list[Param], memories: dict[int, MemoryRef]) -> View:
+    """The array that a parameter is; `memories` are those of the arguments before it, by their numbers."""
+    if shape.memory not in memories:
+        memory = memories[shape.memory] = MemoryRef()
+        params.append(Param(MEMORY, name))
+        s.state.heap[memory] = (params[-1],)
+    extents = [Param(INT, f"{name}_{axis}") for axis in range(shape.rank)]
+    params += extents
+    for extent in extents:
+        widths_of(s).mark(extent, PYTHON)
+    widths_of(s).narrow |= shape.dtype not in ("f8", "i8")
+    return whole(memories[shape.memory], name, shape.dtype, extents, settled=True)
+
+
+def allocated(s: Evaluator, extents: Sequence[Abstract], dtype: str, fill: Abstract | None, node: cst.CSTNode) -> View:
+    """A new array; `fill` is what the elements are, None: nobody has said."""
+    sizes = [_length(s, extent, node) for extent in extents]
+    s.counter += 1
+    array, memory = f"array {s.counter}", MemoryRef()
+    kind = width_rules.kind_of(dtype)
+    first: Value = Const(kind, None) if fill is None else element(s, fill, dtype, node)
+    s.state.heap[memory] = (s.build.op("alloc", *map(lane, sizes), first, array=array, dtype=dtype),)
+    widths_of(s).narrow |= dtype not in ("f8", "i8")
+    return whole(memory, array, dtype, sizes, settled=s.round == 0)
+
+
+def _length(s: Evaluator, extent: Abstract, node: cst.CSTNode) -> Abstract:
+    if numeric_kind(extent) not in (INT, BOOL):
+        raise s.raised(TypeError, node)
+    negative = s.space.truth(num.compare(s, "lt", extent, Static(0)))
+    if isinstance(negative, Static):
+        if negative.value:
+            raise s.raised(ValueError, node)
+    else:
+        heap.raise_if(s, negative, ValueError)
+    return extent
+
+
+# --- reading and writing
+def index(s: Evaluator, owner: View, subscript: Any, node: cst.CSTNode) -> Abstract:
+    """`owner[subscript]`: an element, or a view."""
+    found = _taken(s, owner, subscript, node)
+    return load(s, found) if not found.extents else found
+
+
+def store(s: Evaluator, owner: View, subscript: Any, value: Abstract, node: cst.CSTNode) -> None:
+    """`owner[subscript] = value`."""
+    if isinstance(value, GuardedUnion):
+        s.split(value, lambda v: store(s, owner, subscript, v, node))
+        return
+    assign(s, _taken(s, owner, subscript, node), value, node)
+
+
+def assign(s: Evaluator, target: View, value: Abstract, node: cst.CSTNode) -> None:
+    """Put a number into all elements of a view, or the elements of another one, broadcast as NumPy does."""
+    if not target.extents:
+        if isinstance(value, View):
+            raise s.refuse("flatten/not-yet", "an array is put into an element", node)
+        put(s, target, element(s, value, target.dtype, node))
+        return
+    if isinstance(value, View):
+        _require_apart(s, target, value, node)
+        lead = len(target.extents) - len(value.extents)
+        if lead < 0:
+            raise s.refuse("flatten/not-yet", "an array of more axes is put into one of fewer", node)
+        for own, other in zip(target.extents[lead:], value.extents, strict=True):
+            differ = s.space.truth(num.compare(s, "ne", own, other))
+            if isinstance(differ, Static) and not differ.value:
+                continue
+            if isinstance(differ, Static):
+                raise s.refuse("flatten/not-yet", "an array is broadcast", node)
+            heap.suspect_if(s, differ, "arrays of different shapes", node)
+    elif numeric_kind(value) is None:
+        raise s.refuse("flatten/not-yet", f"{describe(value)} is put into a part of an array", node,
+                       help="write the elements in a loop")
+
+    def put_row(at: tuple[Abstract, ...]) -> None:
+        place = _element(s, target, at, checked=True)
+        if isinstance(value, View):
+            skipped = at[len(target.extents) - len(value.extents):]
+            put(s, place, element(s, load(s, _element(s, value, skipped, checked=True)), target.dtype, node))
+        else:
+            put(s, place, element(s, value, target.dtype, node))
+
+    over(s, target.extents, put_row, node)
+
+
+def over(s: Evaluator, extents: Sequence[Abstract], use: Callable[[tuple[Abstract, ...]], None], node: cst.CSTNode,
+         at: tuple[Abstract, ...] = ()) -> None:
+    """A nest of loops over all indices."""
+    if len(at) == len(extents):
+        use(at)
+        return
+    from pyflat.frontend.syntax import rolled_loops  # above this module, and asked for a loop as statements ask
+
+    rolled_loops.roll_counter(s, node, Ranges(Static(0), extents[len(at)], 1),
+                              lambda _, counter: over(s, extents, use, node, (*at, counter)))
+
+
+def _require_apart(s: Evaluator, target: View, value: View, node: cst.CSTNode) -> None:
+    if target.memory is value.memory:
+        raise s.refuse("flatten/not-yet", "a part of an array is put into another part of it", node,
+                       why="NumPy copies what overlaps", help="write a loop, or put a copy: v.copy()")
+
+
+def load(s: Evaluator, place: View) -> Abstract:
+    """The element that a view without axes is."""
+    (memory,) = s.state.heap[place.memory]
+    kind = width_rules.kind_of(place.dtype)
+    value = s.build.op("load", memory, *_position(place), kind=kind, array=place.array, dtype=place.dtype)
+    widths_of(s).mark(value, frozenset({place.dtype}))
+    if place.dtype == "u8":
+        heap.suspect_if(s, s.build.op("lt", value, const(0)), "an uint64 above 2**63", s.frame.captured.tree)
+    return value
+
+
+def put(s: Evaluator, place: View, value: Value) -> None:
+    (memory,) = s.state.heap[place.memory]
+    s.state.heap[place.memory] = (s.build.op("store", memory, *_position(place), value, array=place.array,
+                                             dtype=place.dtype),)
+
+
+def _position(place: View) -> list[Value]:
+    return [lane(axis.start) for axis in place.stored]
+
+
+def element(s: Evaluator, value: Abstract, dtype: str, node: cst.CSTNode) -> Value:
+    """A number as it is put into an array of a dtype."""
+    if numeric_kind(value) is None or isinstance(value, GuardedUnion):
+        if isinstance(value, GuardedUnion) and scalars.is_number_union(value):
+            return lane(s.split(value, lambda v: element(s, v, dtype, node)))
+        raise s.refuse("flatten/unsupported-expression", f"{describe(value)} is put into an array of {np.dtype(dtype)}",
+                       node, why="its elements are numbers")
+    kind = width_rules.kind_of(dtype)
+    if kind is BOOL:
+        return lane(s.space.truth(value))
+    if kind is FLOAT:
+        number = scalars.as_float(s, value)
+        same = isinstance(value, Value) and widths_of(s).of(value) == {dtype}
+        return number if dtype == "f8" or same else s.build.op("rounded", number, dtype=dtype)
+    if isinstance(value, Static) and not -(2**63) <= value.value <= INT_MAX:
+        raise s.fault("OverflowError", "a number leaves int64", node)
+    number = scalars.to_kind(s, lane(value), INT)
+    if dtype == "i8" or isinstance(value, Value) and widths_of(s).of(value) == {dtype}:
+        return number
+    return s.build.op("fitted", number, dtype=dtype)
+
+
+# --- subscripts
+def _taken(s: Evaluator, owner: View, subscript: Any, node: cst.CSTNode) -> View:
+    """The part of the array that a subscript means."""
+    parts = _parts(s, subscript, node)
+    given = sum(not (isinstance(p, Static) and (p.value is None or p.value is ...)) for p in parts)
+    if given > len(owner.extents):
+        raise s.raised(IndexError, node)
+    full: list[Part] = []
+    for part in parts:
+        dots = isinstance(part, Static) and part.value is ...
+        full += [Slice(slice(None))] * (len(owner.extents) - given) if dots else [part]
+    full += [Slice(slice(None))] * (len(owner.extents) - sum(
+        not (isinstance(p, Static) and p.value is None) for p in full))
+    return _selected(s, owner, full, node)
+
+
+def _parts(s: Evaluator, subscript: Any, node: cst.CSTNode) -> list[Part]:
+    match subscript:
+        case Axes():
+            return [part for each in subscript.parts for part in _parts(s, each, node)]
+        case Static() if isinstance(subscript.value, tuple):
+            return [Static(v) for v in subscript.value]
+        case Seq() if subscript.cls is tuple:
+            return [part for each in subscript.items for part in _parts(s, each, node)]
+        case Slice():
+            return [subscript]
+        case Static() if subscript.value is None or subscript.value is ...:
+            return [subscript]
+    kind = numeric_kind(subscript)
+    if kind is FLOAT:
+        raise s.raised(IndexError, node)
+    if kind is not INT:
+        what = "a bool" if kind is BOOL else describe(subscript)
+        raise s.refuse("flatten/not-yet", f"an array is indexed with {what}", node,
+                       help="index with one int for each axis, in a loop")
+    return [subscript]
+
+
+def _selected(s: Evaluator, owner: View, parts: Sequence[Part], node: cst.CSTNode) -> View:
+    extents: list[Abstract] = []
+    starts: list[tuple[Abstract, int | None, Abstract]] = []
+    axis = 0
+    for part in parts:
+        if isinstance(part, Static) and part.value is None:
+            extents.append(Static(1))
+            continue
+        extent = owner.extents[axis]
+        if isinstance(part, Slice):
+            start, count, step = _slice(s, part, extent, node)
+            starts.append((start, len(extents), step))
+            extents.append(count)
+        else:
+            starts.append((checked(s, part, extent, node), None, Static(0)))
+        axis += 1
+    stored = tuple(_through(s, each, starts) for each in owner.stored)
+    return View(owner.memory, owner.array, owner.dtype, tuple(extents), stored)
+
+
+def _through(s: Evaluator, stored: Stored, starts: Sequence[tuple[Abstract, int | None, Abstract]]) -> Stored:
+    """An axis of memory, of which a view has been taken."""
+    if stored.axis is None:
+        return stored
+    start, axis, step = starts[stored.axis]
+    return Stored(_plus(s, stored.start, _times(s, stored.step, start)), axis, _times(s, stored.step, step))
+
+
+def _element(s: Evaluator, view: View, at: Sequence[Abstract], *, checked: bool = False) -> View:
+    """The element at these indices, which are inside."""
+    stored = tuple(each if each.axis is None else
+                   Stored(_plus(s, each.start, _times(s, each.step, at[each.axis])), None, Static(0))
+                   for each in view.stored)
+    return View(view.memory, view.array, view.dtype, (), stored)
+
+
+def _plus(s: Evaluator, a: Abstract, b: Abstract) -> Abstract:
+    if isinstance(a, Static) and a.value == 0:
+        return b
+    return a if isinstance(b, Static) and b.value == 0 else num.binary(s, "add", a, b)
+
+
+def _times(s: Evaluator, a: Abstract, b: Abstract) -> Abstract:
+    if isinstance(a, Static) and a.value == 1:
+        return b
+    return a if isinstance(b, Static) and b.value == 1 else num.binary(s, "mul", a, b)
+
+
+def checked(s: Evaluator, position: Abstract, extent: Abstract, node: cst.CSTNode) -> Abstract:
+    """Python's rule for an index of an axis: negative ones count from the end, outside raises."""
+    if isinstance(position, Static) and isinstance(extent, Static):
+        if not -extent.value <= position.value < extent.value:
+            raise s.raised(IndexError, node)
+        return Static(position.value % extent.value)
+    if isinstance(position, Static) and not -(2**63) <= position.value <= INT_MAX:
+        raise s.raised(IndexError, node)
+    plain = width_rules.python(s, widths_of(s), scalars.to_kind(s, lane(position), INT))
+    return width_rules.python(s, widths_of(s), s.build.op("index", lane(plain), lane(extent)))
+
+
+def _slice(s: Evaluator, part: Slice, extent: Abstract, node: cst.CSTNode) -> tuple[Abstract, Abstract, Abstract]:
+    """Start, length and step, as `slice.indices` gives them."""
+    if part.start is not None:
+        bounds: tuple[Abstract, ...] = (part.start, num.binary(s, "add", part.start, Static(part.width)), NONE)
+    else:
+        bounds = part.bounds or (Static(part.value.start), Static(part.value.stop), Static(part.value.step))
+    step = bounds[2].value if isinstance(bounds[2], Static) else None
+    step = 1 if isinstance(bounds[2], Static) and step is None else step
+    if not isinstance(step, int) or step == 0:
+        raise s.refuse("flatten/not-yet", "the step of this slice is not known", node)
+    forward = step > 0
+    low: Abstract = Static(0) if forward else Static(-1)
+    high = extent if forward else num.binary(s, "sub", extent, Static(1))
+    first, last = (low, high) if forward else (high, low)
+    start = _clamped(s, bounds[0], first, low, high, extent, node)
+    stop = _clamped(s, bounds[1], last, low, high, extent, node)
+    span = num.binary(s, "sub", stop, start) if forward else num.binary(s, "sub", start, stop)
+    size = abs(step)
+    steps = span if size == 1 else num.binary(s, "floordiv", num.binary(s, "add", span, Static(size - 1)), Static(size))
+    return start, _larger(s, steps, Static(0)), Static(step)
+
+
+def _clamped(s: Evaluator, bound: Abstract, default: Abstract, low: Abstract, high: Abstract, extent: Abstract,
+             node: cst.CSTNode) -> Abstract:
+    if isinstance(bound, Static) and bound.value is None:
+        return default
+    if numeric_kind(bound) is not INT:
+        raise s.raised(TypeError, node)
+    if isinstance(bound, Static) and bound.value >= 0 and isinstance(low, Static) and low.value == 0:
+        return bound if bound.value == 0 else _smaller(s, bound, high)
+    if isinstance(bound, Static) and bound.value < 0:
+        return _larger(s, num.binary(s, "add", extent, bound), low)
+    negative = s.space.truth(num.compare(s, "lt", bound, Static(0)))
+    wrapped = num.binary(s, "add", bound, extent)
+    if isinstance(negative, Static):
+        return _smaller(s, wrapped if negative.value else bound, high)
+    return scalars.choose(s, negative, _larger(s, wrapped, low), _smaller(s, bound, high))
+
+
+def _larger(s: Evaluator, a: Abstract, b: Abstract) -> Abstract:
+    test = s.space.truth(num.compare(s, "lt", a, b))
+    return (b if test.value else a) if isinstance(test, Static) else scalars.choose(s, test, b, a)
+
+
+def _smaller(s: Evaluator, a: Abstract, b: Abstract) -> Abstract:
+    test = s.space.truth(num.compare(s, "lt", b, a))
+    return (b if test.value else a) if isinstance(test, Static) else scalars.choose(s, test, b, a)
+
+
+# --- attributes and iteration
+def attribute(s: Evaluator, owner: View, name: str, node: cst.CSTNode) -> Abstract:
+    match name:
+        case "shape":
+            return heap.make_tuple(owner.extents)
+        case "ndim":
+            return Static(len(owner.extents))
+        case "dtype":
+            return Static(np.dtype(owner.dtype))
+        case "itemsize":
+            return Static(np.dtype(owner.dtype).itemsize)
+        case "size":
+            size: Abstract = Static(1)
+            for extent in owner.extents:
+                size = _times(s, size, extent)
+            return size
+        case "T":
+            last = len(owner.extents) - 1
+            stored = tuple(Stored(x.start, None if x.axis is None else last - x.axis, x.step) for x in owner.stored)
+            return View(owner.memory, owner.array, owner.dtype, owner.extents[::-1], stored)
+    if callable(getattr(np.ndarray, name, None)):
+        return BoundMethod(owner, name)
+    raise s.refuse("flatten/not-yet", f"the attribute .{name} of an array of a kernel", node)
+
+
+def rows(s: Evaluator, owner: View, node: cst.CSTNode) -> Ranges:
+    """What iterating over an array gives."""
+    if not owner.extents:
+        raise s.raised(TypeError, node)
+    return Ranges(Static(0), owner.extents[0], 1, item=lambda counter: index(s, owner, counter, node))
+
+
+def require_known(s: Evaluator, key: Any, node: cst.CSTNode) -> None:
+    """Refuse a slice whose bounds are not known, of what is no array in memory."""
+    parts = key.parts if isinstance(key, Axes) else (key,)
+    if any(isinstance(part, Slice) and part.bounds for part in parts):
+        raise s.refuse("flatten/lane-to-object", "a slice bound differs from lane to lane", node,
+                       why="the number of items would differ, and lists and arrays have one length in all lanes")

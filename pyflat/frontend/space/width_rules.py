@@ -1,0 +1,211 @@
+"""Arithmetic of NumPy's scalars in kernels: the dtype of a result, and how lanes compute it.
+
+NumPy itself says which loop an operator takes (`ufunc.resolve_dtypes`, where Python's numbers are weak). A float32
+operation is the float64 one, rounded; an operation of narrow ints is that of int64, and faults where it leaves its
+dtype. Where NumPy would warn (an overflow, a division by zero), the kernel leaves it to the original.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import lane, numeric_kind
+from pyflat.frontend.state.values import Abstract, GuardedUnion, Static
+from pyflat.frontend.state.widths import OF_KIND, PYTHON, WIDE, Width, Widths
+from pyflat.ir.build import const
+from pyflat.ir.nodes import Op, Value
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+
+_UFUNCS: dict[str, np.ufunc] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
+    "mod": np.remainder, "pow": np.power, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "shl": np.left_shift, "shr": np.right_shift,
+}
+_SIGNS = {"truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}
+_WEAK: dict[Kind, Any] = {BOOL: np.dtype(bool), INT: int, FLOAT: float}
+_KINDS = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}
+NUMBERS = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"})
+"""The dtypes of numbers with arithmetic."""
+Loop = tuple[str, str]
+"""The dtypes of the operands and of the result."""
+
+
+def _width(widths: Widths, value: Abstract) -> Width:
+    return widths.of(value) if isinstance(value, Value) else PYTHON
+
+
+def kind_of(dtype: str) -> Kind:
+    return _KINDS[dtype[0]]
+
+
+# --- binary operators
+def binary(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) -> Abstract | None:
+    """`a <op> b` where one may be NumPy's; None where both are Python's, or where that makes no difference."""
+    first, second = _width(widths, a), _width(widths, b)
+    if first | second == PYTHON or isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
+        return None
+    kinds = numeric_kind(a), numeric_kind(b)
+    if kinds[0] is None or kinds[1] is None:
+        return None
+    if "?" in first | second:
+        raise _unknown(s)
+    loops = {_loop(s, opcode, x, kinds[0], y, kinds[1]) for x in first for y in second}
+    if len(loops) == 1 and (loop := loops.pop()) is not None:
+        return _computed(s, widths, opcode, a, b, loop)
+    wide = {None if loop is None else loop[1] for loop in loops}
+    if not wide <= {None, "f8", "i8"} or len(wide - {None}) > 1 or opcode == "pow" and kinds == (INT, INT):
+        raise s.refuse("flatten/mixed-join", "a number is Python's where a loop makes no trip, and NumPy's after one, "
+                       "and this operation has another dtype then", help="start with a scalar of the dtype: "
+                       "np.float32(0)")
+    return _either(s, widths, opcode, a, b, wide)
+
+
+def _either(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract, wide: Any) -> Abstract:
+    """Python's arithmetic, which has NumPy's values."""
+    known, s.widths = s.widths, None
+    numpy, s.saw_numpy = s.saw_numpy, False
+    try:
+        result = s.space.binary(opcode, a, b, s.frame.captured.tree)
+    finally:
+        s.widths, s.saw_numpy = known, numpy
+    return widths.mark(result, frozenset(wide)) if isinstance(result, Value) else result
+
+
+def _unknown(s: Evaluator) -> Exception:
+    return s.refuse("flatten/mixed-join", "the dtype of this number is not known",
+                    help="convert it: float(x), int(x), np.float32(x)")
+
+
+def _loop(s: Evaluator, opcode: str, x: str | None, kx: Kind, y: str | None, ky: Kind) -> Loop | None:
+    """The loop that NumPy takes; None: Python computes."""
+    if x is None and y is None:
+        return None
+    given = [_WEAK[kind] if dtype is None else np.dtype(dtype) for dtype, kind in ((x, kx), (y, ky))]
+    try:
+        left, right, result = _UFUNCS[opcode].resolve_dtypes((given[0], given[1], None))
+    except TypeError:
+        raise s.refuse("flatten/unsupported-expression", f"`{_SIGNS.get(opcode, opcode)}` of NumPy scalars of these "
+                       "dtypes") from None
+    dtypes = {each.str[1:] for each in (left, right, result)}
+    if dtypes == {"b1"} and opcode in ("and", "or", "xor"):
+        return "b1", "b1"
+    if left != right or not dtypes <= NUMBERS:
+        raise s.refuse("flatten/unsupported-expression", f"`{_SIGNS.get(opcode, opcode)}` of NumPy scalars of these "
+                       "dtypes is not Python's", help="convert with int(...) or float(...) first")
+    return left.str[1:], result.str[1:]
+
+
+def _computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract, loop: Loop) -> Abstract:
+    operands, result = loop
+    x, y = (_operand(s, widths, value, operands) for value in (a, b))
+    if opcode in ("floordiv", "mod", "pow") and operands == "f4":
+        raise s.refuse("flatten/not-yet", f"`{_SIGNS[opcode]}` of float32", help="compute it in float64: float(x)")
+    if opcode == "pow" and operands != "f8":
+        made = s.build.op("ipow", x, y)
+    else:
+        made = s.build.op("divide" if opcode == "truediv" else opcode, x, y)
+    return cast(s, widths, made, result)
+
+
+def _operand(s: Evaluator, widths: Widths, value: Abstract, dtype: str) -> Value:
+    """A number as NumPy converts it for a loop."""
+    number = lane(value)
+    python = _width(widths, value) == PYTHON
+    if kind_of(dtype) is FLOAT:
+        if number.kind is not FLOAT:
+            number = s.build.op("to_float", number)
+            python = True
+        return s.build.op("rounded", number, dtype=dtype) if python and dtype == "f4" else number
+    if number.kind is BOOL:
+        return number if dtype == "b1" else s.build.op("to_int", number)
+    return s.build.op("fitted", number, dtype=dtype) if python and dtype != "i8" else number
+
+
+def cast(s: Evaluator, widths: Widths, value: Value, dtype: str) -> Value:
+    """What an operation has given, in its dtype."""
+    if dtype == "f4":
+        value = s.build.op("rounded", value, dtype=dtype)
+    elif kind_of(dtype) is INT and dtype != "i8":
+        value = s.build.op("fitted", value, dtype=dtype)
+    return widths.mark(value, frozenset({dtype}))
+
+
+# --- the other operators
+def operands_of_comparison(s: Evaluator, widths: Widths, a: Abstract, b: Abstract) -> tuple[Abstract, Abstract]:
+    """The operands as they are compared: a float of Python's beside a float32 is rounded to one."""
+    first, second = _width(widths, a), _width(widths, b)
+    if first | second <= WIDE or numeric_kind(a) is not FLOAT or numeric_kind(b) is not FLOAT:
+        return a, b
+    if "?" in first | second or len(first) > 1 or len(second) > 1:
+        raise _unknown(s)
+    if first == PYTHON and second == {"f4"}:
+        return s.build.op("rounded", lane(a), dtype="f4"), b
+    if second == PYTHON and first == {"f4"}:
+        return a, s.build.op("rounded", lane(b), dtype="f4")
+    return a, b
+
+
+def unary(s: Evaluator, widths: Widths, opcode: str, value: Abstract) -> Abstract | None:
+    """`-x`, `+x`, `~x`, abs(x); None where Python's numbers have the same."""
+    width = _width(widths, value)
+    if width <= WIDE or not isinstance(value, Value):
+        if not isinstance(value, Value) or width == PYTHON:
+            return None
+        if value.kind is FLOAT and opcode == "invert":
+            return None
+        made = value if opcode == "pos" else s.build.op(opcode, value)
+        return widths.mark(made, width) if made is not value else value
+    if "?" in width or len(width) > 1:
+        raise _unknown(s)
+    (dtype,) = width
+    if dtype == "b1" or dtype is None:
+        return None
+    if opcode == "invert" and dtype[0] == "u":
+        return widths.mark(s.build.op("xor", value, const(min(np.iinfo(dtype).max, 2**63 - 1))), width)
+    if opcode == "pos" or opcode == "abs" and dtype[0] == "u":
+        return value
+    return cast(s, widths, s.build.op(opcode, value), dtype) if opcode != "invert" or kind_of(dtype) is INT else None
+
+
+# --- conversions
+def python(s: Evaluator, widths: Widths, value: Abstract) -> Abstract:
+    """A number as Python's own: a position, a bound of a range, int(x)."""
+    if not isinstance(value, Value) or widths.of(value) == PYTHON:
+        return value
+    return widths.mark(s.build.op("select", const(True), value, value), PYTHON)
+
+
+def as_dtype(s: Evaluator, widths: Widths, value: Abstract, dtype: str) -> Value:
+    """`np.float32(x)` and the like: NumPy's cast of a number."""
+    number = lane(value)
+    kind = kind_of(dtype)
+    if kind is BOOL:
+        made: Any = s.space.truth(number)
+        return widths.mark(s.build.op("select", const(True), made, made), frozenset({dtype}))
+    if kind is FLOAT:
+        number = number if number.kind is FLOAT else s.build.op("to_float", number)
+        made = s.build.op("rounded", number, dtype=dtype) if dtype == "f4" else s.build.op(
+            "select", const(True), number, number)
+        return widths.mark(made, frozenset({dtype}))
+    if number.kind is not INT:
+        number = s.build.op("to_int", number)
+    made = s.build.op("select", const(True), number, number) if dtype == "i8" else s.build.op(
+        "fitted", number, dtype=dtype)
+    return widths.mark(made, frozenset({dtype}))
+
+
+def returned(widths: Widths, value: Abstract) -> str | None:
+    """The dtype of a number that a kernel returns: None for Python's own. One that may be both is NumPy's."""
+    if isinstance(value, Static):
+        return None
+    assert isinstance(value, Value)
+    found = sorted(dtype for dtype in widths.of(value) if dtype is not None)
+    if not found:
+        return None
+    return OF_KIND[value.kind] if found == ["?"] or len(found) > 1 else found[0]
+
+
+__all__ = ["Op", "as_dtype", "binary", "cast", "kind_of", "operands_of_comparison", "returned", "unary"]

@@ -1,0 +1,266 @@
+"""Calls of kernels: functions of arrays, run once on the arrays of the call as the original would run on them.
+
+    arguments --roles, dtypes, layouts, overlap--> Kernel (`frontend.kernels`) --target--> compiled kernel --> run
+
+Where the run meets a fault, or a warning that Python would show, the written arrays are put back and the original runs:
+it raises Python's exception at Python's place, and leaves Python's partial writes.
+"""
+
+from __future__ import annotations
+
+import dis
+import logging
+import os
+import threading
+import types
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from pyflat.errors import refuse
+from pyflat.ir.shape import Fixed, Leaf
+from pyflat.runtime.arguments import SCALARS
+from pyflat.targets import target as targets
+
+if TYPE_CHECKING:
+    from pyflat.frontend.callables import Callee, Parameters
+    from pyflat.frontend.kernels import Argument, Kernel
+    from pyflat.runtime.settings import Options
+
+log = logging.getLogger("pyflat")
+MAX_VERSIONS = 64
+MAX_OVERLAP_WORK = 10_000
+"""Steps of the search whether two arrays share an element; beyond it they are taken to."""
+_DTYPES = frozenset({"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"})
+_SUBSCRIPTS = frozenset(dis.opmap[name] for name in (
+    "BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_SLICE", "STORE_SLICE", "GET_ITER") if name in dis.opmap)
+_NAMES = frozenset({"shape", "size", "ndim", "dtype", "T", "len"})
+
+
+class CompiledKernel(Protocol):
+    """A kernel as a target has compiled it."""
+
+    def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool
+            ) -> tuple[str, list[Any], dict[str, Any]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    kernel: Kernel
+    compiled: CompiledKernel
+
+
+def may_be_kernel(function: types.FunctionType, seen: frozenset[Any] = frozenset()) -> bool:
+    """Whether the function, or one that it calls, subscripts or iterates over anything: what a look at the bytecode
+    says."""
+    code = function.__code__
+    if _SUBSCRIPTS.intersection(code.co_code[::2]) or _NAMES.intersection(code.co_names):
+        return True
+    helpers = (function.__globals__.get(name) for name in code.co_names)
+    return any(may_be_kernel(helper, seen | {function}) for helper in helpers
+               if isinstance(helper, types.FunctionType) and helper not in seen and helper is not function
+               and len(seen) < 8)
+
+
+class Kernels:
+    """The kernels of one function: one for each combination of dtypes, ranks, layouts and overlaps."""
+
+    def __init__(self, callee: Callee, parameters: Parameters):
+        self.callee, self.parameters = callee, parameters
+        self._versions: OrderedDict[Any, _Version] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @cached_property
+    def roles(self) -> dict[str, str]:
+        """The parameters that are arrays, and why."""
+        function = self.callee.function
+        if not isinstance(function, types.FunctionType) or not may_be_kernel(function):
+            return {}
+        from pyflat.frontend.kernels import array_parameters
+
+        return array_parameters(function)
+
+    def takes(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether a call is one of a kernel: an array is given for a parameter that the body uses as one."""
+        given = [*args, *kwargs.values()]
+        if not any(isinstance(value, np.ndarray) and value.ndim for value in given) or not self.roles:
+            return False
+        names = self.parameters.names[len(self.callee.prefix) if self.callee.prefix else 0:]
+        pairs = [*zip(names, args, strict=False), *kwargs.items()]
+        return any(name in self.roles and isinstance(value, np.ndarray) and value.ndim for name, value in pairs)
+
+    def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Any:
+        if os.environ.get("PYFLAT_DISABLE") == "1":
+            return self.callee.function(*args, **kwargs)
+        if options.errors in ("mask", "nan"):
+            raise ValueError(f"errors={options.errors!r}: {self.parameters.name} is a kernel, which runs once on whole "
+                             f"arrays; no element of a result can stand for an exception")
+        given = self.parameters.bind(args, kwargs).arguments
+        arrays = {name: _array(name, value) for name, value in given.items() if _is_array(value)}
+        version = self._version(given, arrays, options)
+        self._require_writable(version.kernel, given)
+        return self._run(version, {**given, **arrays}, given, lambda: self.callee.function(*args, **kwargs))
+
+    # --- versions
+    def _version(self, given: Mapping[str, Any], arrays: Mapping[str, Any], options: Options) -> _Version:
+        described = self._described(given, arrays, options.static)
+        layouts = tuple((name, _lies(array)) for name, array in arrays.items())
+        key = (options.target, tuple(described.items()), layouts)
+        found = self._versions.get(key)
+        if found is not None and found.kernel.guards.stale() is None:
+            return found
+        with self._lock:
+            made = self._versions[key] = self._made(described, arrays, options.target)
+            while len(self._versions) > MAX_VERSIONS:
+                self._versions.popitem(last=False)
+            return made
+
+    def _made(self, described: dict[str, Argument], arrays: Mapping[str, Any], name: str) -> _Version:
+        from pyflat.frontend.kernels import specialise_kernel
+
+        target = targets.of(name)
+        if target.kernels is None:
+            raise refuse("flatten/not-yet", f"the target {name!r} has no kernels over arrays", help='target="numba"')
+        kernel = specialise_kernel(self.callee.function, described)
+        return _Version(kernel, target.kernel(kernel, arrays))
+
+    def _described(self, given: Mapping[str, Any], arrays: Mapping[str, Any], static: Sequence[str]
+                   ) -> dict[str, Argument]:
+        from pyflat.ir.memory import ArrayArgument, ScalarArgument
+
+        memories = _memories(arrays)
+        described: dict[str, Argument] = {}
+        for name, value in given.items():
+            if name in arrays:
+                if name not in self.roles:
+                    raise TypeError(f"argument {name!r} is an array, and the function uses it as a number: a kernel takes "
+                                    f"one number there, the same for all iterations")
+                described[name] = ArrayArgument(value.dtype.str[1:], value.ndim, memories[name])
+            elif isinstance(value, np.ndarray | np.generic) and name not in static:
+                dtype = value.dtype.str[1:]
+                if dtype not in _DTYPES:
+                    raise TypeError(f"argument {name!r} is a NumPy scalar of {value.dtype}: a kernel takes bool, ints, "
+                                    f"float32 and float64")
+                described[name] = ScalarArgument(dtype)
+            elif type(value) in SCALARS and name not in static:
+                kind = SCALARS[type(value)]
+                if isinstance(value, int) and not -(2**63) <= value < 2**63:
+                    raise OverflowError(f"argument {name!r} is an int beyond 64 bits")
+                described[name] = Leaf(kind)
+            else:
+                described[name] = Fixed(value)
+        return described
+
+    def _require_writable(self, kernel: Kernel, given: Mapping[str, Any]) -> None:
+        for name in kernel.written:
+            if not given[name].flags.writeable:
+                raise ValueError(f"assignment destination is read-only: {self.parameters.name} writes into {name!r}")
+
+    # --- running
+    def _run(self, version: _Version, arguments: Mapping[str, Any], given: Mapping[str, Any],
+             original: Callable[[], Any]) -> Any:
+        kernel = version.kernel
+        kept = {name: arguments[name].copy(order="K") for name in kernel.written}
+        watch = any(how != "ignore" for what, how in np.geterr().items() if what != "under")
+        state, numbers, made = version.compiled.run(arguments, careful=False, watch=watch)
+        if state == "warning":
+            _put_back(arguments, kept)
+            state, numbers, made = version.compiled.run(arguments, careful=True, watch=True)
+        if state != "done":
+            _put_back(given, kept)
+            log.info("%s meets an exception or a warning: the original runs on the same arrays", self.parameters.name)
+            return original()
+        for name in kernel.written:
+            if arguments[name] is not given[name]:
+                given[name][...] = arguments[name]
+        return _result(kernel.result, iter(numbers), {**given, **made})
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim > 0
+
+
+def _lies(array: Any) -> Any:
+    return (array.flags.c_contiguous, array.strides[-1] == array.itemsize)
+
+
+def _array(name: str, value: Any) -> Any:
+    """An array as kernels take it: aligned, in the machine's byte order."""
+    if type(value) not in (np.ndarray, np.memmap):
+        raise TypeError(f"argument {name!r} is a {type(value).__module__}.{type(value).__qualname__}: a kernel takes "
+                        f"plain NumPy arrays; pass np.asarray(x)")
+    if value.dtype.str[1:] not in _DTYPES:
+        raise TypeError(f"argument {name!r} is an array of {value.dtype}: a kernel takes arrays of bool, ints, float32 and "
+                        f"float64")
+    if value.dtype.isnative and value.flags.aligned:
+        return value
+    return value.astype(value.dtype.newbyteorder("="), order="K")
+
+
+def _memories(arrays: Mapping[str, Any]) -> dict[str, int]:
+    """A number for each array: the same for those that share an element."""
+    numbers: dict[str, int] = {}
+    names = list(arrays)
+    for at, name in enumerate(names):
+        shared = next((other for other in names[:at] if _overlap(arrays[name], arrays[other])), None)
+        numbers[name] = at if shared is None else numbers[shared]
+    return numbers
+
+
+def _overlap(a: Any, b: Any) -> bool:
+    if not np.may_share_memory(a, b):
+        return False
+    try:
+        return bool(np.shares_memory(a, b, max_work=MAX_OVERLAP_WORK))
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _put_back(arguments: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
+    for name, saved in kept.items():
+        arguments[name][...] = saved
+
+
+def _result(result: Any, numbers: Any, arrays: Mapping[str, Any]) -> Any:
+    from pyflat.frontend.kernel_results import ArrayResult, NumberResult, TupleResult
+
+    match result:
+        case NumberResult():
+            value = next(numbers)
+            return value if result.dtype is None else np.dtype(result.dtype).type(value)
+        case ArrayResult():
+            return _view(result, numbers, arrays[result.array])
+        case TupleResult():
+            items = [_result(item, numbers, arrays) for item in result.items]
+            return tuple(items) if result.cls is tuple else result.cls(*items)
+    return None
+
+
+def _view(result: Any, numbers: Any, array: Any) -> Any:
+    """A part of an array, as NumPy's subscripts give it."""
+    if result.axes is None:
+        return array
+    extents = [next(numbers) for _ in range(result.rank)]
+    strides, offset = [0] * result.rank, 0
+    starts = [(next(numbers), next(numbers)) for _ in result.axes]
+    for axis, (start, step), stride in zip(result.axes, starts, array.strides, strict=True):
+        offset += start * stride
+        if axis is not None:
+            strides[axis] = step * stride
+    if not all(extents):
+        return array[..., :0].reshape(tuple(extents)) if array.size == 0 else np.empty(tuple(extents), array.dtype)
+    index = tuple(slice(start, None) if axis is not None and start >= 0 else slice(0, None) if axis is not None else start
+                  for axis, (start, _) in zip(result.axes, starts, strict=True))
+    return np.lib.stride_tricks.as_strided(array[index], tuple(extents), tuple(strides))
+
+
+__all__ = ["Kernels", "may_be_kernel", "offset_of"]
+
+
+def offset_of(array: Any, base: Any) -> int:
+    """Bytes from the start of one array to that of another."""
+    return int(array.ctypes.data - base.ctypes.data)

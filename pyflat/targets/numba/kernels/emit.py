@@ -1,0 +1,482 @@
+"""The structured IR of a kernel as LLVM's IR: its nodes are branches and phis, its memory loads and stores.
+
+    i64 kernel(i64 context, i64* arguments, i64* results)
+
+`arguments` are slots of 8 bytes: of an array its address, the length of each axis and, unless it is contiguous, the
+stride of each axis in bytes; of a number the number. `results` are the numbers of the result, then the addresses of the
+arrays that are returned. The function returns what has happened: 0, or a sum of FAULT and WARNING, after which results
+and written arrays mean nothing.
+
+An index that is outside leaves at once. Other faults are remembered and looked at where the function ends, so that they
+do not stand in the way of vectors. The indices of a loop nest are tested before it (`boxes`): the nest is there twice,
+without tests and with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from pyflat.errors import InternalError
+from pyflat.frontend.kernels import Kernel
+from pyflat.ir.build import Builder
+from pyflat.ir.faults import fault_condition
+from pyflat.ir.lists import definitions
+from pyflat.ir.loops import all_ops, recognise_counted
+from pyflat.ir.memory import ArrayArgument
+from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
+from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, VOID
+from pyflat.targets.numba.emitter import Emitter, Lane, Symbols
+from pyflat.targets.numba.kernels.boxes import Boxes, counters
+from pyflat.targets.numba.llvm import F32, F64, I1, I8, I32, I64, POINTER, i64, stack
+from pyflat.targets.numba.ops import emit
+
+FAULTED, WARNED = 1, 2
+ENTRY = "pyflat_kernel"
+ELEMENTS: dict[str, ir.Type] = {"b1": I8, "i1": I8, "u1": I8, "i2": ir.IntType(16), "u2": ir.IntType(16), "i4": I32,
+                                "u4": I32, "i8": I64, "u8": I64, "f4": F32, "f8": F64}
+CONTIGUOUS, ROWS, STRIDED = "C", "R", "S"
+"""How an array lies: C's order without gaps; the elements of a row one after the other; anyhow."""
+_WARNING_OPS = frozenset({"add", "sub", "mul", "divide", "truediv", "rounded"})
+
+
+@dataclass(slots=True)
+class Place:
+    """An array in memory: the slots on the stack that have its address and strides, or the values themselves."""
+
+    dtype: str
+    layout: str
+    pointer: Any
+    extents: list[Any]
+    strides: list[Any]
+    slots: bool = False
+
+
+@dataclass(slots=True)
+class Target:
+    """Where a label leads: the block, and the phis of what is carried there (None for memories)."""
+
+    block: Any
+    phis: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What an argument slot has: "pointer", "extent", "stride" of an axis of an array, or "value"."""
+
+    what: str
+    name: str
+    axis: int = 0
+
+
+def argument_slots(kernel: Kernel, layouts: Mapping[str, str]) -> list[Slot]:
+    slots: list[Slot] = []
+    for name, argument in kernel.arguments.items():
+        if isinstance(argument, ArrayArgument):
+            axes = range(argument.rank)
+            slots += [Slot("pointer", name), *[Slot("extent", name, axis) for axis in axes]]
+            slots += [Slot("stride", name, axis) for axis in axes] if layouts[name] != CONTIGUOUS else []
+        elif hasattr(argument, "kind") or hasattr(argument, "dtype"):
+            slots.append(Slot("value", name))
+    return slots
+
+
+class KernelCode:
+    """Writes one version of a kernel. `careful`: every float operation is watched, so that warnings are certain."""
+
+    def __init__(self, kernel: Kernel, layouts: Mapping[str, str], returned: Sequence[str], *, careful: bool):
+        self.kernel, self.layouts, self.returned, self.careful = kernel, layouts, returned, careful
+        self.module = ir.Module(ENTRY)
+        self.symbols = Symbols()
+        signature = ir.FunctionType(I64, [I64, POINTER, POINTER])
+        self.function = ir.Function(self.module, signature, ENTRY)
+        self.context, self.arguments, self.results = self.function.args
+        entry = self.function.append_basic_block("entry")
+        self.builder = ir.IRBuilder(entry)
+        self.e = Emitter(self.builder, self.symbols, 1)
+        self.values: dict[Value, Lane | None] = {}
+        self.targets: dict[Label, Target] = {}
+        self.places: dict[str, Place] = {}
+        self.counted = counters(kernel.function.body)
+        self.proven: set[Op] = set()
+        self.modest: set[Op] = set()
+        self.sites: list[Op] = [op for op in all_ops(kernel.function.body) if op.opcode == "alloc"]
+        self.faulted = stack(self.builder, I1)
+        self.warned = stack(self.builder, I1)
+        self.versions = True
+
+    def text(self) -> str:
+        b, fn = self.builder, self.kernel.function
+        for flag in (self.faulted, self.warned):
+            b.store(ir.Constant(I1, 0), flag)
+        self._declare_locals()
+        self._read_arguments()
+        failed = self.function.append_basic_block("failed")
+        done = self.function.append_basic_block("done")
+        self.targets[FAULT] = Target(failed, [])
+        self.targets[fn.label] = self._target(done, [Param(kind) for kind in fn.result_kinds])
+        ends = self.items(fn.body)
+        if ends is not None:
+            self._jump(self.targets[fn.label], ends)
+        b.position_at_end(failed)
+        b.ret(i64(FAULTED))
+        b.position_at_end(done)
+        self._write_results(self.targets[fn.label].phis)
+        return str(self.module)
+
+    # --- the frame
+    def _slot(self, block: Any, number: int, type_: ir.Type) -> Any:
+        place = self.builder.gep(block, [i64(number)], source_etype=I64)
+        place.type = POINTER
+        return place if type_ is None else self.builder.load(place, typ=type_)
+
+    def _read_arguments(self) -> None:
+        params = iter(self.kernel.function.params)
+        memories: set[int] = set()
+        slots = argument_slots(self.kernel, self.layouts)
+        at = {(slot.what, slot.name, slot.axis): number for number, slot in enumerate(slots)}
+        for name, argument in self.kernel.arguments.items():
+            if isinstance(argument, ArrayArgument):
+                if argument.memory not in memories:
+                    memories.add(argument.memory)
+                    self.values[next(params)] = None
+                self._read_array(name, argument, at, params)
+            elif ("value", name, 0) in at:
+                param = next(params)
+                number = at["value", name, 0]
+                type_ = {BOOL: I64, INT: I64, FLOAT: F64}[param.kind]
+                value = self._slot(self.arguments, number, type_)
+                if param.kind is BOOL:
+                    value = self.builder.icmp_unsigned("!=", value, i64(0))
+                self.values[param] = Lane(self.e, param.kind, value)
+
+    def _read_array(self, name: str, argument: ArrayArgument, at: Mapping[Any, int], params: Any) -> None:
+        layout = self.layouts[name]
+        pointer = self._slot(self.arguments, at["pointer", name, 0], POINTER)
+        extents, strides = [], []
+        for axis in range(argument.rank):
+            extents.append(self._slot(self.arguments, at["extent", name, axis], I64))
+            self.values[next(params)] = Lane(self.e, INT, extents[-1])
+            if layout != CONTIGUOUS:
+                strides.append(self._slot(self.arguments, at["stride", name, axis], I64))
+        self.places[name] = Place(argument.dtype, layout, pointer, extents, strides)
+
+    def _declare_locals(self) -> None:
+        for op in self.sites:
+            rank = len(op.args) - 1
+            self.places[op.attr("array")] = Place(op.attr("dtype"), CONTIGUOUS, stack(self.builder, POINTER),
+                                                  [stack(self.builder, I64) for _ in range(rank)], [], slots=True)
+
+    def _write_results(self, phis: Sequence[Any]) -> None:
+        b, number = self.builder, 0
+        for phi, kind in zip(phis, self.kernel.function.result_kinds, strict=True):
+            if kind is MEMORY:
+                continue
+            value = b.zext(phi, I64) if kind is BOOL else phi
+            b.store(value, self._slot(self.results, number, None))
+            number += 1
+        for name in self.returned:
+            place = self.places[name]
+            if place.slots:
+                b.store(b.load(place.pointer, typ=POINTER), self._slot(self.results, number, None))
+                number += 1
+        flags = b.zext(b.load(self.faulted, typ=I1), I64)
+        warned = b.zext(b.load(self.warned, typ=I1), I64)
+        b.ret(b.or_(flags, b.shl(warned, i64(1))))
+
+    # --- control
+    def _target(self, block: Any, params: Sequence[Value]) -> Target:
+        before = self.builder.block
+        self.builder.position_at_end(block)
+        phis = [None if p.kind is MEMORY else self.builder.phi(self.e.scalars[p.kind]) for p in params]
+        self.builder.position_at_end(before)
+        return Target(block, phis)
+
+    def _jump(self, target: Target, values: Sequence[Value]) -> None:
+        for phi, value in zip(target.phis, values, strict=True):
+            if phi is not None:
+                phi.add_incoming(self.lane(value).value, self.builder.block)
+        self.builder.branch(target.block)
+
+    def lane(self, value: Value) -> Lane:
+        if isinstance(value, Const):
+            return self.e.const(value.kind, value.value)
+        found = self.values[value]
+        if found is None:
+            raise InternalError("a memory is no number")
+        return found
+
+    def items(self, items: list[Item]) -> Sequence[Value] | None:
+        """A list; what it yields, None where it has left."""
+        for item in items:
+            match item:
+                case Block():
+                    for op in item.ops:
+                        self.op(op)
+                    if isinstance(item.end, Exit):
+                        self._exit(item.end)
+                        return None
+                    if isinstance(item.end, Yield):
+                        return item.end.values
+                case If():
+                    self._if(item)
+                case Region():
+                    self._region(item)
+                case Loop():
+                    self._loop(item)
+        raise InternalError("control fell off a list without an end")
+
+    def _exit(self, end: Exit) -> None:
+        self._jump(self.targets[end.label], [] if end.label is FAULT else end.values)
+
+    def _bind(self, params: Sequence[Param], target: Target) -> None:
+        self.builder.position_at_end(target.block)
+        for param, phi in zip(params, target.phis, strict=True):
+            self.values[param] = None if phi is None else Lane(self.e, param.kind, phi)
+
+    def _if(self, node: If) -> None:
+        b = self.builder
+        then, orelse, after = (self.function.append_basic_block(n) for n in ("then", "else", "join"))
+        target = self._target(after, node.results)
+        b.cbranch(self.lane(node.cond).value, then, orelse)
+        for block, items in ((then, node.then), (orelse, node.orelse)):
+            b.position_at_end(block)
+            values = self.items(items)
+            if values is not None:
+                self._jump(target, values)
+        self._bind(node.results, target)
+
+    def _region(self, node: Region) -> None:
+        target = self._target(self.function.append_basic_block("region"), node.results)
+        self.targets[node.label] = target
+        values = self.items(node.body)
+        if values is not None:
+            self._jump(target, values)
+        self._bind(node.results, target)
+
+    def _loop(self, loop: Loop) -> None:
+        after = self._target(self.function.append_basic_block("after"), loop.results)
+        tested = self._tested(loop)
+        if tested is None:
+            self._loop_once(loop, after)
+        else:
+            self._loop_twice(loop, after, *tested)
+        self._bind(loop.results, after)
+
+    def _loop_twice(self, loop: Loop, after: Target, inside: Any, proven: set[Op], modest: set[Op]) -> None:
+        fast, slow = (self.function.append_basic_block(n) for n in ("untested", "tested"))
+        self.builder.cbranch(inside, fast, slow)
+        versions, outer_proven, outer_modest = self.versions, self.proven, self.modest
+        self.builder.position_at_end(fast)
+        self.proven, self.modest = outer_proven | proven, outer_modest | modest
+        self._loop_once(loop, after)
+        self.builder.position_at_end(slow)
+        self.proven, self.modest, self.versions = outer_proven, outer_modest, False
+        self._loop_once(loop, after)
+        self.versions = versions
+
+    def _tested(self, loop: Loop) -> tuple[Any, set[Op], set[Op]] | None:
+        """The test before a loop that all indices in it are inside, those indices, and the operations whose ints are
+        modest then. None where there is nothing to test."""
+        innermost = not any(isinstance(item, Loop) for item in walk(loop.body))
+        if recognise_counted(loop) is None or not (self.versions or innermost):
+            return None
+        indices = [op for op in all_ops(loop.body) if op.opcode == "index" and op not in self.proven]
+        outside = {value: lane.value for value, lane in self.values.items() if lane is not None and lane.kind is INT}
+        boxes = Boxes(self.builder, loop, outside, self.counted)
+        proven: set[Op] = set()
+        for op in indices:
+            test = boxes.inside_of(op.args[0], op.args[1])
+            if test is not None:
+                boxes.trust(test)
+                proven.add(op)
+        if not proven or boxes.trusted is None:
+            return None
+        return boxes.trusted, proven, boxes.used
+
+    def _loop_once(self, loop: Loop, after: Target) -> None:
+        b = self.builder
+        head = self._target(self.function.append_basic_block("loop"), loop.params)
+        self.targets[loop.label] = after
+        self.targets[loop.again] = head
+        self._jump(head, loop.inits)
+        self._bind(loop.params, head)
+        if recognise_counted(loop) is None:  # what a fault has left may keep it running for ever
+            go = self.function.append_basic_block("go")
+            b.cbranch(b.load(self.faulted, typ=I1), self.targets[FAULT].block, go)
+            b.position_at_end(go)
+        values = self.items(loop.body)
+        if values is not None:
+            self._jump(head, values)
+
+    # --- operations
+    def op(self, op: Op) -> None:
+        match op.opcode:
+            case "index":
+                self.values[op] = self._index(op)
+            case "load":
+                self.values[op] = self._load(op)
+            case "store":
+                self._store(op)
+                self.values[op] = None
+            case "alloc":
+                self._alloc(op)
+                self.values[op] = None
+            case _:
+                self._compute(op)
+
+    def _compute(self, op: Op) -> None:
+        if op.opcode == "select" and op.args[1] is op.args[2]:
+            self.values[op] = self.lane(op.args[1])
+            return
+        args = [self.lane(arg) for arg in op.args]
+        self.values[op] = self._value(op, args)
+        if op in self.modest:
+            return
+        self._note(self.faulted, self._fault(op))
+        if self.careful and op.opcode in _WARNING_OPS and op.kind is FLOAT:
+            self._watch(op, args)
+
+    def _value(self, op: Op, args: list[Lane]) -> Lane:
+        b = self.builder
+        if op in self.modest and op.kind is INT and op.opcode in ("add", "sub", "mul"):
+            return Lane(self.e, INT, getattr(b, op.opcode)(args[0].value, args[1].value, flags=["nsw"]))
+        match op.opcode:
+            case "rounded":
+                return Lane(self.e, FLOAT, b.fpext(b.fptrunc(args[0].value, F32), F64))
+            case "fitted":
+                return args[0]
+            case "divide":
+                return args[0] / args[1]
+        return emit(self.e, op, args)
+
+    def _fault(self, op: Op) -> Any:
+        """Whether an operation faults, None where it cannot."""
+        build = Builder()
+        condition = fault_condition(build, op)
+        if condition is None:
+            return None
+        for each in build.block.ops:
+            self.values[each] = emit(self.e, each, [self.lane(arg) for arg in each.args])
+        return self.lane(condition).value
+
+    def _note(self, flag: Any, condition: Any) -> None:
+        if condition is not None:
+            self.builder.store(self.builder.or_(self.builder.load(flag, typ=I1), condition), flag)
+
+    def _watch(self, op: Op, args: list[Lane]) -> None:
+        """NumPy warns where finite operands give an infinity, and numbers give nan."""
+        value = self.lane(op)
+        finite = abs(value).compare("<", float("inf"))
+        given = [abs(arg).compare("<", float("inf")) for arg in args if arg.kind is FLOAT]
+        numbers = [arg.compare("==", arg) for arg in args if arg.kind is FLOAT]
+        all_finite, all_numbers = given[0], numbers[0]
+        for more, number in zip(given[1:], numbers[1:], strict=True):
+            all_finite, all_numbers = all_finite & more, all_numbers & number
+        bad = (~finite & all_finite) | (value.compare("!=", value) & all_numbers)
+        self._note(self.warned, bad.value)
+
+    # --- memory
+    def _index(self, op: Op) -> Lane:
+        position, size = (self.lane(arg) for arg in op.args)
+        if op in self.proven:
+            return position
+        b = self.builder
+        wrapped = self.e.select(position.compare("<", 0), position + size, position)
+        inside = b.icmp_unsigned("<", wrapped.value, size.value)
+        go = self.function.append_basic_block("inside")
+        b.cbranch(inside, go, self.targets[FAULT].block)
+        b.position_at_end(go)
+        return wrapped
+
+    def _address(self, place: Place, position: Sequence[Lane]) -> Any:
+        b = self.builder
+        pointer = b.load(place.pointer, typ=POINTER) if place.slots else place.pointer
+        extents = [b.load(extent, typ=I64) for extent in place.extents] if place.slots else place.extents
+        element = ELEMENTS[place.dtype]
+        if place.layout == CONTIGUOUS:
+            flat: Any = i64(0)
+            for number, extent in zip(position, extents, strict=True):
+                flat = number.value if flat.type is I64 and getattr(flat, "constant", None) == 0 else b.add(
+                    b.mul(flat, extent, flags=["nsw"]), number.value, flags=["nsw"])
+            return self._gep(pointer, flat, element)
+        last = len(position) - 1
+        for axis, number in enumerate(position):
+            if axis == last and place.layout == ROWS:
+                return self._gep(pointer, number.value, element)
+            pointer = self._gep(pointer, b.mul(number.value, place.strides[axis], flags=["nsw"]), I8)
+        return pointer
+
+    def _gep(self, pointer: Any, index: Any, element: ir.Type) -> Any:
+        found = self.builder.gep(pointer, [index], inbounds=True, source_etype=element)
+        found.type = POINTER
+        return found
+
+    def _load(self, op: Op) -> Lane:
+        b, place = self.builder, self.places[op.attr("array")]
+        address = self._address(place, [self.lane(arg) for arg in op.args[1:]])
+        value = b.load(address, typ=ELEMENTS[place.dtype], align=np.dtype(place.dtype).itemsize)
+        match place.dtype[0]:
+            case "b":
+                value = b.icmp_unsigned("!=", value, ir.Constant(I8, 0))
+            case "f":
+                value = b.fpext(value, F64) if place.dtype == "f4" else value
+            case kind if place.dtype[1] != "8":
+                value = b.sext(value, I64) if kind == "i" else b.zext(value, I64)
+        return Lane(self.e, op.kind, value)
+
+    def _store(self, op: Op) -> None:
+        place = self.places[op.attr("array")]
+        address = self._address(place, [self.lane(arg) for arg in op.args[1:-1]])
+        self.builder.store(self._narrowed(self.lane(op.args[-1]), place.dtype), address,
+                           align=np.dtype(place.dtype).itemsize)
+
+    def _narrowed(self, lane: Lane, dtype: str) -> Any:
+        element = ELEMENTS[dtype]
+        if dtype == "b1":
+            return self.builder.zext(lane.value, I8)
+        if dtype[0] == "f":
+            return self.builder.fptrunc(lane.value, F32) if dtype == "f4" else lane.value
+        return lane.value if element is I64 else self.builder.trunc(lane.value, element)
+
+    def _alloc(self, op: Op) -> None:
+        """The caller makes the array (zeros, or nothing in particular), and we fill it with other numbers."""
+        b, place = self.builder, self.places[op.attr("array")]
+        *sizes, fill = op.args
+        shape = stack(b, I64, max(len(sizes), 1))
+        total: Any = i64(1)
+        for axis, size in enumerate(sizes):
+            number = self.lane(size).value
+            b.store(number, self._slot(shape, axis, None))
+            b.store(number, place.extents[axis])
+            total = b.mul(total, number)
+        zero = isinstance(fill, Const) and fill.value is not None and not fill.value and str(fill.value) != "-0.0"
+        site = i64(2 * self.sites.index(op) + zero)
+        call = self._allocator()
+        pointer = b.call(call, [self.context, site, shape])
+        b.store(pointer, place.pointer)
+        none = b.icmp_unsigned("==", b.ptrtoint(pointer, I64), i64(0))
+        go = self.function.append_basic_block("made")
+        b.cbranch(none, self.targets[FAULT].block, go)
+        b.position_at_end(go)
+        if not zero and not (isinstance(fill, Const) and fill.value is None):
+            self._fill(pointer, total, self._narrowed(self.lane(fill), place.dtype), place.dtype)
+
+    def _allocator(self) -> Any:
+        found = self.module.globals.get("pyflat_allocate")
+        return found or ir.Function(self.module, ir.FunctionType(POINTER, [I64, I64, POINTER]), "pyflat_allocate")
+
+    def _fill(self, pointer: Any, total: Any, value: Any, dtype: str) -> None:
+        from pyflat.targets.numba.llvm import counted, element_at
+
+        with counted(self.builder, total) as index:
+            self.builder.store(value, element_at(self.builder, pointer, index, ELEMENTS[dtype]),
+                               align=np.dtype(dtype).itemsize)
+
+
+__all__ = ["CONTIGUOUS", "ENTRY", "FAULTED", "ROWS", "STRIDED", "VOID", "WARNED", "KernelCode", "Slot",
+           "argument_slots", "definitions"]
