@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import re
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -41,6 +42,9 @@ class Seen:
     warned: Any = None
 
 
+OWN = re.compile(r"the arguments cannot be broadcast|argument '\w+' (is [\w ]+|\w+)")
+"""Messages of ours about arguments: of a dtype that kernels do not take, or of a role that is not known."""
+READ_ONLY = "assignment destination is read-only"
 PARTS = ("error", "line", "result", "shared", "arrays", "warned")
 
 
@@ -176,6 +180,11 @@ def compare(original: Run, twin: Run, inputs: Inputs | Written, outcome: Outcome
         except Slow:
             outcome.failures.append(Difference("time", inputs, "", f"more than {limit} s", call))
             break
+        if got.error and (own := OWN.match(got.error[1])):
+            outcome.refusals.append(f"{got.error[0]}: {own[0]}")
+            break
+        if READ_ONLY in str(expected.error) and READ_ONLY in str(got.error):
+            expected = got  # said before anything is written, with the name of the argument
         outcome.failures += differences(expected, got, inputs, call)
         if outcome.failures:
             break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from dataclasses import dataclass
 from random import Random
@@ -34,6 +35,8 @@ def generate(seed: int) -> Kernel:
     scope = Scope(r, params, arrays, {}, numbers={p.name: p.number for p in params if p.number in ("int", "float")},
                   left=[r.choice((2, 3, 4, 6, 10, 30))])
     body = [*_prologue(scope), *_body(scope), *_result(scope)]
+    named = set(re.findall(r"\w+", "\n".join(body)))
+    params = tuple(p for p in params if p.name in named or not p.is_array)  # the role of one that is not used is not known
     head = f"def main({', '.join(p.name for p in params)}):"
     texts = [*scope.tables.values(), *scope.helpers.values(), "\n".join([head, *indented(body)]) + "\n"]
     source = "import math\n\nimport numpy as np\n\n\n" + "\n\n".join(texts)
