@@ -13,7 +13,7 @@ import collections
 import multiprocessing
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -55,13 +55,14 @@ class Totals:
                 f"failures {self.failures}")
 
 
-def _check(target: str, seed: int) -> tuple[int, Outcome]:
-    return seed, check_kernel(generate(seed), target)
+def _check(target: str, ignored: Sequence[str], seed: int) -> tuple[int, Outcome]:
+    return seed, check_kernel(generate(seed), target, ignored)
 
 
-def outcomes(seeds: Iterable[int], target: str, processes: int) -> Iterator[tuple[int, Outcome]]:
+def outcomes(seeds: Iterable[int], target: str, processes: int, ignored: Sequence[str] = ()
+             ) -> Iterator[tuple[int, Outcome]]:
     """Outcomes in any order, from worker processes (0: in this process)."""
-    check = partial(_check, target)
+    check = partial(_check, target, ignored)
     if not processes:
         yield from map(check, seeds)
         return
@@ -91,6 +92,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=2, help="0: in this process")
     parser.add_argument("--stop-after", type=int, default=10, help="stop after so many failing kernels")
     parser.add_argument("--shrink", type=int, default=500, help="candidates to make a failing kernel small; 0: do not")
+    parser.add_argument("--ignore", default="", help="parts that may differ, with commas: warned, line, shared, ...")
     parser.add_argument("--show", type=int, metavar="SEED", help="print the kernel of a seed, and compare nothing")
     options = parser.parse_args(argv)
     if options.show is not None:
@@ -100,7 +102,7 @@ def main(argv: list[str] | None = None) -> int:
     totals, start = Totals(), time.monotonic()
     shown = start
     seeds = range(options.seed, options.seed + options.programs)
-    for seed, outcome in outcomes(seeds, options.target, options.processes):
+    for seed, outcome in outcomes(seeds, options.target, options.processes, options.ignore.split(",")):
         totals.add(outcome)
         if outcome.failures:
             _print_failure(seed, outcome.failures[0], options.target, options.shrink)

@@ -183,7 +183,7 @@ def _draw(r: Random, param: Param, sizes: Mapping[str, int], *, plain: bool) -> 
     else:
         values = [element(r, param.dtype, plain=plain) for _ in range(count)]
     layout = "plain" if plain or r.random() < 0.4 else r.choice(LAYOUTS)
-    if layout == "readonly" and param.written and r.random() < 0.7:
+    if layout == "readonly" and param.written and r.random() < 0.9:
         layout = "strided"
     return ArrayInput(param.dtype, shape, tuple(values), layout)
 
