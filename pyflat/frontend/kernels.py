@@ -102,7 +102,9 @@ def _bind(s: PythonEvaluator, arguments: Mapping[str, Argument], params: list[Pa
 
 
 # --- roles
-ARRAY_ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype", "T"})
+_NO_ARRAYS = (bool, int, float, complex, str, tuple, list, dict, "bool", "int", "float", "complex", "str", "tuple",
+              "list", "dict")
+"""Annotations of parameters that are none."""
 
 
 def array_parameters(function: types.FunctionType, seen: frozenset[Any] = frozenset()) -> dict[str, str]:
@@ -114,7 +116,9 @@ def array_parameters(function: types.FunctionType, seen: frozenset[Any] = frozen
         captured = capture(function)
     except (FlattenError, OSError):
         return {}
-    names = list(inspect.signature(function).parameters)
+    kinds = inspect.signature(function).parameters
+    names = [name for name, each in kinds.items() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+             and each.annotation not in _NO_ARRAYS]
     found, passed = uses(captured.tree, names)
     for name, callee, position in passed:
         helper = function.__globals__.get(callee)

@@ -24,10 +24,16 @@ class _Reader(cst.CSTVisitor):
         self.names = names
         self.found: dict[str, str] = {}
         self.passed: list[Passed] = []
+        self.rebound: set[str] = set()
+        """Names that mean something else by now."""
 
     def note(self, node: cst.CSTNode, why: str) -> None:
-        if isinstance(node, cst.Name) and node.value in self.names:
+        if isinstance(node, cst.Name) and node.value in self.names and node.value not in self.rebound:
             self.found.setdefault(node.value, why)
+
+    def leave_Assign(self, original_node: cst.Assign) -> None:
+        self.rebound.update(target.target.value for target in original_node.targets
+                            if isinstance(target.target, cst.Name))
 
     def visit_Subscript(self, node: cst.Subscript) -> None:
         self.note(node.value, "it is subscripted")

@@ -84,14 +84,15 @@ class Kernels:
 
         return array_parameters(function)
 
-    def takes(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    def takes(self, args: Sequence[Any], kwargs: Mapping[str, Any], static: Sequence[str]) -> bool:
         """Whether a call is one of a kernel: an array is given for a parameter that the body uses as one."""
         given = [*args, *kwargs.values()]
         if not any(isinstance(value, np.ndarray) and value.ndim for value in given) or not self.roles:
             return False
         names = self.parameters.names[len(self.callee.prefix) if self.callee.prefix else 0:]
         pairs = [*zip(names, args, strict=False), *kwargs.items()]
-        return any(name in self.roles and isinstance(value, np.ndarray) and value.ndim for name, value in pairs)
+        return any(name in self.roles and name not in static and isinstance(value, np.ndarray) and value.ndim
+                   for name, value in pairs)
 
     def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Any:
         if os.environ.get("PYFLAT_DISABLE") == "1":
@@ -167,9 +168,9 @@ class Kernels:
         kept = {name: arguments[name].copy(order="K") for name in kernel.written}
         watch = any(how != "ignore" for what, how in np.geterr().items() if what != "under")
         state, numbers, made = version.compiled.run(arguments, careful=False, watch=watch)
-        if state == "warning":
+        if state in ("warning", "wraps"):
             _put_back(arguments, kept)
-            state, numbers, made = version.compiled.run(arguments, careful=True, watch=True)
+            state, numbers, made = version.compiled.run(arguments, careful=True, watch=watch)
         if state != "done":
             _put_back(given, kept)
             log.info("%s meets an exception or a warning: the original runs on the same arrays", self.parameters.name)

@@ -1,0 +1,61 @@
+"""A kernel on the NumPy target: its text, compiled by Python, and runs of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pyflat.frontend.kernels import Kernel
+from pyflat.functions import lanes
+from pyflat.targets.numpy.kernels import support
+from pyflat.targets.numpy.kernels.text import KernelText
+
+
+class NumpyKernel:
+    """A kernel as a Python function. Where an index means another element than the code for all lanes takes it for, the
+    version without lanes runs."""
+
+    def __init__(self, kernel: Kernel):
+        self.kernel = kernel
+        self._versions: dict[bool, tuple[Any, str]] = {}
+        self._lock = threading.Lock()
+
+    def version(self, lanes_too: bool) -> tuple[Any, str]:
+        with self._lock:
+            if lanes_too not in self._versions:
+                writer = KernelText(self.kernel, lanes=lanes_too)
+                text = writer.text()
+                names: dict[str, Any] = {"np": np, "s": support, "lanes": lanes, **writer.functions}
+                exec(compile(text, f"<pyflat kernel {self.kernel.function.name}>", "exec"), names)
+                function = self.kernel.function.name
+                found = names[function if function.isidentifier() else "kernel"]
+                self._versions[lanes_too] = found, text
+            return self._versions[lanes_too]
+
+    @property
+    def source(self) -> str:
+        return self.version(True)[1]
+
+    def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool) -> tuple[str, list[Any], dict[str, Any]]:
+        """"done", "fault" or "warning"; the numbers; the arrays made."""
+        given = [arguments[name] for name, argument in self.kernel.arguments.items() if not hasattr(argument, "value")]
+        warned: list[str] = []
+        how = "call" if watch else "ignore"
+        try:
+            with np.errstate(over=how, divide=how, invalid=how, under="ignore", call=lambda kind, _: warned.append(kind)):
+                numbers, made = self.version(not careful)[0](*given)
+        except support.Wraps:
+            return "wraps", [], {}
+        except (support.Faulted, ArithmeticError, ValueError, IndexError, OverflowError):
+            return "fault", [], {}
+        if warned:
+            return "warning", [], {}
+        return "done", numbers, made
+
+
+def engine(kernel: Kernel, _: Mapping[str, Any]) -> NumpyKernel:
+    """The kernel for arguments like these."""
+    return NumpyKernel(kernel)

@@ -1,0 +1,289 @@
+"""Which loops of a kernel are lanes: those whose iterations do not meet in memory.
+
+Two accesses to one array meet in different iterations of a nest unless some axis keeps them apart: there both indices
+are the same function c*i + rest of a counter of the nest, so that they are equal in the same iteration only; or both
+are free of the nest's counters, and differ by a number. What is no such function of counters may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pyflat.ir.lists import definitions
+from pyflat.ir.loops import Counted, all_ops, recognise_counted
+from pyflat.ir.nodes import Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, walk
+from pyflat.ir.types import INT, MEMORY
+
+Form = tuple[dict[Value, int], int]
+"""Coefficients of values, and a number."""
+
+
+@dataclass(slots=True)
+class Nest:
+    """Loops of which each is all that the one around it does; `body`: what the innermost does in an iteration."""
+
+    loops: list[Loop]
+    counted: list[Counted]
+    body: list[Item]
+    results: dict[Value, Value] = field(default_factory=dict)
+    """The results of the loops -> what the last iteration has for them."""
+
+
+def rest_of(loop: Loop) -> list[Item] | None:
+    """What a counted loop does in an iteration, after its test: None where the loop has another form."""
+    if not isinstance(loop.body[0], Block) or len(loop.body) != 3:
+        return None
+    test = loop.body[1]
+    last = loop.body[2]
+    if not isinstance(test, If) or len(test.then) != 1 or not isinstance(last, Block):
+        return None
+    then = test.then[0]
+    if not isinstance(then, Block) or then.ops or test.results:
+        return None
+    return loop.body[2:]
+
+
+def nest_of(loop: Loop) -> Nest | None:
+    """The longest parallel nest that starts with this loop, None where its iterations depend on each other."""
+    chain = _chain(loop)
+    while chain:
+        found = _parallel(chain)
+        if found is not None:
+            return found
+        chain.pop()
+    return None
+
+
+def _chain(loop: Loop) -> list[tuple[Loop, Counted]]:
+    chain: list[tuple[Loop, Counted]] = []
+    current: Loop | None = loop
+    while current is not None:
+        counted = recognise_counted(current)
+        if counted is None or _start(current) is None:
+            break
+        if chain and not _is_invariant(counted, [each for each, _ in chain]):
+            break
+        chain.append((current, counted))
+        current = _only_loop(current)
+    return chain
+
+
+def _is_invariant(counted: Counted, loops: Sequence[Loop]) -> bool:
+    """The range is the same in every iteration of the loops around it."""
+    inside = {value for loop in loops for value in [*loop.params, *definitions(loop.body)]}
+    return counted.lower not in inside and counted.upper not in inside
+
+
+def _start(loop: Loop) -> tuple[list[Value], list[Item]] | None:
+    """Of a counted loop in the form that the front end gives it: what it leaves with at the test, and its body."""
+    head = loop.body[0]
+    test = loop.body[1] if len(loop.body) > 1 else None
+    if not isinstance(head, Block) or not isinstance(test, If) or test.results:
+        return None
+    (then,), leave = test.then[:1], test.orelse[-1]
+    if len(test.then) != 1 or not isinstance(then, Block) or then.ops or len(test.orelse) != 1:
+        return None
+    if not isinstance(leave, Block) or not isinstance(leave.end, Exit) or leave.end.label is not loop.label:
+        return None
+    return leave.end.values, loop.body[2:]
+
+
+def _only_loop(loop: Loop) -> Loop | None:
+    """The loop that is all that an iteration does."""
+    found = _start(loop)
+    assert found is not None
+    nodes = [item for item in found[1] if not isinstance(item, Block)]
+    if len(nodes) != 1 or not isinstance(nodes[0], Loop):
+        return None
+    allowed = {"add", "sub", "select", "lt", "gt", "not", "mul"}
+    plain = all(op.opcode in allowed for item in found[1] if isinstance(item, Block) for op in item.ops)
+    return nodes[0] if plain else None
+
+
+def _parallel(chain: Sequence[tuple[Loop, Counted]]) -> Nest | None:
+    loops = [loop for loop, _ in chain]
+    innermost = _start(loops[-1])
+    assert innermost is not None
+    body = innermost[1]
+    nest = Nest(loops, [counted for _, counted in chain], body)
+    if not all(_carries_nothing(loop, counted) for loop, counted in chain) or _leaves(loops):
+        return None
+    return nest if _apart(nest) else None
+
+
+def _carries_nothing(loop: Loop, counted: Counted) -> bool:
+    """No iteration reads what another one has left in a variable."""
+    carried = {param for param in loop.params if param is not counted.iv and param.kind is not MEMORY}
+    found = _start(loop)
+    assert found is not None
+    leaving = {id(value) for value in found[0]}
+    head = loop.body[0]
+    used = {arg for op in all_ops(loop.body) for arg in op.args}
+    used |= {value for item in walk(loop.body[2:]) for value in _carried_by(item)}
+    test = loop.body[1]
+    assert isinstance(head, Block) and isinstance(test, If)
+    in_test = {arg for item in test.orelse if isinstance(item, Block) for op in item.ops for arg in op.args}
+    reads = {arg for op in all_ops([head, *loop.body[2:]]) for arg in op.args} | {
+        value for item in walk(loop.body[2:]) for value in _carried_by(item)}
+    del used, in_test, leaving
+    return not carried & reads
+
+
+def _carried_by(item: Item) -> list[Value]:
+    if isinstance(item, Block):
+        return list(item.end.values) if item.end is not None else []
+    if isinstance(item, If):
+        return [item.cond]
+    return list(item.inits) if isinstance(item, Loop) else []
+
+
+def _leaves(loops: Sequence[Loop]) -> bool:
+    """Something in the nest leaves it in another way than at the end of its ranges."""
+    own: set[Label] = {label for loop in loops for label in (loop.label, loop.again)}
+    inner = {label for item in walk(loops[0].body) for label in _labels(item)}
+    allowed = inner - {loops[0].label} | {loops[0].again}
+    tests = {loop.body[1].orelse[-1] for loop in loops if isinstance(loop.body[1], If)}
+    for item in walk(loops[0].body):
+        if not isinstance(item, Block) or not isinstance(item.end, Exit) or item in tests:
+            continue
+        if item.end.label.name == "fault" and item.end.fault is not None:
+            continue
+        if item.end.label not in allowed or item.end.label in own - {loops[-1].again}:
+            return True
+        if item.end.label is loops[-1].again:
+            return True
+    return any(op.opcode in ("alloc", "call", "ufunc") for op in all_ops(loops[0].body))
+
+
+def _labels(item: Item) -> list[Label]:
+    if isinstance(item, Loop):
+        return [item.label, item.again]
+    return [item.label] if isinstance(item, Region) else []
+
+
+# --- memory
+def _apart(nest: Nest) -> bool:
+    counters = {counted.iv for counted in nest.counted}
+    inside = {value for loop in nest.loops for value in [*loop.params, *definitions(loop.body)]}
+    accesses = [op for op in all_ops(nest.loops[0].body) if op.opcode in ("load", "store")]
+    groups = _memories(nest.loops[0], accesses)
+    for store in accesses:
+        if store.opcode != "store":
+            continue
+        for other in accesses:
+            if groups[store] is groups[other] and not _never_meet(store, other, counters, inside):
+                return False
+    return True
+
+
+def _memories(loop: Loop, accesses: Sequence[Op]) -> dict[Op, object]:
+    """What tells memories apart: the first value of each that is there before the loop, or the array where that is not
+    found."""
+    roots: dict[Value, object] = {}
+
+    def root(value: Value, seen: frozenset[Value]) -> object:
+        if value in roots:
+            return roots[value]
+        if isinstance(value, Op) and value.opcode == "store":
+            return root(value.args[0], seen)
+        return value
+
+    inner: dict[Value, Value] = {}
+    for item in walk([loop]):
+        if isinstance(item, Loop):
+            inner.update((p, i) for p, i in zip(item.params, item.inits, strict=True) if p.kind is MEMORY)
+        if not isinstance(item, Block):
+            inner.update(_first_of(item))
+    found: dict[Op, object] = {}
+    for op in accesses:
+        value: object = op.args[0]
+        for _ in range(10_000):
+            value = root(value, frozenset()) if isinstance(value, Value) else value
+            if not isinstance(value, Value) or value not in inner:
+                break
+            value = inner[value]
+        found[op] = value
+    return found
+
+
+def _first_of(item: Item) -> list[tuple[Value, Value]]:
+    """Memories that are results of a node -> one that comes from the same."""
+    ends: list[Value] = []
+    match item:
+        case If():
+            last = [items[-1].end for items in (item.then, item.orelse) if isinstance(items[-1], Block)]
+            ways = [end.values for end in last if end is not None and not isinstance(end, Exit)]
+            ends = list(ways[0]) if ways else []
+        case Loop():
+            found = _start(item)
+            ends = list(found[0]) if found else []
+            if not ends:
+                exits = [b.end for b in walk(item.body) if isinstance(b, Block) and isinstance(b.end, Exit)
+                         and b.end.label is item.label]
+                ends = list(exits[0].values) if exits else []
+        case Region():
+            exits = [b.end for b in walk(item.body) if isinstance(b, Block) and isinstance(b.end, Exit)
+                     and b.end.label is item.label]
+            last_block = item.body[-1]
+            assert isinstance(last_block, Block)
+            way = exits[0].values if exits else last_block.end.values if last_block.end is not None else []
+            ends = list(way)
+    results = item.results if not isinstance(item, Block) else []
+    return [(r, v) for r, v in zip(results, ends, strict=False) if r.kind is MEMORY]
+
+
+def _never_meet(a: Op, b: Op, counters: set[Param], inside: set[Value]) -> bool:
+    """Two accesses to one memory have different elements in different iterations."""
+    if a.attr("array") != b.attr("array"):
+        return False
+    equal: set[Value] = set()
+    for x, y in zip(_places(a), _places(b), strict=True):
+        first, second = linear(x), linear(y)
+        if first is None or second is None:
+            continue
+        own, other = ({v: c for v, c in form[0].items() if v in counters} for form in (first, second))
+        rests = [{v: c for v, c in form[0].items() if v not in counters} for form in (first, second)]
+        if rests[0] != rests[1] or any(v in inside for v in rests[0]):
+            continue
+        gap = first[1] - second[1]
+        if not own and not other and gap:
+            return True
+        if len(own) == 1 and own == other:
+            ((counter, factor),) = own.items()
+            if gap % factor:
+                return True
+            if gap == 0:
+                equal.add(counter)
+    return equal == counters
+
+
+def _places(op: Op) -> Sequence[Value]:
+    return op.args[1:-1] if op.opcode == "store" else op.args[1:]
+
+
+def linear(value: Value) -> Form | None:
+    """A position as a sum of values with factors; an index that is inside is what it was made of."""
+    if isinstance(value, Const):
+        return {}, int(value.value or 0)
+    if value.kind is not INT:
+        return None
+    if isinstance(value, Op):
+        if value.opcode == "index" or value.opcode == "select" and value.args[1] is value.args[2]:
+            return linear(value.args[0] if value.opcode == "index" else value.args[1])
+        if value.opcode in ("add", "sub"):
+            return _sum(linear(value.args[0]), linear(value.args[1]), 1 if value.opcode == "add" else -1)
+        if value.opcode == "mul":
+            for factor, other in (value.args, value.args[::-1]):
+                if isinstance(factor, Const) and factor.value:
+                    return _sum(({}, 0), linear(other), int(factor.value))
+    return {value: 1}, 0
+
+
+def _sum(a: Form | None, b: Form | None, factor: int) -> Form | None:
+    if a is None or b is None:
+        return None
+    total = dict(a[0])
+    for value, count in b[0].items():
+        total[value] = total.get(value, 0) + factor * count
+    return {v: c for v, c in total.items() if c}, a[1] + factor * b[1]

@@ -1,0 +1,207 @@
+"""What the text of a kernel calls: lanes of a loop nest, and elements of arrays for all of them at once.
+
+The lanes of a nest of D loops are arrays of D axes, one for each loop, of length 1 where a value does not depend on its
+counter. The counters are `Line`s, arithmetic progressions: an array that is indexed with them is sliced, not gathered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+class Faulted(Exception):
+    """An iteration may raise: the original has to say what."""
+
+
+class Wraps(Exception):
+    """An index is negative, and what it means is another element than the code for all lanes takes it for."""
+
+
+class Line(np.lib.mixins.NDArrayOperatorsMixin):
+    """`first + step * k` for k in range(count), along one of the axes of the lanes."""
+
+    def __init__(self, first: int, step: int, count: int, axis: int, axes: int):
+        self.first, self.step, self.count, self.axis, self.axes = first, step, count, axis, axes
+
+    @property
+    def last(self) -> int:
+        return self.first + self.step * (self.count - 1)
+
+    def array(self) -> Any:
+        shape = [1] * self.axes
+        shape[self.axis] = self.count
+        return np.arange(self.first, self.first + self.step * self.count, self.step, np.int64).reshape(shape) \
+            if self.step else np.full(shape, self.first, np.int64)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        found = self.array()
+        return found if dtype is None else found.astype(dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
+        if method == "__call__" and not options and len(operands) == 2:
+            a, b = operands
+            if isinstance(a, Line) and type(b) is int:
+                if ufunc is np.add:
+                    return self._moved(1, b)
+                if ufunc is np.subtract:
+                    return self._moved(1, -b)
+                if ufunc is np.multiply:
+                    return self._scaled(b)
+            if isinstance(b, Line) and type(a) is int:
+                if ufunc is np.add:
+                    return b._moved(1, a)
+                if ufunc is np.subtract:
+                    return b._moved(-1, a)
+                if ufunc is np.multiply:
+                    return b._scaled(a)
+        plain = [each.array() if isinstance(each, Line) else each for each in operands]
+        return getattr(ufunc, method)(*plain, **options)
+
+    def _moved(self, sign: int, offset: int) -> Line:
+        return Line(sign * self.first + offset, sign * self.step, self.count, self.axis, self.axes)
+
+    def _scaled(self, factor: int) -> Any:
+        return Line(self.first * factor, self.step * factor, self.count, self.axis, self.axes) if factor else 0
+
+
+Position = Any
+"""An int, a Line, or an array of lanes."""
+
+
+def lanes_of(value: Any) -> Any:
+    """A value of lanes as NumPy computes with it."""
+    return value.array() if isinstance(value, Line) else value
+
+
+def inside(position: Position, size: int, mask: Any) -> Position:
+    """An index of an axis as it is taken: inside in every lane that runs. Python's negative indices only where they are
+    the same in all lanes; Faulted where one is outside."""
+    if isinstance(position, Line):
+        low, high = min(position.first, position.last), max(position.first, position.last)
+        if low >= 0 and high < size:
+            return position
+        position = position.array()
+    if not isinstance(position, np.ndarray):
+        number = int(position)
+        if not -size <= number < size:
+            if mask is None or np.any(mask):
+                raise Faulted
+            return 0
+        return number + size if number < 0 else number
+    outside = (position < 0) | (position >= size)
+    if mask is not None:
+        outside = outside & mask
+    if outside.any():
+        worse = (position < -size) | (position >= size)
+        if (worse if mask is None else worse & mask).any():
+            raise Faulted
+        raise Wraps
+    return position if mask is None else np.clip(position, 0, max(size - 1, 0))
+
+
+def _basic(position: Sequence[Position], axes: int) -> tuple[Any, list[int]] | None:
+    """Slices for positions that are ints, and lines along different axes; None for others."""
+    index: list[Any] = []
+    order: list[int] = []
+    for each in position:
+        if isinstance(each, Line):
+            if each.axis in order or not each.step:
+                return None
+            end = each.first + each.step * each.count
+            index.append(slice(each.first, None if end < 0 else end, each.step))
+            order.append(each.axis)
+        elif isinstance(each, np.ndarray):
+            return None
+        else:
+            index.append(each)
+    return tuple(index), order
+
+
+def _spread(found: Any, order: list[int], axes: int) -> Any:
+    """The axes of a slice at their places among those of the lanes."""
+    if len(order) > 1:
+        found = found.transpose(np.argsort(order))
+    present = set(order)
+    return found[tuple(slice(None) if axis in present else None for axis in range(axes))]
+
+
+def read(array: Any, position: Sequence[Position], axes: int) -> Any:
+    """The elements of all lanes; a view where that can be."""
+    basic = _basic(position, axes)
+    if basic is None:
+        return array[tuple(map(lanes_of, position))]
+    return _spread(array[basic[0]], basic[1], axes) if basic[1] else array[basic[0]]
+
+
+def write(array: Any, position: Sequence[Position], value: Any, mask: Any, axes: int) -> None:
+    """Put the values of the lanes that run into their elements."""
+    value, basic = lanes_of(value), _basic(position, axes)
+    if basic is not None and len(basic[1]) == axes:
+        target = _spread(array[basic[0]], basic[1], axes)
+        np.copyto(target, value, casting="unsafe", where=True if mask is None else mask)
+        return
+    places = np.broadcast_arrays(*map(lanes_of, position), value, True if mask is None else mask)
+    taken = places[-1]
+    array[tuple(place[taken] for place in places[:-2])] = places[-2][taken]
+
+
+def hit(condition: Any, mask: Any) -> None:
+    """Faulted where a condition holds in a lane that runs."""
+    condition = lanes_of(condition)
+    if np.any(condition if mask is None else condition & mask):
+        raise Faulted
+
+
+def both(mask: Any, condition: Any) -> Any:
+    """The lanes of a mask in which a condition holds."""
+    condition = lanes_of(condition)
+    return condition if mask is None else mask & condition
+
+
+def without(mask: Any, condition: Any) -> Any:
+    return both(mask, np.logical_not(lanes_of(condition)))
+
+
+def running(mask: Any) -> bool:
+    return mask is None or bool(np.any(mask))
+
+
+def last(value: Any) -> Any:
+    """What a variable has after the last iteration."""
+    if isinstance(value, Line):
+        return value.last
+    return value[(-1,) * value.ndim] if isinstance(value, np.ndarray) else value
+
+
+def fit(number: int) -> int:
+    """An int of 64 bits."""
+    if not -(2**63) <= number < 2**63:
+        raise Faulted
+    return number
+
+
+def kept(mask: Any, value: Any, before: Any) -> Any:
+    """A value in the lanes of a mask, elsewhere what it was before."""
+    return lanes_of(value) if mask is None or before is None else np.where(mask, lanes_of(value), before)
+
+
+def fitted(value: Any, low: int, high: int, mask: Any = None) -> Any:
+    """Ints that a dtype holds."""
+    plain = lanes_of(value)
+    hit((plain < low) | (plain > high), mask)
+    return value
+
+
+def divide(a: Any, b: Any) -> Any:
+    """NumPy's quotient of floats."""
+    return np.divide(a, b) if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else np.float64(a) / np.float64(b)
+
+
+def narrowed(value: Any) -> Any:
+    """Rounded to float32."""
+    if isinstance(value, np.ndarray):
+        return value.astype(np.float32).astype(np.float64)
+    return np.float64(np.float32(value))
