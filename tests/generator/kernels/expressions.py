@@ -22,6 +22,8 @@ def index(scope: Scope, dim: str) -> str:
     """An index into an axis of this dimension: most are inside, some wrap, few are outside."""
     r = scope.r
     inside = [i for i in scope.indices if i.dim == dim]
+    if scope.tame and inside and r.random() < 0.95:
+        return _affine(scope, dim)
     gathers = [a for a in scope.arrays if a.of == dim and len(a.dims) == 1]
     choices: list[Choice] = [(1.0 if not inside else 0.15, lambda: r.choice(("0", "-1", "1", "0", "2")))]
     if inside:
@@ -39,7 +41,7 @@ def _affine(scope: Scope, dim: str) -> str:
     r = scope.r
     i = r.choice([i for i in scope.indices if i.dim == dim])
     offsets = list(range(-i.low, i.high + 1))
-    offset = r.choice(offsets) if r.random() < 0.93 else r.choice((-i.low - 1, i.high + 1, -i.low - 2))
+    offset = r.choice(offsets) if scope.tame or r.random() < 0.93 else r.choice((-i.low - 1, i.high + 1, -i.low - 2))
     if not offset:
         return i.name
     return f"{i.name} {'+' if offset > 0 else '-'} {abs(offset)}"
@@ -78,6 +80,8 @@ def number(scope: Scope, depth: int = 0) -> str:
     if depth >= _DEEP or scope.r.random() < 0.2:
         return atom(scope)
     inner = depth + 1
+    if scope.tame and scope.r.random() < 0.8:
+        return f"({number(scope, inner)} {scope.r.choice('+-*')} {number(scope, inner)})"
     return choose(
         scope,
         (3.0, lambda: atom(scope)),

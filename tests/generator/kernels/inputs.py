@@ -150,13 +150,14 @@ def made(text: str) -> tuple[Any, ...]:
 # --- drawing
 
 
-def draw_inputs(r: Random, params: Sequence[Param], depth: int, first: Inputs | None) -> Inputs:
-    """Of the dtypes of the parameters; the first set is as one expects them, later ones are harder."""
+def draw_inputs(r: Random, params: Sequence[Param], depth: int, first: Inputs | None, *, tame: bool = False) -> Inputs:
+    """Of the dtypes of the parameters; the first set is as one expects them, later ones are harder. `tame` ones have
+    usual values, and share memory more often."""
     sizes = {dim: _extent(r, depth, plain=first is None) for dim in sorted({d for p in params for d in (*p.dims, p.of) if d})}
     given: list[Given] = []
     for param in params:
-        given.append((param.name, _draw(r, param, sizes, plain=first is None)))
-    if first is not None and r.random() < 0.35:
+        given.append((param.name, _draw(r, param, sizes, plain=first is None or tame and r.random() < 0.6)))
+    if first is not None and r.random() < (0.5 if tame else 0.35):
         given = _overlapping(r, params, given, sizes)
     mode = "default" if first is None or r.random() < 0.8 else r.choice(MODES)
     return Inputs(tuple(given), mode)

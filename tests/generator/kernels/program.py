@@ -11,7 +11,7 @@ from random import Random
 from tests.generator.kernels.expressions import number
 from tests.generator.kernels.inputs import DTYPES, Inputs, Param, draw_inputs
 from tests.generator.kernels.scope import TABLE, Array, Scope
-from tests.generator.kernels.statements import Lines, block, counted, indented, statement
+from tests.generator.kernels.statements import Lines, block, counted, indented, nest, statement
 
 SETS = 4
 """Sets of arguments for each kernel."""
@@ -30,10 +30,11 @@ class Kernel:
 def generate(seed: int) -> Kernel:
     """The kernel of a seed; a seed gives the same kernel always."""
     r = Random(f"kernel {seed}")
-    params = _params(r)
+    tame = r.random() < 0.45
+    params = _params(r, tame=tame)
     arrays = [Array(p.name, p.dims, p.dtype, p.of) for p in params if p.is_array]
     scope = Scope(r, params, arrays, {}, numbers={p.name: p.number for p in params if p.number in ("int", "float")},
-                  left=[r.choice((2, 3, 4, 6, 10, 30))])
+                  left=[r.choice((2, 3, 4, 6, 10, 30))], tame=tame)
     body = [*_prologue(scope), *_body(scope), *_result(scope)]
     named = set(re.findall(r"\w+", "\n".join(body)))
     params = tuple(p for p in params if p.name in named or not p.is_array)  # the role of one that is not used is not known
@@ -43,18 +44,19 @@ def generate(seed: int) -> Kernel:
     written = _written(source)
     params = tuple(Param(p.name, p.dims, p.dtype, p.number, p.of, p.name in written) for p in params)
     inputs = [draw_inputs(r, params, scope.deepest[0], None)]
-    inputs += [draw_inputs(r, params, scope.deepest[0], inputs[0]) for _ in range(SETS - 1)]
+    inputs += [draw_inputs(r, params, scope.deepest[0], inputs[0], tame=tame) for _ in range(SETS - 1)]
     return Kernel(seed, source, tuple(inputs))
 
 
-def _params(r: Random) -> tuple[Param, ...]:
+def _params(r: Random, *, tame: bool) -> tuple[Param, ...]:
     rank = r.choices((1, 2, 3), (4, 4, 1))[0]
+    other = 0.1 if tame else 0.35
     common = r.choice(("float64", "float64", "float64", "float32", "int64", r.choice(DTYPES)))
     found: list[Param] = []
     for name in ("a", "b", "c", "out")[:r.choice((1, 2, 2, 3, 3, 4))]:
         own = rank if r.random() < 0.7 else r.randrange(1, rank + 1)
         dims = _DIMS[:own] if r.random() < 0.75 else tuple(r.sample(_DIMS[:max(rank, own)], own))
-        found.append(Param(name, dims, common if r.random() < 0.65 else r.choice(DTYPES)))
+        found.append(Param(name, dims, common if r.random() >= other else r.choice(DTYPES)))
     used = sorted({dim for param in found for dim in param.dims})
     if r.random() < 0.3:
         found.append(Param("idx", (r.choice(used),), r.choice(("int64", "int64", "int32", "int8", "uint8")), of=r.choice(used)))
@@ -107,7 +109,7 @@ def _body(scope: Scope) -> Lines:
     for _ in range(r.choice((0, 0, 1, 1, 2))):
         lines += statement(scope)
     for _ in range(r.choice((1, 1, 2, 2, 3))):
-        lines += counted(scope)
+        lines += nest(scope) if scope.tame and r.random() < 0.8 else counted(scope)
     return lines or block(scope)
 
 

@@ -58,6 +58,8 @@ class Scope:
     """Functions of the module that are used, with their texts."""
     tables: dict[str, str] = field(default_factory=dict)
     deepest: list[int] = field(default_factory=lambda: [0])
+    tame: bool = False
+    """Whether indices are inside, and what is written is regular: kernels as people have them."""
     left: list[int] = field(default_factory=lambda: [100])
     """Statements that may still be drawn."""
 

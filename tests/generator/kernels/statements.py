@@ -27,8 +27,8 @@ def block(scope: Scope, most: int = 3) -> Lines:
 def statement(scope: Scope) -> Lines:
     r, looping = scope.r, bool(scope.loops)
     scope.left[0] -= 1
-    if scope.left[0] < 0:
-        return store(scope)
+    if scope.left[0] < 0 or scope.tame and looping and r.random() < 0.4:
+        return r.choice((store, store, updated))(scope)
     choices: list[Choice] = [
         (6.0 if looping else 0.6, lambda: store(scope)),
         (2.5 if looping else 0.4, lambda: updated(scope)),
@@ -40,7 +40,7 @@ def statement(scope: Scope) -> Lines:
         (0.5, lambda: whole(scope)),
         (0.5, lambda: helped(scope)),
         (0.15, lambda: swapped(scope)),
-        (0.25, lambda: refused_values(scope)),
+        (0.0 if scope.tame else 0.25, lambda: refused_values(scope)),
     ]
     if scope.loops < 3:
         choices += [(4.5 if scope.loops < 2 else 1.0, lambda: counted(scope)), (0.5, lambda: conditional_loop(scope)),
@@ -142,10 +142,33 @@ def counted(scope: Scope) -> Lines:
     return lines + _otherwise(scope) + _afterwards(scope, name)
 
 
+def nest(scope: Scope) -> Lines:
+    """Loops over all dimensions of an array, one in another, with few statements before the innermost."""
+    r = scope.r
+    dims = list(r.choice(scope.arrays).dims)
+    if r.random() < 0.2:
+        r.shuffle(dims)
+    return _nested(scope, [dim for dim in dims if dim in scope.extents])
+
+
+def _nested(scope: Scope, dims: list[str]) -> Lines:
+    if not dims or scope.loops >= 3:
+        return [line for _ in range(scope.r.choice((1, 1, 2, 3))) for line in statement(scope)]
+    name = next((n for n in ("i", "j", "l", "i2", "j2", "l2") if n not in {i.name for i in scope.indices}), "z")
+    inner = scope.inner(loop=True)
+    inner.drop(name)
+    text, made = _range(scope, name, dims[0], scope.extent(dims[0]))
+    inner.indices = [*inner.indices, made]
+    before = statement(inner) if scope.r.random() < 0.15 else []
+    return [f"for {name} in {text}:", *indented([*before, *_nested(inner, dims[1:])])]
+
+
 def _range(scope: Scope, name: str, dim: str, extent: str) -> tuple[str, Index]:
     r = scope.r
     same = [i for i in scope.indices if i.dim == dim]
-    way = r.random()
+    way = r.random() * (0.7 if scope.tame else 1.0)
+    if scope.tame and r.random() < 0.15:
+        return f"range({extent} - 1, -1, -1)", Index(name, dim)
     if way < 0.4:
         return f"range({extent})", Index(name, dim)
     if way < 0.62:

@@ -199,9 +199,10 @@ def case_parameter_rebound_to_a_view(a):
 
 @on("np.arange(6.0)", "np.arange(6)")
 def case_parameter_rebound_to_a_new_array(a):
+    x = a[1]
     a = np.zeros(3)
     for i in range(3):
-        a[i] = i
+        a[i] = i + x
     return a
 
 
