@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check lint fuzz shapes mutants bench bench-dtypes ratios real threads goals gate corpus gallery docs clean verify-libm
+.PHONY: help setup demo test check lint fuzz shapes mutants bench bench-arrays bench-dtypes ratios real threads goals gate corpus gallery docs clean verify-libm
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +58,9 @@ $(BENCH_READY): $(READY)
 
 bench: $(BENCH_READY)  ## speed ratios against what people use instead: make bench BENCH_ARGS='--sizes 4096 --kernels bs'
 	"$(PY)" -m benchmarks.lanes --out out/bench.jsonl --plot out/bench.svg $(BENCH_ARGS)
+
+bench-arrays: $(READY)  ## index loops over arrays against njit, NumPy and C: make bench-arrays ARRAYS_ARGS='--kernels hdiff'
+	"$(PY)" -m benchmarks.arrays $(ARRAYS_ARGS)
 
 bench-dtypes: $(READY)  ## what dtypes and layouts of arguments cost; docs/contributors/dtypes.md: three minutes
 	"$(PY)" -m benchmarks.dtypes --docs $(DTYPES_ARGS)

@@ -1,0 +1,136 @@
+"""A random kernel from a seed: its parameters, its text, its sets of arguments."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+from random import Random
+
+from tests.generator.kernels.expressions import number
+from tests.generator.kernels.inputs import DTYPES, Inputs, Param, draw_inputs
+from tests.generator.kernels.scope import TABLE, Array, Scope
+from tests.generator.kernels.statements import Lines, block, counted, indented, nest, statement
+
+SETS = 4
+"""Sets of arguments for each kernel."""
+_DIMS = ("n", "m", "k")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """`source` is a module; its function `main` is the kernel."""
+
+    seed: int
+    source: str
+    inputs: tuple[Inputs, ...]
+
+
+def generate(seed: int) -> Kernel:
+    """The kernel of a seed; a seed gives the same kernel always."""
+    r = Random(f"kernel {seed}")
+    tame = r.random() < 0.45
+    params = _params(r, tame=tame)
+    arrays = [Array(p.name, p.dims, p.dtype, p.of) for p in params if p.is_array]
+    scope = Scope(r, params, arrays, {}, numbers={p.name: p.number for p in params if p.number in ("int", "float")},
+                  left=[r.choice((2, 3, 4, 6, 10, 30))], tame=tame)
+    body = [*_prologue(scope), *_body(scope), *_result(scope)]
+    named = set(re.findall(r"\w+", "\n".join(body)))
+    params = tuple(p for p in params if p.name in named or not p.is_array)  # the role of one that is not used is not known
+    head = f"def main({', '.join(p.name for p in params)}):"
+    texts = [*scope.tables.values(), *scope.helpers.values(), "\n".join([head, *indented(body)]) + "\n"]
+    source = "import math\n\nimport numpy as np\n\n\n" + "\n\n".join(texts)
+    written = _written(source)
+    params = tuple(Param(p.name, p.dims, p.dtype, p.number, p.of, p.name in written) for p in params)
+    inputs = [draw_inputs(r, params, scope.deepest[0], None)]
+    inputs += [draw_inputs(r, params, scope.deepest[0], inputs[0], tame=tame) for _ in range(SETS - 1)]
+    return Kernel(seed, source, tuple(inputs))
+
+
+def _params(r: Random, *, tame: bool) -> tuple[Param, ...]:
+    rank = r.choices((1, 2, 3), (4, 4, 1))[0]
+    other = 0.1 if tame else 0.35
+    common = r.choice(("float64", "float64", "float64", "float32", "int64", r.choice(DTYPES)))
+    found: list[Param] = []
+    for name in ("a", "b", "c", "out")[:r.choice((1, 2, 2, 3, 3, 4))]:
+        own = rank if r.random() < 0.7 else r.randrange(1, rank + 1)
+        dims = _DIMS[:own] if r.random() < 0.75 else tuple(r.sample(_DIMS[:max(rank, own)], own))
+        found.append(Param(name, dims, common if r.random() >= other else r.choice(DTYPES)))
+    used = sorted({dim for param in found for dim in param.dims})
+    if r.random() < 0.3:
+        found.append(Param("idx", (r.choice(used),), r.choice(("int64", "int64", "int32", "int8", "uint8")), of=r.choice(used)))
+    if r.random() < 0.4:
+        dim = r.choice(used)
+        found.append(Param(dim, number="extent", of=dim))
+    if r.random() < 0.4:
+        found.append(Param("y", number="float"))
+    if r.random() < 0.25:
+        found.append(Param("q", number="int"))
+    return tuple(found)
+
+
+def _prologue(scope: Scope) -> Lines:
+    """Names for the extents, as people begin kernels."""
+    r, lines = scope.r, []
+    given = {p.of for p in scope.params if p.number == "extent"}
+    for dim in given:
+        scope.extents[dim] = [dim]
+    for array in list(scope.arrays):
+        for axis, dim in enumerate(array.dims):
+            texts = scope.extents.setdefault(dim, [])
+            texts.append(f"{array.name}.shape[{axis}]")
+            if axis == 0 and r.random() < 0.6:
+                texts.append(f"len({array.name})")
+            if len(array.dims) == 1 and r.random() < 0.2:
+                texts.append(f"{array.name}.size")
+        if len(array.dims) > 1 and not given & set(array.dims) and len(set(array.dims)) == len(array.dims) and r.random() < 0.6:
+            lines.append(f"{', '.join(array.dims)} = {array.name}.shape")
+            for dim in array.dims:
+                scope.extents[dim] = [dim]
+            given |= set(array.dims)
+    for dim in sorted(set(scope.extents) - given):
+        if r.random() < 0.5:
+            lines.append(f"{dim} = {scope.extent(dim)}")
+            scope.extents[dim] = [dim]
+    return lines
+
+
+def _body(scope: Scope) -> Lines:
+    r, lines = scope.r, []
+    if r.random() < 0.6:
+        name = scope.name("s")
+        scope.numbers[name] = r.choice(("float", "int"))
+        lines.append(f"{name} = {r.choice(('0.0', '0.0', '1.0')) if scope.numbers[name] == 'float' else '0'}")
+    if r.random() < 0.1:
+        scope.tables[TABLE] = "TABLE = np.array([0.5, -1.0, 2.0, 3.5, 0.0, 1.5, 7.0])\n"
+        scope.arrays.append(Array(TABLE, ("seven",), "float64"))
+        scope.extents["seven"] = ["7", "len(TABLE)"]
+    for _ in range(r.choice((0, 0, 1, 1, 2))):
+        lines += statement(scope)
+    for _ in range(r.choice((1, 1, 2, 2, 3))):
+        lines += nest(scope) if scope.tame and r.random() < 0.8 else counted(scope)
+    return lines or block(scope)
+
+
+def _result(scope: Scope) -> Lines:
+    r = scope.r
+    if r.random() < 0.4:
+        return []
+    names = [*scope.numbers]
+    choices = [lambda: number(scope, 2)]
+    if names:
+        choices += [lambda: r.choice(names), lambda: f"{r.choice(names)}, {r.choice(names)}"]
+    choices += [lambda: r.choice(scope.arrays).name] * 2
+    if names:
+        choices.append(lambda: f"{r.choice(scope.arrays).name}, {r.choice(names)}")
+    return [f"return {r.choice(choices)()}"]
+
+
+def _written(source: str) -> set[str]:
+    """Names of arrays whose elements are stored."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        tree = ast.parse(source)
+    return {node.value.id for node in ast.walk(tree)
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name)}
