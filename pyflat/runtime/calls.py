@@ -21,8 +21,8 @@ from pyflat.runtime.context import CallContext
 from pyflat.runtime.examples import with_stand_ins
 from pyflat.runtime.faults import Faults
 from pyflat.runtime.float32_reference import Float32Lanes
-from pyflat.runtime.kernels import Kernels
 from pyflat.runtime.grouping import columns, prepare_groups, run_grouped
+from pyflat.runtime.kernels import Kernels
 from pyflat.runtime.outputs import arrays_in, with_destinations
 from pyflat.runtime.plans import Planned, Plans
 from pyflat.runtime.replay import Replay

@@ -78,7 +78,7 @@ class Kernels:
     def roles(self) -> dict[str, str]:
         """The parameters that are arrays, and why."""
         function = self.callee.function
-        if not isinstance(function, types.FunctionType) or not may_be_kernel(function):
+        if not may_be_kernel(function):
             return {}
         from pyflat.frontend.kernels import array_parameters
 
@@ -194,8 +194,8 @@ def _array(name: str, value: Any) -> Any:
         raise TypeError(f"argument {name!r} is a {type(value).__module__}.{type(value).__qualname__}: a kernel takes "
                         f"plain NumPy arrays; pass np.asarray(x)")
     if value.dtype.str[1:] not in _DTYPES:
-        raise TypeError(f"argument {name!r} is an array of {value.dtype}: a kernel takes arrays of bool, ints, float32 and "
-                        f"float64")
+        raise TypeError(f"argument {name!r} is an array of {value.dtype}: a kernel takes arrays of bool, ints, float32 "
+                        f"and float64")
     if value.dtype.isnative and value.flags.aligned:
         return value
     return value.astype(value.dtype.newbyteorder("="), order="K")
@@ -215,7 +215,7 @@ def _overlap(a: Any, b: Any) -> bool:
     if not np.may_share_memory(a, b):
         return False
     try:
-        return bool(np.shares_memory(a, b, max_work=MAX_OVERLAP_WORK))
+        return bool(np.shares_memory(a, b, MAX_OVERLAP_WORK))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
 
@@ -232,7 +232,7 @@ def _put_back(arguments: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
 
 
 def _result(result: Any, numbers: Any, arrays: Mapping[str, Any]) -> Any:
-    from pyflat.frontend.kernel_results import ArrayResult, NumberResult, TupleResult
+    from pyflat.frontend.kernels.results import ArrayResult, NumberResult, TupleResult
 
     match result:
         case NumberResult():
@@ -260,14 +260,7 @@ def _view(result: Any, numbers: Any, array: Any) -> Any:
             strides[axis] = step * stride
     if not all(extents):
         return array[..., :0].reshape(tuple(extents)) if array.size == 0 else np.empty(tuple(extents), array.dtype)
-    index = tuple(slice(start, None) if axis is not None and start >= 0 else slice(0, None) if axis is not None else start
+    index = tuple(start if axis is None else slice(max(start, 0), None)
                   for axis, (start, _) in zip(result.axes, starts, strict=True))
     return np.lib.stride_tricks.as_strided(array[index], tuple(extents), tuple(strides))
 
-
-__all__ = ["Kernels", "may_be_kernel", "offset_of"]
-
-
-def offset_of(array: Any, base: Any) -> int:
-    """Bytes from the start of one array to that of another."""
-    return int(array.ctypes.data - base.ctypes.data)
