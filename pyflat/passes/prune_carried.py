@@ -19,8 +19,8 @@ from typing import TypeVar
 
 from pyflat.ir.edit.copying import copy_function
 from pyflat.ir.faults import can_fault
-from pyflat.ir.nodes import FAULT, Block, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.memory import MAY_WARN
+from pyflat.ir.nodes import FAULT, Block, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.opaque_calls import has_effect
 from pyflat.ir.types import FLOAT
 from pyflat.passes.record import Pass

@@ -117,7 +117,7 @@ class NumbaKernel:
             raise errors[0]
         if status & FAULTED:
             return "fault", [], {}
-        if watch and (status & WARNED if careful else raised):
+        if watch and (status & WARNED or raised and not careful):
             return "warning", [], {}
         addresses = results[len(self.kinds):].tolist()
         return "done", self._numbers(results), {
