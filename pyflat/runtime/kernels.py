@@ -163,9 +163,11 @@ class Kernels:
     # --- running
     def _run(self, version: _Version, arguments: Mapping[str, Any], given: Mapping[str, Any],
              original: Callable[[], Any]) -> Any:
-        kernel = version.kernel
+        kernel, errors = version.kernel, np.geterr()
+        if errors["under"] != "ignore":  # which nothing here looks for
+            return original()
         kept = {name: arguments[name].copy(order="K") for name in kernel.written}
-        watch = any(how != "ignore" for what, how in np.geterr().items() if what != "under")
+        watch = any(how != "ignore" for how in errors.values())
         state, numbers, made = version.compiled.run(arguments, careful=False, watch=watch)
         if state in ("warning", "wraps"):
             _put_back(arguments, kept)

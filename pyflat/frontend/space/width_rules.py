@@ -117,7 +117,7 @@ def _computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstrac
 def _operand(s: Evaluator, widths: Widths, value: Abstract, dtype: str) -> Value:
     """A number as NumPy converts it for a loop."""
     number = lane(value)
-    python = _width(widths, value) == PYTHON
+    python = None in _width(widths, value)
     if kind_of(dtype) is FLOAT:
         if number.kind is not FLOAT:
             number = s.build.op("to_float", number)

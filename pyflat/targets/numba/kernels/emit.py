@@ -477,14 +477,25 @@ class KernelCode:
 
 
 def _unused(kernel: Kernel) -> set[Op]:
+    """Operations whose value no other operation takes, nor one that takes what a loop carries of it."""
     ops = list(all_ops(kernel.function.body))
     used: set[Value] = {arg for op in ops for arg in op.args}
     for item in walk(kernel.function.body):
         match item:
-            case Block():
+            case Block() if isinstance(item.end, Exit) or item is kernel.function.body[-1]:
                 used.update(item.end.values if item.end is not None else ())
             case If():
                 used.add(item.cond)
+                for items in (item.then, item.orelse):
+                    used.update(_yielded(items))
+            case Region():
+                used.update(_yielded(item.body))
             case Loop():
                 used.update(item.inits)
+                used.update(v for p, v in zip(item.params, _yielded(item.body), strict=False) if p in used)
     return {op for op in ops if op not in used}
+
+
+def _yielded(items: list[Item]) -> Sequence[Value]:
+    last = items[-1]
+    return last.end.values if isinstance(last, Block) and isinstance(last.end, Yield) else ()

@@ -599,7 +599,7 @@ class KernelText:
 
     def _check(self, op: Op, mask: Mask, varying: bool) -> None:
         if not varying:
-            if op.kind is INT and op.opcode in ("add", "sub", "mul", "neg", "ipow", "shl"):
+            if op.kind is INT and op.opcode not in _WITHIN:
                 self.put(f"{self.names[op]} = s.fit({self.names[op]})")
             return
         build = Builder()
@@ -657,6 +657,8 @@ class KernelText:
             self.put(f"{name} = np.full({shape}, {self.name(fill)}, {dtype})")
 
 
+_WITHIN = frozenset({"and", "or", "xor", "invert", "mod", "shr", "select", "fitted", "load", "index", "gather"})
+"""Operations of ints that give one of 64 bits."""
 _OWN = frozenset({"not", "neg", "invert", "rounded", "divide", "to_float", "exact_float", "abs"})
 
 
@@ -665,6 +667,8 @@ def _spelled(op: Op, args: Sequence[str], *, lanes: bool) -> str:
     match op.opcode:
         case "rounded":
             return f"s.narrowed({args[0]})"
+        case "index":
+            return f"s.inside({args[0]}, {args[1]}, None)"
         case "divide":
             return f"s.divide({args[0]}, {args[1]})"
         case "select" if not lanes:
