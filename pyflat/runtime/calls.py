@@ -92,7 +92,7 @@ class Caller:
     ) -> Any:
         """The result of a call, in the arrays of `out` where there are some. `twin` is the one that is called, where
         these are its options: then it may learn a shorter way for calls like this one."""
-        if self.kernels.takes(args, kwargs, options.static):
+        if self.kernels.takes(args, kwargs, options):
             return self.kernels(args, kwargs, options)
         if found := columns(self.parameters, args, kwargs, options.static):
             return run_grouped(self, found, args, kwargs, options, out)

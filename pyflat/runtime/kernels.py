@@ -23,6 +23,7 @@ import numpy as np
 
 from pyflat.errors import refuse
 from pyflat.ir.shape import Fixed, Leaf
+from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.arguments import SCALARS
 from pyflat.targets import target as targets
 
@@ -39,6 +40,20 @@ _DTYPES = frozenset({"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4",
 _SUBSCRIPTS = frozenset(dis.opmap[name] for name in (
     "BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_SLICE", "STORE_SLICE", "GET_ITER") if name in dis.opmap)
 _NAMES = frozenset({"shape", "size", "ndim", "dtype", "T", "len"})
+
+
+class Roles(dict[str, str]):
+    """Parameter -> what it is: "array", "static" or "lanes". Printed with the reasons."""
+
+    def __init__(self, names: Sequence[str], arrays: Mapping[str, str], static: Sequence[str]):
+        super().__init__((name, "array" if name in arrays else "static" if name in static else "lanes")
+                         for name in names)
+        self.reasons = dict(arrays)
+
+    def __repr__(self) -> str:
+        width = max(map(len, self), default=0)
+        return "\n".join(f"{name:{width}}  {role}" + (f": {self.reasons[name]}" if name in self.reasons else "")
+                         for name, role in self.items())
 
 
 class CompiledKernel(Protocol):
@@ -73,10 +88,18 @@ class Kernels:
         self.callee, self.parameters = callee, parameters
         self._versions: OrderedDict[Any, _Version] = OrderedDict()
         self._lock = threading.Lock()
+        self.latest: _Version | None = None
+        """The one that was made last."""
+
+    def roles(self, options: Options) -> dict[str, str]:
+        """The parameters that are arrays, and why. FlattenError for a name in arrays= that is no parameter."""
+        if options.arrays is None:
+            return self._inferred
+        self.parameters.check_static(options.arrays)
+        return dict.fromkeys(options.arrays, "arrays= names it")
 
     @cached_property
-    def roles(self) -> dict[str, str]:
-        """The parameters that are arrays, and why."""
+    def _inferred(self) -> dict[str, str]:
         function = self.callee.function
         if not may_be_kernel(function):
             return {}
@@ -84,14 +107,17 @@ class Kernels:
 
         return array_parameters(function)
 
-    def takes(self, args: Sequence[Any], kwargs: Mapping[str, Any], static: Sequence[str]) -> bool:
+    def takes(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> bool:
         """Whether a call is one of a kernel: an array is given for a parameter that the body uses as one."""
         given = [*args, *kwargs.values()]
-        if not any(isinstance(value, np.ndarray) and value.ndim for value in given) or not self.roles:
+        if not any(isinstance(value, np.ndarray) and value.ndim for value in given):
+            return False
+        roles = self.roles(options)
+        if not roles:
             return False
         names = self.parameters.names[len(self.callee.prefix) if self.callee.prefix else 0:]
         pairs = [*zip(names, args, strict=False), *kwargs.items()]
-        return any(name in self.roles and name not in static and isinstance(value, np.ndarray) and value.ndim
+        return any(name in roles and name not in options.static and isinstance(value, np.ndarray) and value.ndim
                    for name, value in pairs)
 
     def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Any:
@@ -118,7 +144,20 @@ class Kernels:
             made = self._versions[key] = self._made(described, arrays, options.target)
             while len(self._versions) > MAX_VERSIONS:
                 self._versions.popitem(last=False)
+            self.latest = made
             return made
+
+    def shown(self, name: str, kinds: str | Sequence[str] | None, options: Options) -> _Version:
+        """A version to look at: for these kinds, or the one that was made last. ValueError where there is none."""
+        if kinds is None and self.latest is not None:
+            kernel = self.latest.kernel
+            return self.latest if options.target == name else _Version(kernel, targets.of(name).kernel(
+                kernel, _examples(kernel.arguments)))
+        if kinds is None:
+            raise ValueError(f"{self.parameters.name} is a kernel over arrays: call it once, or say what its parameters "
+                             f'are, as kinds="f8[:,:],i8"')
+        described = _parsed(kinds, list(self.parameters.names))
+        return self._made(described, _examples(described), name)
 
     def _made(self, described: dict[str, Argument], arrays: Mapping[str, Any], name: str) -> _Version:
         from pyflat.frontend.kernels import specialise_kernel
@@ -180,6 +219,44 @@ class Kernels:
             if arguments[name] is not given[name]:
                 given[name][...] = arguments[name]
         return _result(kernel.result, iter(numbers), {**given, **_in_order(made, kernel.models, given)})
+
+
+def _parsed(kinds: str | Sequence[str], names: list[str]) -> dict[str, Argument]:
+    """Kinds of a kernel's parameters: "f8[:,:]" an array of two axes, "f8" a number."""
+    from pyflat.ir.memory import ArrayArgument
+
+    words = _words(kinds) if isinstance(kinds, str) else list(kinds)
+    if len(words) != len(names):
+        raise ValueError(f"kinds={kinds!r}: {len(words)} kinds for {len(names)} parameters ({', '.join(names)})")
+    found: dict[str, Argument] = {}
+    for number, (name, word) in enumerate(zip(names, words, strict=True)):
+        dtype, bracket, axes = word.partition("[")
+        if dtype not in _DTYPES and dtype != "b" or bracket and set(axes) - set(":, ]"):
+            raise ValueError(f"kinds={kinds!r}: {word!r} is no kind; write f8 for a number, f8[:,:] for an array")
+        dtype = "b1" if dtype == "b" else dtype
+        kind = {"b": BOOL, "f": FLOAT}.get(dtype[0], INT)
+        found[name] = ArrayArgument(dtype, axes.count(":"), number) if bracket else Leaf(kind)
+    return found
+
+
+def _words(kinds: str) -> list[str]:
+    """Split at the commas outside of brackets."""
+    words, depth = [""], 0
+    for letter in kinds:
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and not depth:
+            words.append("")
+        else:
+            words[-1] += letter
+    return [word.strip() for word in words]
+
+
+def _examples(arguments: Mapping[str, Argument]) -> dict[str, Any]:
+    """Arrays that lie as most do, for what is only looked at."""
+    from pyflat.ir.memory import ArrayArgument
+
+    return {name: np.empty((2,) * argument.rank, argument.dtype) for name, argument in arguments.items()
+            if isinstance(argument, ArrayArgument)}
 
 
 def _is_array(value: Any) -> bool:
