@@ -1,4 +1,4 @@
-"""Removes what loops and arms of a structured function carry for nobody.
+"""Removes what loops and arms of a structured function carry without a use.
 
 Before:                                          After:
     loop @l again @n (%i = 0, %seen = false) {       loop @l again @n (%i = 0) {

@@ -107,7 +107,7 @@ class KernelCode:
         self.warned = stack(self.builder, I1)
         self.versions = True
         self.unused = _unused(kernel)
-        """Operations whose value nobody uses: no reason for LLVM to compute them, which would set the flags."""
+        """Operations whose value has no use: no reason for LLVM to compute them, which would set the flags."""
 
     def text(self) -> str:
         b, fn = self.builder, self.kernel.function
