@@ -6,16 +6,15 @@ so that no store is lost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyflat.frontend.space import width_rules
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
 from pyflat.frontend.state.values import Abstract, IncomingEdge, MemoryRef, Seq, State, Static, View
-from pyflat.frontend.state.widths import Widths
-from pyflat.ir.nodes import FAULT, Exit, Value
-from pyflat.ir.types import INT, MEMORY, Kind
+from pyflat.frontend.state.widths import PYTHON, Widths
+from pyflat.ir.nodes import FALSE, FAULT, Exit, Value
+from pyflat.ir.types import BOOL, INT, MEMORY, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +24,11 @@ class Nothing:
 
 @dataclass(frozen=True, slots=True)
 class NumberResult:
-    """A number; `dtype` of NumPy's, None: Python's."""
+    """A number; `dtype` of NumPy's, None: Python's. `flagged`: its second leaf says whether it is NumPy's."""
 
     kind: Kind
     dtype: str | None
+    flagged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,9 @@ class TupleResult:
 Result = Nothing | NumberResult | ArrayResult | TupleResult
 
 
-def settle(s: Evaluator, edges: Sequence[IncomingEdge], before: State) -> tuple[Result, list[Kind]]:
-    """The result of a kernel whose ways out are `edges`; each gets its operands."""
+def settle(s: Evaluator, edges: Sequence[IncomingEdge], before: State) -> tuple[Result, list[Kind], list[int]]:
+    """The result of a kernel whose ways out are `edges`; each gets its operands. Also at which places a number stands
+    that has a flag behind it, which is to be filled in (`kernel_flags`)."""
     live = [e for e in edges if not e.dead and not (isinstance(e.end, Exit) and e.end.label is FAULT)]
     if not live and s.doubtful is not None:
         raise s.doubtful
@@ -62,7 +63,7 @@ def settle(s: Evaluator, edges: Sequence[IncomingEdge], before: State) -> tuple[
     written = _written(live, before, values)
     for edge, value in zip(live, values, strict=False):
         edge.end.values = [*_leaves(value, result), *(lane(edge.state.heap[ref][0]) for ref in written)]
-    return result, [*_kinds(result), *[MEMORY] * len(written)]
+    return result, [*_kinds(result), *[MEMORY] * len(written)], list(_flagged(result, 0)[0])
 
 
 def _written(edges: Sequence[IncomingEdge], before: State, values: Sequence[Abstract]) -> list[MemoryRef]:
@@ -88,8 +89,7 @@ def _joined(s: Evaluator, widths: Widths, values: Sequence[Abstract]) -> Result:
     first = values[0]
     kinds = {numeric_kind(value) for value in values}
     if len(kinds) == 1 and (kind := kinds.pop()) is not None:
-        dtypes = {width_rules.returned(widths, value) for value in values}
-        return NumberResult(kind, next(iter(dtypes)) if len(dtypes) == 1 else max(d for d in dtypes if d))
+        return _number(s, widths, values, kind)
     match first:
         case Static(value=None) if all(isinstance(v, Static) and v.value is None for v in values):
             return Nothing()
@@ -104,6 +104,30 @@ def _joined(s: Evaluator, widths: Widths, values: Sequence[Abstract]) -> Result:
         "None, the same on all paths")
 
 
+def _number(s: Evaluator, widths: Widths, values: Sequence[Abstract], kind: Kind) -> NumberResult:
+    width = frozenset().union(*(widths.of(value) if isinstance(value, Value) else PYTHON for value in values))
+    dtypes = width - {None}
+    if len(dtypes) > 1 or "?" in dtypes:
+        raise s.refuse("flatten/result-kind", "the kernel returns numbers of different dtypes on its paths",
+                       help="convert: float(x), np.float32(x)")
+    dtype = next(iter(dtypes), None)
+    return NumberResult(kind, dtype, flagged=dtype is not None and None in width)
+
+
+def _flagged(result: Result, at: int) -> tuple[list[int], int]:
+    """The places of numbers with flags, and how many leaves there are up to the end of the result."""
+    match result:
+        case NumberResult():
+            return ([at], at + 2) if result.flagged else ([], at + 1)
+        case TupleResult():
+            found: list[int] = []
+            for item in result.items:
+                more, at = _flagged(item, at)
+                found += more
+            return found, at
+    return [], at + len(_kinds(result))
+
+
 def _array(s: Evaluator, views: Sequence[View]) -> Result:
     first = views[0]
     axes = tuple(each.axis for each in first.stored)
@@ -113,12 +137,7 @@ def _array(s: Evaluator, views: Sequence[View]) -> Result:
 
 
 def _is_whole(view: View) -> bool:
-    return all(_is(x.start, 0) and _is(x.step, 1) and x.axis == axis for axis, x in enumerate(view.stored)) and (
-        view.settled or len(view.stored) == len(view.extents))
-
-
-def _is(value: Abstract, number: int) -> bool:
-    return isinstance(value, Static) and value.value == number
+    return view.whole
 
 
 def _length(value: Abstract) -> int:
@@ -136,7 +155,7 @@ def _items(value: Abstract) -> Sequence[Abstract]:
 def _leaves(value: Abstract, result: Result) -> list[Value]:
     match result:
         case NumberResult():
-            return [lane(value)]
+            return [lane(value), FALSE] if result.flagged else [lane(value)]
         case TupleResult():
             pairs = zip(_items(value), result.items, strict=True)
             return [leaf for item, inner in pairs for leaf in _leaves(item, inner)]
@@ -149,7 +168,7 @@ def _leaves(value: Abstract, result: Result) -> list[Value]:
 def _kinds(result: Result) -> list[Kind]:
     match result:
         case NumberResult():
-            return [result.kind]
+            return [result.kind, BOOL] if result.flagged else [result.kind]
         case TupleResult():
             return [kind for item in result.items for kind in _kinds(item)]
         case ArrayResult() if result.axes is not None:
@@ -164,4 +183,4 @@ def names(result: Result) -> list[str]:
     return [result.array] if isinstance(result, ArrayResult) else []
 
 
-__all__ = ["ArrayResult", "Mapping", "Nothing", "NumberResult", "Result", "TupleResult", "names", "settle"]
+__all__ = ["ArrayResult", "Nothing", "NumberResult", "Result", "TupleResult", "names", "settle"]

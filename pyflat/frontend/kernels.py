@@ -15,6 +15,7 @@ from typing import Any
 
 from pyflat.frontend import kernel_results
 from pyflat.frontend.capture import Captured, capture
+from pyflat.frontend.kernel_flags import add_flags
 from pyflat.frontend.kernel_results import Result
 from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.space import memories
@@ -44,6 +45,7 @@ class Kernel:
                same) and the length of each axis, of a number the number
     result     how its results make up what it returns
     written    the arguments that it writes
+    models     arrays made like others (`np.zeros_like`) -> those
     """
 
     function: Function
@@ -52,6 +54,7 @@ class Kernel:
     written: tuple[str, ...]
     captured: Captured
     guards: Guards
+    models: dict[str, str]
 
 
 def specialise_kernel(function: types.FunctionType, arguments: Mapping[str, Argument]) -> Kernel:
@@ -70,15 +73,17 @@ def specialise_kernel(function: types.FunctionType, arguments: Mapping[str, Argu
             before = s.state.copy()
             items, edges = s._arm(lambda: calls.run_body(s, frame), s.state)
             out = [*frame.returns.edges, *[e for e in edges if not e.dead]]
-            result, kinds = kernel_results.settle(s, out, before)
+            result, kinds, flagged = kernel_results.settle(s, out, before)
     for edge in edges:
         if edge.dead and isinstance(edge.end, Yield):
             edge.end.values = [undefined(kind) for kind in kinds]
     ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
     ir.label.name = "return"
+    add_flags(ir, s.widths, flagged)
     s.guards.code(function)
     stored = {op.attr("array") for op in all_ops(items) if op.opcode == "store"}
-    return Kernel(ir, dict(arguments), result, tuple(n for n in arguments if n in stored), captured, s.guards)
+    return Kernel(ir, dict(arguments), result, tuple(n for n in arguments if n in stored), captured, s.guards,
+                  s.widths.models)
 
 
 def _bind(s: PythonEvaluator, arguments: Mapping[str, Argument], params: list[Param]) -> dict[str, Abstract]:

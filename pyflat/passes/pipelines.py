@@ -26,6 +26,7 @@ from pyflat.passes import (
     gather_suspects,
     limit_trips,
     lower_exits,
+    prune_carried,
     prune_dead,
     share_subexpressions,
 )
@@ -66,6 +67,9 @@ FLOAT32: Pipeline = (demote_floats.PASS,)
 
 FLOAT32_REFERENCE: Pipeline = (lower_exits.PASS,)
 """What lanes of float32 are by definition: interpreted one by one, with the loops that engines have."""
+
+KERNEL: Pipeline = (prune_carried.PASS,)
+"""A kernel over arrays, which stays structured."""
 
 VALUES: Pipeline = (gather_suspects.VALUES,)
 """What a text shows: a flat or masked function without faults."""

@@ -122,11 +122,13 @@ class Kernels:
 
     def _made(self, described: dict[str, Argument], arrays: Mapping[str, Any], name: str) -> _Version:
         from pyflat.frontend.kernels import specialise_kernel
+        from pyflat.passes import pipelines
 
         target = targets.of(name)
         if target.kernels is None:
             raise refuse("flatten/not-yet", f"the target {name!r} has no kernels over arrays", help='target="numba"')
         kernel = specialise_kernel(self.callee.function, described)
+        kernel.function = pipelines.run(kernel.function, pipelines.KERNEL)
         return _Version(kernel, target.kernel(kernel, arrays))
 
     def _described(self, given: Mapping[str, Any], arrays: Mapping[str, Any], static: Sequence[str]
@@ -137,9 +139,6 @@ class Kernels:
         described: dict[str, Argument] = {}
         for name, value in given.items():
             if name in arrays:
-                if name not in self.roles:
-                    raise TypeError(f"argument {name!r} is an array, and the function uses it as a number: a kernel takes "
-                                    f"one number there, the same for all iterations")
                 described[name] = ArrayArgument(value.dtype.str[1:], value.ndim, memories[name])
             elif isinstance(value, np.ndarray | np.generic) and name not in static:
                 dtype = value.dtype.str[1:]
@@ -178,7 +177,7 @@ class Kernels:
         for name in kernel.written:
             if arguments[name] is not given[name]:
                 given[name][...] = arguments[name]
-        return _result(kernel.result, iter(numbers), {**given, **made})
+        return _result(kernel.result, iter(numbers), {**given, **_in_order(made, kernel.models, given)})
 
 
 def _is_array(value: Any) -> bool:
@@ -221,6 +220,12 @@ def _overlap(a: Any, b: Any) -> bool:
         return True
 
 
+def _in_order(made: Mapping[str, Any], models: Mapping[str, str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """New arrays; those that are like an argument in Fortran's order are in that order."""
+    return {name: np.asfortranarray(array) if isinstance(model := given.get(models.get(name, "")), np.ndarray)
+            and model.flags.f_contiguous and not model.flags.c_contiguous else array for name, array in made.items()}
+
+
 def _put_back(arguments: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
     for name, saved in kept.items():
         arguments[name][...] = saved
@@ -232,7 +237,8 @@ def _result(result: Any, numbers: Any, arrays: Mapping[str, Any]) -> Any:
     match result:
         case NumberResult():
             value = next(numbers)
-            return value if result.dtype is None else np.dtype(result.dtype).type(value)
+            is_numpy = next(numbers) if result.flagged else result.dtype is not None
+            return np.dtype(result.dtype).type(value) if is_numpy else value
         case ArrayResult():
             return _view(result, numbers, arrays[result.array])
         case TupleResult():

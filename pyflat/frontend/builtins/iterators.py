@@ -156,7 +156,7 @@ def _backwards(s: Evaluator, source: Ranges, node: cst.CSTNode) -> Ranges:
     if abs(source.step) != 1:
         raise s.refuse("flatten/iterable-not-static", "reversed() of a range with a step whose bounds are lanes", node)
     ends = [num.binary(s, "sub", bound, Static(source.step)) for bound in (source.stop, source.start)]
-    return Ranges(ends[0], ends[1], -source.step, once=True)
+    return Ranges(ends[0], ends[1], -source.step, source.item, once=True)
 
 
 def _zipped(s: Evaluator, sources: Sequence[Abstract], node: cst.CSTNode) -> Ranges:

@@ -94,7 +94,10 @@ def _made(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abs
         return None
     filling: Abstract | None = given.value("fill_value") if fill is ... else None if fill is None else Static(fill)
     dtype = wanted or (model.dtype if model is not None else _dtype_of(s, filling) if fill is ... else "f8")
-    return memories.allocated(s, extents, dtype, filling, node)
+    made = memories.allocated(s, extents, dtype, filling, node)
+    if model is not None:
+        memories.widths_of(s).models[made.array] = model.array
+    return made
 
 
 def _is_small(extents: Sequence[Abstract]) -> bool:

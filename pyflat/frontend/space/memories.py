@@ -48,7 +48,7 @@ def widths_of(s: Evaluator) -> Widths:
 def whole(memory: MemoryRef, array: str, dtype: str, extents: Sequence[Abstract], *, settled: bool) -> View:
     """An array, element by element."""
     stored = tuple(Stored(Static(0), axis, Static(1)) for axis in range(len(extents)))
-    return View(memory, array, dtype, tuple(extents), stored, settled)
+    return View(memory, array, dtype, tuple(extents), stored, settled, whole=True)
 
 
 def argument(s: Evaluator, shape: ArrayArgument, name: str, params: list[Param], memories: dict[int, MemoryRef]) -> View:

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
 from pyflat.frontend.state.values import Abstract, GuardedUnion, Static
-from pyflat.frontend.state.widths import OF_KIND, PYTHON, WIDE, Width, Widths
+from pyflat.frontend.state.widths import PYTHON, WIDE, Width, Widths
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Op, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -107,6 +108,9 @@ def _computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstrac
         made = s.build.op("ipow", x, y)
     else:
         made = s.build.op("divide" if opcode == "truediv" else opcode, x, y)
+    if opcode in ("floordiv", "mod") and made.kind is FLOAT:  # NumPy warns of infinities, and of what overflows
+        heap.suspect_if(s, s.build.op("not", s.build.op("isfinite", made)), "a quotient that is not finite",
+                        s.frame.captured.tree)
     return cast(s, widths, made, result)
 
 
@@ -163,8 +167,10 @@ def unary(s: Evaluator, widths: Widths, opcode: str, value: Abstract) -> Abstrac
     (dtype,) = width
     if dtype == "b1" or dtype is None:
         return None
+    if opcode == "invert" and dtype == "u8":
+        raise s.refuse("flatten/int-too-large", "`~` of an uint64", help="use xor with a mask below 2**63")
     if opcode == "invert" and dtype[0] == "u":
-        return widths.mark(s.build.op("xor", value, const(min(np.iinfo(dtype).max, 2**63 - 1))), width)
+        return widths.mark(s.build.op("xor", value, const(np.iinfo(dtype).max)), width)
     if opcode == "pos" or opcode == "abs" and dtype[0] == "u":
         return value
     return cast(s, widths, s.build.op(opcode, value), dtype) if opcode != "invert" or kind_of(dtype) is INT else None
@@ -197,15 +203,4 @@ def as_dtype(s: Evaluator, widths: Widths, value: Abstract, dtype: str) -> Value
     return widths.mark(made, frozenset({dtype}))
 
 
-def returned(widths: Widths, value: Abstract) -> str | None:
-    """The dtype of a number that a kernel returns: None for Python's own. One that may be both is NumPy's."""
-    if isinstance(value, Static):
-        return None
-    assert isinstance(value, Value)
-    found = sorted(dtype for dtype in widths.of(value) if dtype is not None)
-    if not found:
-        return None
-    return OF_KIND[value.kind] if found == ["?"] or len(found) > 1 else found[0]
-
-
-__all__ = ["Op", "as_dtype", "binary", "cast", "kind_of", "operands_of_comparison", "returned", "unary"]
+__all__ = ["Op", "as_dtype", "binary", "cast", "kind_of", "operands_of_comparison", "unary"]

@@ -30,8 +30,10 @@ from pyflat.frontend.state.values import (
     Seq,
     State,
     Static,
+    Stored,
     Text,
     Unavailable,
+    View,
 )
 from pyflat.frontend.state.widths import Widths
 from pyflat.ir.build import undefined
@@ -147,11 +149,25 @@ class Joiner:
                 columns = [v.items if isinstance(v, Seq) else None for v in values]
                 return Seq(first.cls, tuple(self.join([None if c is None else c[i] for c in columns], name)
                                             for i in range(len(first.items))))
+            case View() if all(isinstance(v, View) and _like_view(v, first) for v in present):
+                return self._view(values, first, name)
             case Text() if all(isinstance(v, Text) for v in present):
                 return first
             case Value() | GuardedUnion() | Seq():
                 return None
         return first if all(v is first for v in present) else None
+
+    def _view(self, values: Sequence[Abstract | None], first: View, name: str) -> View:
+        """One view of an array, whose places are joined."""
+        if first.settled and all(v is None or v is first for v in values):
+            return first
+        views = [v if isinstance(v, View) else None for v in values]
+        extents = tuple(self.join([None if v is None else v.extents[i] for v in views], name)
+                        for i in range(len(first.extents)))
+        stored = tuple(Stored(self.join([None if v is None else v.stored[i].start for v in views], name), each.axis,
+                              self.join([None if v is None else v.stored[i].step for v in views], name))
+                       for i, each in enumerate(first.stored))
+        return View(first.memory, first.array, first.dtype, extents, stored)
 
     def _one_object(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:
         """Objects of one class with the same attributes, to which nothing else refers, are one object from here on,
@@ -232,6 +248,14 @@ class Joiner:
         return self._tags[key]
 
 
+def _like_view(value: View, first: View) -> bool:
+    """Views of one array with the same axes, none of which may be told apart as the array itself."""
+    if value.settled != first.settled:
+        return False
+    return value.memory is first.memory and value.array == first.array and len(value.extents) == len(first.extents) \
+        and [x.axis for x in value.stored] == [x.axis for x in first.stored]
+
+
 def _like_seq(value: Abstract | None, first: Seq) -> bool:
     return isinstance(value, Seq) and value.cls is first.cls and len(value.items) == len(first.items)
 
@@ -249,6 +273,9 @@ def _signature(value: Abstract) -> Hashable:
             return Static, type(value.value), _hashable(value.value)
         case Array():
             return Array, id(value.store), value.places.shape, value.places.tobytes()
+        case View():
+            axes = tuple(x.axis for x in value.stored)
+            return View, id(value.memory), value.array, len(value.extents), axes, value.settled
         case Text():
             return Text
         case _:

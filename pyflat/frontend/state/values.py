@@ -133,7 +133,8 @@ class Stored:
 @dataclass(eq=False, slots=True)
 class View:
     """An array of a kernel, or a view of it: element by element in memory. `extents` are the lengths of its axes,
-    `stored` the axes of the array `array` of the memory. `settled`: it has been there before any loop, as a whole."""
+    `stored` the axes of the array `array` of the memory. `settled`: it has been there before any loop, as a whole; `whole`:
+    it is the array itself."""
 
     memory: MemoryRef
     array: str
@@ -141,6 +142,7 @@ class View:
     extents: tuple[Abstract, ...]
     stored: tuple[Stored, ...]
     settled: bool = False
+    whole: bool = False
 
 
 @dataclass(eq=False, slots=True)

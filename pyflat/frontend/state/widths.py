@@ -26,6 +26,8 @@ class Widths:
 
     def __init__(self) -> None:
         self.known: dict[Value, Width] = {}
+        self.models: dict[str, str] = {}
+        """Arrays made like others -> those: NumPy keeps the order of their axes in memory."""
         self.narrow = False
         """There are numbers of other dtypes than float64 and int64."""
 

@@ -24,7 +24,7 @@ from pyflat.functions.records import Outside
 from pyflat.ir.build import Builder, const
 from pyflat.ir.faults import RULES, outside_domain
 from pyflat.ir.nodes import Op, Value
-from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.types import FLOAT
 
 Condition = Callable[[Builder, Op], Value | None]
@@ -174,7 +174,7 @@ def _handle(s: Evaluator, handler: cst.ExceptHandler, cls: type[BaseException]) 
 
 def _check(s: Evaluator, op: Op) -> None:
     """Before an operation of a try body: lanes in which it would raise leave to the handlers."""
-    rule = PRIMITIVES[op.opcode].faults
+    rule = OPERATIONS[op.opcode].faults
     if not rule:
         return
     whole = not isinstance(rule, str) or rule in WHOLE

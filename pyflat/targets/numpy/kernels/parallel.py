@@ -8,7 +8,7 @@ are free of the nest's counters, and differ by a number. What is no such functio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import Counted, all_ops, recognise_counted
@@ -26,22 +26,6 @@ class Nest:
     loops: list[Loop]
     counted: list[Counted]
     body: list[Item]
-    results: dict[Value, Value] = field(default_factory=dict)
-    """The results of the loops -> what the last iteration has for them."""
-
-
-def rest_of(loop: Loop) -> list[Item] | None:
-    """What a counted loop does in an iteration, after its test: None where the loop has another form."""
-    if not isinstance(loop.body[0], Block) or len(loop.body) != 3:
-        return None
-    test = loop.body[1]
-    last = loop.body[2]
-    if not isinstance(test, If) or len(test.then) != 1 or not isinstance(last, Block):
-        return None
-    then = test.then[0]
-    if not isinstance(then, Block) or then.ops or test.results:
-        return None
-    return loop.body[2:]
 
 
 def nest_of(loop: Loop) -> Nest | None:
@@ -72,7 +56,15 @@ def _chain(loop: Loop) -> list[tuple[Loop, Counted]]:
 def _is_invariant(counted: Counted, loops: Sequence[Loop]) -> bool:
     """The range is the same in every iteration of the loops around it."""
     inside = {value for loop in loops for value in [*loop.params, *definitions(loop.body)]}
-    return counted.lower not in inside and counted.upper not in inside
+    return is_invariant(counted.lower, inside) and is_invariant(counted.upper, inside)
+
+
+def is_invariant(value: Value, inside: set[Value]) -> bool:
+    """The value is the same in all iterations: it comes from outside, or is computed from what does."""
+    if value not in inside:
+        return True
+    return isinstance(value, Op) and value.opcode in ("add", "sub", "mul", "floordiv", "select") and all(
+        is_invariant(arg, inside) for arg in value.args)
 
 
 def _start(loop: Loop) -> tuple[list[Value], list[Item]] | None:
@@ -96,8 +88,7 @@ def _only_loop(loop: Loop) -> Loop | None:
     nodes = [item for item in found[1] if not isinstance(item, Block)]
     if len(nodes) != 1 or not isinstance(nodes[0], Loop):
         return None
-    allowed = {"add", "sub", "select", "lt", "gt", "not", "mul"}
-    plain = all(op.opcode in allowed for item in found[1] if isinstance(item, Block) for op in item.ops)
+    plain = all(op.opcode not in ("store", "alloc", "call", "ufunc") for item in found[1] if isinstance(item, Block) for op in item.ops)
     return nodes[0] if plain else None
 
 
@@ -117,16 +108,9 @@ def _carries_nothing(loop: Loop, counted: Counted) -> bool:
     carried = {param for param in loop.params if param is not counted.iv and param.kind is not MEMORY}
     found = _start(loop)
     assert found is not None
-    leaving = {id(value) for value in found[0]}
     head = loop.body[0]
-    used = {arg for op in all_ops(loop.body) for arg in op.args}
-    used |= {value for item in walk(loop.body[2:]) for value in _carried_by(item)}
-    test = loop.body[1]
-    assert isinstance(head, Block) and isinstance(test, If)
-    in_test = {arg for item in test.orelse if isinstance(item, Block) for op in item.ops for arg in op.args}
     reads = {arg for op in all_ops([head, *loop.body[2:]]) for arg in op.args} | {
         value for item in walk(loop.body[2:]) for value in _carried_by(item)}
-    del used, in_test, leaving
     return not carried & reads
 
 

@@ -185,7 +185,7 @@ def fit(number: int) -> int:
 
 def kept(mask: Any, value: Any, before: Any) -> Any:
     """A value in the lanes of a mask, elsewhere what it was before."""
-    return lanes_of(value) if mask is None or before is None else np.where(mask, lanes_of(value), before)
+    return lanes_of(value) if mask is None else np.where(mask, lanes_of(value), before)
 
 
 def fitted(value: Any, low: int, high: int, mask: Any = None) -> Any:

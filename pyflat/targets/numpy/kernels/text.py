@@ -25,9 +25,10 @@ from pyflat.errors import InternalError
 from pyflat.frontend.kernel_results import names as returned_names
 from pyflat.frontend.kernels import Kernel
 from pyflat.ir.build import Builder
-from pyflat.ir.faults import fault_condition
+from pyflat.ir.faults import can_fault, fault_condition
 from pyflat.ir.memory import ArrayArgument
-from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, Yield
+from pyflat.ir.loops import all_ops, recognise_counted
+from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 from pyflat.targets.numpy.kernels.parallel import Nest, nest_of
 from pyflat.targets.numpy.spelling import spelling
@@ -65,7 +66,8 @@ class KernelText:
         self.count = 0
         self.functions: dict[str, Any] = {}
         self.far: list[set[Label]] = []
-        self.nests = 0
+        self.by_python = _checked_by_python(kernel)
+        """Indices that Python's own subscripts check."""
 
     # --- lines
     def put(self, line: str) -> None:
@@ -179,6 +181,10 @@ class KernelText:
     def _if(self, node: If, mask: Mask) -> Mask:
         if self._vary([node.cond]):
             return self._masked_if(node, mask)
+        if _only_leaves(node):
+            with self.block(f"if not ({self.name(node.cond)}):"):
+                self.items(node.orelse, mask)
+            return mask
         names = ["" if p.kind is MEMORY else self.fresh() for p in node.results]
         ends: list[tuple[Sequence[Value], Mask] | None] = []
         after = mask
@@ -296,6 +302,11 @@ class KernelText:
         self._go_on(far)
         return mask
 
+    def _zeros(self, names: Sequence[str], params: Sequence[Param]) -> None:
+        for name, param in zip(names, params, strict=True):
+            if name:
+                self.put(f"{name} = {_literal(Const(param.kind, None))}")
+
     def _name_results(self, results: Sequence[Param], names: Sequence[str]) -> None:
         for param, name in zip(results, names, strict=True):
             self.names[param] = name or "None"
@@ -303,13 +314,11 @@ class KernelText:
     def _masked_region(self, node: Region, names: list[str], mask: Mask) -> Mask:
         left = self.fresh("m")
         self.put(f"{left} = False")
-        for name in filter(None, names):
-            self.put(f"{name} = None")
+        self._zeros(names, node.results)
         self.ways[node.label] = _Way(names, self.depth, masks=left)
         found = self.items(node.body, mask)
         if found is not None:
-            self._assign(names, found[0], found[1] if found[1] != mask else "None") if found[1] == mask else self._assign(
-                names, found[0], found[1])
+            self._assign(names, found[0], found[1])
             self.put(f"{left} = {left} | {'True' if found[1] == 'None' else found[1]}")
         self._name_results(node.results, names)
         self.varying.update(p for p in node.results if p.kind is not MEMORY)
@@ -325,21 +334,30 @@ class KernelText:
         if nest is None:
             self._plain_loop(loop, mask)
             return mask
-        self.nests += 1
         names = ["" if p.kind is MEMORY else self.fresh() for p in loop.results]
         counts = []
         for each in nest.counted:
+            self._ready(each.lower)
+            self._ready(each.upper)
             counts.append(self.fresh("n"))
             self.put(f"{counts[-1]} = len(range({self.name(each.lower)}, {self.name(each.upper)}, {each.step}))")
         with self.block("if " + " and ".join(f"{count} > 0" for count in counts) + ":"):
             self._nest(nest, counts, names)
-        with self.block("else:"):
-            known = dict(self.names)
-            self._plain_loop(loop, mask)
-            self._assign(names, loop.results)
-            self.names = known
+        if any(names) or _may_fault_outside(nest):
+            with self.block("else:"):
+                known, self.lanes = dict(self.names), False
+                self._plain_loop(loop, mask)
+                self._assign(names, loop.results)
+                self.names, self.lanes = known, True
         self._name_results(loop.results, names)
         return mask
+
+    def _ready(self, value: Value) -> None:
+        """Compute what does not change in a nest before it."""
+        if isinstance(value, Op) and value not in self.names:
+            for arg in value.args:
+                self._ready(arg)
+            self.op(value, "None")
 
     def _plain_loop(self, loop: Loop, mask: Mask) -> None:
         inits = [self.name(v) if v.kind is not MEMORY else "" for v in loop.inits]
@@ -361,10 +379,8 @@ class KernelText:
         self._go_on(far)
 
     def _modest_counter(self, loop: Loop) -> None:
-        from pyflat.ir.loops import recognise_counted
-
         counted = recognise_counted(loop)
-        if counted is not None and all(isinstance(v, Const) or v in self.modest for v in (counted.lower, counted.upper)):
+        if counted is not None:  # below its bound, or above it
             self.modest.add(counted.iv)
 
     def _nest(self, nest: Nest, counts: Sequence[str], names: Sequence[str]) -> None:
@@ -390,11 +406,12 @@ class KernelText:
 
     def _one_level(self, loop: Loop, inner: Loop | None) -> Sequence[Value]:
         """What one level of the nest does before the next one; what an iteration gives to the next one."""
-        head = loop.body[0]
+        head, body = loop.body[0], loop.body[2:]
         assert isinstance(head, Block)
+        used = {arg for op in all_ops(body) for arg in op.args}
         for op in head.ops:
-            self.op(op, "None")
-        body = loop.body[2:]
+            if op in used:
+                self.op(op, "None")
         if inner is None:
             found = self.items(body, "None")
             assert found is not None
@@ -402,7 +419,7 @@ class KernelText:
         for item in body:
             if isinstance(item, Block):
                 for op in item.ops:
-                    if all(isinstance(arg, Const) or arg in self.names for arg in op.args):
+                    if op not in self.names and all(isinstance(arg, Const) or arg in self.names for arg in op.args):
                         self.op(op, "None")
         last = body[-1]
         assert isinstance(last, Block) and last.end is not None
@@ -462,14 +479,12 @@ class KernelText:
         left, run = self.fresh("m"), self.fresh("m")
         self.put(f"{left} = False")
         self.put(f"{run} = {'True' if mask == 'None' else mask}")
-        for name in filter(None, results):
-            self.put(f"{name} = None")
+        self._zeros(results, loop.results)
         with self._python_loop(), self.block(f"while np.any({run}):"):
             again = self.fresh("m")
             self.put(f"{again} = False")
             carried = ["" if not n else self.fresh() for n in names]
-            for name in filter(None, carried):
-                self.put(f"{name} = None")
+            self._zeros(carried, loop.params)
             self.ways[loop.label] = _Way(results, self.depth, masks=left)
             self.ways[loop.again] = _Way(carried, self.depth, masks=again)
             found = self.items(loop.body, run)
@@ -518,6 +533,9 @@ class KernelText:
             self.varying.add(op)
         if self._is_modest(op):
             self.modest.add(op)
+        if op in self.by_python and self.nest is None:
+            self.names[op] = args[0]
+            return
         name = self.new(op)
         match op.opcode:
             case "index":
@@ -605,8 +623,6 @@ class KernelText:
         self.put(f"{name} = {text}")
 
     def _is_stored(self, array: str) -> bool:
-        from pyflat.ir.loops import all_ops
-
         assert self.nest is not None
         return any(op.opcode == "store" and op.attr("array") == array for op in all_ops(self.nest.loops[0].body))
 
@@ -683,6 +699,44 @@ def _literal(value: Const) -> str:
         number)
 
 
+def _only_leaves(node: If) -> bool:
+    """One arm leaves, and the other does nothing: the test of a loop."""
+    (first, *rest), last = node.then, node.orelse[-1]
+    empty = not rest and isinstance(first, Block) and not first.ops and isinstance(first.end, Yield)
+    return empty and not node.results and isinstance(last, Block) and isinstance(last.end, Exit)
+
+
+def _checked_by_python(kernel: Kernel) -> set[Op]:
+    """Indices that are used for an axis of their length, and nothing else: subscripts of Python check them."""
+    fn = kernel.function
+    params = iter(fn.params)
+    extents: dict[str, Sequence[Value]] = {}
+    memories: set[int] = set()
+    for name, argument in kernel.arguments.items():
+        if isinstance(argument, ArrayArgument):
+            if argument.memory not in memories:
+                memories.add(argument.memory)
+                next(params)
+            extents[name] = [next(params) for _ in range(argument.rank)]
+        elif hasattr(argument, "kind") or hasattr(argument, "dtype"):
+            next(params)
+    ops = list(all_ops(fn.body))
+    extents.update((op.attr("array"), op.args[:-1]) for op in ops if op.opcode == "alloc")
+    found = {op for op in ops if op.opcode == "index"}
+    for item in walk(fn.body):
+        if isinstance(item, Block) and item.end is not None:
+            found.difference_update(v for v in item.end.values if isinstance(v, Op))
+    for op in ops:
+        places = op.args[1:-1] if op.opcode == "store" else op.args[1:] if op.opcode == "load" else ()
+        sizes = extents[op.attr("array")] if places else ()
+        for arg in op.args:
+            if isinstance(arg, Op) and arg in found and not (
+                    arg in places and all(arg.args[1] is size for place, size in zip(places, sizes, strict=True)
+                                          if place is arg)):
+                found.discard(arg)
+    return found
+
+
 # --- what varies from lane to lane
 def _varying_in(loop: Loop, known: set[Value]) -> set[Value]:
     """Everything in a loop that depends on what varies."""
@@ -732,8 +786,6 @@ def _spread(items: list[Item], found: set[Value], under: bool) -> bool:
 def _next_values(loop: Loop) -> dict[Param, list[Value]]:
     """What each parameter may be."""
     ways: list[Sequence[Value]] = [loop.inits]
-    from pyflat.ir.nodes import walk
-
     last = loop.body[-1]
     if isinstance(last, Block) and isinstance(last.end, Yield):
         ways.append(last.end.values)
@@ -743,32 +795,40 @@ def _next_values(loop: Loop) -> dict[Param, list[Value]]:
     return {p: [way[k] for way in ways] for k, p in enumerate(loop.params) if p.kind is not MEMORY}
 
 
-def _exits_vary(items: list[Item], found: set[Value]) -> bool:
-    """Some exit stands under a condition that varies."""
+def _exits_vary(items: list[Item], found: set[Value], own: frozenset[Label] = frozenset({FAULT})) -> bool:
+    """Some exit out of the list stands under a condition that varies; `own` are labels inside of it."""
     for item in items:
         match item:
             case If():
-                if item.cond in found and (_has_exit(item.then) or _has_exit(item.orelse)):
+                if item.cond in found and (_has_exit(item.then, own) or _has_exit(item.orelse, own)):
                     return True
-                if _exits_vary(item.then, found) or _exits_vary(item.orelse, found):
+                if _exits_vary(item.then, found, own) or _exits_vary(item.orelse, found, own):
                     return True
             case Region() | Loop():
-                if _exits_vary(item.body, found):
+                if _exits_vary(item.body, found, own | _labels(item)):
                     return True
     return False
 
 
-def _has_exit(items: list[Item]) -> bool:
-    from pyflat.ir.nodes import walk
+def _labels(item: Region | Loop) -> frozenset[Label]:
+    return frozenset({item.label, item.again} if isinstance(item, Loop) else {item.label})
 
-    return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is not FAULT
+
+def _has_exit(items: list[Item], own: frozenset[Label]) -> bool:
+    inner = own.union(*[_labels(item) for item in walk(items) if isinstance(item, Region | Loop)])
+    return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label not in inner
                for item in walk(items))
+
+
+def _may_fault_outside(nest: Nest) -> bool:
+    """Something around the innermost loop of a nest may fault, which runs also where that one has no iteration."""
+    blocks = [item for loop in nest.loops[:-1] for item in loop.body[2:] if isinstance(item, Block)]
+    return any(can_fault(op) for block in blocks for op in block.ops
+               if op.opcode not in ("add", "sub") or not any(isinstance(arg, Const) for arg in op.args))
 
 
 def _leaves_elsewhere(loop: Loop) -> bool:
     """A lane may leave it for another place than what follows it."""
-    from pyflat.ir.nodes import walk
-
     own = {loop.label, loop.again, FAULT}
     for item in walk(loop.body):
         if isinstance(item, Loop):
