@@ -336,11 +336,6 @@ def case_no_array_at_all(a, k):
     return a[0]
 
 
-@on("np.arange(4.0),", "np.arange(4.0), 1, 2")
-def case_wrong_number_of_arguments(a, k):
-    return a[k]
-
-
 @on("np.zeros((2, 2)), np.zeros(2)", "np.zeros(2), np.zeros((2, 2))", "np.zeros(2), np.zeros(2)", "np.zeros((2, 2)), np.zeros((2, 2))")
 def case_wrong_rank(a, b):
     b[0] = 1.0
