@@ -6,7 +6,7 @@ from typing import Any
 
 from pyflat.frontend.space import comparisons, containers, item_writes, numbers, objects, operators
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.syntax import calls, comprehensions, expressions, statements
+from pyflat.frontend.syntax import calls, comprehensions, expressions, rolled_loops, statements
 
 
 class PythonEvaluator(Evaluator):
@@ -35,6 +35,7 @@ class PythonEvaluator(Evaluator):
     sequence_items = containers.sequence_items
     dict_entries = containers.dict_entries
     fold = comprehensions.fold
+    repeat = rolled_loops.roll_counter
     call = calls.call
     inline = calls.inline
     evaluate = expressions.evaluate

@@ -165,6 +165,18 @@ def parse_kinds(kinds: str | Sequence[str], lanes: Sequence[str]) -> list[Shape]
     return [_KINDS[word] for word in words]
 
 
+def of_kernel(version: Any, stage: str | None) -> Listing:
+    """The text of a kernel over arrays: of NumPy's target Python, of others the IR; or of one of its stages."""
+    from pyflat.ir.print import format_function
+
+    if stage not in (None, "captured", "structured", "kernel"):
+        raise ValueError(f"stage={stage!r}: a kernel over arrays has \"captured\", \"structured\" and \"kernel\"")
+    if stage == "captured":
+        return Listing(version.kernel.captured.source)
+    text = getattr(version.compiled, "source", None) if stage is None else None
+    return Listing(text or format_function(version.kernel.function))
+
+
 @with_room
 def listing(
     fn: FunctionType, shapes: dict[str, Shape], options: Options, *, stage: Stage | None, target: str, name: str,

@@ -118,6 +118,10 @@ ACCESSES: dict[str, Callable[..., Any]] = {"load": _load, "store": _store, "allo
 each memory once, in order."""
 
 
+MAY_WARN = frozenset({"add", "sub", "mul", "divide", "truediv", "rounded"})
+"""Operations of floats at whose overflows, nans and divisions by zero NumPy warns."""
+
+
 def kind_of_dtype(dtype: np.dtype[Any]) -> Kind | None:
     """The kind of the elements of an array, None where the language has none."""
     if dtype.kind == "b":

@@ -27,13 +27,13 @@ from typing import Any
 import numpy as np
 
 from pyflat.functions import external_ufuncs
-from pyflat.functions.records import RECORDS, Adds, MathFunction, Outside, Vector, of_accuracy
+from pyflat.functions.records import RECORDS, Adds, MathFunction, Vector, of_accuracy
 from pyflat.functions.records import Accuracy as Accuracy  # noqa: PLC0414 - read from here, too
 from pyflat.functions.records import OutOfLane as OutOfLane  # noqa: PLC0414
 from pyflat.ir.memory import MEMORY_OPERATIONS
 from pyflat.ir.primitive import Primitive as Primitive  # noqa: PLC0414 - read from here, too
 from pyflat.ir.primitive import Signature
-from pyflat.ir.types import BOOL, FLOAT, INT, PACK, VOID, Kind
+from pyflat.ir.types import BOOL, FLOAT, INT, PACK, VOID
 
 PRIMITIVES: dict[str, Primitive] = {}
 

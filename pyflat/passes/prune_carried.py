@@ -8,7 +8,7 @@ Before:                                          After:
       yield %i.1, true                                 yield %i.1
     } -> (%i.2, %seen.1)                             }
 
-An operation that may fault stays, as in Python; one that cannot goes where nothing needs it.
+An operation that may fault or warn stays, as in Python; one that cannot goes where nothing needs it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from typing import TypeVar
 
 from pyflat.ir.edit.copying import copy_function
 from pyflat.ir.faults import can_fault
+from pyflat.ir.memory import MAY_WARN
 from pyflat.ir.nodes import FAULT, Block, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.opaque_calls import has_effect
+from pyflat.ir.types import FLOAT
 from pyflat.passes.record import Pass
 
 _T = TypeVar("_T")
@@ -52,7 +54,7 @@ def _removable(fn: Function) -> Iterator[Value]:
 
 
 def _stays(op: Op) -> bool:
-    return has_effect(op) or can_fault(op)
+    return has_effect(op) or can_fault(op) or op.opcode in MAY_WARN and op.kind is FLOAT
 
 
 @dataclass(slots=True)

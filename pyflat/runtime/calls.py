@@ -21,8 +21,8 @@ from pyflat.runtime.context import CallContext
 from pyflat.runtime.examples import with_stand_ins
 from pyflat.runtime.faults import Faults
 from pyflat.runtime.float32_reference import Float32Lanes
-from pyflat.runtime.kernels import Kernels
 from pyflat.runtime.grouping import columns, prepare_groups, run_grouped
+from pyflat.runtime.kernels import Kernels
 from pyflat.runtime.outputs import arrays_in, with_destinations
 from pyflat.runtime.plans import Planned, Plans
 from pyflat.runtime.replay import Replay
@@ -92,7 +92,7 @@ class Caller:
     ) -> Any:
         """The result of a call, in the arrays of `out` where there are some. `twin` is the one that is called, where
         these are its options: then it may learn a shorter way for calls like this one."""
-        if self.kernels.takes(args, kwargs, options.static):
+        if self.kernels.takes(args, kwargs, options):
             return self.kernels(args, kwargs, options)
         if found := columns(self.parameters, args, kwargs, options.static):
             return run_grouped(self, found, args, kwargs, options, out)

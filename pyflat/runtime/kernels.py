@@ -23,6 +23,7 @@ import numpy as np
 
 from pyflat.errors import refuse
 from pyflat.ir.shape import Fixed, Leaf
+from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.arguments import SCALARS
 from pyflat.targets import target as targets
 
@@ -39,6 +40,20 @@ _DTYPES = frozenset({"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4",
 _SUBSCRIPTS = frozenset(dis.opmap[name] for name in (
     "BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_SLICE", "STORE_SLICE", "GET_ITER") if name in dis.opmap)
 _NAMES = frozenset({"shape", "size", "ndim", "dtype", "T", "len"})
+
+
+class Roles(dict[str, str]):
+    """Parameter -> what it is: "array", "static" or "lanes". Printed with the reasons."""
+
+    def __init__(self, names: Sequence[str], arrays: Mapping[str, str], static: Sequence[str]):
+        super().__init__((name, "array" if name in arrays else "static" if name in static else "lanes")
+                         for name in names)
+        self.reasons = dict(arrays)
+
+    def __repr__(self) -> str:
+        width = max(map(len, self), default=0)
+        return "\n".join(f"{name:{width}}  {role}" + (f": {self.reasons[name]}" if name in self.reasons else "")
+                         for name, role in self.items())
 
 
 class CompiledKernel(Protocol):
@@ -73,25 +88,36 @@ class Kernels:
         self.callee, self.parameters = callee, parameters
         self._versions: OrderedDict[Any, _Version] = OrderedDict()
         self._lock = threading.Lock()
+        self.latest: _Version | None = None
+        """The one that was made last."""
+
+    def roles(self, options: Options) -> dict[str, str]:
+        """The parameters that are arrays, and why. FlattenError for a name in arrays= that is no parameter."""
+        if options.arrays is None:
+            return self._inferred
+        self.parameters.check_static(options.arrays)
+        return dict.fromkeys(options.arrays, "arrays= names it")
 
     @cached_property
-    def roles(self) -> dict[str, str]:
-        """The parameters that are arrays, and why."""
+    def _inferred(self) -> dict[str, str]:
         function = self.callee.function
-        if not isinstance(function, types.FunctionType) or not may_be_kernel(function):
+        if not may_be_kernel(function):
             return {}
         from pyflat.frontend.kernels import array_parameters
 
         return array_parameters(function)
 
-    def takes(self, args: Sequence[Any], kwargs: Mapping[str, Any], static: Sequence[str]) -> bool:
+    def takes(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> bool:
         """Whether a call is one of a kernel: an array is given for a parameter that the body uses as one."""
         given = [*args, *kwargs.values()]
-        if not any(isinstance(value, np.ndarray) and value.ndim for value in given) or not self.roles:
+        if not any(isinstance(value, np.ndarray) and value.ndim for value in given):
+            return False
+        roles = self.roles(options)
+        if not roles:
             return False
         names = self.parameters.names[len(self.callee.prefix) if self.callee.prefix else 0:]
         pairs = [*zip(names, args, strict=False), *kwargs.items()]
-        return any(name in self.roles and name not in static and isinstance(value, np.ndarray) and value.ndim
+        return any(name in roles and name not in options.static and isinstance(value, np.ndarray) and value.ndim
                    for name, value in pairs)
 
     def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Any:
@@ -118,7 +144,20 @@ class Kernels:
             made = self._versions[key] = self._made(described, arrays, options.target)
             while len(self._versions) > MAX_VERSIONS:
                 self._versions.popitem(last=False)
+            self.latest = made
             return made
+
+    def shown(self, name: str, kinds: str | Sequence[str] | None, options: Options) -> _Version:
+        """A version to look at: for these kinds, or the one that was made last. ValueError where there is none."""
+        if kinds is None and self.latest is not None:
+            kernel = self.latest.kernel
+            return self.latest if options.target == name else _Version(kernel, targets.of(name).kernel(
+                kernel, _examples(kernel.arguments)))
+        if kinds is None:
+            raise ValueError(f"{self.parameters.name} is a kernel over arrays: call it once, or say what its parameters "
+                             f'are, as kinds="f8[:,:],i8"')
+        described = _parsed(kinds, list(self.parameters.names))
+        return self._made(described, _examples(described), name)
 
     def _made(self, described: dict[str, Argument], arrays: Mapping[str, Any], name: str) -> _Version:
         from pyflat.frontend.kernels import specialise_kernel
@@ -163,9 +202,11 @@ class Kernels:
     # --- running
     def _run(self, version: _Version, arguments: Mapping[str, Any], given: Mapping[str, Any],
              original: Callable[[], Any]) -> Any:
-        kernel = version.kernel
+        kernel, errors = version.kernel, np.geterr()
+        if errors["under"] != "ignore":  # which nothing here looks for
+            return original()
         kept = {name: arguments[name].copy(order="K") for name in kernel.written}
-        watch = any(how != "ignore" for what, how in np.geterr().items() if what != "under")
+        watch = any(how != "ignore" for how in errors.values())
         state, numbers, made = version.compiled.run(arguments, careful=False, watch=watch)
         if state in ("warning", "wraps"):
             _put_back(arguments, kept)
@@ -178,6 +219,44 @@ class Kernels:
             if arguments[name] is not given[name]:
                 given[name][...] = arguments[name]
         return _result(kernel.result, iter(numbers), {**given, **_in_order(made, kernel.models, given)})
+
+
+def _parsed(kinds: str | Sequence[str], names: list[str]) -> dict[str, Argument]:
+    """Kinds of a kernel's parameters: "f8[:,:]" an array of two axes, "f8" a number."""
+    from pyflat.ir.memory import ArrayArgument
+
+    words = _words(kinds) if isinstance(kinds, str) else list(kinds)
+    if len(words) != len(names):
+        raise ValueError(f"kinds={kinds!r}: {len(words)} kinds for {len(names)} parameters ({', '.join(names)})")
+    found: dict[str, Argument] = {}
+    for number, (name, word) in enumerate(zip(names, words, strict=True)):
+        dtype, bracket, axes = word.partition("[")
+        if dtype not in _DTYPES and dtype != "b" or bracket and set(axes) - set(":, ]"):
+            raise ValueError(f"kinds={kinds!r}: {word!r} is no kind; write f8 for a number, f8[:,:] for an array")
+        dtype = "b1" if dtype == "b" else dtype
+        kind = {"b": BOOL, "f": FLOAT}.get(dtype[0], INT)
+        found[name] = ArrayArgument(dtype, axes.count(":"), number) if bracket else Leaf(kind)
+    return found
+
+
+def _words(kinds: str) -> list[str]:
+    """Split at the commas outside of brackets."""
+    words, depth = [""], 0
+    for letter in kinds:
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and not depth:
+            words.append("")
+        else:
+            words[-1] += letter
+    return [word.strip() for word in words]
+
+
+def _examples(arguments: Mapping[str, Argument]) -> dict[str, Any]:
+    """Arrays that lie as most do, for what is only looked at."""
+    from pyflat.ir.memory import ArrayArgument
+
+    return {name: np.empty((2,) * argument.rank, argument.dtype) for name, argument in arguments.items()
+            if isinstance(argument, ArrayArgument)}
 
 
 def _is_array(value: Any) -> bool:
@@ -194,8 +273,8 @@ def _array(name: str, value: Any) -> Any:
         raise TypeError(f"argument {name!r} is a {type(value).__module__}.{type(value).__qualname__}: a kernel takes "
                         f"plain NumPy arrays; pass np.asarray(x)")
     if value.dtype.str[1:] not in _DTYPES:
-        raise TypeError(f"argument {name!r} is an array of {value.dtype}: a kernel takes arrays of bool, ints, float32 and "
-                        f"float64")
+        raise TypeError(f"argument {name!r} is an array of {value.dtype}: a kernel takes arrays of bool, ints, float32 "
+                        f"and float64")
     if value.dtype.isnative and value.flags.aligned:
         return value
     return value.astype(value.dtype.newbyteorder("="), order="K")
@@ -215,7 +294,7 @@ def _overlap(a: Any, b: Any) -> bool:
     if not np.may_share_memory(a, b):
         return False
     try:
-        return bool(np.shares_memory(a, b, max_work=MAX_OVERLAP_WORK))
+        return bool(np.shares_memory(a, b, MAX_OVERLAP_WORK))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
 
@@ -232,7 +311,7 @@ def _put_back(arguments: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
 
 
 def _result(result: Any, numbers: Any, arrays: Mapping[str, Any]) -> Any:
-    from pyflat.frontend.kernel_results import ArrayResult, NumberResult, TupleResult
+    from pyflat.frontend.kernels.results import ArrayResult, NumberResult, TupleResult
 
     match result:
         case NumberResult():
@@ -260,14 +339,7 @@ def _view(result: Any, numbers: Any, array: Any) -> Any:
             strides[axis] = step * stride
     if not all(extents):
         return array[..., :0].reshape(tuple(extents)) if array.size == 0 else np.empty(tuple(extents), array.dtype)
-    index = tuple(slice(start, None) if axis is not None and start >= 0 else slice(0, None) if axis is not None else start
+    index = tuple(start if axis is None else slice(max(start, 0), None)
                   for axis, (start, _) in zip(result.axes, starts, strict=True))
     return np.lib.stride_tricks.as_strided(array[index], tuple(extents), tuple(strides))
 
-
-__all__ = ["Kernels", "may_be_kernel", "offset_of"]
-
-
-def offset_of(array: Any, base: Any) -> int:
-    """Bytes from the start of one array to that of another."""
-    return int(array.ctypes.data - base.ctypes.data)

@@ -39,6 +39,8 @@ class Options:
                 "wgsl" (a compute shader on a GPU: 32 bits, needs errors="unchecked"), or one of another package
                 (`pyflat.backend.target`, or a `pyflat.targets.Target` itself)
     static      names of parameters that specialise the twin instead of becoming lanes
+    arrays      names of parameters that are arrays of a kernel, which runs once on whole arrays; (): there is none; None:
+                those that the body subscripts, iterates over, or asks for length or shape (`twin.roles`)
     loops       "auto": constant loops become straight-line code, those whose trips differ by lane stay loops over live
                 masks; "unroll": every iteration is straight-line code or refused; "masked": every loop over a range and
                 every `while` stays a loop, however short; one whose body needs a known index is as with "auto"
@@ -65,6 +67,7 @@ class Options:
 
     target: EngineName | Registered = "numpy"
     static: tuple[str, ...] = ()
+    arrays: tuple[str, ...] | None = None
     loops: Literal["auto", "unroll", "masked"] = "auto"
     max_unroll: int = 4096
     max_trips: int | None = None
@@ -112,6 +115,7 @@ class OptionArguments(TypedDict, total=False):
 
     target: EngineName | Registered | Target
     static: str | Iterable[str]
+    arrays: str | Iterable[str] | None
     loops: Literal["auto", "unroll", "masked"]
     max_unroll: int
     max_trips: int | None
@@ -231,7 +235,7 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _value(name: str, value: Any) -> Any:
-    if value is None and name in ("max_trips", "parallel"):
+    if value is None and name in ("max_trips", "parallel", "arrays"):
         return None
     if name == "target":
         return _target(value, f"target={value!r}")
@@ -243,7 +247,7 @@ def _value(name: str, value: Any) -> Any:
         if not isinstance(value, bool):
             raise TypeError(f"{name}={value!r}: expected True or False")
         return value
-    if name == "static":
+    if name in ("static", "arrays"):
         return _names(name, value)
     if name == "whitelist":
         if value is None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pyflat.runtime.calls import Caller, Stats
     from pyflat.runtime.compiled import Built
     from pyflat.runtime.faults import Faults
+    from pyflat.runtime.kernels import Roles
     from pyflat.targets.target import EngineName, ShownName, Target
 
 P = ParamSpec("P")
@@ -192,11 +193,27 @@ class Twin(Generic[P, R_co]):
         from pyflat.inspection import listing
 
         function, options = self._callee.function, self.options
+        if self._is_kernel(options, kinds):
+            chosen = targets.name_of(target or options.target)
+            return listing.of_kernel(self._caller.kernels.shown(chosen, kinds, options), stage)
         shapes = self._shapes(options, kinds)
         return listing.listing(
             function, shapes, options, stage=stage, target=targets.name_of(target or targets.NEUTRAL),
             name=self.__name__, faults=faults,
         )
+
+    def _is_kernel(self, options: Options, kinds: str | Sequence[str] | None) -> bool:
+        """What is looked at is a kernel over arrays: one has been called, or kinds name an array."""
+        found = self._made.kernels.latest if self._made is not None else None
+        return "[" in "".join(kinds or ()) or kinds is None and found is not None and self._last(options) is None
+
+    @property
+    def roles(self) -> Roles:
+        """The parameters that are arrays of a kernel, with the reason; others are lanes or static. Raises FlattenError
+        for a name in arrays= that is no parameter."""
+        from pyflat.runtime.kernels import Roles
+
+        return Roles(self._parameters.names, self._caller.kernels.roles(self.options), self.options.static)
 
     def _shapes(self, options: Options, kinds: str | Sequence[str] | None) -> dict[str, Shape]:
         from pyflat.inspection import listing

@@ -284,7 +284,8 @@ NEUTRAL = "neutral"
 BUILT_IN = (
     Target("numpy", "pyflat.targets.numpy.engine:engine", python=True, loops="kept in engines", kept_calls="on arrays",
            float32=True, max_trips=True, parallel=True, ufuncs=True, converts=True, plans=ALL_DTYPES, verified=True,
-           kernels="pyflat.targets.numpy.kernels.engine:engine", fast="pyflat.targets.numpy.costs:NUMPY_MATH", explain="pyflat.targets.numpy.explain:BlockCosts"),
+           kernels="pyflat.targets.numpy.kernels.engine:engine",
+           fast="pyflat.targets.numpy.costs:NUMPY_MATH", explain="pyflat.targets.numpy.explain:BlockCosts"),
     Target("numba", "pyflat.targets.numba.engine:engine", python=True, loops="kept", float32=True, max_trips=True,
            parallel=True, ufuncs=True, converts=True, plans=ALL_DTYPES, verified=True, needs=("llvmlite",),
            kernels="pyflat.targets.numba.kernels.engine:engine",

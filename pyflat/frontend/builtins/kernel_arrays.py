@@ -12,8 +12,9 @@ from pyflat.frontend.builtins.support import Given, bind_names
 from pyflat.frontend.space import memories, width_rules
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
-from pyflat.frontend.state.values import NONE, Abstract, Arguments, BoundMethod, ListRef, Seq, Static, Value, View
+from pyflat.frontend.state.values import NONE, Abstract, Arguments, BoundMethod, ListRef, Seq, Static, View
 from pyflat.frontend.state.widths import OF_KIND
+from pyflat.ir.nodes import TRUE, Value
 from pyflat.ir.types import INT
 
 FEW = 16
@@ -69,7 +70,7 @@ def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNo
             or len(given) != len(arguments.positional):
         raise s.refuse("flatten/not-yet", f"np.{fn.__name__} of a NumPy scalar that is no float64", node,
                        help=f"convert it first: np.{fn.__name__}(float(x))")
-    plain = [widths.mark(s.build.op("select", memories.const(True), v, v), frozenset({None})) for v in given]
+    plain = [widths.mark(s.build.op("select", TRUE, v, v), frozenset({None})) for v in given]
     result = s.space.call(Static(fn), Arguments(list(plain), {}), node)
     return result if fn in (np.isnan, np.isinf, np.isfinite) or not isinstance(result, Value) \
         else width_rules.cast(s, widths, result, "f4")
@@ -122,7 +123,7 @@ def _dtype(s: Evaluator, given: Given, node: cst.CSTNode) -> str | None:
     wanted = given.static("dtype", None)
     if wanted is None:
         return None
-    dtype = np.dtype(wanted).str[1:]
+    dtype: str = np.dtype(wanted).str[1:]
     if dtype not in _DTYPES.values():
         raise s.refuse("flatten/unsupported-expression", f"an array of dtype {np.dtype(wanted)}", node,
                        help="arrays of kernels hold bool, ints, float32 and float64")

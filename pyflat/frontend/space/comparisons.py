@@ -14,7 +14,7 @@ from pyflat.frontend.space.scalars import METHODS, const_eval, is_number_union
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind, plain_number
-from pyflat.frontend.state.values import Abstract, DictRef, GuardedUnion, ObjRef, Ranges, Static
+from pyflat.frontend.state.values import Abstract, DictRef, GuardedUnion, ObjRef, Ranges, Static, View
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -90,6 +90,9 @@ def _in_range(s: Evaluator, bounds: range, item: Abstract) -> Abstract:
 
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """A comparison of numbers, arrays, tuples, strings or objects."""
+    if isinstance(a, View) or isinstance(b, View):
+        raise s.refuse("flatten/not-yet", "a comparison of whole arrays of a kernel", node,
+                       help="write the loop over the elements")
     if not (isinstance(a, Static) and isinstance(b, Static)):
         a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
     if complex_numbers.meet(a, b):

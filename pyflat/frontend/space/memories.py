@@ -51,7 +51,8 @@ def whole(memory: MemoryRef, array: str, dtype: str, extents: Sequence[Abstract]
     return View(memory, array, dtype, tuple(extents), stored, settled, whole=True)
 
 
-def argument(s: Evaluator, shape: ArrayArgument, name: str, params: list[Param], memories: dict[int, MemoryRef]) -> View:
+def argument(s: Evaluator, shape: ArrayArgument, name: str, params: list[Param], memories: dict[int, MemoryRef]
+             ) -> View:
     """The array that a parameter is; `memories` are those of the arguments before it, by their numbers."""
     if shape.memory not in memories:
         memory = memories[shape.memory] = MemoryRef()
@@ -144,10 +145,8 @@ def over(s: Evaluator, extents: Sequence[Abstract], use: Callable[[tuple[Abstrac
     if len(at) == len(extents):
         use(at)
         return
-    from pyflat.frontend.syntax import rolled_loops  # above this module, and asked for a loop as statements ask
-
-    rolled_loops.roll_counter(s, node, Ranges(Static(0), extents[len(at)], 1),
-                              lambda _, counter: over(s, extents, use, node, (*at, counter)))
+    s.space.repeat(node, Ranges(Static(0), extents[len(at)], 1),
+                   lambda _, counter: over(s, extents, use, node, (*at, counter)))
 
 
 def _require_apart(s: Evaluator, target: View, value: View, node: cst.CSTNode) -> None:

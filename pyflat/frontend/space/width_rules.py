@@ -14,10 +14,10 @@ import numpy as np
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, GuardedUnion, Static
+from pyflat.frontend.state.values import Abstract, GuardedUnion
 from pyflat.frontend.state.widths import PYTHON, WIDE, Width, Widths
 from pyflat.ir.build import const
-from pyflat.ir.nodes import Op, Value
+from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
 _UFUNCS: dict[str, np.ufunc] = {
@@ -117,7 +117,7 @@ def _computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstrac
 def _operand(s: Evaluator, widths: Widths, value: Abstract, dtype: str) -> Value:
     """A number as NumPy converts it for a loop."""
     number = lane(value)
-    python = _width(widths, value) == PYTHON
+    python = None in _width(widths, value)
     if kind_of(dtype) is FLOAT:
         if number.kind is not FLOAT:
             number = s.build.op("to_float", number)
@@ -202,5 +202,3 @@ def as_dtype(s: Evaluator, widths: Widths, value: Abstract, dtype: str) -> Value
         "fitted", number, dtype=dtype)
     return widths.mark(made, frozenset({dtype}))
 
-
-__all__ = ["Op", "as_dtype", "binary", "cast", "kind_of", "operands_of_comparison", "unary"]

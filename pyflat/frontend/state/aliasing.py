@@ -47,7 +47,8 @@ def is_shared(states: Iterable[State], state: State, ref: Ref, most: int = 1) ->
             if id(inner) not in seen and inner in state.heap and state.heap[inner] is not CONFLICT:
                 seen.add(id(inner))
                 contents = state.heap[inner]
-                waiting += contents if isinstance(inner, ListRef | StoreRef | MemoryRef) else [item for _, item in contents]
+                plain = isinstance(inner, ListRef | StoreRef | MemoryRef)
+                waiting += contents if plain else [item for _, item in contents]
     return False
 
 

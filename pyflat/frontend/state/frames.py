@@ -24,7 +24,6 @@ from pyflat.frontend.state.facts import Fact
 from pyflat.frontend.state.guards import Guards
 from pyflat.frontend.state.merge import Joiner
 from pyflat.frontend.state.object_space import ObjectSpace
-from pyflat.frontend.state.widths import PYTHON, Widths
 from pyflat.frontend.state.values import (
     NONE,
     Abstract,
@@ -38,6 +37,7 @@ from pyflat.frontend.state.values import (
     State,
     Static,
 )
+from pyflat.frontend.state.widths import PYTHON, Widths
 from pyflat.ir import recursion
 from pyflat.ir.build import Builder
 from pyflat.ir.formats import F8, FloatFormat

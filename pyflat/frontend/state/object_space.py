@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import libcst as cst
 
-from pyflat.frontend.state.values import Abstract, Arguments, Static, Subscript
+from pyflat.frontend.state.values import Abstract, Arguments, Ranges, Static, Subscript
 from pyflat.ir.nodes import Value
 
 Step = Callable[[Abstract, Callable[[], Abstract]], Abstract]
@@ -79,6 +79,9 @@ class ObjectSpace(Protocol):
 
     def fold(self, value: Abstract, start: Abstract, step: Step, node: cst.CSTNode, /) -> Abstract:
         """The accumulator after all elements of what `is_folded`."""
+
+    def repeat(self, node: cst.CSTNode, bounds: Ranges, each: Callable[[Any, Abstract], None], /) -> None:
+        """A loop that stays one over a range; `each(scope, counter)` is an iteration."""
 
     # --- calls
     def call(self, function: Abstract, arguments: Arguments, node: cst.CSTNode, /) -> Abstract:

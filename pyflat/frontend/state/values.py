@@ -122,8 +122,8 @@ class MemoryRef:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An axis of an array in memory, as a view reads it: at `start`, or at start + step * i for the number i of an axis
-    of the view."""
+    """An axis of an array in memory, as a view reads it: at `start`, or at start + step * i for the number i of an
+    axis of the view."""
 
     start: Abstract
     axis: int | None
@@ -133,8 +133,8 @@ class Stored:
 @dataclass(eq=False, slots=True)
 class View:
     """An array of a kernel, or a view of it: element by element in memory. `extents` are the lengths of its axes,
-    `stored` the axes of the array `array` of the memory. `settled`: it has been there before any loop, as a whole; `whole`:
-    it is the array itself."""
+    `stored` the axes of the array `array` of the memory. `settled`: it has been there before any loop, as a whole;
+    `whole`: it is the array itself."""
 
     memory: MemoryRef
     array: str
@@ -254,8 +254,8 @@ class _Unbound:
 UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef | StoreRef | MemoryRef
-Abstract = (Static | Value | Complex | Seq | Array | View | Ref | Closure | BoundMethod | Partial | Super | Lazy | Ranges
-            | Text | Caught | GuardedUnion | Unavailable | _Unbound)
+Abstract = (Static | Value | Complex | Seq | Array | View | Ref | Closure | BoundMethod | Partial | Super | Lazy
+            | Ranges | Text | Caught | GuardedUnion | Unavailable | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
 
@@ -269,8 +269,8 @@ CONFLICT: Contents = (Conflict(),)
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A subscript `a:b:c`; `start` and `width` instead of a known `value` for `i : i + WIDTH` with a lane i; `bounds` of
-    an array in memory that are not known."""
+    """A subscript `a:b:c`; `start` and `width` instead of a known `value` for `i : i + WIDTH` with a lane i; `bounds`
+    of an array in memory that are not known."""
 
     value: slice
     start: Value | None = None

@@ -234,8 +234,8 @@ def _changed_slots(s: Evaluator, edge: IncomingEdge, start: State, owned: Owned,
         after = edge.state.heap.get(ref, before)
         if after is before:
             continue
-        keys = [] if isinstance(ref, ListRef | StoreRef | MemoryRef) else [[k for k, _ in contents] for contents in (before, after)
-                                                    if contents is not CONFLICT]
+        plain = isinstance(ref, ListRef | StoreRef | MemoryRef)
+        keys = [] if plain else [[k for k, _ in contents] for contents in (before, after) if contents is not CONFLICT]
         if len(after) != len(before) or CONFLICT in (before, after) or len(keys) == 2 and keys[0] != keys[1]:
             raise s.refuse("flatten/list-mutation",
                            "a list or object gets more or fewer items in a loop that cannot be unrolled", node,

@@ -129,8 +129,8 @@ class MachineCode:
 def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor, kept: Sequence[object] = (), *,
                combine: bool = True, scalar_loops: bool = False) -> MachineCode:
     """Optimise, compile and load a module; `symbols` are the addresses of the functions and tables that it names,
-    `kept` what must live as long as the code. Without `combine` instructions are left as they are; `scalar_loops` are for
-    LLVM to make vectors of.
+    `kept` what must live as long as the code. Without `combine` instructions are left as they are; `scalar_loops` are
+    for LLVM to make vectors of.
 
     What is compiled is kept on disk (`pyflat.targets.numba.disk_cache`), but for modules with addresses of this
     process in them. Code from there names the functions that it calls; the addresses are always those given here.
@@ -202,8 +202,8 @@ def _unpacked(contents: bytes | None) -> _Translated | None:
 
 def _key(text: str, cpu: Processor, combine: bool, scalar_loops: bool = False) -> str:
     """Everything that machine code depends on: the module, the processor, and who translates."""
-    return key_of([text, str(combine), str(scalar_loops), cpu.name, cpu.features, str(llvm.get_process_triple()), pyflat.__version__,
-                   llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)), np.__version__,
+    return key_of([text, str(combine), str(scalar_loops), cpu.name, cpu.features, str(llvm.get_process_triple()),
+                   pyflat.__version__, llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)), np.__version__,
                    sys.implementation.cache_tag or sys.version])
 
 

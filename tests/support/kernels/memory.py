@@ -245,13 +245,6 @@ def case_extremes_of_numpy(a):
     return a.max(), np.min(a)
 
 
-@on("np.arange(4.0), np.arange(4.0) + 1", "np.arange(4.0), np.arange(3.0)", "np.arange(4.0), np.arange(1.0)", "np.arange(4), np.arange(4.0)")
-def case_whole_arrays(a, b):
-    c = a * 2.0 + b
-    a += b
-    return c, a - b
-
-
 @on("np.arange(4.0), np.arange(4.0)", "np.arange(4), np.ones(4)", "np.arange(4, dtype=np.float32), np.ones(4)")
 def case_whole_array_in_place(a, b):
     a += b

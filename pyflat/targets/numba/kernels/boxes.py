@@ -1,8 +1,9 @@
 """Between which numbers an index lies in a loop nest, computed before the nest runs.
 
-An index like `2 * i + j - 1` is an affine function of the counters of loops and of what does not change in the nest. Its
-least and largest value over the box of all iterations are cheap to compute once; where they are inside the array, no
-access has to be tested. A counter whose range is empty has a box whose end lies before its start: then nothing runs.
+An index like `2 * i + j - 1` is an affine function of the counters of loops and of what does not change in the nest.
+Its least and largest value over the box of all iterations are cheap to compute once; where they are inside the array,
+no access has to be tested. A counter whose range is empty has a box whose end lies before its start: then nothing runs.
+
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Boxes:
         self.inside = set(definitions(loop.body)) | set(loop.params)
         self.trusted: Any = None
         """All numbers are modest; None: there is nothing to doubt."""
-        self.used: set[Value] = set()
+        self.used: set[Op] = set()
         self._known: dict[Value, Box | None] = {}
         self._modest: set[Value] = set()
 
@@ -60,7 +61,8 @@ class Boxes:
         if value.kind is not INT:
             return None
         if isinstance(value, Const):
-            return None if abs(int(value.value or 0)) >= MODEST else Box(i64(int(value.value or 0)), i64(int(value.value or 0)))
+            known = int(value.value or 0)
+            return Box(i64(known), i64(known)) if abs(known) < MODEST else None
         number = self.invariant(value)
         if number is not None:
             self._require_modest(value, number)

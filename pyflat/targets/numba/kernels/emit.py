@@ -25,14 +25,13 @@ from pyflat.errors import InternalError
 from pyflat.frontend.kernels import Kernel
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
-from pyflat.ir.lists import definitions
 from pyflat.ir.loops import all_ops, recognise_counted
-from pyflat.ir.memory import ArrayArgument
+from pyflat.ir.memory import MAY_WARN, ArrayArgument
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
-from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, VOID
+from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Emitter, Lane, Symbols
 from pyflat.targets.numba.kernels.boxes import Boxes, counters
-from pyflat.targets.numba.llvm import F32, F64, I1, I8, I32, I64, POINTER, i64, stack
+from pyflat.targets.numba.llvm import F32, F64, I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.ops import emit
 
 FAULTED, WARNED = 1, 2
@@ -41,7 +40,6 @@ ELEMENTS: dict[str, ir.Type] = {"b1": I8, "i1": I8, "u1": I8, "i2": ir.IntType(1
                                 "u4": I32, "i8": I64, "u8": I64, "f4": F32, "f8": F64}
 CONTIGUOUS, ROWS, STRIDED = "C", "R", "S"
 """How an array lies: C's order without gaps; the elements of a row one after the other; anyhow."""
-_WARNING_OPS = frozenset({"add", "sub", "mul", "divide", "truediv", "rounded"})
 
 
 @dataclass(slots=True)
@@ -101,13 +99,15 @@ class KernelCode:
         self.values: dict[Value, Lane | None] = {}
         self.targets: dict[Label, Target] = {}
         self.places: dict[str, Place] = {}
-        self.counted = counters(kernel.function.body)
+        self.counters = counters(kernel.function.body)
         self.proven: set[Op] = set()
         self.modest: set[Op] = set()
         self.sites: list[Op] = [op for op in all_ops(kernel.function.body) if op.opcode == "alloc"]
         self.faulted = stack(self.builder, I1)
         self.warned = stack(self.builder, I1)
         self.versions = True
+        self.unused = _unused(kernel)
+        """Operations whose value nobody uses: no reason for LLVM to compute them, which would set the flags."""
 
     def text(self) -> str:
         b, fn = self.builder, self.kernel.function
@@ -287,7 +287,7 @@ class KernelCode:
             return None
         indices = [op for op in all_ops(loop.body) if op.opcode == "index" and op not in self.proven]
         outside = {value: lane.value for value, lane in self.values.items() if lane is not None and lane.kind is INT}
-        boxes = Boxes(self.builder, loop, outside, self.counted)
+        boxes = Boxes(self.builder, loop, outside, self.counters)
         proven: set[Op] = set()
         for op in indices:
             test = boxes.inside_of(op.args[0], op.args[1])
@@ -338,7 +338,7 @@ class KernelCode:
         if op in self.modest:
             return
         self._note(self.faulted, self._fault(op))
-        if self.careful and op.opcode in _WARNING_OPS and op.kind is FLOAT:
+        if op.opcode in MAY_WARN and op.kind is FLOAT and (self.careful or op in self.unused):
             self._watch(op, args)
 
     def _value(self, op: Op, args: list[Lane]) -> Lane:
@@ -471,12 +471,31 @@ class KernelCode:
         return found or ir.Function(self.module, ir.FunctionType(POINTER, [I64, I64, POINTER]), "pyflat_allocate")
 
     def _fill(self, pointer: Any, total: Any, value: Any, dtype: str) -> None:
-        from pyflat.targets.numba.llvm import counted, element_at
-
         with counted(self.builder, total) as index:
             self.builder.store(value, element_at(self.builder, pointer, index, ELEMENTS[dtype]),
                                align=np.dtype(dtype).itemsize)
 
 
-__all__ = ["CONTIGUOUS", "ENTRY", "FAULTED", "ROWS", "STRIDED", "VOID", "WARNED", "KernelCode", "Slot",
-           "argument_slots", "definitions"]
+def _unused(kernel: Kernel) -> set[Op]:
+    """Operations whose value no other operation takes, nor one that takes what a loop carries of it."""
+    ops = list(all_ops(kernel.function.body))
+    used: set[Value] = {arg for op in ops for arg in op.args}
+    for item in walk(kernel.function.body):
+        match item:
+            case Block() if isinstance(item.end, Exit) or item is kernel.function.body[-1]:
+                used.update(item.end.values if item.end is not None else ())
+            case If():
+                used.add(item.cond)
+                for items in (item.then, item.orelse):
+                    used.update(_yielded(items))
+            case Region():
+                used.update(_yielded(item.body))
+            case Loop():
+                used.update(item.inits)
+                used.update(v for p, v in zip(item.params, _yielded(item.body), strict=False) if p in used)
+    return {op for op in ops if op not in used}
+
+
+def _yielded(items: list[Item]) -> Sequence[Value]:
+    last = items[-1]
+    return last.end.values if isinstance(last, Block) and isinstance(last.end, Yield) else ()

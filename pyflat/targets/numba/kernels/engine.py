@@ -6,12 +6,13 @@ import ctypes
 import itertools
 import threading
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from pyflat.frontend.kernel_results import names
 from pyflat.frontend.kernels import Kernel
+from pyflat.frontend.kernels.results import names
 from pyflat.functions import libm
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.types import BOOL, FLOAT, MEMORY
@@ -56,7 +57,7 @@ class _Arrays:
         try:
             extents = tuple((ctypes.c_int64 * rank).from_address(shape)) if rank else ()
             array = (np.zeros if site & 1 else np.empty)(extents, dtype)
-        except BaseException as error:  # the machine code in between must end first
+        except BaseException as error:  # noqa: BLE001 - the machine code in between must end first
             errors.append(error)
             return 0
         address = array.ctypes.data or id(array)
@@ -116,7 +117,7 @@ class NumbaKernel:
             raise errors[0]
         if status & FAULTED:
             return "fault", [], {}
-        if watch and (status & WARNED if careful else raised):
+        if watch and (status & WARNED or raised and not careful):
             return "warning", [], {}
         addresses = results[len(self.kinds):].tolist()
         return "done", self._numbers(results), {
@@ -159,16 +160,11 @@ def layout_of(array: Any) -> str:
     return ROWS if array.ndim > 1 and array.strides[-1] == array.itemsize else STRIDED
 
 
+@cache
 def _flags() -> tuple[Any, Any]:
     """feclearexcept and fetestexcept."""
-    global _found
-    if _found is None:
-        kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
-        _found = kind(libm.library_symbol("feclearexcept")), kind(libm.library_symbol("fetestexcept"))
-    return _found
-
-
-_found: tuple[Any, Any] | None = None
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
+    return kind(libm.library_symbol("feclearexcept")), kind(libm.library_symbol("fetestexcept"))
 
 
 def engine(kernel: Kernel, arguments: Mapping[str, Any]) -> NumbaKernel:

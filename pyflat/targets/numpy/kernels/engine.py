@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from pyflat.frontend.kernels import Kernel
 from pyflat.functions import lanes
+from pyflat.ir.shape import Fixed
+from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 from pyflat.targets.numpy.kernels import support
 from pyflat.targets.numpy.kernels.text import KernelText
+
+_PYTHON: dict[Kind, Any] = {BOOL: bool, INT: int, FLOAT: float}
 
 
 class NumpyKernel:
@@ -41,19 +45,21 @@ class NumpyKernel:
 
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool) -> tuple[str, list[Any], dict[str, Any]]:
         """"done", "fault" or "warning"; the numbers; the arrays made."""
-        given = [arguments[name] for name, argument in self.kernel.arguments.items() if not hasattr(argument, "value")]
+        given = [arguments[name] for name, argument in self.kernel.arguments.items() if not isinstance(argument, Fixed)]
         warned: list[str] = []
-        how = "call" if watch else "ignore"
+        how: Literal["call", "ignore"] = "call" if watch else "ignore"
         try:
-            with np.errstate(over=how, divide=how, invalid=how, under="ignore", call=lambda kind, _: warned.append(kind)):
+            with np.errstate(over=how, divide=how, invalid=how, under="ignore",
+                             call=lambda kind, _: warned.append(kind)):
                 numbers, made = self.version(not careful)[0](*given)
         except support.Wraps:
             return "wraps", [], {}
-        except (support.Faulted, ArithmeticError, ValueError, IndexError, OverflowError):
+        except (support.Faulted, ArithmeticError, ValueError, IndexError):
             return "fault", [], {}
         if warned:
             return "warning", [], {}
-        return "done", numbers, made
+        kinds = [kind for kind in self.kernel.function.result_kinds if kind is not MEMORY]
+        return "done", [_PYTHON[kind](number) for kind, number in zip(kinds, numbers, strict=True)], made
 
 
 def engine(kernel: Kernel, _: Mapping[str, Any]) -> NumpyKernel:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import Counted, all_ops, recognise_counted
-from pyflat.ir.nodes import Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, walk
+from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, walk
 from pyflat.ir.types import INT, MEMORY
 
 Form = tuple[dict[Value, int], int]
@@ -88,7 +88,8 @@ def _only_loop(loop: Loop) -> Loop | None:
     nodes = [item for item in found[1] if not isinstance(item, Block)]
     if len(nodes) != 1 or not isinstance(nodes[0], Loop):
         return None
-    plain = all(op.opcode not in ("store", "alloc", "call", "ufunc") for item in found[1] if isinstance(item, Block) for op in item.ops)
+    ops = [op for item in found[1] if isinstance(item, Block) for op in item.ops]
+    plain = not any(op.opcode in ("store", "alloc", "call", "ufunc") for op in ops)
     return nodes[0] if plain else None
 
 
@@ -106,11 +107,8 @@ def _parallel(chain: Sequence[tuple[Loop, Counted]]) -> Nest | None:
 def _carries_nothing(loop: Loop, counted: Counted) -> bool:
     """No iteration reads what another one has left in a variable."""
     carried = {param for param in loop.params if param is not counted.iv and param.kind is not MEMORY}
-    found = _start(loop)
-    assert found is not None
-    head = loop.body[0]
-    reads = {arg for op in all_ops([head, *loop.body[2:]]) for arg in op.args} | {
-        value for item in walk(loop.body[2:]) for value in _carried_by(item)}
+    reads = {arg for op in all_ops([loop.body[0], *loop.body[2:]]) for arg in op.args}
+    reads |= {value for item in walk(loop.body[2:]) for value in _carried_by(item)}
     return not carried & reads
 
 
@@ -123,20 +121,13 @@ def _carried_by(item: Item) -> list[Value]:
 
 
 def _leaves(loops: Sequence[Loop]) -> bool:
-    """Something in the nest leaves it in another way than at the end of its ranges."""
-    own: set[Label] = {label for loop in loops for label in (loop.label, loop.again)}
-    inner = {label for item in walk(loops[0].body) for label in _labels(item)}
-    allowed = inner - {loops[0].label} | {loops[0].again}
+    """Something in the nest leaves it in another way than at the end of its ranges, or makes an array."""
+    own = {label for loop in loops for label in (loop.label, loop.again)}
+    inner = {label for item in walk(loops[0].body) for label in _labels(item)} - own | {FAULT}
     tests = {loop.body[1].orelse[-1] for loop in loops if isinstance(loop.body[1], If)}
-    for item in walk(loops[0].body):
-        if not isinstance(item, Block) or not isinstance(item.end, Exit) or item in tests:
-            continue
-        if item.end.label.name == "fault" and item.end.fault is not None:
-            continue
-        if item.end.label not in allowed or item.end.label in own - {loops[-1].again}:
-            return True
-        if item.end.label is loops[-1].again:
-            return True
+    ends = [item.end for item in walk(loops[0].body) if isinstance(item, Block) and item not in tests]
+    if any(isinstance(end, Exit) and end.label not in inner for end in ends):
+        return True
     return any(op.opcode in ("alloc", "call", "ufunc") for op in all_ops(loops[0].body))
 
 

@@ -33,8 +33,7 @@ class Line(np.lib.mixins.NDArrayOperatorsMixin):
     def array(self) -> Any:
         shape = [1] * self.axes
         shape[self.axis] = self.count
-        return np.arange(self.first, self.first + self.step * self.count, self.step, np.int64).reshape(shape) \
-            if self.step else np.full(shape, self.first, np.int64)
+        return (self.first + self.step * np.arange(self.count, dtype=np.int64)).reshape(shape)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         found = self.array()

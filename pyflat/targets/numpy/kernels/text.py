@@ -14,6 +14,7 @@ some of them only stands under a mask. Other loops are loops. The text calls `su
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,15 +23,22 @@ from typing import Any
 import numpy as np
 
 from pyflat.errors import InternalError
-from pyflat.frontend.kernel_results import names as returned_names
 from pyflat.frontend.kernels import Kernel
+from pyflat.frontend.kernels.results import names as returned_names
 from pyflat.ir.build import Builder
-from pyflat.ir.faults import can_fault, fault_condition
-from pyflat.ir.memory import ArrayArgument
+from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops, recognise_counted
+from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
-from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
+from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numpy.kernels.parallel import Nest, nest_of
+from pyflat.targets.numpy.kernels.varying import (
+    exits_vary,
+    leaves_elsewhere,
+    may_fault_outside,
+    next_values,
+    varying_in,
+)
 from pyflat.targets.numpy.spelling import spelling
 
 _PYTHON = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "eq": "==", "ne": "!=",
@@ -343,7 +351,7 @@ class KernelText:
             self.put(f"{counts[-1]} = len(range({self.name(each.lower)}, {self.name(each.upper)}, {each.step}))")
         with self.block("if " + " and ".join(f"{count} > 0" for count in counts) + ":"):
             self._nest(nest, counts, names)
-        if any(names) or _may_fault_outside(nest):
+        if any(names) or may_fault_outside(nest):
             with self.block("else:"):
                 known, self.lanes = dict(self.names), False
                 self._plain_loop(loop, mask)
@@ -434,10 +442,11 @@ class KernelText:
             for op in (op for item in loop.body[2:] if isinstance(item, Block) for op in item.ops):
                 if op not in self.names and all(isinstance(a, Const) or a in self.names for a in op.args):
                     self.op(op, "None")
+            inner = dict(after)
             for param, value in zip(loop.params, values, strict=True):
                 if param.kind is MEMORY:
                     continue
-                text = after.get(value) or self.names.get(value) or (_literal(value) if isinstance(value, Const) else None)
+                text = _literal(value) if isinstance(value, Const) else inner.get(value) or self.names.get(value)
                 after[param] = "None" if text is None else f"s.last({text})"
             ending = test.orelse[-1]
             assert isinstance(ending, Block) and ending.end is not None
@@ -500,22 +509,22 @@ class KernelText:
         self.varying.update(p for p in loop.results if p.kind is not MEMORY)
         after = self.fresh("m")
         self.put(f"{after} = s.both({mask}, {left})")
-        return after if _leaves_elsewhere(loop) else mask
+        return after if leaves_elsewhere(loop) else mask
 
     def _settle_varying(self, loop: Loop) -> bool:
         """Mark what varies among what a loop carries; whether all lanes leave it together."""
         marked = {p for p, v in zip(loop.params, loop.inits, strict=True) if v in self.varying}
         while True:
-            varying = _varying_in(loop, self.varying | marked)
-            more = {p for p, ways in _next_values(loop).items() if any(v in varying for v in ways)} | marked
-            exits_vary = _exits_vary(loop.body, varying)
-            if exits_vary:
+            varying = varying_in(loop, self.varying | marked)
+            more = {p for p, ways in next_values(loop).items() if any(v in varying for v in ways)} | marked
+            apart = exits_vary(loop.body, varying)
+            if apart:
                 more = {p for p in loop.params if p.kind is not MEMORY}
             if more == marked:
                 break
             marked = more
         self.varying |= marked
-        return not exits_vary
+        return not apart
 
     # --- operations
     def op(self, op: Op, mask: Mask) -> None:
@@ -590,7 +599,7 @@ class KernelText:
 
     def _check(self, op: Op, mask: Mask, varying: bool) -> None:
         if not varying:
-            if op.kind is INT and op.opcode in ("add", "sub", "mul", "neg", "ipow", "shl"):
+            if op.kind is INT and op.opcode not in _WITHIN:
                 self.put(f"{self.names[op]} = s.fit({self.names[op]})")
             return
         build = Builder()
@@ -648,6 +657,8 @@ class KernelText:
             self.put(f"{name} = np.full({shape}, {self.name(fill)}, {dtype})")
 
 
+_WITHIN = frozenset({"and", "or", "xor", "invert", "mod", "shr", "select", "fitted", "load", "index", "gather"})
+"""Operations of ints that give one of 64 bits."""
 _OWN = frozenset({"not", "neg", "invert", "rounded", "divide", "to_float", "exact_float", "abs"})
 
 
@@ -656,6 +667,8 @@ def _spelled(op: Op, args: Sequence[str], *, lanes: bool) -> str:
     match op.opcode:
         case "rounded":
             return f"s.narrowed({args[0]})"
+        case "index":
+            return f"s.inside({args[0]}, {args[1]}, None)"
         case "divide":
             return f"s.divide({args[0]}, {args[1]})"
         case "select" if not lanes:
@@ -693,10 +706,9 @@ def _literal(value: Const) -> str:
     number = value.value
     if number is None:
         return {BOOL: "False", INT: "0", FLOAT: "0.0", MEMORY: "None"}[value.kind]
-    if isinstance(number, float) and (number != number or number in (float("inf"), float("-inf"))):
+    if isinstance(number, float) and not math.isfinite(number):
         return f"np.float64('{number}')"
-    return f"({number!r})" if isinstance(number, int | float) and not isinstance(number, bool) and number < 0 else repr(
-        number)
+    return f"({number!r})" if number < 0 else repr(number)
 
 
 def _only_leaves(node: If) -> bool:
@@ -722,7 +734,8 @@ def _checked_by_python(kernel: Kernel) -> set[Op]:
             next(params)
     ops = list(all_ops(fn.body))
     extents.update((op.attr("array"), op.args[:-1]) for op in ops if op.opcode == "alloc")
-    found = {op for op in ops if op.opcode == "index"}
+    found = {arg for op in ops if op.opcode in ("load", "store") for arg in op.args
+             if isinstance(arg, Op) and arg.opcode == "index"}
     for item in walk(fn.body):
         if isinstance(item, Block) and item.end is not None:
             found.difference_update(v for v in item.end.values if isinstance(v, Op))
@@ -735,108 +748,3 @@ def _checked_by_python(kernel: Kernel) -> set[Op]:
                                           if place is arg)):
                 found.discard(arg)
     return found
-
-
-# --- what varies from lane to lane
-def _varying_in(loop: Loop, known: set[Value]) -> set[Value]:
-    """Everything in a loop that depends on what varies."""
-    found = set(known)
-    changed = True
-    while changed:
-        changed = _spread(loop.body, found, False)
-    return found
-
-
-def _spread(items: list[Item], found: set[Value], under: bool) -> bool:
-    changed = False
-
-    def add(value: Value) -> None:
-        nonlocal changed
-        if value.kind is not MEMORY and value not in found:
-            found.add(value)
-            changed = True
-
-    for item in items:
-        match item:
-            case Block():
-                for op in item.ops:
-                    if any(arg in found for arg in op.args):
-                        add(op)
-            case If():
-                varies = item.cond in found
-                changed |= _spread(item.then, found, varies)
-                changed |= _spread(item.orelse, found, varies)
-                for number, result in enumerate(item.results):
-                    ends = [items[-1].end for items in (item.then, item.orelse) if isinstance(items[-1], Block)]
-                    ways = [e.values[number] for e in ends if isinstance(e, Yield)]
-                    if varies or any(v in found for v in ways):
-                        add(result)
-            case Region() | Loop():
-                if isinstance(item, Loop):
-                    for param, ways in _next_values(item).items():
-                        if any(v in found for v in ways) or _exits_vary(item.body, found):
-                            add(param)
-                changed |= _spread(item.body, found, under)
-                if isinstance(item, Region) or _exits_vary(item.body, found) or any(p in found for p in item.params):
-                    for result in item.results:
-                        add(result)
-    return changed
-
-
-def _next_values(loop: Loop) -> dict[Param, list[Value]]:
-    """What each parameter may be."""
-    ways: list[Sequence[Value]] = [loop.inits]
-    last = loop.body[-1]
-    if isinstance(last, Block) and isinstance(last.end, Yield):
-        ways.append(last.end.values)
-    for item in walk(loop.body):
-        if isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is loop.again:
-            ways.append(item.end.values)
-    return {p: [way[k] for way in ways] for k, p in enumerate(loop.params) if p.kind is not MEMORY}
-
-
-def _exits_vary(items: list[Item], found: set[Value], own: frozenset[Label] = frozenset({FAULT})) -> bool:
-    """Some exit out of the list stands under a condition that varies; `own` are labels inside of it."""
-    for item in items:
-        match item:
-            case If():
-                if item.cond in found and (_has_exit(item.then, own) or _has_exit(item.orelse, own)):
-                    return True
-                if _exits_vary(item.then, found, own) or _exits_vary(item.orelse, found, own):
-                    return True
-            case Region() | Loop():
-                if _exits_vary(item.body, found, own | _labels(item)):
-                    return True
-    return False
-
-
-def _labels(item: Region | Loop) -> frozenset[Label]:
-    return frozenset({item.label, item.again} if isinstance(item, Loop) else {item.label})
-
-
-def _has_exit(items: list[Item], own: frozenset[Label]) -> bool:
-    inner = own.union(*[_labels(item) for item in walk(items) if isinstance(item, Region | Loop)])
-    return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label not in inner
-               for item in walk(items))
-
-
-def _may_fault_outside(nest: Nest) -> bool:
-    """Something around the innermost loop of a nest may fault, which runs also where that one has no iteration."""
-    blocks = [item for loop in nest.loops[:-1] for item in loop.body[2:] if isinstance(item, Block)]
-    return any(can_fault(op) for block in blocks for op in block.ops
-               if op.opcode not in ("add", "sub") or not any(isinstance(arg, Const) for arg in op.args))
-
-
-def _leaves_elsewhere(loop: Loop) -> bool:
-    """A lane may leave it for another place than what follows it."""
-    own = {loop.label, loop.again, FAULT}
-    for item in walk(loop.body):
-        if isinstance(item, Loop):
-            own |= {item.label, item.again}
-        elif isinstance(item, Region):
-            own.add(item.label)
-    return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label not in own
-               for item in walk(loop.body))
-
-
-__all__ = ["Kind", "KernelText"]

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from pyflat.frontend import kernel_results
 from pyflat.frontend.capture import Captured, capture
-from pyflat.frontend.kernel_flags import add_flags
-from pyflat.frontend.kernel_results import Result
+from pyflat.frontend.kernels import results as kernel_results
+from pyflat.frontend.kernels.flags import add_flags
+from pyflat.frontend.kernels.results import Result
 from pyflat.frontend.python_space import PythonEvaluator
-from pyflat.frontend.space import memories
+from pyflat.frontend.space import memories, width_rules
 from pyflat.frontend.state.guards import Guards
-from pyflat.frontend.state.values import Abstract, MemoryRef, State, Static
+from pyflat.frontend.state.values import Abstract, MemoryRef, State
 from pyflat.frontend.state.widths import Widths
 from pyflat.frontend.syntax import calls
 from pyflat.ir.build import undefined
@@ -29,7 +29,6 @@ from pyflat.ir.memory import ArrayArgument, ScalarArgument
 from pyflat.ir.nodes import Function, Param, Yield
 from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.shape import Fixed, Leaf
-from pyflat.ir.types import INT
 
 UNROLLED = 16
 """Iterations up to which a loop of a kernel with a known range is written out."""
@@ -95,7 +94,7 @@ def _bind(s: PythonEvaluator, arguments: Mapping[str, Argument], params: list[Pa
             case ArrayArgument():
                 bound[name] = memories.argument(s, argument, name, params, shared)
             case ScalarArgument():
-                kind = memories.width_rules.kind_of(argument.dtype)
+                kind = width_rules.kind_of(argument.dtype)
                 params.append(Param(kind, name))
                 bound[name] = memories.widths_of(s).mark(params[-1], frozenset({argument.dtype}))
             case Leaf():
@@ -115,7 +114,7 @@ _NO_ARRAYS = (bool, int, float, complex, str, tuple, list, dict, "bool", "int", 
 def array_parameters(function: types.FunctionType, seen: frozenset[Any] = frozenset()) -> dict[str, str]:
     """The parameters that the body uses as arrays, and why. Nothing where there is no source."""
     from pyflat.errors import FlattenError
-    from pyflat.frontend.roles import uses
+    from pyflat.frontend.kernels.roles import uses
 
     try:
         captured = capture(function)
@@ -135,6 +134,3 @@ def array_parameters(function: types.FunctionType, seen: frozenset[Any] = frozen
         if target in inner:
             found[name] = f"{callee} {inner[str(target)].removeprefix('it ')}"
     return found
-
-
-__all__ = ["Argument", "INT", "Kernel", "Sequence", "Static", "array_parameters", "specialise_kernel"]

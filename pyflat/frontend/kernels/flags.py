@@ -9,7 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pyflat.frontend.state.widths import PYTHON, Widths
-from pyflat.ir.nodes import FALSE, TRUE, Block, Const, End, Exit, Function, If, Label, Loop, Op, Param, Region, Value, walk
+from pyflat.ir.nodes import (
+    FALSE,
+    TRUE,
+    Block,
+    Const,
+    End,
+    Exit,
+    Function,
+    If,
+    Label,
+    Loop,
+    Op,
+    Param,
+    Region,
+    Value,
+    walk,
+)
 from pyflat.ir.types import BOOL, FLOAT, INT
 
 
@@ -42,8 +58,8 @@ class _Flags:
         found: list[End] = [item.end for item in walk(self.fn.body)
                             if isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is label]
         last = self.fn.body[-1]
-        if label is self.fn.label and isinstance(last, Block) and last.end is not None and not isinstance(last.end, Exit):
-            found.append(last.end)
+        if label is self.fn.label:
+            found += _yield_of(last)
         return found
 
     def of(self, value: Value) -> Value:

@@ -33,9 +33,9 @@ class NumberResult:
 
 @dataclass(frozen=True, slots=True)
 class ArrayResult:
-    """An array: the argument of this name, or one that the kernel has made. `axes`, where it is a view: for each axis in
-    memory the axis of the view, None where it has none. Its leaves are the lengths of the view's axes, then the start
-    and the step of each axis in memory."""
+    """An array: the argument of this name, or one that the kernel has made. `axes`, where it is a view: for each axis
+    in memory the axis of the view, None where it has none. Its leaves are the lengths of the view's axes, then the
+    start and the step of each axis in memory."""
 
     array: str
     axes: tuple[int | None, ...] | None
@@ -53,7 +53,7 @@ Result = Nothing | NumberResult | ArrayResult | TupleResult
 
 def settle(s: Evaluator, edges: Sequence[IncomingEdge], before: State) -> tuple[Result, list[Kind], list[int]]:
     """The result of a kernel whose ways out are `edges`; each gets its operands. Also at which places a number stands
-    that has a flag behind it, which is to be filled in (`kernel_flags`)."""
+    that has a flag behind it, which is to be filled in (`flags`)."""
     live = [e for e in edges if not e.dead and not (isinstance(e.end, Exit) and e.end.label is FAULT)]
     if not live and s.doubtful is not None:
         raise s.doubtful
@@ -182,5 +182,3 @@ def names(result: Result) -> list[str]:
         return [name for item in result.items for name in names(item)]
     return [result.array] if isinstance(result, ArrayResult) else []
 
-
-__all__ = ["ArrayResult", "Nothing", "NumberResult", "Result", "TupleResult", "names", "settle"]
