@@ -34,11 +34,14 @@ from benchmarks.contenders.record import UnavailableError
 from benchmarks.environment import ONE_THREAD, ROOT, describe, pin
 from benchmarks.measuring import geomean, keep_freed_memory
 from benchmarks.report import markdown
+from tests.generator.differential import Slow, time_limit
 
 Call = Callable[..., Any]
 SOURCE = ROOT / "benchmarks" / "native" / "arrays.c"
 BASE = "njit"
 LEAST = 0.95
+LONGEST = 20.0
+"""Seconds after which a call is given up."""
 
 
 def _njit(kernel: ArrayKernel) -> Call:
@@ -164,13 +167,18 @@ def measure(kernel: ArrayKernel, names: Sequence[str], repeats: int, budget: flo
     spent = dict.fromkeys(calls, 0.0)
     for turn in range(repeats + 1):
         for name, call in calls.items():
-            if turn > 2 and spent[name] > budget:
+            if results[name].failed or turn > 2 and spent[name] > budget:
                 continue
             for one, original in zip(work, fresh, strict=True):
                 if isinstance(one, np.ndarray):
                     np.copyto(one, original)
             start = time.process_time()
-            returned = call(*work)
+            try:
+                with time_limit(LONGEST):
+                    returned = call(*work)
+            except Slow:
+                results[name].failed = f"more than {LONGEST:.0f} s on large arguments"
+                continue
             taken = time.process_time() - start
             spent[name] += taken
             if turn:
