@@ -36,6 +36,8 @@ def generate(seed: int) -> Kernel:
     scope = Scope(r, params, arrays, {}, numbers={p.name: p.number for p in params if p.number in ("int", "float")},
                   left=[r.choice((2, 3, 4, 6, 10, 30))], tame=tame)
     body = [*_prologue(scope), *_body(scope), *_result(scope)]
+    if not any(re.search(rf"\b{array.name}\b", line) for array in arrays for line in body):
+        body.insert(0, f"{arrays[0].name}[0] = {arrays[0].name}[-1]")
     named = set(re.findall(r"\w+", "\n".join(body)))
     params = tuple(p for p in params if p.name in named or not p.is_array)  # the role of one that is not used is not known
     head = f"def main({', '.join(p.name for p in params)}):"
