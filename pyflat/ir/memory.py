@@ -118,8 +118,12 @@ ACCESSES: dict[str, Callable[..., Any]] = {"load": _load, "store": _store, "allo
 each memory once, in order."""
 
 
-MAY_WARN = frozenset({"add", "sub", "mul", "divide", "truediv", "rounded"})
-"""Operations of floats at whose overflows, nans and divisions by zero NumPy warns."""
+_MAY_WARN = frozenset({"add", "sub", "mul", "divide", "truediv", "rounded"})
+
+
+def may_warn(opcode: str, kind: Kind) -> bool:
+    """An operation of floats at whose overflows, nans and divisions by zero NumPy warns."""
+    return kind is FLOAT and (opcode in _MAY_WARN or opcode.startswith("np_"))
 
 
 def kind_of_dtype(dtype: np.dtype[Any]) -> Kind | None:
