@@ -19,7 +19,6 @@ from pyflat.ir.types import FLOAT, INT
 from pyflat.ir.validate import validate
 from pyflat.passes import pipelines
 
-
 SLOW = ("crc16", "mm2", "heat_3d", "floyd_warshall", "jacobi_2d", "fdtd_2d", "upwind", "conv2d", "azimuthal", "lcs")
 """Interpreted once, after the passes."""
 
