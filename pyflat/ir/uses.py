@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 
 from pyflat.ir.loops import all_ops, end_of, has_loop
 from pyflat.ir.nodes import Block, Const, End, Exit, Function, If, Item, Loop, Op, Region, Value, Yield
 from pyflat.ir.ops import COMMUTATIVE
+from pyflat.ir.tables import table_of
 
 
 def results_of(fn: Function) -> list[Value]:
@@ -69,8 +68,6 @@ def with_args(op: Op, args: Sequence[Value]) -> Op:
 
 
 Key = tuple[object, ...]
-_LONG, _PLAIN = 1_024, 2
-"""Entries of a long table; the format of marshal in which equal bytes are the same numbers and the other way round."""
 _MIRRORED = {"gt": "lt", "ge": "le"}
 
 
@@ -105,11 +102,11 @@ class Keys:
         return tuple([(name, self._text(value)) for name, value in op.attrs]) if op.attrs else ()
 
     def _text(self, value: object) -> str:
-        """Of a table only once, and a digest of a long one: it may be read in many places."""
+        """Of a table only once, and no text of a long one: it may be read in many places."""
         if type(value) is not tuple:
             return repr(value)
         if id(value) not in self._tables:
-            long = len(value) > _LONG and {bool, int, float}.issuperset(map(type, value))
-            self._tables[id(value)] = sha256(marshal.dumps(value, _PLAIN)).hexdigest() if long else repr(value)
+            table = table_of(value)
+            self._tables[id(value)] = repr(value) if table is None else f"table {table.number}"
             self._keep.append(value)
         return self._tables[id(value)]

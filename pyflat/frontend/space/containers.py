@@ -37,6 +37,7 @@ from pyflat.frontend.state.values import (
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
+from pyflat.ir.tables import table_of
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind, kind_of
 
 MAX_COLUMNS = 64
@@ -289,9 +290,11 @@ def _position(s: Evaluator, key: Abstract, node: cst.CSTNode) -> Value:
 
 
 def _kind_of_all(values: Any) -> Kind | None:
-    """Of a tuple of ints or of floats, None for anything else. A table may be long, and be read in many places."""
+    """Of a tuple of ints or of floats, None for anything else."""
     if type(values) is not tuple:
         return None
+    if (table := table_of(values)) is not None:
+        return table.kind if table.kind is not BOOL else None
     types = set(map(type, values))
     if types == {float}:
         return FLOAT

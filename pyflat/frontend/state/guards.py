@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pyflat.errors import refuse
+from pyflat.ir.tables import table_of
 
 ABSENT = object()
 """The value of a name or attribute that does not exist."""
@@ -263,7 +264,7 @@ class Guards:
     def contents(self, owner: Any) -> None:
         """All of a captured list, dict, set or array, and of the containers and objects in it."""
         if isinstance(owner, tuple):
-            for item in () if _NUMBERS.issuperset(map(type, owner)) else owner:
+            for item in () if table_of(owner) is not None or _NUMBERS.issuperset(map(type, owner)) else owner:
                 self.contents(item)
         if not isinstance(owner, _CONTAINERS):
             self.instance(owner)

@@ -30,6 +30,7 @@ from pyflat.frontend.state.values import (
     View,
 )
 from pyflat.ir.nodes import Value
+from pyflat.ir.tables import table_of
 
 _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None), range, frozenset, type(...)})
 BUILTIN = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, np.ndarray, type(None))
@@ -38,7 +39,7 @@ BUILTIN = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozen
 def is_plain(value: Any) -> bool:
     """An immutable builtin value: operators on it are pure."""
     if isinstance(value, tuple):
-        return _PLAIN.issuperset(map(type, value)) or all(map(is_plain, value))
+        return table_of(value) is not None or _PLAIN.issuperset(map(type, value)) or all(map(is_plain, value))
     return type(value) in _PLAIN or type(value) in (np.ndarray, list, dict, slice, set)
 
 

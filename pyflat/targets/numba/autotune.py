@@ -15,8 +15,8 @@ from typing import Any
 
 from llvmlite import ir
 
+from pyflat.targets.numba.feed import LEFT_EARLY
 from pyflat.targets.numba.llvm import I1, I8, I64, i64
-from pyflat.targets.numba.loops import LEFT_EARLY
 
 TRIAL = 48
 """Gangs in a trial of each way, where a gang takes long: in a loop."""

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 
 from pyflat.functions import libm
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Value
+from pyflat.ir.tables import array_of
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.numba.llvm import (
     F32,
@@ -138,8 +138,8 @@ class Symbols(dict[str, int]):
         """The name of an array of these numbers."""
         key = id(numbers), dtype
         if key not in self._tables:
-            wide = np.array(numbers, np.int64) if dtype == "i4" else numbers  # of which lanes may have the lower half
-            array = np.asarray(wide).astype(dtype)
+            wide = "i8" if dtype == "i4" else dtype  # of which lanes may have the lower half
+            array = array_of(numbers, wide).astype(dtype, copy=False)
             self._tables[key] = f"pyflat_table_{len(self._tables)}"
             self[self._tables[key]] = array.ctypes.data
             self.kept += [array, numbers]  # the id of the numbers is theirs

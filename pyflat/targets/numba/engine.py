@@ -35,6 +35,7 @@ from pyflat.ir.uses import results_of
 from pyflat.targets import threads
 from pyflat.targets.numba.arms import kept_plans
 from pyflat.targets.numba.conversions import conversion
+from pyflat.targets.numba.feed import feed_address
 from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Ufunc, compile_ir, processor
 from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
 from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, SharedState
@@ -89,7 +90,7 @@ class CompiledKernel:
             inputs, code = [*arrays, np.dtype(np.int64)], packed(code.address, self._pattern, len(results))
         if not _fit_a_ufunc(inputs, results):
             return None
-        state = _state_for(stored, lanes)
+        state = _state_for(stored, lanes, len(results))
         ufunc = Ufunc("twin", code.address, state.address, inputs, results, self.code, code, state)
         return KernelEntry(ufunc.call, state, self.step, has_loop(list(self._kernel.items)), dtypes,
                            len(self._kernel.roots) - len(dtypes), ufunc, blocks)
@@ -125,7 +126,7 @@ class _KernelCall:
 
     def __init__(self, code: MachineCode, stored: Sequence[np.dtype[Any]], lanes: list[np.dtype[Any]],
                  results: list[np.dtype[Any]]):
-        self.state = _state_for(stored, lanes)
+        self.state = _state_for(stored, lanes, len(results))
         native = [dtype.newbyteorder("=") for dtype in stored]
         self._native = [None if dtype.isnative else own for dtype, own in zip(stored, native, strict=True)]
         self._call: Any
@@ -166,10 +167,10 @@ def _fit_a_ufunc(inputs: Sequence[object], results: Sequence[object]) -> bool:
     return bool(inputs) and bool(results) and len(inputs) + len(results) <= MAX_OPERANDS
 
 
-def _state_for(stored: Sequence[np.dtype[Any]], lanes: Sequence[np.dtype[Any]]) -> SharedState:
-    """A state with what converts the operands of a kernel."""
-    return SharedState([0 if dtype == lane else conversion(dtype, lane)
-                        for dtype, lane in zip(stored, lanes, strict=True)])
+def _state_for(stored: Sequence[np.dtype[Any]], lanes: Sequence[np.dtype[Any]], results: int) -> SharedState:
+    """A state with what brings and converts the operands of a kernel. Results are stored as they are computed."""
+    conversions = [0 if dtype == lane else conversion(dtype, lane) for dtype, lane in zip(stored, lanes, strict=True)]
+    return SharedState(feed_address(), [*conversions, *[0] * results])
 
 
 def _operands(kernel: Kernel) -> tuple[list[np.dtype[Any]], list[np.dtype[Any]]]:

@@ -1,6 +1,7 @@
 """What brings operands as they lie in memory to a function that runs whole gangs of dense lanes.
 
-    i8 feed(count, first, state, uniform values, args, steps)       whether any lane was suspect, or a signal came
+    i8 feed(lanes, table, count, first, state, uniform values, args, steps)
+                                                    whether any lane was suspect, or a signal came
 
 runs `count` lanes from lane `first` on, of the operands that NumPy's arrays `args` and `steps` say:
 
@@ -10,198 +11,344 @@ runs `count` lanes from lane `first` on, of the operands that NumPy's arrays `ar
 
 A block shorter than a gang is filled up with its last lane, which asks for nothing that no real lane does. So every
 lane is computed by the same instructions, wherever it lies. Which function converts an operand
-(`pyflat.targets.numba.conversions`) is in the state, behind the slots of `loops`: 0 where its elements are lanes.
+(`pyflat.targets.numba.conversions`) is in the state: 0 where its elements are lanes.
+
+This code is the same for all kernels, and reads from a table what a kernel's operands are: int64 numbers, which are how
+many operands there are, how many of them are read, the lanes in a gang, those in a block, the bytes of all buffers, and
+the bytes of a lane of each operand, 0 where it is uniform. It is compiled once, and kernels find its address in the
+state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from functools import cache
 
-from llvmlite import ir
+from pyflat.targets.numba.jit import MachineCode, Processor, compile_ir, processor
 
-from pyflat.targets.numba.emitter import size_of
-from pyflat.targets.numba.llvm import I1, I8, I64, POINTER, counted, element_at, i64, stack
-from pyflat.targets.numba.loops import CONVERSIONS, LEFT_EARLY
+FEED, CONVERSIONS = 5, 6
+"""Slots of the state of a kernel: the address of the feed, and from there on, one for each operand, the function that
+converts it, 0 where there is nothing to convert."""
+
+LEFT_EARLY = 2
+"""What a function returns that was left because of a signal, together with 1 for suspect lanes."""
 
 BUFFERS = 2**14
 """Bytes of all buffers together: with what they are filled from, they stay in the first-level cache. On a Zen 5 of
 2**13 to 2**16 the fastest or within the noise of it on two light kernels, four dtypes and three sizes; 2**16 took up to
 1.6 times as long."""
 
-_CONVERT = ir.FunctionType(I8, [POINTER, POINTER, I64, I64])
+SLOT = 8
+"""Bytes for a lane in a buffer, and for a uniform value."""
 
 
-class Operand(NamedTuple):
-    """An operand that differs from lane to lane: its number, what a lane of it is in memory, whether it is a result."""
-
-    number: int
-    element: ir.Type
-    is_result: bool
+def feed_address() -> int:
+    """Where the feed is; valid as long as the process."""
+    return _compiled(processor()).address
 
 
-def block_lanes(operands: int, gang: int) -> int:
-    """Lanes in a block: whole gangs."""
-    return max(BUFFERS // (8 * max(operands, 1)) // gang, 1) * gang
+@cache
+def _compiled(cpu: Processor) -> MachineCode:
+    return compile_ir(_FEED + _BLOCKS + _FILL + _copies("gather") + _copies("scatter"), "feed", {}, cpu)
 
 
-def write_feed(lanes: ir.Function, operands: Sequence[Operand], gang: int) -> ir.Function:
-    """The function around `lanes`, which has the operands (count, state, uniform values, pointers)."""
-    return _Feed(lanes, operands, gang).function
+_FEED = f"""
+define i8 @feed(ptr %lanes, ptr %table, i64 %count, i64 %first, ptr %state, ptr %uniforms, ptr %args, ptr %steps) {{
+entry:
+  %operands = load i64, ptr %table
+  %gang_at = getelementptr i64, ptr %table, i64 2
+  %gang = load i64, ptr %gang_at
+  %sizes = getelementptr i64, ptr %table, i64 5
+  %converts = getelementptr ptr, ptr %state, i64 {CONVERSIONS}
+  %places = alloca ptr, i64 %operands
+  br label %next
+next:
+  %k = phi i64 [0, %entry], [%k_next, %look]
+  %all_dense = phi i1 [true, %entry], [%still_dense, %look]
+  %more = icmp slt i64 %k, %operands
+  br i1 %more, label %look, label %run
+look:
+  %size_at = getelementptr i64, ptr %sizes, i64 %k
+  %size = load i64, ptr %size_at
+  %step_at = getelementptr i64, ptr %steps, i64 %k
+  %step = load i64, ptr %step_at
+  %arg_at = getelementptr ptr, ptr %args, i64 %k
+  %arg = load ptr, ptr %arg_at
+  %away = mul i64 %first, %step
+  %place = getelementptr i8, ptr %arg, i64 %away
+  %place_at = getelementptr ptr, ptr %places, i64 %k
+  store ptr %place, ptr %place_at
+  %convert_at = getelementptr ptr, ptr %converts, i64 %k
+  %convert = load ptr, ptr %convert_at
+  %own = icmp eq ptr %convert, null
+  %unit = icmp eq i64 %step, %size
+  %lies_so = and i1 %own, %unit
+  %uniform = icmp eq i64 %size, 0
+  %dense = or i1 %uniform, %lies_so
+  %still_dense = and i1 %all_dense, %dense
+  %k_next = add i64 %k, 1
+  br label %next
+run:
+  %enough = icmp sge i64 %count, %gang
+  br i1 %enough, label %gangs, label %less
+gangs:
+  %rest = urem i64 %count, %gang
+  %whole = sub i64 %count, %rest
+  br i1 %all_dense, label %direct, label %blockwise
+direct:
+  %found_direct = call i8 %lanes(i64 %whole, ptr %state, ptr %uniforms, ptr %places)
+  br label %ran
+blockwise:
+  %found_blocks = call i8 @blocks(ptr %lanes, ptr %table, i64 0, i64 %whole, i64 0, ptr %state, ptr %uniforms,
+                                  ptr %places, ptr %steps)
+  br label %ran
+ran:
+  %found = phi i8 [%found_direct, %direct], [%found_blocks, %blockwise]
+  %left_early = icmp uge i8 %found, {LEFT_EARLY}
+  %all = icmp eq i64 %rest, 0
+  %done = or i1 %left_early, %all
+  br i1 %done, label %end, label %less
+end:
+  ret i8 %found
+less:
+  %before = phi i8 [0, %run], [%found, %ran]
+  %start = phi i64 [0, %run], [%whole, %ran]
+  %few = sub i64 %count, %start
+  %any = icmp sgt i64 %few, 0
+  br i1 %any, label %last, label %none
+none:
+  ret i8 %before
+last:
+  %after = call i8 @blocks(ptr %lanes, ptr %table, i64 %start, i64 %few, i64 %gang, ptr %state, ptr %uniforms,
+                           ptr %places, ptr %steps)
+  %both = or i8 %before, %after
+  ret i8 %both
+}}
+"""
+_BLOCKS = f"""
+%moved = type {{ptr, ptr, ptr, i64, i64}}
+
+define internal i8 @blocks(ptr %lanes, ptr %table, i64 %start, i64 %count, i64 %least, ptr %state, ptr %uniforms,
+                           ptr %places, ptr %steps) noinline {{
+entry:
+  %operands = load i64, ptr %table
+  %inputs_at = getelementptr i64, ptr %table, i64 1
+  %inputs = load i64, ptr %inputs_at
+  %most_at = getelementptr i64, ptr %table, i64 3
+  %most = load i64, ptr %most_at
+  %bytes_at = getelementptr i64, ptr %table, i64 4
+  %bytes = load i64, ptr %bytes_at
+  %sizes = getelementptr i64, ptr %table, i64 5
+  %converts = getelementptr ptr, ptr %state, i64 {CONVERSIONS}
+  %room = mul i64 %most, {SLOT}
+  %buffers = alloca i8, i64 %bytes, align 64
+  %given = alloca ptr, i64 %operands
+  %strides = alloca i64, i64 %operands
+  %fetched = alloca %moved, i64 %operands
+  %stored = alloca %moved, i64 %operands
+  %no_padding = icmp eq i64 %least, 0
+  br label %operand
+operand:
+  %k = phi i64 [0, %entry], [%k_next, %planned]
+  %buffer = phi ptr [%buffers, %entry], [%buffer_next, %planned]
+  %fetches = phi i64 [0, %entry], [%fetches_next, %planned]
+  %stores = phi i64 [0, %entry], [%stores_next, %planned]
+  %more = icmp slt i64 %k, %operands
+  br i1 %more, label %look, label %block
+look:
+  %size_at = getelementptr i64, ptr %sizes, i64 %k
+  %size = load i64, ptr %size_at
+  %step_at = getelementptr i64, ptr %steps, i64 %k
+  %step = load i64, ptr %step_at
+  %first_at = getelementptr ptr, ptr %places, i64 %k
+  %first = load ptr, ptr %first_at
+  %away = mul i64 %start, %step
+  %place = getelementptr i8, ptr %first, i64 %away
+  %convert_at = getelementptr ptr, ptr %converts, i64 %k
+  %convert = load ptr, ptr %convert_at
+  %own = icmp eq ptr %convert, null
+  %unit = icmp eq i64 %step, %size
+  %lies_so = and i1 %own, %unit
+  %direct = and i1 %lies_so, %no_padding
+  %uniform = icmp eq i64 %size, 0
+  %as_it_is = or i1 %direct, %uniform
+  %taken = select i1 %as_it_is, ptr %place, ptr %buffer
+  %stride = select i1 %direct, i64 %size, i64 0
+  %given_at = getelementptr ptr, ptr %given, i64 %k
+  store ptr %taken, ptr %given_at
+  %stride_at = getelementptr i64, ptr %strides, i64 %k
+  store i64 %stride, ptr %stride_at
+  br i1 %as_it_is, label %planned, label %plan
+plan:
+  %is_result = icmp sge i64 %k, %inputs
+  %list = select i1 %is_result, ptr %stored, ptr %fetched
+  %length = select i1 %is_result, i64 %stores, i64 %fetches
+  %it = getelementptr %moved, ptr %list, i64 %length
+  store ptr %convert, ptr %it
+  %it_buffer = getelementptr %moved, ptr %it, i64 0, i32 1
+  store ptr %buffer, ptr %it_buffer
+  %it_place = getelementptr %moved, ptr %it, i64 0, i32 2
+  store ptr %place, ptr %it_place
+  %it_step = getelementptr %moved, ptr %it, i64 0, i32 3
+  store i64 %step, ptr %it_step
+  %it_size = getelementptr %moved, ptr %it, i64 0, i32 4
+  store i64 %size, ptr %it_size
+  %one_store = zext i1 %is_result to i64
+  %one_fetch = sub i64 1, %one_store
+  %more_stores = add i64 %stores, %one_store
+  %more_fetches = add i64 %fetches, %one_fetch
+  %behind = getelementptr i8, ptr %buffer, i64 %room
+  br label %planned
+planned:
+  %buffer_next = phi ptr [%buffer, %look], [%behind, %plan]
+  %fetches_next = phi i64 [%fetches, %look], [%more_fetches, %plan]
+  %stores_next = phi i64 [%stores, %look], [%more_stores, %plan]
+  %k_next = add i64 %k, 1
+  br label %operand
+block:
+  %left = phi i64 [%count, %operand], [%left_next, %done]
+  %flags = phi i8 [0, %operand], [%flags_run, %done]
+  %short = icmp slt i64 %left, %most
+  %lanes_now = select i1 %short, i64 %left, i64 %most
+  %full = icmp sge i64 %lanes_now, %least
+  %padded = select i1 %full, i64 %lanes_now, i64 %least
+  br label %fetch
+fetch:
+  %f = phi i64 [0, %block], [%f_next, %bring]
+  %flags_now = phi i8 [%flags, %block], [%flags_next, %bring]
+  %more_to_fetch = icmp slt i64 %f, %fetches
+  br i1 %more_to_fetch, label %bring, label %run
+bring:
+  %f_it = getelementptr %moved, ptr %fetched, i64 %f
+  %beyond = call i8 @fill(ptr %f_it, i64 %lanes_now, i64 %padded)
+  %flags_next = or i8 %flags_now, %beyond
+  %f_next = add i64 %f, 1
+  br label %fetch
+run:
+  %found = call i8 %lanes(i64 %padded, ptr %state, ptr %uniforms, ptr %given)
+  %flags_run = or i8 %flags_now, %found
+  %left_early = icmp uge i8 %found, {LEFT_EARLY}
+  br i1 %left_early, label %end, label %store
+store:
+  %r = phi i64 [0, %run], [%r_next, %put]
+  %more_to_store = icmp slt i64 %r, %stores
+  br i1 %more_to_store, label %put, label %stored_all
+put:
+  %r_it = getelementptr %moved, ptr %stored, i64 %r
+  call void @empty(ptr %r_it, i64 %lanes_now)
+  %r_next = add i64 %r, 1
+  br label %store
+stored_all:
+  %left_next = sub i64 %left, %lanes_now
+  %over = icmp eq i64 %left_next, 0
+  br i1 %over, label %end, label %go_on
+go_on:
+  %g = phi i64 [0, %stored_all], [%g_next, %move]
+  %more_to_move = icmp slt i64 %g, %operands
+  br i1 %more_to_move, label %move, label %done
+move:
+  %g_at = getelementptr ptr, ptr %given, i64 %g
+  %g_place = load ptr, ptr %g_at
+  %g_stride_at = getelementptr i64, ptr %strides, i64 %g
+  %g_stride = load i64, ptr %g_stride_at
+  %g_away = mul i64 %g_stride, %lanes_now
+  %g_moved = getelementptr i8, ptr %g_place, i64 %g_away
+  store ptr %g_moved, ptr %g_at
+  %g_next = add i64 %g, 1
+  br label %go_on
+done:
+  br label %block
+end:
+  ret i8 %flags_run
+}}
+"""
+"""`least` is 0 for whole gangs; otherwise there are fewer lanes than these, which are filled up, also where they lie
+dense. `moved` is an operand that has a buffer: how it is converted, the buffer, where its next lanes are, their
+distance and their size."""
+
+_FILL = """
+define internal i8 @fill(ptr %moved, i64 %count, i64 %padded) {
+entry:
+  %convert = load ptr, ptr %moved
+  %buffer_at = getelementptr %moved, ptr %moved, i64 0, i32 1
+  %buffer = load ptr, ptr %buffer_at
+  %place_at = getelementptr %moved, ptr %moved, i64 0, i32 2
+  %place = load ptr, ptr %place_at
+  %step_at = getelementptr %moved, ptr %moved, i64 0, i32 3
+  %step = load i64, ptr %step_at
+  %size_at = getelementptr %moved, ptr %moved, i64 0, i32 4
+  %size = load i64, ptr %size_at
+  %away = mul i64 %count, %step
+  %next = getelementptr i8, ptr %place, i64 %away
+  store ptr %next, ptr %place_at
+  %own = icmp eq ptr %convert, null
+  br i1 %own, label %copy, label %convert_them
+copy:
+  call void @gather(i64 %size, ptr %buffer, ptr %place, i64 %step, i64 %count)
+  br label %filled
+convert_them:
+  %found = call i8 %convert(ptr %buffer, ptr %place, i64 %step, i64 %count)
+  br label %filled
+filled:
+  %beyond = phi i8 [0, %copy], [%found, %convert_them]
+  %missing = sub i64 %padded, %count
+  %complete = icmp eq i64 %missing, 0
+  br i1 %complete, label %done, label %pad
+pad:
+  %length = mul i64 %count, %size
+  %behind = getelementptr i8, ptr %buffer, i64 %length
+  %back = sub i64 0, %size
+  %last = getelementptr i8, ptr %behind, i64 %back
+  call void @gather(i64 %size, ptr %behind, ptr %last, i64 0, i64 %missing)
+  br label %done
+done:
+  ret i8 %beyond
+}
+
+define internal void @empty(ptr %moved, i64 %count) {
+entry:
+  %buffer_at = getelementptr %moved, ptr %moved, i64 0, i32 1
+  %buffer = load ptr, ptr %buffer_at
+  %place_at = getelementptr %moved, ptr %moved, i64 0, i32 2
+  %place = load ptr, ptr %place_at
+  %step_at = getelementptr %moved, ptr %moved, i64 0, i32 3
+  %step = load i64, ptr %step_at
+  %size_at = getelementptr %moved, ptr %moved, i64 0, i32 4
+  %size = load i64, ptr %size_at
+  %away = mul i64 %count, %step
+  %next = getelementptr i8, ptr %place, i64 %away
+  store ptr %next, ptr %place_at
+  call void @scatter(i64 %size, ptr %buffer, ptr %place, i64 %step, i64 %count)
+  ret void
+}
+"""
+"""Lanes converted or copied to a buffer, and the last one repeated; a buffer emptied to where its lanes belong."""
 
 
-class _Feed:
-    def __init__(self, lanes: ir.Function, operands: Sequence[Operand], gang: int):
-        self.lanes, self.operands, self.gang = lanes, operands, gang
-        self.block = block_lanes(len(operands), gang)
-        module = lanes.module
-        shared = [arg.type for arg in lanes.args[2: len(lanes.args) - len(operands)]]
-        type_ = ir.FunctionType(I8, [I64, I64, POINTER, *shared, POINTER, POINTER])
-        self.function = ir.Function(module, type_, f"feed_{lanes.name}")
-        self.function.linkage = "internal"
-        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self._write()
-
-    def _write(self) -> None:
-        builder = self.builder
-        count, first, state, *shared, args, steps = self.function.args
-        self.passed = [state, *shared]
-        self.flags = stack(builder, I8)
-        builder.store(ir.Constant(I8, 0), self.flags)
-        self.strides = [self._item(steps, o.number, I64) for o in self.operands]
-        self.places = [element_at(builder, self._item(args, o.number, POINTER), builder.mul(first, stride), I8)
-                       for o, stride in zip(self.operands, self.strides, strict=True)]
-        self.converts = [self._conversion(state, o) for o in self.operands]
-        self.dense = [self._is_dense(*each)
-                      for each in zip(self.operands, self.strides, self.converts, strict=True)]
-        all_dense: Any = ir.Constant(I1, 1)
-        for dense in self.dense:
-            all_dense = builder.and_(all_dense, dense)
-        whole = builder.select(all_dense, builder.sub(count, builder.urem(count, i64(self.gang))), i64(0))
-        with builder.if_then(builder.icmp_signed(">", whole, i64(0))):
-            self._run(whole, self.places)
-        self._blocks(whole, count)
-        builder.ret(builder.load(self.flags, typ=I8))
-
-    def _item(self, array: Any, number: int, type_: ir.Type) -> Any:
-        return self.builder.load(element_at(self.builder, array, i64(number), type_), typ=type_)
-
-    def _conversion(self, state: Any, operand: Operand) -> Any:
-        if operand.is_result:
-            return None
-        return self._item(state, CONVERSIONS + operand.number, POINTER)
-
-    def _is_dense(self, operand: Operand, stride: Any, convert: Any) -> Any:
-        builder = self.builder
-        unit = builder.icmp_signed("==", stride, i64(size_of(operand.element)))
-        if convert is None:
-            return unit
-        return builder.and_(unit, builder.icmp_unsigned("==", convert, ir.Constant(POINTER, None)))
-
-    def _run(self, count: Any, pointers: Sequence[Any]) -> None:
-        """Lanes that lie dense; leaves the function where they were left early."""
-        builder = self.builder
-        found = builder.or_(builder.load(self.flags, typ=I8),
-                            builder.call(self.lanes, [count, *self.passed, *pointers]))
-        builder.store(found, self.flags)
-        with builder.if_then(builder.icmp_unsigned(">=", found, ir.Constant(I8, LEFT_EARLY)), likely=False):
-            builder.ret(found)
-
-    def _blocks(self, start: Any, count: Any) -> None:
-        builder = self.builder
-        buffers = [stack(builder, o.element, self.block) for o in self.operands]
-        head, body, end = (builder.append_basic_block(name) for name in ("blocks", "block", "all"))
-        before = builder.block
-        builder.branch(head)
-        builder.position_at_end(head)
-        at = builder.phi(I64)
-        at.add_incoming(start, before)
-        left = builder.sub(count, at)
-        builder.cbranch(builder.icmp_signed(">", left, i64(0)), body, end)
-        builder.position_at_end(body)
-        full = builder.icmp_signed(">=", left, i64(self.gang))
-        most = builder.select(builder.icmp_signed("<", left, i64(self.block)), left, i64(self.block))
-        size = builder.select(full, builder.sub(most, builder.urem(most, i64(self.gang))), left)
-        padded = builder.select(full, size, i64(self.gang))
-        pointers = [self._operand(k, at, size, padded, buffer) for k, buffer in enumerate(buffers)]
-        self._run(padded, pointers)
-        for k, (operand, buffer) in enumerate(zip(self.operands, buffers, strict=True)):
-            if operand.is_result:
-                with builder.if_then(builder.not_(builder.and_(full, self.dense[k]))):
-                    self._copy_out(k, at, size, buffer)
-        at.add_incoming(builder.add(at, size), builder.block)
-        builder.branch(head)
-        builder.position_at_end(end)
-
-    def _operand(self, k: int, at: Any, size: Any, padded: Any, buffer: Any) -> Any:
-        """Where a block of an operand lies: in the user's memory or in its buffer."""
-        builder, operand = self.builder, self.operands[k]
-        place = self._at(k, at)
-        direct = builder.and_(builder.icmp_signed("==", size, padded), self.dense[k])
-        if not operand.is_result:
-            with builder.if_then(builder.not_(direct)):
-                self._fill(k, place, size, padded, buffer)
-        return builder.select(direct, place, buffer)
-
-    def _at(self, k: int, index: Any) -> Any:
-        return element_at(self.builder, self.places[k], self.builder.mul(index, self.strides[k]), I8)
-
-    def _fill(self, k: int, place: Any, size: Any, padded: Any, buffer: Any) -> None:
-        builder = self.builder
-        fill = _fill_function(self.lanes.module, self.operands[k].element)
-        found = builder.call(fill, [buffer, place, self.strides[k], size, padded, self.converts[k]])
-        builder.store(builder.or_(builder.load(self.flags, typ=I8), found), self.flags)
-
-    def _copy_out(self, k: int, at: Any, size: Any, buffer: Any) -> None:
-        copy = _copy_out_function(self.lanes.module, self.operands[k].element)
-        self.builder.call(copy, [buffer, self._at(k, at), self.strides[k], size])
+def _copies(name: str) -> str:
+    """`gather`: elements that lie `step` bytes apart to a buffer; `scatter`: the other way."""
+    return f"""
+define internal void @{name}(i64 %bytes, ptr %buffer, ptr %place, i64 %step, i64 %count) noinline {{
+entry:
+  switch i64 %bytes, label %next8 [i64 1, label %next1 i64 4, label %next4]
+{"".join(_copy(size, *(("far", "near") if name == "gather" else ("near", "far"))) for size in (1, 4, 8))}
+done:
+  ret void
+}}
+"""
 
 
-def _fill_function(module: ir.Module, element: ir.Type) -> ir.Function:
-    """i8 fill(buffer, place, stride, count, padded, convert): lanes, converted or copied, and the last one repeated."""
-    function, builder, made = _function(module, f"fill_{element}", I8, [POINTER, POINTER, I64, I64, I64, POINTER])
-    if made:
-        return function
-    buffer, place, stride, count, padded, convert = function.args
-    flags = stack(builder, I8)
-    builder.store(ir.Constant(I8, 0), flags)
-    own = builder.icmp_unsigned("==", convert, ir.Constant(POINTER, None))
-    with builder.if_else(own) as (then, otherwise):
-        with then, counted(builder, count) as k:
-            loaded = builder.load(element_at(builder, place, builder.mul(k, stride), I8), typ=element)
-            builder.store(loaded, element_at(builder, buffer, k, element))
-        with otherwise:
-            typed = builder.select(own, convert, convert)
-            typed.type = _CONVERT  # for llvmlite, whose pointers do not say what they point to
-            builder.store(builder.call(typed, [buffer, place, stride, count]), flags)
-    last = builder.load(element_at(builder, buffer, builder.sub(count, i64(1)), element), typ=element)
-    with counted(builder, padded, start=count, rolled=True) as k:
-        builder.store(last, element_at(builder, buffer, k, element))
-    builder.ret(builder.load(flags, typ=I8))
-    return function
-
-
-def _copy_out_function(module: ir.Module, element: ir.Type) -> ir.Function:
-    """void copy_out(buffer, place, stride, count)"""
-    function, builder, made = _function(module, f"copy_out_{element}", ir.VoidType(), [POINTER, POINTER, I64, I64])
-    if made:
-        return function
-    buffer, place, stride, count = function.args
-    with counted(builder, count, rolled=True) as k:
-        loaded = builder.load(element_at(builder, buffer, k, element), typ=element)
-        builder.store(loaded, element_at(builder, place, builder.mul(k, stride), I8))
-    builder.ret_void()
-    return function
-
-
-def _function(module: ir.Module, name: str, result: ir.Type, operands: list[ir.Type]
-              ) -> tuple[ir.Function, ir.IRBuilder, bool]:
-    """A function that a module has once, a builder at its start, and whether it was there already. LLVM keeps it apart:
-    it is code for what is not dense, of which there would be as much as operands."""
-    known = module.globals.get(name)
-    function = known or ir.Function(module, ir.FunctionType(result, operands), name)
-    if known is None:
-        function.linkage = "internal"
-        function.attributes.add("noinline")
-        function.append_basic_block("entry")
-    return function, ir.IRBuilder(function.entry_basic_block), known is not None
+def _copy(size: int, source: str, target: str) -> str:
+    return f"""
+next{size}:
+  %k{size} = phi i64 [0, %entry], [%k_next{size}, %each{size}]
+  %more{size} = icmp slt i64 %k{size}, %count
+  br i1 %more{size}, label %each{size}, label %done
+each{size}:
+  %away{size} = mul i64 %k{size}, %step
+  %far{size} = getelementptr i8, ptr %place, i64 %away{size}
+  %near{size} = getelementptr i{8 * size}, ptr %buffer, i64 %k{size}
+  %element{size} = load i{8 * size}, ptr %{source}{size}, align {size}
+  store i{8 * size} %element{size}, ptr %{target}{size}, align {size}
+  %k_next{size} = add nsw i64 %k{size}, 1
+  br label %next{size}
+"""

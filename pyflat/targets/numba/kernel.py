@@ -3,7 +3,7 @@
     void kernel(args, dims, steps, state)           NumPy's signature
         uniform arguments, and what depends only on them, are computed once
         feed(all lanes)                             dense operands as they lie, others by blocks (`feed`)
-    i8 lanes(count, uniform values, pointers)       whole gangs; whether any lane was suspect, or a signal came
+    i8 lanes(count, state, uniform values, pointers)    whole gangs; whether any lane was suspect, or a signal came
 
 The floating-point status of the thread is saved around it all: what is computed for an arm that no lane takes must not
 warn.
@@ -26,12 +26,13 @@ from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
 from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
-from pyflat.ir.types import BOOL, FLOAT
+from pyflat.ir.types import BOOL, FLOAT, Kind
 from pyflat.targets.numba.arms import Arm, plan_arms
 from pyflat.targets.numba.autotune import SHORT_TRIAL, TRIAL, write_choice
 from pyflat.targets.numba.costs import cost_of, is_called
 from pyflat.targets.numba.emitter import Emitter, Lane, Symbols, size_of, types_of
-from pyflat.targets.numba.feed import Operand, write_feed
+from pyflat.targets.numba.feed import SLOT
+from pyflat.targets.numba.feed_calls import write_feed
 from pyflat.targets.numba.integer_narrowing import IntegerNarrowing, narrow_ints
 from pyflat.targets.numba.lane_regrouping import Regrouping, Waiting, can_wait, plan_regrouping
 from pyflat.targets.numba.library import library_function
@@ -199,11 +200,12 @@ def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Sha
         parts = divergent(inner, kernel.results, set(shared), suspect_values(inner, kernel.suspect))
     narrowed = narrowed_of(kernel, shape)
     regrouping = _regrouping(kernel, shape, inner, shared, varying)
-    operands = [Operand(k, _memory(kernel, param), False) for k, param in enumerate(kernel.params) if param in varying]
-    operands += [Operand(k, _memory(kernel, root), True) for k, root in enumerate(kernel.roots, len(kernel.params))]
+    differ = set(varying)
+    sizes = [size_of(_memory(kernel, param)) if param in differ else 0 for param in kernel.params]
+    sizes += [size_of(_memory(kernel, root)) for root in kernel.roots]
 
     def fed(lanes: ir.Function) -> ir.Function:
-        return write_feed(lanes, operands, shape.lanes)
+        return write_feed(lanes, sizes, len(kernel.roots), shape.lanes)
 
     def lanes(name: str) -> _Lanes:
         return _Lanes(module, symbols, kernel, shape, shared, varying, name)
@@ -266,15 +268,26 @@ def _memory(kernel: Kernel, value: Value) -> ir.Type:
     return I8 if value.kind is BOOL else types_of(kernel.floats)[value.kind]
 
 
+def _scalar(emitter: Emitter, kind: Kind, place: Any) -> Lane:
+    """What is the same in all lanes, from memory."""
+    builder = emitter.builder
+    loaded = builder.load(place, typ=I8 if kind is BOOL else emitter.scalars[kind])
+    if kind is BOOL:
+        loaded = builder.icmp_unsigned("!=", loaded, ir.Constant(I8, 0))
+    return Lane(emitter, kind, loaded)
+
+
+def _in_memory(lane: Lane) -> Any:
+    return lane.emit.builder.zext(lane.value, lane.emit.widened(I8)) if lane.kind is BOOL else lane.value
+
+
 class _Lanes:
     """Writes a function that runs whole gangs."""
 
     def __init__(self, module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Shape, shared: list[Value],
                  varying: list[Param], name: str):
         self.kernel, self.shape, self.shared, self.varying = kernel, shape, shared, varying
-        pointers = [POINTER] * (len(varying) + len(kernel.roots))
-        operands = [I64, POINTER, *[types_of(kernel.floats)[value.kind] for value in shared], *pointers]
-        self.function = ir.Function(module, ir.FunctionType(I8, operands), name)
+        self.function = ir.Function(module, ir.FunctionType(I8, [I64, POINTER, POINTER, POINTER]), name)
         self.function.linkage = "internal"
         self.function.attributes.add("noinline")
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
@@ -304,10 +317,15 @@ class _Lanes:
 
     def _operands(self) -> tuple[Any, Any, dict[Value, Lane], list[Any]]:
         """The number of elements, the state, what is the same in all lanes, and the arrays."""
-        count, state, *values = self.function.args
-        shared = {value: Lane(self.emitter, value.kind, arg)
-                  for value, arg in zip(self.shared, values)}  # noqa: B905 - the arrays follow
-        return count, state, shared, values[len(shared):]
+        builder, kernel = self.builder, self.kernel
+        count, state, uniforms, places = self.function.args
+        shared = {value: _scalar(self.emitter, value.kind, element_at(builder, uniforms, i64(SLOT * k), I8))
+                  for k, value in enumerate(self.shared)}
+        results = range(len(kernel.params), len(kernel.params) + len(kernel.roots))
+        varying = set(self.varying)
+        numbers = [*[k for k, param in enumerate(kernel.params) if param in varying], *results]
+        pointers = [builder.load(element_at(builder, places, i64(k), POINTER), typ=POINTER) for k in numbers]
+        return count, state, shared, pointers
 
     def write_refilled(self, parts: Divergent, narrowed: IntegerNarrowing) -> ir.Function:
         count, state, shared, pointers = self._operands()
@@ -342,7 +360,7 @@ class _Lanes:
             self._note_suspects(gang, suspects)
             with self.builder.if_else(waiting.queued) as (then, otherwise):
                 with then:
-                    waiting.scatter([([self._in_memory(gang.read(r, root)) for r in gang.registers],
+                    waiting.scatter([([_in_memory(gang.read(r, root)) for r in gang.registers],
                                       _memory(self.kernel, root), target)
                                      for root, target in zip(self.kernel.roots, results, strict=True)])
                 with otherwise:
@@ -382,10 +400,7 @@ class _Lanes:
     def _store(self, lane: Lane, pointer: Any, start: Any) -> None:
         element = I8 if lane.kind is BOOL else types_of(self.kernel.floats)[lane.kind]
         place = element_at(self.builder, pointer, start, element)
-        self.builder.store(self._in_memory(lane), place, align=size_of(element))
-
-    def _in_memory(self, lane: Lane) -> Any:
-        return self.builder.zext(lane.value, self.emitter.widened(I8)) if lane.kind is BOOL else lane.value
+        self.builder.store(_in_memory(lane), place, align=size_of(element))
 
 
 class _Entry:
@@ -408,21 +423,17 @@ class _Entry:
         for k, param in enumerate(kernel.params):
             if param in self.uniform:
                 place = builder.load(element_at(builder, args, i64(k), POINTER), typ=POINTER)
-                gang.sets[0][param] = self._scalar(param, place)
+                gang.sets[0][param] = _scalar(self.emitter, param.kind, place)
         gang.emit(hoisted)
-        passed = [gang.read(0, value).value for value in shared]
-        flags = builder.call(lanes, [total, i64(0), state, *passed, args, steps])
+        uniforms = stack(builder, I64, len(shared))
+        for k, value in enumerate(shared):
+            builder.store(_in_memory(gang.read(0, value)), element_at(builder, uniforms, i64(k), I64))
+        flags = builder.call(lanes, [total, i64(0), state, uniforms, args, steps])
         with builder.if_then(builder.trunc(flags, I1), likely=False):
             builder.atomic_rmw("add", element_at(builder, state, i64(SUSPECTS), I64), i64(1), "monotonic")
         builder.branch(finish)
         self._keep_status(start, finish)
         builder.ret_void()
-
-    def _scalar(self, param: Param, place: Any) -> Lane:
-        loaded = self.builder.load(place, typ=_memory(self.kernel, param))
-        if param.kind is BOOL:
-            loaded = self.builder.icmp_unsigned("!=", loaded, ir.Constant(I8, 0))
-        return Lane(self.emitter, param.kind, loaded)
 
     # --- the floating-point status of the thread: what a kernel raises, stays inside
 

@@ -36,6 +36,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.arms import Arm, plan_arms
 from pyflat.targets.numba.costs import is_called
 from pyflat.targets.numba.emitter import Emitter, Lane
+from pyflat.targets.numba.feed import FEED, LEFT_EARLY
 from pyflat.targets.numba.integer_narrowing import Form, IntegerNarrowing
 from pyflat.targets.numba.library import library_function, paired_angles
 from pyflat.targets.numba.llvm import I8, I32, I64, POINTER, element_at, i64, joined, parted, stack
@@ -51,13 +52,6 @@ is given up, so that all that run it leave; what the handler raised (type, value
 
 STOPPED = 2
 
-CONVERSIONS = 5
-"""The slots from here on, one for each operand that is read: the function that converts it (`feed`)."""
-
-LEFT_EARLY = 2
-"""What a function returns that was left because of a signal, together with 1 for suspect lanes."""
-
-
 WIDE = frozenset({"add", "sub", "mul", "and", "or", "not", "lt", "le", "gt", "ge", "eq", "ne", "select", "to_float"})
 """Operations that are as cheap for all lanes as for one."""
 
@@ -70,8 +64,8 @@ class SharedState:
 
     __slots__ = ("flags", "words")
 
-    def __init__(self, conversions: Sequence[int] = ()) -> None:
-        self.words = array("q", [*[0] * CONVERSIONS, *conversions])
+    def __init__(self, feed: int, conversions: Sequence[int]) -> None:
+        self.words = array("q", [*[0] * FEED, feed, *conversions])
         self.flags = tuple(ctypes.c_int64.from_buffer(self.words, 8 * k) for k in (SUSPECTS, INTERRUPTED))
         """The first two slots as objects that are true where they are not 0."""
 

@@ -31,6 +31,7 @@ from pyflat.functions.records import of_accuracy
 from pyflat.ir.formats import F8, dtypes
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import PRIMITIVES, Accuracy
+from pyflat.ir.tables import array_of
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numpy.buffer_allocation import Place, Slot
 from pyflat.targets.numpy.extremes import BY, EXTREMES
@@ -165,7 +166,7 @@ class Frame(Values):
         operands = [self.scalar(arg) for arg in op.args]
         match op.opcode:
             case "gather":
-                table = self.program.named("table", np.array(op.attr("table"), dtypes(self.floats)[op.kind]))
+                table = self.program.named("table", array_of(op.attr("table"), dtypes(self.floats)[op.kind]))
                 return spelling(op, self.floats).format(*operands, table=table)
             case "call":
                 own = [text if self.is_uniform(arg) else f"{text}.copy()"
@@ -264,7 +265,7 @@ class Frame(Values):
 
     def _gather(self, op: Op, dying: Sequence[Value]) -> bool:
         """The items of a constant table, with Python's negative indices; beyond its ends one of them."""
-        table = np.array(op.attr("table"), dtypes(self.floats)[op.kind])
+        table = array_of(op.attr("table"), dtypes(self.floats)[op.kind])
         name = self.program.named("table", table)
         index, (arg,) = self.array(op.args[0]), op.args
         if not _is_natural(arg):

@@ -194,6 +194,7 @@ def translations(monkeypatch):
     """How often LLVM has translated something."""
     jit = pytest.importorskip("pyflat.targets.numba.jit")
     made, translate = [], jit._translated
+    _compile_the_feed()
 
     def counted(text, cpu, combine):
         made.append(cpu)
@@ -201,6 +202,17 @@ def translations(monkeypatch):
 
     monkeypatch.setattr(jit, "_translated", counted)
     return made
+
+
+def _compile_the_feed():
+    """What all kernels share is there already, for each of the processors."""
+    from pyflat.targets.numba import feed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYFLAT_CACHE", "0")
+        feed.feed_address()
+        patch.setenv("NUMBA_CPU_NAME", "generic")
+        feed.feed_address()
 
 
 def run_anew(function, *arrays, **options):
@@ -221,6 +233,7 @@ def test_a_kernel_is_translated_once(folder, translations):
 
 def test_code_from_disk_shows_its_ir(folder):
     pytest.importorskip("numba")
+    _compile_the_feed()
     run_anew(kernel, X)
     disk_cache._opened_at.cache_clear()
     twin = pyflat.twin(lambda x: x * 3.5 + 1.0 if x > 2.0 else x - 0.25, target="numba", math="exact")
