@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 
 from pyflat.functions import libm
@@ -35,6 +34,7 @@ from pyflat.targets.numba.llvm import (
     stack,
     suffix,
 )
+from pyflat.targets.numba.symbols import Symbols
 
 TYPES: dict[Kind, ir.Type] = {BOOL: I1, INT: I64, FLOAT: F64}
 """The LLVM type of one value of each kind."""
@@ -124,26 +124,6 @@ class Lane:
 
 LONG_TABLE = 1_024
 """Entries above which a table is no part of the code, which knows its address: a million take LLVM seconds."""
-
-
-class Symbols(dict[str, int]):
-    """The addresses of what code names, and what must live as long as the code."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.kept: list[object] = []
-        self._tables: dict[tuple[int, str], str] = {}
-
-    def of_table(self, numbers: tuple[Any, ...], dtype: str) -> str:
-        """The name of an array of these numbers."""
-        key = id(numbers), dtype
-        if key not in self._tables:
-            wide = np.array(numbers, np.int64) if dtype == "i4" else numbers  # of which lanes may have the lower half
-            array = np.asarray(wide).astype(dtype)
-            self._tables[key] = f"pyflat_table_{len(self._tables)}"
-            self[self._tables[key]] = array.ctypes.data
-            self.kept += [array, numbers]  # the id of the numbers is theirs
-        return self._tables[key]
 
 
 class Emitter:

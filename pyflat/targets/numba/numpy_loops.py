@@ -61,15 +61,15 @@ class _Loop:
         self.sizes = [_BYTES.get(letter, 8) for letter in self.letters]
         function, data = loop_of(ufunc, loop)
         prototype = ir.FunctionType(ir.VoidType(), [POINTER] * 4)
-        self.callee = self._external(stem, function, lambda module: ir.Function(module, prototype, stem))
+        self.callee = self._external(stem, (ufunc, loop, 0), function, lambda module: ir.Function(module, prototype, stem))
         stem += "_data"
         self.data = ir.Constant(POINTER, None)
         if data:
-            self.data = self._external(stem, data, lambda module: ir.GlobalVariable(module, I8, stem))
+            self.data = self._external(stem, (ufunc, loop, 1), data, lambda module: ir.GlobalVariable(module, I8, stem))
 
-    def _external(self, name: str, address: int, declare: Any) -> Any:
+    def _external(self, name: str, which: tuple[np.ufunc, str, int], address: int, declare: Any) -> Any:
         """What lies at an address, by a name: so code may be kept for another process."""
-        self.e.symbols[name] = address
+        self.e.symbols.add_loop(name, *which, address)
         return self.builder.module.globals.get(name) or declare(self.builder.module)
 
     def call(self, operands: Sequence[Any], strides: Sequence[int], result: ir.Type, count: Any) -> Any:
