@@ -278,11 +278,12 @@ def _build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -
 
 def _kept_or_built(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
     """What another process has made, else made now, and kept for the next one."""
+    from pyflat.frontend.state.manifest import NotKept
     from pyflat.runtime import kept_twins
 
     try:
         wanted = kept_twins.wanted(fn, arguments, options)
-    except kept_twins.NotKept as why:
+    except NotKept as why:
         return replace(_build(fn, arguments, options), not_kept=str(why))
     if wanted is None:
         return _build(fn, arguments, options)

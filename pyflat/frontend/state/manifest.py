@@ -175,7 +175,7 @@ def _array(t: Trace, value: np.ndarray[Any, Any]) -> None:
 # --- functions
 def _function(t: Trace, value: types.FunctionType) -> None:
     """Its code and defaults; its globals and variables from outside have a number and are read one by one."""
-    t.say("function", value.__module__, value.__qualname__)
+    t.say("function", value.__qualname__)
     t.meet_all((value.__code__, value.__defaults__, value.__kwdefaults__))
     t.place(value.__globals__)
     for cell in value.__closure__ or ():
