@@ -4,7 +4,8 @@ Each program is compared with its original on the NumPy engine; every `--numba-e
 every `--stages-every`-th also at each stage of the flattener, in the interpreter (which takes longer than the rest
 together), and with `math="fast"`, whose values are the interpreter's. With `--dtype float32` there is no original to
 compare with: both engines and all stages against the interpreter in float32. With `--kept` each program is loaded
-twice, and the second time its twins come from disk. Failing programs are made small and printed. The exit status is 1 when a difference was found, or when more than a tenth of the programs was refused.
+twice, and the second time its twins come from disk. Failing programs are made small and printed. The exit status is 1
+when a difference was found, or when more than a tenth of the programs was refused.
 """
 
 from __future__ import annotations

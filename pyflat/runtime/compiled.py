@@ -284,7 +284,7 @@ def _kept_or_built(fn: FunctionType, arguments: Mapping[str, Shape], options: Op
     try:
         wanted = kept_twins.wanted(fn, arguments, options)
     except NotKept as why:
-        return replace(_build(fn, arguments, options), not_kept=str(why))
+        return replace(_build(fn, arguments, options), not_kept=kept_twins.told(fn, why))
     if wanted is None:
         return _build(fn, arguments, options)
     found = wanted.find()

@@ -1,18 +1,18 @@
 """Twins on disk: what flattening has made, for the next process, which then neither parses nor flattens anything.
 
-A twin's name is a hash of the request: the function's code, the shapes of its arguments and what is fixed among them, the
-options, and the versions of everything that takes part. Under that name is
+A twin's name is a hash of the function's code, the shapes of its arguments and what is fixed among them, the options,
+and the versions of everything that takes part. Under that name is
 
     a manifest      what the function has read from outside (`pyflat.frontend.state.manifest`); it is compared first
     facts           the shape of the result, what the engine knows without the function
     the function    in IR, fused; with float32 also the structured form, which says what suspect lanes give
     text, code      of the engine, under names of their own (`pyflat.targets.kept`)
 
-in the cache of `pyflat.targets.numba.disk_cache`, which believes only what this user's pyflat wrote. There is no pickle:
-facts are JSON, functions are parsed and validated when an engine needs them. Classes and objects that a result names
-are numbers of the manifest's objects.
+in the cache of `pyflat.targets.numba.disk_cache`, which believes only what this user's pyflat wrote. There is no
+pickle: facts are JSON, functions are parsed and validated when an engine needs them. Classes and objects that a result
+names are numbers of the manifest's objects.
 
-What another process cannot check is not kept. `Compilations.not_kept` has the reason, and `twin.explain()` says it.
+What another process cannot check is not kept: `twin.explain()` and the log "pyflat.cache" say why.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -63,59 +63,62 @@ def applies(options: Options) -> bool:
 
 
 class Wanted:
-    """A twin that is looked for: its name on disk, and the trace that its manifest goes on with."""
+    """A twin that is looked for under the name that it has on disk."""
 
     def __init__(self, disk: Cache, fn: FunctionType, arguments: Mapping[str, Shape], options: Options):
-        self._disk, self.trace = disk, Trace()
-        self.trace.meet(fn)
-        for name, shape in arguments.items():
-            self.trace.say(name)
-            _meet_shape(self.trace, shape)
+        self._disk, self._fn, self._arguments = disk, fn, arguments
         self._versions = [*_versions(), *_settings(options)]
-        self._key = key_of([FORMAT, *self._versions, self.trace.digest])
+        self._key = key_of([FORMAT, *self._versions, self._trace().digest])
+
+    def _trace(self) -> Trace:
+        """Of the function and its arguments."""
+        trace = Trace()
+        trace.meet(self._fn)
+        for name, shape in self._arguments.items():
+            trace.say(name)
+            _meet_shape(trace, shape)
+        return trace
 
     def find(self) -> Found | None:
         """The twin, where there is one, and what it has read is as it was."""
         contents = self._disk.load(self._key)
-        try:
-            return None if contents is None else self._found(contents)
-        except NotKept:
+        if contents is None:
             return None
-        except Exception as error:  # noqa: BLE001 - of the user's code, which is asked for attributes
-            _log.info("a kept twin is not taken: %r", error)
+        try:
+            return _carefully(lambda: self._found(contents))
+        except NotKept as why:
+            _log.info("the twin of %s that is kept is not taken: %s", self._fn.__qualname__, why)
             return None
 
     def _found(self, contents: bytes) -> Found | None:
         head, *texts = unpacked(contents)
-        facts = json.loads(head)
-        guards = manifest.read(self.trace, facts["lines"])
-        if guards is None or not all(external_ufuncs.register(self.trace.objects[number]) == name
+        facts, trace = json.loads(head), self._trace()
+        guards = manifest.read(trace, facts["lines"])
+        if guards is None or not all(external_ufuncs.register(trace.objects[number]) == name
                                      for name, number in facts["ufuncs"].items()):
             return None
-        return Found(facts, guards, _decoded(self.trace, facts["result"]), *texts)
+        return Found(facts, guards, _decoded(trace, facts["result"]), *texts)
 
     def keep(self, built: Built) -> str:
         """Write a twin, and give its engine a shelf; says why not, where that is so."""
         try:
-            self._write(built)
+            _carefully(lambda: self._write(built))
         except NotKept as why:
-            _log.info("%s is not kept for the next process: %s", self.trace.objects[1], why)
-            return str(why)
-        except RecursionError:
-            return "what it depends on nests too deeply"
+            return told(self._fn, why)
         return ""
 
     def _write(self, built: Built) -> None:
         guards, engine = built.guards, built.engine
         if not isinstance(guards, Guards) or not isinstance(engine, Keepable) or guards.stale() is not None:
             raise NotKept("what it depends on has changed while it was made")
-        lines = manifest.written(self.trace, guards)
+        trace = self._trace()
+        lines = manifest.written(trace, guards)
         guards.journal.clear()
         fused, structured = engine.fused, built.structured
         names = {op.attr("ufunc") for op in all_ops(fused.body) if op.opcode == "ufunc"}
-        ufuncs = {name: _reference(self.trace, external_ufuncs.find(name)) for name in sorted(names)}
+        ufuncs = {name: _reference(trace, external_ufuncs.find(name)) for name in sorted(names)}
         shelf = shelf_for(fused, self._versions)
-        facts = {"lines": lines, "result": _encoded(self.trace, built.result), "ufuncs": ufuncs, "shelf": shelf.key,
+        facts = {"lines": lines, "result": _encoded(trace, built.result), "ufuncs": ufuncs, "shelf": shelf.key,
                  "engine": engine.to_keep(), "trips_limited": built.trips_limited,
                  "functions": sorted(built.functions)}
         self._disk.store(self._key, joined(facts, shelf.text, b"" if structured is None else printed(structured)))
@@ -137,7 +140,26 @@ class Found:
 def wanted(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Wanted | None:
     """What to look for; None where there is no cache. Raises NotKept."""
     disk = opened() if applies(options) else None
-    return None if disk is None else Wanted(disk, fn, arguments, options)
+    return None if disk is None else _carefully(lambda: Wanted(disk, fn, arguments, options))
+
+
+def told(fn: FunctionType, why: NotKept) -> str:
+    """The reason, which the log has too."""
+    _log.info("the twin of %s is not kept for the next process: %s", fn.__qualname__, why)
+    return str(why)
+
+
+T = TypeVar("T")
+
+
+def _carefully(work: Callable[[], T]) -> T:
+    """What looks into the user's objects runs their code, which may raise anything. Raises NotKept."""
+    try:
+        return work()
+    except NotKept:
+        raise
+    except Exception as error:
+        raise NotKept(f"looking into what it depends on raises {type(error).__name__}: {error}") from error
 
 
 # --- the key

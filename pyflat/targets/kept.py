@@ -1,4 +1,4 @@
-"""What an engine keeps on disk: the function that it runs, in IR, and what it has made of it for arguments of some form.
+"""What an engine keeps on disk: the function that it runs, in IR, and what it has made of it for some arguments.
 
 The function is read when something has to be made that is not there; mostly all is.
 """
@@ -24,8 +24,7 @@ class Made(NamedTuple):
 
 
 class Shelf:
-    """The place of one engine: its function, as text, and what was made, by labels. `versions` are all that what is
-    made depends on besides."""
+    """The place of one engine: its function, as text, and what was made, by labels."""
 
     def __init__(self, key: str, text: bytes):
         self.key, self.text = key, text
@@ -53,7 +52,7 @@ class Shelf:
 
 
 def shelf_for(fused: Function, versions: list[str]) -> Shelf:
-    """The shelf of a function that was just made."""
+    """The shelf of a function that was just made; `versions` are all that what is made of it depends on besides."""
     text = printed(fused)
     made = Shelf(key_of([text.decode("utf-8", "surrogatepass"), *versions]), text)
     made.__dict__["function"] = fused
@@ -67,7 +66,7 @@ def printed(fn: Function) -> bytes:
 
 
 def parsed(text: bytes) -> Function:
-    """The function of a text, validated. Its tables are one object where they are equal, as they were."""
+    """The function of a text, validated."""
     from pyflat.ir.parse import parse_function
     from pyflat.ir.recursion import room_to_recurse
     from pyflat.ir.validate import validate

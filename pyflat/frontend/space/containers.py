@@ -42,9 +42,6 @@ MAX_COLUMNS = 64
 _ITERABLES: Any = (tuple, list, dict, np.ndarray, str, frozenset, set, EnumMeta, type({}.items()), type({}.keys()),
                    type({}.values()))
 
-_NUMBERS = frozenset({bool, int, float})
-"""Whose hashes are the same in each process."""
-
 
 # --- building
 def make_set(s: Evaluator, items: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
@@ -53,8 +50,6 @@ def make_set(s: Evaluator, items: Sequence[Abstract], node: cst.CSTNode) -> Abst
     if len(known) != len(items):
         raise s.refuse("flatten/unsupported-expression", "a set of lane values", node,
                        help="use a tuple with `in`, or compare the values")
-    if len(known) > 1 and not _NUMBERS.issuperset(map(type, known)):
-        s.guards.varies("the order of a set")
 
     def build() -> set[Any]:
         made = set()

@@ -164,7 +164,7 @@ class Guards:
             yield Reading("type", owner, "", value)
 
     def varies(self, what: str) -> None:
-        """Something was read that is another one in each process: nothing changes in this one."""
+        """Something was read that another process may have otherwise, and cannot compare; in this one it stays."""
         self.journal.append(Note("varies", None, what))
 
     def calls_itself(self, fn: Any) -> bool:

@@ -1,10 +1,10 @@
 """What a specialisation has read from outside, in words that another process understands.
 
-Guards compare objects of one process by identity. Here each object that a function depends on has a number, by the order
-in which it was met first, and a running hash of all that was met: numbers and strings by type and bits, containers by
-their items in order, functions by their code, classes and instances by what is in them, modules and what the standard
-library and NumPy define by name. A manifest is the journal of the guards with owners as numbers, and behind each line
-the hash up to there:
+Guards compare objects of one process by identity. Here each object that a function depends on has a number, in the
+order in which objects are met, and there is a running hash of all that was met: numbers and strings by type and bits,
+containers by their items in order, functions by their code, classes and instances by what is in them, modules and what
+the standard library and NumPy define by name. A manifest is the journal of the guards with owners as numbers, and
+behind each line the hash up to there:
 
     trace f                      f is 0, its globals are 1, its cells 2 and 3; its code, its defaults
     global_name  1  "helper"     hash of its value, a function: it is 4, its globals are 1
@@ -50,6 +50,7 @@ _NO_MEANING = frozenset({"__doc__", "__dict__", "__weakref__", "__module__", "__
                          "__static_attributes__", "_abc_impl", "__slotnames__", "__annotate__", "__annotate_func__",
                          "__annotations_cache__"})
 _STANDARD = os.path.dirname(os.__file__) + os.sep
+_CONTAINERS = (list, dict, set, np.ndarray)
 _BUILTIN_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
                     types.MemberDescriptorType, types.ClassMethodDescriptorType)
 
@@ -64,6 +65,7 @@ class Trace:
     def __init__(self) -> None:
         self._hash = hashlib.blake2b(digest_size=16)
         self._numbers: dict[int, int] = {}
+        self._looked_into: set[int] = set()
         self.objects: list[Any] = []
         self.place(vars(builtins))
 
@@ -81,17 +83,16 @@ class Trace:
             data = word if isinstance(word, bytes) else str(word).encode("utf-8", "surrogatepass")
             self._hash.update(len(data).to_bytes(8, "little") + data)
 
-    def place(self, value: Any) -> bool:
-        """Give an object a number; False where it has one."""
+    def place(self, value: Any) -> None:
+        """Give an object a number, and do not look into it."""
         known = self._numbers.get(id(value))
         if known is not None:
             self.say("again", known)
-            return False
+            return
         if len(self.objects) >= MOST_OBJECTS:
             raise NotKept(f"it depends on more than {MOST_OBJECTS:,} objects")
         self._numbers[id(value)] = len(self.objects)
         self.objects.append(value)
-        return True
 
     def meet(self, value: Any) -> None:
         """Any value. Raises NotKept."""
@@ -106,8 +107,11 @@ class Trace:
             self.say(value.dtype.str, value.tobytes() if value.dtype != object else repr(value))
         elif cls in _IMMUTABLE:
             _IMMUTABLE[cls](self, value)
-        elif self.place(value):
-            self._content(cls, value)
+        else:
+            self.place(value)
+            if id(value) not in self._looked_into:
+                self._looked_into.add(id(value))
+                self._content(cls, value)
 
     def _content(self, cls: type, value: Any) -> None:
         rule = _RULES.get(cls)
@@ -153,10 +157,15 @@ def _dict(t: Trace, value: Mapping[Any, Any]) -> None:
     t.meet_all(list(value.values()))
 
 
+def in_same_order(value: Iterable[Any]) -> bool:
+    """Whether a set gives its members in the same order in each process: the hashes of strings and objects, and of nan,
+    are other ones."""
+    return all(type(v) in (bool, int, float) and v == v for v in value)
+
+
 def _set(t: Trace, value: Iterable[Any]) -> None:
-    """In the order in which it gives its members: that of strings is another one in each process."""
     members = list(value)
-    if not all(type(v) in (bool, int, float, type(None)) for v in members) and len(members) > 1:
+    if not in_same_order(members):
         raise NotKept("the order of a set that it depends on is another one in each process")
     t.say(type(value).__name__, len(members))
     t.meet_all(members)
@@ -394,12 +403,12 @@ def _is_ours(note: Note) -> bool:
 
 def _line(trace: Trace, note: Note) -> Line | None:
     if note.method == "varies":
-        raise NotKept(f"it depends on {note.name}, which is another one in each process")
+        raise NotKept(f"it depends on {note.name}, which another process cannot compare")
     owner = note.owner() if note.method == "code" else note.owner
     where = _address(trace, owner)
     if where is None:
-        if note.method == "instance":  # made while flattening: of the class that it was made of
-            return None
+        if note.method == "instance" or note.method == "contents" and isinstance(owner, _CONTAINERS):
+            return None  # made while flattening, of what is compared
         raise NotKept(f"it reads from a {type(owner).__name__} that another process cannot find")
     _meet_reading(trace, note.method, owner, note.name, note.value)
     return [note.method, where, note.name, trace.digest]

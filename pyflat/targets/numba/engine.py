@@ -75,8 +75,8 @@ class KernelFacts(NamedTuple):
     """What callers of a kernel ask about it: the dtypes of what it reads and writes, its operations, whether it has
     loops, and whether it calls Python."""
 
-    inputs: tuple[str, ...]
-    results: tuple[str, ...]
+    inputs: Sequence[str]
+    results: Sequence[str]
     size: int
     loops: bool
     calls_python: bool
@@ -378,8 +378,7 @@ class NumbaEngine:
             return None
         symbols = symbols_of(found.facts["symbols"])
         code = load_code(found.facts["code"], ENTRY, symbols, cpu, symbols.kept)
-        inputs, results, *rest = found.facts["facts"]
-        return None if code is None else CompiledKernel(KernelFacts(tuple(inputs), tuple(results), *rest), pattern, code)
+        return None if code is None else CompiledKernel(KernelFacts(*found.facts["facts"]), pattern, code)
 
     def stop(self, stopped: bool) -> None:
         """Make all kernels leave their loops: what they compute is given up."""
@@ -458,15 +457,14 @@ def compile(fused: Function, *, unchecked: bool = False) -> NumbaEngine:
         )
     if checked and (count > STORED_MASK or fused.form == "masked"):
         kernels = Kernels(lambda: fused, checked, "values")
-    return NumbaEngine(kernels, _facts_of(kernels.of("values")), tuple(dtypes(fused.floats)[root.kind] for root in roots))
+    known = dtypes(fused.floats)
+    return NumbaEngine(kernels, _facts_of(kernels.of("values")), tuple(known[root.kind] for root in roots))
 
 
 def restored(kept: Mapping[str, Any], shelf: Shelf) -> NumbaEngine:
     """The engine that another process has made."""
-    inputs, results, *rest = kept["facts"]
     kernels = Kernels(lambda: shelf.function, kept["mask"] is not None, kept["mask"])
-    return NumbaEngine(kernels, KernelFacts(tuple(inputs), tuple(results), *rest),
-                       tuple(map(np.dtype, kept["dtypes"])), shelf)
+    return NumbaEngine(kernels, KernelFacts(*kept["facts"]), tuple(map(np.dtype, kept["dtypes"])), shelf)
 
 
 def _label(role: str, pattern: Pattern, cpu: Processor) -> tuple[object, ...]:

@@ -61,7 +61,8 @@ class _Loop:
         self.sizes = [_BYTES.get(letter, 8) for letter in self.letters]
         function, data = loop_of(ufunc, loop)
         prototype = ir.FunctionType(ir.VoidType(), [POINTER] * 4)
-        self.callee = self._external(stem, (ufunc, loop, 0), function, lambda module: ir.Function(module, prototype, stem))
+        self.callee = self._external(stem, (ufunc, loop, 0), function,
+                                     lambda module: ir.Function(module, prototype, stem))
         stem += "_data"
         self.data = ir.Constant(POINTER, None)
         if data:
