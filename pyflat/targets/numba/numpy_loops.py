@@ -13,42 +13,23 @@ have it, some exponents take short cuts.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
-from pyflat.errors import InternalError
 from pyflat.functions import external_ufuncs
 from pyflat.functions.lanes import LARGEST_SHORT_CUT
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import FLOAT
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.llvm import F32, F64, I8, I64, POINTER, element_at, i64, set_lanes
+from pyflat.targets.numba.symbols import loop_of
 
 _TYPES = {"d": F64, "f": F32, "D": F64, "l": I64, "q": I64}
 """What a number of each of NumPy's letters is made of: one, or two for a complex one."""
 _BYTES = {"f": 4, "D": 16}
-
-
-class _UFunc(ctypes.Structure):
-    _fields_ = [
-        ("references", ctypes.c_ssize_t), ("type", ctypes.c_void_p),
-        ("nin", ctypes.c_int), ("nout", ctypes.c_int), ("nargs", ctypes.c_int), ("identity", ctypes.c_int),
-        ("functions", ctypes.POINTER(ctypes.c_void_p)), ("data", ctypes.POINTER(ctypes.c_void_p)),
-        ("ntypes", ctypes.c_int),
-    ]
-
-
-def loop_of(ufunc: np.ufunc, loop: str) -> tuple[int, int]:
-    """The addresses of the loop and of its data."""
-    made = _UFunc.from_address(id(ufunc))
-    if (made.nin, made.nout, made.ntypes) != (ufunc.nin, ufunc.nout, ufunc.ntypes):
-        raise InternalError(f"the ufunc {ufunc.__name__} does not have NumPy's layout")
-    at = ufunc.types.index(loop)
-    return made.functions[at] or 0, (made.data[at] or 0) if made.data else 0
 
 
 class _Loop:

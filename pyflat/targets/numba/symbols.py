@@ -7,11 +7,13 @@ code, NumPy's loops by their function and types.
 from __future__ import annotations
 
 import base64
+import ctypes
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from pyflat.errors import InternalError
 from pyflat.functions import external_ufuncs, libm
 from pyflat.functions.vmath import exact
 
@@ -74,8 +76,6 @@ def _is_address(name: str, address: int) -> bool:
 
 def symbols_of(notes: dict[str, Any]) -> Symbols:
     """What the notes say, in this process."""
-    from pyflat.targets.numba.numpy_loops import loop_of
-
     symbols = Symbols()
     symbols.update(addresses(name for name, note in notes.items() if note is None))
     for name, note in notes.items():
@@ -86,6 +86,24 @@ def symbols_of(notes: dict[str, Any]) -> Symbols:
                 ufunc = getattr(np, known) if whose == "numpy" else external_ufuncs.find(known)
                 symbols[name] = loop_of(ufunc, loop)[part]
     return symbols
+
+
+class _UFunc(ctypes.Structure):
+    _fields_ = [
+        ("references", ctypes.c_ssize_t), ("type", ctypes.c_void_p),
+        ("nin", ctypes.c_int), ("nout", ctypes.c_int), ("nargs", ctypes.c_int), ("identity", ctypes.c_int),
+        ("functions", ctypes.POINTER(ctypes.c_void_p)), ("data", ctypes.POINTER(ctypes.c_void_p)),
+        ("ntypes", ctypes.c_int),
+    ]
+
+
+def loop_of(ufunc: np.ufunc, loop: str) -> tuple[int, int]:
+    """The addresses of the loop and of its data."""
+    made = _UFunc.from_address(id(ufunc))
+    if (made.nin, made.nout, made.ntypes) != (ufunc.nin, ufunc.nout, ufunc.ntypes):
+        raise InternalError(f"the ufunc {ufunc.__name__} does not have NumPy's layout")
+    at = ufunc.types.index(loop)
+    return made.functions[at] or 0, (made.data[at] or 0) if made.data else 0
 
 
 def addresses(symbols: Iterable[str]) -> dict[str, int]:
