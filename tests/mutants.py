@@ -612,8 +612,6 @@ MUTANTS: tuple[Mutant, ...] = (
           "for const in (): ..."),
          ("defaults are not looked at", "_function", "(value.__code__, value.__defaults__, value.__kwdefaults__)",
           "(value.__code__,)"),
-         ("the class attributes of a member are not looked at", "_meet_reading",
-          "for scope in map(vars, classes): ...", "for scope in (): ..."),
          ("lines are not compared", "read", "trace.digest != digest", "False"),
          ("the order of a set of strings is kept", "in_same_order", "type(v) in (bool, int, float)",
           "type(v) in (bool, int, float, str)"),
