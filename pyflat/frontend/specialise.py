@@ -104,6 +104,8 @@ def _specialise(
     ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
     ir.label.name = "return"
     s.guards.code(function)
+    if s.two_readings:
+        s.guards.varies("a reduction of one number in each lane, of which every process is told")
     two_readings.tell(function, s.two_readings)
     return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.opaque)
 

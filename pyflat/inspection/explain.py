@@ -120,6 +120,7 @@ class Explanation:
     slower: tuple[str, ...]
     lanes: int
     replayed: int
+    not_kept: str = ""
 
     @property
     def cost(self) -> int:
@@ -300,6 +301,8 @@ def _text(found: Explanation) -> Iterator[str]:
     if found.lanes:
         yield (f"so far {found.lanes:,} lanes, {found.replayed:,} of them ({found.replayed / found.lanes:.2%}) run by "
                f"the original")
+    if found.not_kept:
+        yield f"the next process flattens it again: {found.not_kept}"
     yield "what keeps it from being faster" if found.slower else "nothing in particular keeps it from being faster"
     for reason in found.slower:
         yield f"  - {reason}"

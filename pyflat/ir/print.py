@@ -48,6 +48,7 @@ from pyflat.ir.types import FLOAT, VOID, Kind
 
 INDENT = "  "
 _PLAIN = re.compile(r"[^\W\d]\w*")
+_NUMBERS = frozenset({int, float})
 Marks = Mapping[object, str]
 """Messages to show behind the line of an operation, end, node, block or the function."""
 
@@ -87,6 +88,8 @@ def format_fault(fault: Fault) -> str:
 def format_attr(value: Any) -> str:
     """A constant of an operation: number, string, Fault, or a tuple of those."""
     match value:
+        case tuple() if len(value) > 1 and _NUMBERS.issuperset(map(type, value)):
+            return repr(value)
         case tuple():
             return "(" + ", ".join(format_attr(item) for item in value) + ")"
         case str():

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pyflat.ir.nodes import Function
     from pyflat.ir.opaque_calls import OpaqueCalls
     from pyflat.passes.pipelines import Pipeline
+    from pyflat.runtime.kept_twins import Found
     from pyflat.runtime.settings import Options
 
 MAX_ENTRIES = 256
@@ -83,6 +84,10 @@ class Built:
     """The engine, where it may run on several threads."""
     converts: bool = False
     """The engine takes arrays as they are."""
+    structured: Function | None = None
+    """What float32 lanes compute by definition, for the next process."""
+    not_kept: str = ""
+    """Why the next process flattens again; "" where it does not, or was not to be asked."""
 
     def prepare(self, lanes: Sequence[Any]) -> None:
         """Compile what `run` takes for lanes like these."""
@@ -236,12 +241,13 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
 
     with room_to_recurse(fn):
         engine: Any = target.engine(request)
-    reference = Float32Reference(done.spec.function) if options.floats is F4 else None
+    structured = done.spec.function if options.floats is F4 else None
+    reference = None if structured is None else Float32Reference(lambda: structured)
     split = engine if target.parallel and calls is None else None  # what an opaque call does on threads is not known
     functions = frozenset(
         op.opcode for op in all_ops(done.flat.body) if OPERATIONS[op.opcode].accuracy is Accuracy.LIBM)
     return Built(engine, done.spec.result, done.spec.guards, arguments, limited, functions, reference, split,
-                 target.converts)
+                 target.converts, structured)
 
 
 def _opaque_calls(done: FlatForm, target: Target) -> OpaqueCalls | None:
@@ -268,6 +274,32 @@ def _build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -
         if error is refusal:
             raise
         raise error from refusal
+
+
+def _kept_or_built(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
+    """What another process has made, else made now, and kept for the next one."""
+    from pyflat.frontend.state.manifest import NotKept
+    from pyflat.runtime import kept_twins
+
+    try:
+        wanted = kept_twins.wanted(fn, arguments, options)
+    except NotKept as why:
+        return replace(_build(fn, arguments, options), not_kept=kept_twins.told(fn, why))
+    if wanted is None:
+        return _build(fn, arguments, options)
+    found = wanted.find()
+    if found is not None:
+        return _restored(found, arguments, options)
+    built = _build(fn, arguments, options)
+    return replace(built, not_kept=wanted.keep(built))
+
+
+def _restored(found: Found, arguments: Mapping[str, Shape], options: Options) -> Built:
+    target, facts = targets.of(options.target), found.facts
+    engine: Any = target.restored(facts["engine"], found.shelf)
+    reference = Float32Reference(found.structured) if options.floats is F4 else None
+    return Built(engine, found.result, found.guards, arguments, facts["trips_limited"], frozenset(facts["functions"]),
+                 reference, engine if target.parallel else None, target.converts)
 
 
 Key = tuple[Hashable, ...]
@@ -310,7 +342,7 @@ class Compilations:
             again = self._entries.get(key)
             if again is not None and again is not found:
                 return again
-            made = _build(fn, arguments, options)
+            made = _kept_or_built(fn, arguments, options)
             self._entries[key] = made
             self._entries.move_to_end(key)
             while len(self._entries) > MAX_ENTRIES:

@@ -18,7 +18,7 @@ from pyflat.ir.types import INT, INT_MAX, INT_MIN
 from pyflat.runtime.faults import LaneError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pyflat.ir.nodes import Fault, Function, Op
 
@@ -39,9 +39,10 @@ class Float32Lanes(Protocol):
 
 
 class Float32Reference:
-    """The lanes of a structured function of float32, with the elementary functions of its engine."""
+    """The lanes of a structured function of float32, with the elementary functions of its engine. The function is asked
+    for where a lane is suspect."""
 
-    def __init__(self, structured: Function):
+    def __init__(self, structured: Callable[[], Function]):
         self._structured = structured
 
     @cached_property
@@ -49,8 +50,9 @@ class Float32Reference:
         from pyflat.passes.pipelines import FLOAT32_REFERENCE
         from pyflat.passes.pipelines import run as run_passes
 
-        with room_to_recurse(self._structured):
-            lowered = run_passes(self._structured, FLOAT32_REFERENCE)
+        structured = self._structured()
+        with room_to_recurse(structured):
+            lowered = run_passes(structured, FLOAT32_REFERENCE)
             return lowered, wrapping(lowered)
 
     def values(self, row: Sequence[Any]) -> tuple[Any, ...]:

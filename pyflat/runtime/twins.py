@@ -273,7 +273,9 @@ class Twin(Generic[P, R_co]):
 
         options = self.options
         shapes = self._shapes(options, kinds)
-        return explain(self._callee.function, shapes, options, self.__name__, self.stats)
+        last = self._last(options)
+        found = explain(self._callee.function, shapes, options, self.__name__, self.stats)
+        return found if last is None else dataclasses.replace(found, not_kept=last.not_kept)
 
     def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
         """Where the lanes of this call go: how many take each arm and each number of trips, which arms none takes. The

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from pyflat.ir.nodes import Function, Op
     from pyflat.ir.opaque_calls import OpaqueCalls
     from pyflat.ir.shape import Shape
+    from pyflat.targets.kept import Shelf
 
 
 EngineName = Literal["numpy", "numba", "dataflow", "wgsl"]
@@ -91,6 +92,17 @@ class Prepared(Protocol):
 
     def prepare(self, lanes: Sequence[Any], /) -> None:
         """Compile what a run over lanes like these takes, also where some are suspect; nothing runs."""
+
+
+@runtime_checkable
+class Keepable(Protocol):
+    """An engine that another process can have again: see `Target.restore`. It keeps on the shelf what it compiles."""
+
+    shelf: Shelf | None
+
+    @property
+    def fused(self) -> Function: ...
+    def to_keep(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +184,8 @@ class Target:
 
     compile     from a `Request` to an `Engine`, or "module:function"; None: it only shows
     show        from a `Request` to a text, or "module:function"; None: see `python`
+    restore     "module:function" from what an engine's `to_keep()` gave in another process, and a
+                `pyflat.targets.kept.Shelf`, to the engine; None: engines are not kept on disk
     python      `show` is the text of the twin in Python, as `pyflat.targets.text` spells it for this name
     structured  takes structured IR, in which every loop over a range is a loop still
     loops       "kept": loops beyond a few iterations stay loops; "kept in engines": there, but not in texts;
@@ -201,6 +215,7 @@ class Target:
     name: str
     compile: str | Callable[[Request], Engine] | None = None
     show: str | Callable[[Request], str] | None = None
+    restore: str | None = None
     python: bool = False
     structured: bool = False
     loops: Literal["kept", "kept in engines", "unrolled"] = "unrolled"
@@ -236,6 +251,11 @@ class Target:
         for library in self.needs:
             require(library, f'the target "{self.name}"')
         made: Engine = _loaded(self.compile)(request)
+        return made
+
+    def restored(self, kept: Mapping[str, Any], shelf: Shelf) -> Engine:
+        """The engine that another process has made."""
+        made: Engine = _loaded(self.restore)(kept, shelf)
         return made
 
     def text(self, request: Request) -> str:
@@ -284,12 +304,12 @@ NEUTRAL = "neutral"
 BUILT_IN = (
     Target("numpy", "pyflat.targets.numpy.engine:engine", python=True, loops="kept in engines", kept_calls="on arrays",
            float32=True, max_trips=True, parallel=True, ufuncs=True, converts=True, plans=ALL_DTYPES, verified=True,
-           kernels="pyflat.targets.numpy.kernels.engine:engine",
+           kernels="pyflat.targets.numpy.kernels.engine:engine", restore="pyflat.targets.numpy.engine:restored",
            fast="pyflat.targets.numpy.costs:NUMPY_MATH", explain="pyflat.targets.numpy.explain:BlockCosts"),
     Target("numba", "pyflat.targets.numba.engine:engine", python=True, loops="kept", float32=True, max_trips=True,
            parallel=True, ufuncs=True, converts=True, plans=ALL_DTYPES, verified=True, needs=("llvmlite",),
-           kernels="pyflat.targets.numba.kernels.engine:engine",
-           machine_code=True, contracts="pyflat.targets.numba.library:multiplies_and_adds",
+           kernels="pyflat.targets.numba.kernels.engine:engine", machine_code=True,
+           restore="pyflat.targets.numba.engine:restored", contracts="pyflat.targets.numba.library:multiplies_and_adds",
            fast="pyflat.targets.numba.costs:VECTOR_MATH", explain="pyflat.targets.numba.explain:RegisterCosts"),
     Target("dataflow", "pyflat.targets.dataflow.engine:engine", "pyflat.targets.dataflow.engine:text", structured=True),
     Target("wgsl", "pyflat.targets.wgsl.engine:engine", "pyflat.targets.wgsl.shaders:text", faults=False,

@@ -83,6 +83,7 @@ def _floats(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode, function:
     if shared and not (isinstance(a, Array) and isinstance(b, Array) and _memory(a) is _memory(b)):
         raise _unknown_order(s, node)
     apart = _apart(a, b) if shared else None
+    s.guards.varies("the order in which BLAS adds")
     orders = _orders(function, layouts, apart, [_other_layouts(s, v) for v in (a, b)])
     if orders is None:
         raise _unknown_order(s, node)
@@ -187,6 +188,7 @@ def dot(s: Evaluator, a: Grid, b: Grid, node: cst.CSTNode) -> Abstract:
         return s.mark_numpy(_int_dot(s, a, b))
     if s.floats is not F8:
         return s.mark_numpy(_narrow_dot(s, a, b))
+    s.guards.varies("the order in which BLAS adds")
     orders = blas.orders("dot", blas.plain(a.shape), blas.plain(b.shape))
     if orders is None:
         raise _unknown_order(s, node)

@@ -17,6 +17,7 @@ from pyflat.frontend.space import width_rules
 from pyflat.frontend.state import facts
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import complex_parts, describe, lane, numeric_kind, plain_number
+from pyflat.frontend.state.manifest import in_same_order
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -46,12 +47,15 @@ METHODS = {opcode: f"__{function.__name__.rstrip('_')}__" for opcode, function i
 """The method behind an operator: __add__, __lshift__, __and__, ..."""
 
 
+
 def const_eval(s: Evaluator, compute: Callable[[], Any]) -> Abstract:
     """Evaluate with Python now; an exception becomes the fault that Python would raise on this path."""
     try:
         with np.errstate(all="ignore"):
             value = compute()
         s.saw_numpy = s.saw_numpy or isinstance(value, np.generic)
+        if isinstance(value, set | frozenset) and not in_same_order(value):
+            s.guards.varies("the order of a set")
         return known_number(s, value)
     except (ArithmeticError, ValueError, LookupError) as error:
         raise s.raised(type(error)) from None

@@ -15,7 +15,7 @@ import types
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,16 @@ class Reading:
     owner: Any
     name: str
     value: Any
+
+
+class Note(NamedTuple):
+    """A method of `Guards` that was called, and with what: functions by a weak reference, the name if there is one, and
+    the value that was read."""
+
+    method: str
+    owner: Any
+    name: str = ""
+    value: Any = None
 
 
 class _Readings:
@@ -130,6 +140,8 @@ class Guards:
         self._types = _Readings(lambda owners: map(type, owners), 1)
         self._readings = (self._items, self._attributes, self._parts, self._types)
         self._classes: list[_Class] = []
+        self.journal: list[Note] = []
+        """What was called, for another process to call again (`pyflat.frontend.state.manifest`)."""
 
     def __len__(self) -> int:
         return len(self._seen)
@@ -151,6 +163,10 @@ class Guards:
             yield Reading("part", ref, name, value)
         for owner, value in self._types.places():
             yield Reading("type", owner, "", value)
+
+    def varies(self, what: str) -> None:
+        """Something was read that another process may have otherwise, and cannot compare; in this one it stays."""
+        self.journal.append(Note("varies", None, what))
 
     def calls_itself(self, fn: Any) -> bool:
         """Whether a function was inlined that had been seen before: one that was flattened is called by itself, and its
@@ -183,6 +199,7 @@ class Guards:
     def global_name(self, scope: dict[str, Any], name: str, value: Any) -> None:
         if self._new(("global", id(scope), name)):
             self._items.add(name, value, scope.get, name)
+            self.journal.append(Note("global_name", scope, name, value))
 
     def absent(self, scope: dict[str, Any], name: str) -> None:
         """A builtin is meant: the module does not define the name, and it is the builtin that it was."""
@@ -193,6 +210,7 @@ class Guards:
         """A variable of an enclosing function."""
         if self._new(("cell", id(cell))):
             self._attributes.add(name, value, cell, "cell_contents")
+            self.journal.append(Note("cell", cell, name, value))
 
     def code(self, fn: Any) -> None:
         """The code and defaults of an inlined function; does not keep the function alive."""
@@ -200,6 +218,7 @@ class Guards:
             self._again.add(id(fn))
             return
         ref = weakref.ref(fn)
+        self.journal.append(Note("code", ref))
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self._parts.add(f"{fn.__qualname__}.{name}", getattr(fn, name), ref, name)
         if fn.__kwdefaults__:
@@ -217,6 +236,7 @@ class Guards:
             self._seen.add(key)
             self._anchors.append(owner)
             self._attributes.add(title, value, owner, name)
+            self.journal.append(Note("attribute", owner, name, value))
 
     def member(self, owner: Any, name: str) -> None:
         """What `name` is in the instance and in its class, without calling anything."""
@@ -229,6 +249,7 @@ class Guards:
         title = f"{classes[0].__name__}.{name}"
         if self._new(("instance", id(owner), name)):
             self._anchors.append(owner)
+            self.journal.append(Note("member", owner, name))
             self._items.add(title, own.get(name, ABSENT), own.get, name)
         if not self._new(("class", classes[0], name)):
             return
@@ -241,19 +262,21 @@ class Guards:
     def instance(self, value: Any) -> None:
         """The class of an object from outside; of a class itself what it makes of its instances."""
         cls = value if isinstance(value, type) else type(value)
-        if not _is_mutable(cls):
+        if not is_mutable(cls):
             return
         if cls is not value and self._new(("type", id(value))):
             self._anchors.append(value)
+            self.journal.append(Note("instance", value))
             self._types.add(f"the class of a {cls.__name__}", cls, value)
         self.class_of_instances(cls)
 
     def class_of_instances(self, cls: type) -> None:
         """The bases and the special methods of a class: operators, truth, comparison, how instances are made."""
-        if not _is_mutable(cls) or not self._new(("special", cls)):
+        if not is_mutable(cls) or not self._new(("special", cls)):
             return
+        self.journal.append(Note("class_of_instances", cls))
         self._attributes.add(f"the bases of {cls.__name__}", cls.__mro__, cls, "__mro__")
-        self._classes += [_Class(c) for c in cls.__mro__ if _is_mutable(c) and (c is cls or self._new(("special", c)))]
+        self._classes += [_Class(c) for c in cls.__mro__ if is_mutable(c) and (c is cls or self._new(("special", c)))]
         self.class_of_instances(type(cls))
         for name in ("__init__", "__new__", "__post_init__"):
             made_by = getattr(cls, name, None)
@@ -270,6 +293,7 @@ class Guards:
             self.instance(owner)
         elif self._new(("contents", id(owner))):
             self._anchors.append(owner)
+            self.journal.append(Note("contents", owner))
             self._others.append((f"a captured {type(owner).__name__}", _unchanged(owner)))
             items = owner.values() if isinstance(owner, dict) else owner if isinstance(owner, list) else ()
             for item in items:
@@ -288,7 +312,7 @@ def _is_stable(what: str, again: Any, value: Any) -> bool:
                  help="read it before, and pass its value as an argument")
 
 
-def _is_mutable(cls: type) -> bool:
+def is_mutable(cls: type) -> bool:
     """Made by a class statement: the classes of the interpreter and of C extensions do not change."""
     return bool(cls.__flags__ & _HEAP_TYPE) and not cls.__flags__ & _IMMUTABLE_TYPE
 

@@ -191,6 +191,8 @@ def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CS
     if isinstance(special, types.FunctionType):
         return _with_self(s, special, Static(function), arguments, node)
     if arguments.all_static() and builtins.is_pure(function) and builtins.are_values(s, arguments):
+        if function is hash:
+            s.guards.varies("a hash")
         args, named = arguments.values()
         return const_eval(s, lambda: function(*args, **named))
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
@@ -227,6 +229,7 @@ def _dispatched(s: Evaluator, function: Any, arguments: Arguments, node: cst.CST
     cls = lookup.class_of(first)
     if cls is None:
         raise s.refuse("flatten/unsupported-expression", f"the class of {describe(first)} is not known", node)
+    s.guards.varies("the registry of a singledispatch function")
     s.guards.contents(inspect.getclosurevars(function.dispatch).nonlocals.get("registry"))
     return call(s, Static(function.dispatch(cls)), arguments, node)
 

@@ -16,7 +16,6 @@ from llvmlite import ir
 from pyflat.functions import libm
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Value
-from pyflat.ir.tables import array_of
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.numba.llvm import (
     F32,
@@ -35,6 +34,7 @@ from pyflat.targets.numba.llvm import (
     stack,
     suffix,
 )
+from pyflat.targets.numba.symbols import Symbols
 
 TYPES: dict[Kind, ir.Type] = {BOOL: I1, INT: I64, FLOAT: F64}
 """The LLVM type of one value of each kind."""
@@ -124,26 +124,6 @@ class Lane:
 
 LONG_TABLE = 1_024
 """Entries above which a table is no part of the code, which knows its address: a million take LLVM seconds."""
-
-
-class Symbols(dict[str, int]):
-    """The addresses of what code names, and what must live as long as the code."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.kept: list[object] = []
-        self._tables: dict[tuple[int, str], str] = {}
-
-    def of_table(self, numbers: tuple[Any, ...], dtype: str) -> str:
-        """The name of an array of these numbers."""
-        key = id(numbers), dtype
-        if key not in self._tables:
-            wide = "i8" if dtype == "i4" else dtype  # of which lanes may have the lower half
-            array = array_of(numbers, wide).astype(dtype, copy=False)
-            self._tables[key] = f"pyflat_table_{len(self._tables)}"
-            self[self._tables[key]] = array.ctypes.data
-            self.kept += [array, numbers]  # the id of the numbers is theirs
-        return self._tables[key]
 
 
 class Emitter:

@@ -14,10 +14,11 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, NamedTuple
 
+import llvmlite
 import numpy as np
 
 from pyflat.analysis.liveness import sliced
@@ -33,13 +34,24 @@ from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.types import BOOL
 from pyflat.ir.uses import results_of
 from pyflat.targets import threads
+from pyflat.targets.kept import Made, Shelf
 from pyflat.targets.numba.arms import kept_plans
 from pyflat.targets.numba.conversions import conversion
 from pyflat.targets.numba.feed import feed_address
-from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Ufunc, compile_ir, processor
+from pyflat.targets.numba.jit import (
+    MAX_OPERANDS,
+    Direct,
+    MachineCode,
+    Processor,
+    Ufunc,
+    compile_ir,
+    load_code,
+    processor,
+)
 from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
 from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, SharedState
 from pyflat.targets.numba.packed import WORTH, Blocks, packed
+from pyflat.targets.numba.symbols import notes_on, symbols_of
 from pyflat.targets.operands import Operand, Spread
 from pyflat.targets.target import Request
 
@@ -60,28 +72,44 @@ SPREAD_BLOCK = 2**14
 """Lanes that are copied at a time where an operand is no view with one axis."""
 
 
+class KernelFacts(NamedTuple):
+    """What callers of a kernel ask about it: the dtypes of what it reads and writes, its operations, whether it has
+    loops, and whether it calls Python."""
+
+    inputs: Sequence[str]
+    results: Sequence[str]
+    size: int
+    loops: bool
+    calls_python: bool
+
+    @property
+    def operands(self) -> tuple[list[np.dtype[Any]], list[np.dtype[Any]]]:
+        return list(map(np.dtype, self.inputs)), list(map(np.dtype, self.results))
+
+
+def _facts_of(kernel: Kernel) -> KernelFacts:
+    known, items = dtypes(kernel.floats), list(kernel.items)
+    inputs, results = (tuple(known[value.kind].str for value in values) for values in (kernel.params, kernel.roots))
+    return KernelFacts(inputs, results, kernel.size, has_loop(items), any(map(_calls_python, all_ops(items))))
+
+
 class CompiledKernel:
     """A kernel's machine code for one pattern of uniform arguments, and for each combination of dtypes that was met a
     way to call it. Only the code takes long to make."""
 
-    __slots__ = ("_calls", "_kernel", "_pattern", "code", "step")
+    __slots__ = ("_calls", "_pattern", "code", "facts", "step")
 
-    def __init__(self, kernel: Kernel, pattern: Pattern):
-        cpu = processor()
-        with kept_plans():
-            text, symbols = write_kernel(kernel, pattern, choose_shape(kernel, cpu.vector_bytes))
-        self.code: MachineCode = compile_ir(text, ENTRY, symbols, cpu, symbols.kept,
-                                           combine=longest_mask_chain(kernel.items) <= LONG_CHAIN)
-        self.step = max(CALL_WORK // (kernel.size + 1), 1)
+    def __init__(self, facts: KernelFacts, pattern: Pattern, code: MachineCode):
+        self.facts, self._pattern, self.code = facts, pattern, code
+        self.step = max(CALL_WORK // (facts.size + 1), 1)
         """Lanes in one call, so that Python gets to see Ctrl-C."""
-        self._kernel, self._pattern = kernel, pattern
         self._calls: dict[tuple[np.dtype[Any], ...], _KernelCall] = {}
 
     def entry_point(self, arguments: Sequence[np.dtype[Any] | None], dtypes: tuple[np.dtype[Any], ...]
                     ) -> KernelEntry | None:
         """The code as a ufunc with a state of its own, for arguments of these dtypes (None: a scalar); None where only
         `Direct` can call it."""
-        (lanes, results), code, blocks = _operands(self._kernel), self.code, None
+        (lanes, results), code, blocks = self.facts.operands, self.code, None
         stored = [lane if dtype is None else dtype for dtype, lane in zip(arguments, lanes, strict=True)]
         inputs = [dtype.newbyteorder("=") for dtype in stored]
         if sum(self._pattern) >= WORTH:
@@ -92,11 +120,11 @@ class CompiledKernel:
             return None
         state = _state_for(stored, lanes, len(results))
         ufunc = Ufunc("twin", code.address, state.address, inputs, results, self.code, code, state)
-        return KernelEntry(ufunc.call, state, self.step, has_loop(list(self._kernel.items)), dtypes,
-                           len(self._kernel.roots) - len(dtypes), ufunc, blocks)
+        return KernelEntry(ufunc.call, state, self.step, self.facts.loops, dtypes, len(results) - len(dtypes), ufunc,
+                           blocks)
 
     def _call_for(self, stored: Sequence[np.dtype[Any]]) -> _KernelCall:
-        return _KernelCall(self.code, stored, *_operands(self._kernel))
+        return _KernelCall(self.code, stored, *self.facts.operands)
 
     def stop(self, stopped: bool) -> None:
         """Make all that run this kernel leave their loops, or let them run again."""
@@ -105,7 +133,7 @@ class CompiledKernel:
 
     def inner_loop(self) -> InnerLoop:
         """The code for operands that are lanes."""
-        own = self._call_for(_operands(self._kernel)[0])
+        own = self._call_for(self.facts.operands[0])
         return InnerLoop(self.code.address, own.state, self)
 
     def run(self, n: int, operands: Sequence[Any]) -> bool:
@@ -173,12 +201,6 @@ def _state_for(stored: Sequence[np.dtype[Any]], lanes: Sequence[np.dtype[Any]], 
     return SharedState(feed_address(), [*conversions, *[0] * results])
 
 
-def _operands(kernel: Kernel) -> tuple[list[np.dtype[Any]], list[np.dtype[Any]]]:
-    """The dtypes of what a kernel reads and writes."""
-    known = dtypes(kernel.floats)
-    return [known[v.kind] for v in kernel.params], [known[v.kind] for v in kernel.roots]
-
-
 @dataclass(frozen=True, slots=True)
 class KernelEntry:
     """A kernel for callers who look at the state themselves (`pyflat.runtime.plans`). The count of suspects starts at
@@ -213,24 +235,72 @@ class InnerLoop:
         self.state.raise_interrupt()
 
 
+Role = Literal["values", "mask"]
+
+
+class Kernels:
+    """The kernels of a function, cut out of it when they are asked for. `mask` is the role of the kernel that stores
+    which lanes are suspect; None where that is not asked for."""
+
+    def __init__(self, function: Callable[[], Function], checked: bool, mask: Role | None):
+        self._function, self._checked, self.mask = function, checked, mask
+        self._made: dict[str, Kernel] = {}
+
+    @property
+    def fused(self) -> Function:
+        return self._function()
+
+    def of(self, role: str) -> Kernel:
+        if role not in self._made:
+            self._made[role] = self._cut(role)
+        return self._made[role]
+
+    def _cut(self, role: str) -> Kernel:
+        fused = self.fused
+        *roots, suspect = results_of(fused)
+        params, floats = tuple(fused.params), fused.floats
+        if role == "mask":
+            return Kernel(params, tuple(sliced(fused.body, [suspect])), (suspect,), None, floats)
+        items = tuple(sliced(fused.body, [*roots, suspect] if self._checked else roots))
+        if not self._checked:
+            return Kernel(params, items, tuple(roots), None, floats)
+        stored = (*roots, suspect) if self.mask == "values" and role == "values" else tuple(roots)
+        return Kernel(params, items, stored, suspect, floats)
+
+
 @dataclass(slots=True)
 class NumbaEngine:
     """A function to compile and its compiled kernels; call it with lanes and their number."""
 
-    fused: Function
-    values: Kernel
-    mask: Kernel | None
+    kernels: Kernels
+    facts: KernelFacts
+    """Of the kernel of the values."""
     dtypes: tuple[np.dtype[Any], ...]
+    shelf: Shelf | None = None
+    """Where machine code is kept for another process."""
     pace: float = math.inf
     """Seconds that a lane has taken, as far as that was measured."""
     shares: ClassVar[bool] = True
-    _compiled: dict[tuple[int, Pattern], CompiledKernel] = field(default_factory=dict)
+    _compiled: dict[tuple[str, Pattern], CompiledKernel] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def fused(self) -> Function:
+        return self.kernels.fused
+
+    @property
+    def values(self) -> Kernel:
+        """The kernel that computes the values."""
+        return self.kernels.of("values")
 
     @property
     def source(self) -> str:
         """The operations of the loop's body, as IR text."""
         return format_function(self.fused)
+
+    def to_keep(self) -> dict[str, Any]:
+        """What `restored` takes, as JSON has it."""
+        return {"facts": self.facts, "dtypes": [dtype.str for dtype in self.dtypes], "mask": self.kernels.mask}
 
     def __call__(self, lanes: Sequence[Operand], n: int) -> tuple[list[np.ndarray], np.ndarray | None]:
         """Run `n` lanes: the result arrays, and the mask of suspect lanes or None when there is none.
@@ -244,29 +314,30 @@ class NumbaEngine:
     def prepare(self, lanes: Sequence[Operand]) -> None:
         """Compile the kernels that a run over lanes like these takes, that of the mask too."""
         pattern = tuple([isinstance(lane, np.generic) for lane in lanes])
-        own = _operands(self.values)[0]
+        own = self.facts.operands[0]
         stored = tuple([dtype if isinstance(lane, Spread) else lane.dtype
                         for lane, dtype in zip(lanes, own, strict=True)])
-        for kernel in (self.values, self.mask):
-            if kernel is not None:
-                self._compile(kernel, pattern).prepare(stored)
+        for role in dict.fromkeys(("values", self.kernels.mask)):
+            if role is not None:
+                self._compile(role, pattern).prepare(stored)
 
     def into(self, lanes: Sequence[Operand], n: int, results: list[np.ndarray]) -> np.ndarray | None:
         """The same, with the results written into these arrays; gives the mask."""
-        if self.mask is not None and self.mask is self.values:
+        mask = self.kernels.mask
+        if mask == "values":
             suspects = np.empty(n, dtype=np.bool_)
-            return suspects if self._run(self.values, lanes, n, [*results, suspects]) else None
-        if not self._run(self.values, lanes, n, results) or self.mask is None:
+            return suspects if self._run("values", lanes, n, [*results, suspects]) else None
+        if not self._run("values", lanes, n, results) or mask is None:
             return None
         suspects = np.empty(n, dtype=np.bool_)
-        self._run(self.mask, lanes, n, [suspects])
+        self._run(mask, lanes, n, [suspects])
         return suspects
 
-    def _run(self, kernel: Kernel, lanes: Sequence[Operand], n: int, outputs: list[np.ndarray]) -> bool:
+    def _run(self, role: Role, lanes: Sequence[Operand], n: int, outputs: list[np.ndarray]) -> bool:
         """Run the kernel in calls of bounded length; whether any lane is suspect."""
         pattern = tuple([isinstance(lane, np.generic) for lane in lanes])
-        compiled = self._compiled.get((id(kernel), pattern)) or self._compile(kernel, pattern)
-        buffers = {k: np.empty(min(n, SPREAD_BLOCK), dtype) for k, dtype in enumerate(_operands(kernel)[0])
+        compiled = self._compiled.get((role, pattern)) or self._compile(role, pattern)
+        buffers = {k: np.empty(min(n, SPREAD_BLOCK), dtype) for k, dtype in enumerate(self.facts.operands[0])
                    if isinstance(lanes[k], Spread)}
         step = min(compiled.step, SPREAD_BLOCK) if buffers else compiled.step
         if n <= step and not buffers:
@@ -279,12 +350,36 @@ class NumbaEngine:
             suspect |= compiled.run(part.stop - start, [*inputs, *[output[part] for output in outputs]])
         return suspect
 
-    def _compile(self, kernel: Kernel, pattern: Pattern) -> CompiledKernel:
-        key = id(kernel), pattern
-        with self._lock, no_full_collections(), room_to_recurse(self.fused):
+    def _compile(self, role: str, pattern: Pattern) -> CompiledKernel:
+        key = role, pattern
+        with self._lock, no_full_collections():
             if key not in self._compiled:
-                self._compiled[key] = CompiledKernel(kernel, pattern)
+                self._compiled[key] = self._kept(role, pattern) or self._made(role, pattern)
             return self._compiled[key]
+
+    def _made(self, role: str, pattern: Pattern) -> CompiledKernel:
+        cpu, fused = processor(), self.fused
+        with room_to_recurse(fused):
+            kernel = self.kernels.of(role)
+            with kept_plans():
+                text, symbols = write_kernel(kernel, pattern, choose_shape(kernel, cpu.vector_bytes))
+            code = compile_ir(text, ENTRY, symbols, cpu, symbols.kept,
+                              combine=longest_mask_chain(kernel.items) <= LONG_CHAIN)
+        made = CompiledKernel(_facts_of(kernel), pattern, code)
+        if self.shelf is not None and code.kept_as is not None and (found := notes_on(symbols)) is not None:
+            facts = {"code": code.kept_as, "symbols": found, "facts": made.facts}
+            self.shelf.store(Made(facts, b""), *_label(role, pattern, cpu))
+        return made
+
+    def _kept(self, role: str, pattern: Pattern) -> CompiledKernel | None:
+        """What another process has compiled."""
+        cpu = processor()
+        found = None if self.shelf is None else self.shelf.load(*_label(role, pattern, cpu))
+        if found is None:
+            return None
+        symbols = symbols_of(found.facts["symbols"])
+        code = load_code(found.facts["code"], ENTRY, symbols, cpu, symbols.kept)
+        return None if code is None else CompiledKernel(KernelFacts(*found.facts["facts"]), pattern, code)
 
     def stop(self, stopped: bool) -> None:
         """Make all kernels leave their loops: what they compute is given up."""
@@ -294,20 +389,17 @@ class NumbaEngine:
     def entry_point(self, arguments: Sequence[np.dtype[Any] | None]) -> KernelEntry | None:
         """The values' kernel by itself for arguments of these dtypes, None for a scalar. None before a call compiles
         it, and where it calls Python."""
-        compiled = self._compiled.get((id(self.values), tuple(dtype is None for dtype in arguments)))
-        if compiled is None or any(_calls_python(op) for op in all_ops(list(self.values.items))):
+        compiled = self._compiled.get(("values", tuple(dtype is None for dtype in arguments)))
+        if compiled is None or self.facts.calls_python:
             return None
         return compiled.entry_point(arguments, self.dtypes)
 
     def inner_loop(self) -> InnerLoop | None:
         """The values' kernel by itself, None where it calls back into Python, which cannot raise there."""
-        kernel = self.values
-        if any(_calls_python(op) for op in all_ops(list(kernel.items))):
+        if self.facts.calls_python:
             return None
-        if kernel is self.mask:
-            kernel = Kernel(kernel.params, kernel.items, kernel.roots[:-1], kernel.suspect, kernel.floats)
-        with room_to_recurse(self.fused):
-            compiled = CompiledKernel(kernel, (False,) * len(kernel.params))
+        role = "values alone" if self.kernels.mask == "values" else "values"
+        compiled = self._compile(role, (False,) * len(self.facts.inputs))
         return compiled.inner_loop()
 
     def inspect_llvm(self) -> str:
@@ -357,20 +449,25 @@ def compile(fused: Function, *, unchecked: bool = False) -> NumbaEngine:
     """
     *roots, suspect = results_of(fused)
     checked = not unchecked and not (isinstance(suspect, Const) and not suspect.value)
-    params = tuple(fused.params)
-    items = tuple(sliced(fused.body, [*roots, suspect] if checked else roots))
-    count = Kernel(params, items, (), None).size
+    kernels = Kernels(lambda: fused, checked, "mask" if checked else None)
+    count = kernels.of("values").size
     if count > MAX_OPERATIONS:
         raise refuse(
             "flatten/too-large", f"the twin has {count:,} operations, the numba target takes {MAX_OPERATIONS:,}",
             help='use target="numpy", shorten the loop, or flatten the inner function on its own',
         )
-    floats = fused.floats
-    made = tuple(dtypes(floats)[root.kind] for root in roots)
-    if not checked:
-        return NumbaEngine(fused, Kernel(params, items, tuple(roots), None, floats), None, made)
-    if count > STORED_MASK or fused.form == "masked":
-        both = Kernel(params, items, (*roots, suspect), suspect, floats)
-        return NumbaEngine(fused, both, both, made)
-    mask = Kernel(params, tuple(sliced(fused.body, [suspect])), (suspect,), None, floats)
-    return NumbaEngine(fused, Kernel(params, items, tuple(roots), suspect, floats), mask, made)
+    if checked and (count > STORED_MASK or fused.form == "masked"):
+        kernels = Kernels(lambda: fused, checked, "values")
+    known = dtypes(fused.floats)
+    return NumbaEngine(kernels, _facts_of(kernels.of("values")), tuple(known[root.kind] for root in roots))
+
+
+def restored(kept: Mapping[str, Any], shelf: Shelf) -> NumbaEngine:
+    """The engine that another process has made."""
+    kernels = Kernels(lambda: shelf.function, kept["mask"] is not None, kept["mask"])
+    return NumbaEngine(kernels, KernelFacts(*kept["facts"]), tuple(map(np.dtype, kept["dtypes"])), shelf)
+
+
+def _label(role: str, pattern: Pattern, cpu: Processor) -> tuple[object, ...]:
+    """What machine code is known by besides the function."""
+    return "numba", role, pattern, cpu.name, cpu.features, llvmlite.__version__

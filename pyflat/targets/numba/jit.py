@@ -147,14 +147,15 @@ def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor
         return _linked(made, entry, symbols, cpu, key or None, kept)
 
 
-def load_code(key: str, entry: str, symbols: Mapping[str, int], cpu: Processor) -> MachineCode | None:
+def load_code(key: str, entry: str, symbols: Mapping[str, int], cpu: Processor, kept: Sequence[object] = ()
+              ) -> MachineCode | None:
     """What `compile_ir` has kept under a name, in this process or another one; None where it is not there any more."""
     disk = opened()
     made = None if disk is None else _unpacked(disk.load(key))
     if made is None:
         return None
     with _lock:
-        return _linked(made, entry, symbols, cpu, key)
+        return _linked(made, entry, symbols, cpu, key, kept)
 
 
 def _linked(made: _Translated, entry: str, symbols: Mapping[str, int], cpu: Processor, key: str | None,

@@ -30,7 +30,7 @@ from pyflat.ir.types import BOOL, FLOAT, Kind
 from pyflat.targets.numba.arms import Arm, plan_arms
 from pyflat.targets.numba.autotune import SHORT_TRIAL, TRIAL, write_choice
 from pyflat.targets.numba.costs import cost_of, is_called
-from pyflat.targets.numba.emitter import Emitter, Lane, Symbols, size_of, types_of
+from pyflat.targets.numba.emitter import Emitter, Lane, size_of, types_of
 from pyflat.targets.numba.feed import SLOT
 from pyflat.targets.numba.feed_calls import write_feed
 from pyflat.targets.numba.integer_narrowing import IntegerNarrowing, narrow_ints
@@ -40,6 +40,7 @@ from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, counted, elemen
 from pyflat.targets.numba.loop_variance import suspect_values
 from pyflat.targets.numba.loops import SUSPECTS, Gang, Interrupts
 from pyflat.targets.numba.refill import Divergent, Refilled, divergent
+from pyflat.targets.numba.symbols import Symbols
 
 ENTRY = "kernel"
 

@@ -13,42 +13,23 @@ have it, some exponents take short cuts.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
-from pyflat.errors import InternalError
 from pyflat.functions import external_ufuncs
 from pyflat.functions.lanes import LARGEST_SHORT_CUT
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import FLOAT
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.llvm import F32, F64, I8, I64, POINTER, element_at, i64, set_lanes
+from pyflat.targets.numba.symbols import loop_of
 
 _TYPES = {"d": F64, "f": F32, "D": F64, "l": I64, "q": I64}
 """What a number of each of NumPy's letters is made of: one, or two for a complex one."""
 _BYTES = {"f": 4, "D": 16}
-
-
-class _UFunc(ctypes.Structure):
-    _fields_ = [
-        ("references", ctypes.c_ssize_t), ("type", ctypes.c_void_p),
-        ("nin", ctypes.c_int), ("nout", ctypes.c_int), ("nargs", ctypes.c_int), ("identity", ctypes.c_int),
-        ("functions", ctypes.POINTER(ctypes.c_void_p)), ("data", ctypes.POINTER(ctypes.c_void_p)),
-        ("ntypes", ctypes.c_int),
-    ]
-
-
-def loop_of(ufunc: np.ufunc, loop: str) -> tuple[int, int]:
-    """The addresses of the loop and of its data."""
-    made = _UFunc.from_address(id(ufunc))
-    if (made.nin, made.nout, made.ntypes) != (ufunc.nin, ufunc.nout, ufunc.ntypes):
-        raise InternalError(f"the ufunc {ufunc.__name__} does not have NumPy's layout")
-    at = ufunc.types.index(loop)
-    return made.functions[at] or 0, (made.data[at] or 0) if made.data else 0
 
 
 class _Loop:
@@ -61,15 +42,16 @@ class _Loop:
         self.sizes = [_BYTES.get(letter, 8) for letter in self.letters]
         function, data = loop_of(ufunc, loop)
         prototype = ir.FunctionType(ir.VoidType(), [POINTER] * 4)
-        self.callee = self._external(stem, function, lambda module: ir.Function(module, prototype, stem))
+        self.callee = self._external(stem, (ufunc, loop, 0), function,
+                                     lambda module: ir.Function(module, prototype, stem))
         stem += "_data"
         self.data = ir.Constant(POINTER, None)
         if data:
-            self.data = self._external(stem, data, lambda module: ir.GlobalVariable(module, I8, stem))
+            self.data = self._external(stem, (ufunc, loop, 1), data, lambda module: ir.GlobalVariable(module, I8, stem))
 
-    def _external(self, name: str, address: int, declare: Any) -> Any:
+    def _external(self, name: str, which: tuple[np.ufunc, str, int], address: int, declare: Any) -> Any:
         """What lies at an address, by a name: so code may be kept for another process."""
-        self.e.symbols[name] = address
+        self.e.symbols.add_loop(name, *which, address)
         return self.builder.module.globals.get(name) or declare(self.builder.module)
 
     def call(self, operands: Sequence[Any], strides: Sequence[int], result: ir.Type, count: Any) -> Any:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import sys
 from array import array
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -34,6 +33,7 @@ from pyflat.targets.numba.disk_cache import key_of, opened
 from pyflat.targets.numba.feed import FEED, feed_address
 from pyflat.targets.numba.jit import MachineCode, Processor, Ufunc, compile_ir, load_code, processor
 from pyflat.targets.numba.library import multiplies_and_adds
+from pyflat.targets.numba.symbols import addresses
 
 COMPARISONS = ("lt", "le", "gt", "ge")
 
@@ -101,7 +101,7 @@ class Wanted:
         text, symbols = write_kernel(kernel, self.uniform, choose_shape(kernel, cpu.vector_bytes))
         code = compile_ir(text, ENTRY, symbols, cpu)
         disk = opened()
-        if disk is not None and code.kept_as is not None and _addresses(symbols) == symbols:
+        if disk is not None and code.kept_as is not None and addresses(symbols) == symbols:
             note = {"code": code.kept_as, "entry": ENTRY, "symbols": sorted(symbols)}
             disk.store(self._note(cpu), json.dumps(note).encode())
         return code
@@ -120,7 +120,7 @@ class Wanted:
         if found is None:
             return None
         note = json.loads(found)
-        return load_code(note["code"], note["entry"], _addresses(note["symbols"]), cpu)
+        return load_code(note["code"], note["entry"], addresses(note["symbols"]), cpu)
 
     def _note(self, cpu: Processor) -> str:
         """The name of the note."""
@@ -163,17 +163,3 @@ def _sources() -> str:
             if path.suffix in (".py", ".json"):
                 digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def _addresses(symbols: Iterable[str]) -> dict[str, int]:
-    """Where in this process the tables and functions are that kernels of these functions name (`emitter`,
-    `vector_math`)."""
-    tables = {f"pyflat_table_{table.name}": table for table in exact.TABLES}
-    found = {}
-    for symbol in symbols:
-        name = symbol.removeprefix("pyflat_")
-        if symbol in tables:
-            found[symbol] = tables[symbol].rows.ctypes.data
-        else:
-            found[symbol] = libm.address(name) if name in libm.NAMES else libm.library_symbol(name)
-    return found

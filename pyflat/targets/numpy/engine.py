@@ -19,10 +19,11 @@ import builtins
 import itertools
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from types import CodeType
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -35,12 +36,14 @@ from pyflat.ir.opaque_calls import OpaqueCalls
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.uses import results_of
+from pyflat.targets.kept import Shelf
 from pyflat.targets.numpy import library
 from pyflat.targets.numpy import loops as numpy_loops
 from pyflat.targets.numpy import memory as numpy_memory
 from pyflat.targets.numpy.blocks import Form, Pattern, Program
 from pyflat.targets.numpy.extremes import find_extremes
 from pyflat.targets.numpy.frames import UFUNCS, Style
+from pyflat.targets.numpy.kept import made_of, of_made
 from pyflat.targets.numpy.spelling import is_rounded, literal, spelled_functions, spelling
 from pyflat.targets.operands import Operand, Spread, as_signed, operand
 from pyflat.targets.target import Request
@@ -104,6 +107,23 @@ class NumpyEngine:
     as long as one (docs/threads.md)."""
 
     @property
+    def fused(self) -> Function:
+        return self._patterns.fused
+
+    @property
+    def shelf(self) -> Shelf | None:
+        """Where functions are kept for another process."""
+        return self._patterns.shelf
+
+    @shelf.setter
+    def shelf(self, shelf: Shelf | None) -> None:
+        self._patterns.shelf = shelf
+
+    def to_keep(self) -> dict[str, Any]:
+        """What `restored` takes, as JSON has it."""
+        return {"facts": self._patterns.facts}
+
+    @property
     def source(self) -> str:
         """The text for arguments that are arrays, all of them."""
         return self._patterns.source
@@ -139,9 +159,15 @@ class NumpyEngine:
 def compile(fused: Function, *, unchecked: bool = False, calls: OpaqueCalls | None = None) -> NumpyEngine:
     """The engine of a fused function: its last result is the suspect bit, which `unchecked` leaves out. `calls` says
     how opaque calls are made on arrays."""
-    roots = results_of(fused)[:-1]
-    kinds = dtypes(fused.floats)
-    return NumpyEngine(tuple(kinds[root.kind] for root in roots), _Patterns(fused, unchecked, calls))
+    patterns = _Patterns(_facts_of(fused, unchecked), lambda: fused, calls)
+    return NumpyEngine(patterns.dtypes, patterns)
+
+
+def restored(kept: Mapping[str, Any], shelf: Shelf) -> NumpyEngine:
+    """The engine that another process has made."""
+    patterns = _Patterns(_Facts(*kept["facts"]), lambda: shelf.function, None)
+    patterns.shelf = shelf
+    return NumpyEngine(patterns.dtypes, patterns)
 
 
 def engine(request: Request) -> NumpyEngine:
@@ -149,37 +175,78 @@ def engine(request: Request) -> NumpyEngine:
     return compile(request.fused(), unchecked=request.unchecked, calls=request.calls)
 
 
+class _Facts(NamedTuple):
+    """What calls of an engine ask about its function: its name, the dtypes of what it takes and gives, whether it says
+    which lanes are suspect, whether it has loops, and calls NumPy's own functions."""
+
+    name: str
+    parameters: Sequence[str]
+    results: Sequence[str]
+    checked: bool
+    loops: bool
+    calls_numpy: bool
+
+
+def _facts_of(fused: Function, unchecked: bool) -> _Facts:
+    *roots, suspect = results_of(fused)
+    checked = not unchecked and not (isinstance(suspect, Const) and not suspect.value)
+    kinds = dtypes(fused.floats)
+    parameters, results = ([kinds[value.kind].str for value in values] for values in (fused.params, roots))
+    numpy = any(op.opcode in NUMPY_LOOPS for op in all_ops(fused.body))
+    return _Facts(fused.name, parameters, results, checked, has_loop(fused.body), numpy)
+
+
 class _Patterns:
     """The functions of one engine."""
 
-    def __init__(self, fused: Function, unchecked: bool, calls: OpaqueCalls | None):
-        self.fused, self.calls = fused, calls
-        *roots, suspect = results_of(fused)
-        self.checked = not unchecked and not (isinstance(suspect, Const) and not suspect.value)
-        self.wanted: list[Value] = [*roots, suspect] if self.checked else roots
-        self.results = len(roots)
-        self.loops = has_loop(fused.body)
-        kinds = dtypes(fused.floats)
-        self.dtypes = tuple(kinds[root.kind] for root in roots)
-        self.parameters = [kinds[param.kind] for param in fused.params]
-        self.calls_numpy = any(op.opcode in NUMPY_LOOPS for op in all_ops(fused.body))
+    def __init__(self, facts: _Facts, function: Callable[[], Function], calls: OpaqueCalls | None):
+        self.facts, self._function, self.calls = facts, function, calls
+        self.shelf: Shelf | None = None
+        self.name, self.checked, self.loops = facts.name, facts.checked, facts.loops
+        self.calls_numpy = facts.calls_numpy
+        self.results = len(facts.results)
+        self.dtypes = tuple(map(np.dtype, facts.results))
+        self.parameters = list(map(np.dtype, facts.parameters))
         self._made: dict[Pattern, _Scalars | _Arrays] = {}
         self._points: dict[tuple[Pattern, tuple[np.dtype[Any] | None, ...]], EntryPoint] = {}
 
     @property
+    def fused(self) -> Function:
+        return self._function()
+
+    @property
+    def wanted(self) -> list[Value]:
+        roots = results_of(self.fused)
+        return roots if self.checked else roots[:-1]
+
+    @property
     def source(self) -> str:
         made = self.of(_all_lanes(len(self.parameters)))
-        return made.function("bits")[1] if isinstance(made, _Arrays) else made.source
+        return made.text("bits") if isinstance(made, _Arrays) else made.source
 
     def of(self, pattern: Pattern) -> _Scalars | _Arrays:
         """The functions for a pattern, made at the first time."""
         found = self._made.get(pattern)
         if found is None:
             scalars = set(pattern) <= {"same"} and not self.loops
-            with room_to_recurse(self.fused):
-                found = self._made[pattern] = _Scalars(self) if scalars else _Arrays(self, pattern)
+            found = self._made[pattern] = _Scalars(self) if scalars else _Arrays(self, pattern)
         return found
 
+    def function(self, label: tuple[object, ...], write: Callable[[], tuple[str, Program]]
+                 ) -> tuple[Callable[..., Any], int]:
+        """A function, and for how many lanes at a time it is: what another process has kept under this label, or as it
+        is written."""
+        kept = None if self.shelf is None else self.shelf.load("numpy", *label)
+        if kept is not None:
+            code, objects, block = of_made(kept)
+            return _run(code, objects), block
+        with room_to_recurse(self.fused):
+            source, program = write()
+            code = _compiled(source, self.name)
+        block = _block_of(program)
+        if self.shelf is not None and (made := made_of(code, program.objects, block)) is not None:
+            self.shelf.store(made, "numpy", *label)
+        return _run(code, program.objects), block
 
     def entry_point(self, arguments: tuple[np.dtype[Any] | None, ...]) -> EntryPoint:
         """For arguments of these dtypes, None for a scalar."""
@@ -254,8 +321,24 @@ def _whole(value: Any, n: int) -> Array:
 
 
 def _function(source: str, name: str, objects: dict[str, Any]) -> Callable[..., Any]:
+    return _run(_compiled(source, name), objects)
+
+
+def _compiled(source: str, name: str) -> CodeType:
+    code: CodeType = builtins.compile(source, f"<numpy twin of {name}>", "exec")
+    return code
+
+
+def _block_of(program: Program) -> int:
+    """So many lanes at a time that the temporaries fit into an arena."""
+    lanes = numpy_memory.SIZE // max(program.bytes, 1)
+    return max(LEAST, min(BLOCK, 1 << max(lanes.bit_length() - 1, 0)))
+
+
+def _run(code: CodeType, objects: dict[str, Any]) -> Callable[..., Any]:
+    """The function that the code defines."""
     namespace = {**_NAMES, "whole": _whole, **objects, "PATIENCE": numpy_loops.PATIENCE}
-    exec(builtins.compile(source, f"<numpy twin of {name}>", "exec"), namespace)
+    exec(code, namespace)
     made: Callable[..., Any] = namespace["block"]
     return made
 
@@ -288,9 +371,16 @@ class _Scalars:
 
     def __init__(self, patterns: _Patterns):
         self.patterns = patterns
+        self._block, _ = patterns.function(("scalars",), self._written)
+
+    @property
+    def source(self) -> str:
+        return self._written()[0]
+
+    def _written(self) -> tuple[str, Program]:
+        patterns = self.patterns
         program = Program(patterns.fused, patterns.calls, "few", numpy_loops.loop_function)
-        self.source = program.scalar_source([*patterns.wanted, *([] if patterns.checked else [FALSE])])
-        self._block = _function(self.source, patterns.fused.name, program.objects)
+        return program.scalar_source([*patterns.wanted, *([] if patterns.checked else [FALSE])]), program
 
     def prepare(self) -> None:
         """There is one function, made with this object."""
@@ -332,7 +422,7 @@ class _Arrays:
     def __init__(self, patterns: _Patterns, pattern: Pattern):
         self.patterns, self.single = patterns, set(pattern) <= {"same"}
         self.pattern = _all_lanes(len(pattern)) if self.single else pattern
-        self._functions: dict[Style, tuple[Callable[..., Any], str, int]] = {}
+        self._functions: dict[Style, tuple[Callable[..., Any], int]] = {}
         self.choices: list[Callable[..., Any]] = [_Choice(self, k) for k in range(LEAST.bit_length() + 1)]
         """By the bits of the number of lanes."""
         self._run_dense: Callable[..., tuple[Any, ...]] | None = None
@@ -340,13 +430,16 @@ class _Arrays:
         self._ticks = itertools.count(1).__next__
         self._patience = library.Patience()
 
-    def function(self, style: Style) -> tuple[Callable[..., Any], str, int]:
-        """The function, its text, and for how many lanes at a time it is."""
+    def function(self, style: Style) -> tuple[Callable[..., Any], int]:
+        """The function, and for how many lanes at a time it is."""
         found = self._functions.get(style)
         if found is None:
-            with room_to_recurse(self.patterns.fused):
-                found = self._functions[style] = self._written(self._program(style))
+            found = self._functions[style] = self.patterns.function(
+                (style, self.pattern), lambda: self._written(self._program(style)))
         return found
+
+    def text(self, style: Style) -> str:
+        return self._written(self._program(style))[0]
 
     def prepare(self) -> None:
         """Compile the functions for few lanes and for many."""
@@ -364,21 +457,18 @@ class _Arrays:
         """The function with compiled code, where all of that is on disk, or may be compiled."""
         program = self._program("compiled")
         program.find = library.kept if found == "kept" else library.compiled
-        made = self._written(program)
+        source, _ = self._written(program)
         if found == "compiled" or not program.missing:
-            self._functions["compiled"] = made
+            made = _function(source, self.patterns.name, program.objects)
+            self._functions["compiled"] = made, _block_of(program)
 
     def _program(self, style: Style) -> Program:
         return Program(find_extremes(self.patterns.fused), self.patterns.calls, style, numpy_loops.loop_function)
 
-    def _written(self, program: Program) -> tuple[Callable[..., Any], str, int]:
+    def _written(self, program: Program) -> tuple[str, Program]:
         patterns = self.patterns
-        wanted = results_of(program.fused)[: len(patterns.wanted)]
-        source = program.source(wanted, patterns.results, self.pattern)
-        made = _function(source, patterns.fused.name, program.objects)
-        lanes = numpy_memory.SIZE // max(program.bytes, 1)
-        block = max(LEAST, min(BLOCK, 1 << max(lanes.bit_length() - 1, 0)))
-        return made, source, block
+        wanted = results_of(program.fused)[: patterns.results + patterns.checked]
+        return program.source(wanted, patterns.results, self.pattern), program
 
     def entry_point(self, arguments: tuple[np.dtype[Any] | None, ...]) -> EntryPoint:
         call = self._call_single if self.single else self._call(arguments)
@@ -395,7 +485,7 @@ class _Arrays:
         return None if found is None else np.full(n, True)
 
     def _fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array]) -> Array | None:
-        made, _, most = self.function("few" if n <= FEW else "bits" if n <= LEAST else self._many(n))
+        made, most = self.function("few" if n <= FEW else "bits" if n <= LEAST else self._many(n))
         block = self._chosen(n) if FEW < n <= LEAST else made
         inputs = [_Reader(lane, np.empty(min(n, most), dtype)) if isinstance(lane, Spread) else lane
                   for lane, dtype in zip(lanes, self.patterns.parameters, strict=True)]
@@ -454,7 +544,7 @@ class _Arrays:
                     "few": self._later("few"), "chosen": self._chosen, "take": numpy_memory.take,
                     "give_back": numpy_memory.give_back}
         self._call_names = objects
-        made = _function("\n".join(lines), self.patterns.fused.name, objects)
+        made = _function("\n".join(lines), self.patterns.name, objects)
         self._call_names = made.__globals__
         return made
 

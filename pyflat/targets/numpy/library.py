@@ -53,11 +53,11 @@ class LibraryFunction:
     """A function of float64 arrays and a result array; `uniform` says which operands have one number for all lanes.
     Where there is a literal `exponent`, it is no operand."""
 
-    __slots__ = ("_call", "_key", "_patience", "_plain")
+    __slots__ = ("_call", "_patience", "_plain", "key")
 
     def __init__(self, opcode: str, exponent: float | None, uniform: tuple[bool, ...]):
         plain = libm.ufunc(opcode)
-        self._key, self._patience = (opcode, exponent, uniform), Patience()
+        self.key, self._patience = (opcode, exponent, uniform), Patience()
         self._plain: Call = plain if exponent is None else lambda x, out: plain(x, exponent, out)
         self._call: Call = self._count
 
@@ -67,9 +67,9 @@ class LibraryFunction:
     def _count(self, *args: Any) -> Any:
         match self._patience.after(args[-1].size):
             case "kept":
-                self._call = kept(*self._key) or self._call
+                self._call = kept(*self.key) or self._call
             case "compiled":
-                self._call = compiled(*self._key) or self._plain
+                self._call = compiled(*self.key) or self._plain
             case None:
                 return self._plain(*args)
         return (self._plain if self._call == self._count else self._call)(*args)

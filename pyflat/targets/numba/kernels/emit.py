@@ -29,10 +29,11 @@ from pyflat.ir.loops import all_ops, recognise_counted
 from pyflat.ir.memory import ArrayArgument, may_warn
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
-from pyflat.targets.numba.emitter import Emitter, Lane, Symbols
+from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.kernels.boxes import Boxes, counters
 from pyflat.targets.numba.llvm import F32, F64, I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.ops import emit
+from pyflat.targets.numba.symbols import Symbols
 
 FAULTED, WARNED = 1, 2
 ENTRY = "pyflat_kernel"

@@ -1,0 +1,120 @@
+"""What machine code names: its addresses in this process, and how another process finds them.
+
+Functions of the C library and tables of vector code have a name that says all. Tables of the program are kept with the
+code, NumPy's loops by their function and types.
+"""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyflat.errors import InternalError
+from pyflat.functions import external_ufuncs, libm
+from pyflat.functions.vmath import exact
+from pyflat.ir.tables import array_of
+
+
+class Symbols(dict[str, int]):
+    """The addresses of what code names, and what must live as long as the code."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[object] = []
+        self.notes: dict[str, Sequence[Any]] = {}
+        """How another process finds what its name alone does not say."""
+        self._tables: dict[tuple[int, str], str] = {}
+
+    def of_table(self, numbers: tuple[Any, ...], dtype: str) -> str:
+        """The name of an array of these numbers."""
+        key = id(numbers), dtype
+        if key not in self._tables:
+            wide = "i8" if dtype == "i4" else dtype  # of which lanes may have the lower half
+            self._tables[key] = f"pyflat_table_{len(self._tables)}"
+            self._add_table(self._tables[key], array_of(numbers, wide).astype(dtype, copy=False))
+            self.kept.append(numbers)  # the id of the numbers is theirs
+        return self._tables[key]
+
+    def _add_table(self, name: str, array: np.ndarray[Any, Any]) -> None:
+        self[name] = array.ctypes.data
+        self.notes[name] = "table", array
+        self.kept.append(array)
+
+    def add_loop(self, name: str, ufunc: np.ufunc, loop: str, part: int, address: int) -> None:
+        """The code (part 0) or the data (1) of a ufunc's loop."""
+        self[name] = address
+        own = getattr(np, ufunc.__name__, None) is ufunc
+        known = ufunc.__name__ if own else external_ufuncs.register(ufunc)
+        self.notes[name] = "numpy" if own else "external", known, loop, part
+
+
+def notes_on(symbols: Symbols) -> dict[str, Any] | None:
+    """How another process finds what code names; None where it cannot."""
+    found: dict[str, Any] = {}
+    for name, address in symbols.items():
+        note = symbols.notes.get(name)
+        if note is None:
+            if not _is_address(name, address):
+                return None
+            found[name] = None
+        elif note[0] == "table":
+            found[name] = ["table", note[1].dtype.str, base64.b64encode(note[1].tobytes()).decode()]
+        else:
+            found[name] = list(note)
+    return found
+
+
+def _is_address(name: str, address: int) -> bool:
+    try:
+        return addresses([name])[name] == address
+    except (OSError, KeyError, AttributeError, ValueError):
+        return False
+
+
+def symbols_of(notes: dict[str, Any]) -> Symbols:
+    """What the notes say, in this process."""
+    symbols = Symbols()
+    symbols.update(addresses(name for name, note in notes.items() if note is None))
+    for name, note in notes.items():
+        match note:
+            case "table", dtype, text:
+                symbols._add_table(name, np.frombuffer(base64.b64decode(text), dtype).copy())
+            case whose, known, loop, part:
+                ufunc = getattr(np, known) if whose == "numpy" else external_ufuncs.find(known)
+                symbols[name] = loop_of(ufunc, loop)[part]
+    return symbols
+
+
+class _UFunc(ctypes.Structure):
+    _fields_ = [
+        ("references", ctypes.c_ssize_t), ("type", ctypes.c_void_p),
+        ("nin", ctypes.c_int), ("nout", ctypes.c_int), ("nargs", ctypes.c_int), ("identity", ctypes.c_int),
+        ("functions", ctypes.POINTER(ctypes.c_void_p)), ("data", ctypes.POINTER(ctypes.c_void_p)),
+        ("ntypes", ctypes.c_int),
+    ]
+
+
+def loop_of(ufunc: np.ufunc, loop: str) -> tuple[int, int]:
+    """The addresses of the loop and of its data."""
+    made = _UFunc.from_address(id(ufunc))
+    if (made.nin, made.nout, made.ntypes) != (ufunc.nin, ufunc.nout, ufunc.ntypes):
+        raise InternalError(f"the ufunc {ufunc.__name__} does not have NumPy's layout")
+    at = ufunc.types.index(loop)
+    return made.functions[at] or 0, (made.data[at] or 0) if made.data else 0
+
+
+def addresses(symbols: Iterable[str]) -> dict[str, int]:
+    """Where in this process the tables and functions are that their names say all of (`emitter`, `vector_math`)."""
+    tables = {f"pyflat_table_{table.name}": table for table in exact.TABLES}
+    found = {}
+    for symbol in symbols:
+        name = symbol.removeprefix("pyflat_")
+        if symbol in tables:
+            found[symbol] = tables[symbol].rows.ctypes.data
+        else:
+            found[symbol] = libm.address(name) if name in libm.NAMES else libm.library_symbol(name)
+    return found
