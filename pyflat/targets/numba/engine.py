@@ -95,7 +95,7 @@ class CompiledKernel:
         state = _state_for(stored, lanes)
         ufunc = Ufunc("twin", code.address, state.address, inputs, results, self.code, code, state)
         own = [(k, lane) for k, (dtype, lane) in enumerate(zip(stored, lanes, strict=True)) if dtype == lane]
-        walk = caller(code.address, state, inputs, results, own, self.code, code)
+        walk = caller(ufunc.call, code.address, state, inputs, results, own, self.code, code, ufunc)
         return KernelEntry(ufunc.call, state, self.step, has_loop(list(self._kernel.items)), dtypes,
                            len(self._kernel.roots) - len(dtypes), ufunc, walk, blocks)
 

@@ -10,9 +10,9 @@ runs `count` lanes from lane `first` on, of the operands that NumPy's arrays `ar
 
 A block shorter than a gang is filled up with its last lane, which asks for nothing that no real lane does. So every
 lane is computed by the same instructions, wherever it lies. Which function converts an operand
-(`pyflat.targets.numba.conversions`) is in the state, behind the slots of `loops`, with the bit `LANES` where its elements
-are lanes: these are used as they lie where they are dense and aligned, and are copied by a loop here where the rest of
-the word is 0.
+(`pyflat.targets.numba.conversions`) is in the state, behind the slots of `loops`, with the bit `LANES` where its
+elements are lanes: these are used as they lie where they are dense and aligned, and are copied by a loop here where the
+rest of the word is 0.
 """
 
 from __future__ import annotations

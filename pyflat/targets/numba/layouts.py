@@ -7,17 +7,20 @@ them, and machine code makes the calls:
     void walk(kernel, state, layout, tuple of inputs, results and a buffer)
 
 one call where each array has one stride, otherwise one for each block of lanes, for which what has no single stride is
-copied into the buffer, in C order. The kernel converts dtypes and reads what is not aligned (`feed`). `walk` is compiled
-once, for all kernels. Where a tuple has its items and an array its data is part of Python's and NumPy's ABI.
+copied into the buffer, in C order. The kernel converts dtypes and reads what is not aligned (`feed`). `walk` is
+compiled once, for all kernels. Where a tuple has its items and an array its data is part of Python's and NumPy's ABI.
 """
 
 from __future__ import annotations
 
 import ctypes
+import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
-from typing import Any
+from operator import mul
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -32,18 +35,20 @@ BLOCK = 2**13
 it is read by whole cache lines."""
 
 _VOID = ir.VoidType()
-_COUNT, _TOTAL, _BLOCK, _AXES, _ITEMS = range(5)
-_LENGTHS = len((_COUNT, _TOTAL, _BLOCK, _AXES, _ITEMS))
+_COUNT, _TOTAL, _BLOCK, _AXES, _LENGTHS = range(5)
+_NO_BUFFER = np.empty(1, np.uint8)
 
 Array = np.ndarray[Any, Any]
 
 
-def caller(kernel: int, state: SharedState, inputs: Sequence[np.dtype[Any]], results: Sequence[np.dtype[Any]],
-           own: Sequence[tuple[int, np.dtype[Any]]], *keep: object) -> Callable[..., Any]:
+def caller(ufunc: np.ufunc, kernel: int, state: SharedState, inputs: Sequence[np.dtype[Any]],
+           results: Sequence[np.dtype[Any]], own: Sequence[tuple[int, np.dtype[Any]]], *keep: object
+           ) -> Callable[..., Any]:
     """A function of the shape of the results and the operands of a kernel, that gives what the kernel's ufunc gives.
     Its arrays are of the dtypes `inputs`, its results fresh ones. `own` are the parameters whose elements are lanes:
-    strided ones are copied by functions that are compiled at the first call."""
+    those that are not aligned are copied by functions that are compiled at the first call."""
     walk: Any = None
+    words, sizes = state.address, tuple([dtype.itemsize for dtype in (*inputs, *results)])
 
     def start() -> Any:
         for number, dtype in own:
@@ -55,31 +60,44 @@ def caller(kernel: int, state: SharedState, inputs: Sequence[np.dtype[Any]], res
         given = [operand if type(operand) is np.ndarray else np.asarray(operand, dtype)
                  for operand, dtype in zip(operands, inputs, strict=True)]
         made = tuple([np.empty(shape, dtype) for dtype in results])
-        layout = _layout(shape, *[(a.shape, a.strides, a.itemsize) for a in (*given, *made)])
-        buffer = np.empty(int(layout[_ITEMS]), np.uint8)
+        layout = _layout(shape, *[(a.shape, a.strides) for a in given], sizes=sizes)
+        if not layout.room and all(a.flags.aligned for a in given):
+            return ufunc(*operands)
         walk = walk or start()
-        walk(kernel, state.address, layout.ctypes.data, (*given, *made, buffer))
+        buffer = np.empty(layout.room, np.uint8) if layout.room else _NO_BUFFER
+        walk(kernel, words, layout.address, (*given, *made, buffer))
         return made if len(made) > 1 else made[0]
 
     call.__dict__["kept"] = keep
     return call
 
 
+class _Layout(NamedTuple):
+    """How the arrays of a call lie: numbers for `walk`, where they are, and bytes of the buffer."""
+
+    numbers: Array
+    address: int
+    room: int
+
+
 @lru_cache(maxsize=64)
-def _layout(shape: tuple[int, ...], *arrays: tuple[tuple[int, ...], tuple[int, ...], int]) -> Array:
-    """Numbers for `walk`: operands, lanes, lanes in a block, axes, bytes of the buffer, the lengths of the axes from the
-    last one on; then for each operand the bytes of an element, its stride (its own element's size where it has none and
-    is copied), whether it is copied, where in the buffer, and its strides along the axes."""
-    lengths, strides = _merged(shape, [_broadcast(shape, *array[:2]) for array in arrays])
-    total = int(np.prod(lengths))
+def _layout(shape: tuple[int, ...], *arrays: tuple[tuple[int, ...], tuple[int, ...]], sizes: tuple[int, ...]
+            ) -> _Layout:
+    """Operands, lanes, lanes in a block, axes, the lengths of the axes from the last one on; then for each operand the
+    bytes of an element, its stride (its own element's size where it has none and is copied), whether it is copied,
+    where in the buffer, and its strides along the axes."""
+    dense = [[size * step for step in itertools.accumulate(shape[:0:-1], mul, initial=1)]
+             for size in sizes[len(arrays):]]
+    lengths, strides = _merged(shape, [*[_broadcast(shape, *array) for array in arrays], *dense])
+    total = math.prod(lengths)
     single = [_is_single(lengths, along) for along in strides]
     block = total if all(single) else min(total, BLOCK - BLOCK % lengths[0] if lengths[0] < BLOCK else BLOCK)
-    numbers, used = [len(arrays), total, block, len(lengths), 0, *lengths], 0
-    for (_, _, size), along, one in zip(arrays, strides, single, strict=True):
+    numbers, used = [len(sizes), total, block, len(lengths), *lengths], 0
+    for size, along, one in zip(sizes, strides, single, strict=True):
         numbers += [size, along[0] if one else size, not one, used, *along]
         used += 0 if one else -(-block * size // 64) * 64
-    numbers[_ITEMS] = used
-    return np.array(numbers, np.int64)
+    made = np.array(numbers, np.int64)
+    return _Layout(made, made.ctypes.data, used)
 
 
 def _broadcast(shape: tuple[int, ...], own: tuple[int, ...], strides: tuple[int, ...]) -> list[int]:
@@ -191,8 +209,8 @@ def _write_gather(module: ir.Module, copies: ir.Function) -> ir.Function:
 
 
 def _write_copies(module: ir.Module) -> ir.Function:
-    """void copy(buffer, data, item, rows, length, across, along): rows of elements of 1, 2, 4 or 8 bytes. The inner loop
-    goes where elements lie closer together."""
+    """void copy(buffer, data, item, rows, length, across, along): rows of elements of 1, 2, 4 or 8 bytes. The inner
+    loop goes where elements lie closer together."""
     types = [POINTER, POINTER, I64, I64, I64, I64, I64]
     function = ir.Function(module, ir.FunctionType(_VOID, types), "copy")
     function.linkage = "internal"
