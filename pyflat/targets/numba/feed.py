@@ -61,8 +61,6 @@ class _Feed:
         type_ = ir.FunctionType(I8, [I64, I64, POINTER, *shared, POINTER, POINTER])
         self.function = ir.Function(module, type_, f"feed_{lanes.name}")
         self.function.linkage = "internal"
-        self.function.attributes.add("noinline")
-        self.function.attributes.add("optnone")  # it has no loop over lanes, and cost half of a small kernel's time
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self._write()
 
