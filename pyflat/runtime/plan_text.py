@@ -42,6 +42,13 @@ if TYPE_CHECKING:
 
 MISS = "MISS"
 
+WALKED = 4_000
+"""Lanes from which on it is worth looking at how arrays lie, which takes a tenth of a microsecond, and two where NumPy
+would not bring them to the kernel as they are."""
+
+C_ORDER, FORTRAN, ALIGNED = 1, 2, 0x100
+"""Of `array.flags.num`, in NumPy's ABI."""
+
 _PYTHON: dict[type, Kind] = {float: FLOAT, int: INT, bool: BOOL}
 _SCALARS = frozenset({*_PYTHON, np.float64, np.float32, np.float16, np.int64, np.int32, np.int16, np.int8, np.uint32,
                       np.uint16, np.uint8, np.bool_})
@@ -233,7 +240,7 @@ class _Text(Conditions):
         if isinstance(point, numpy_target.EntryPoint):
             lines, arrays = self._blocks(point), self._other_arrays()
         else:
-            lines, arrays = self._kernel(point), self._too_many(min(point.step, 2 * threads.GRAIN), point.step)
+            lines, arrays = self._kernel(point), self._too_many(point)
         return [
             f"    nonlocal {OURS}calls, {OURS}lanes",
             f"    if {' or '.join(unfit)}:",
@@ -282,7 +289,9 @@ class _Text(Conditions):
         call = [f"        {results} = {kernel}({', '.join(operands)})"]
         if self._arrays():
             given = self._outputs(len(point.dtypes))
-            call = [f"        if {self.out} is None:", f"    {call[0]}", "        else:",
+            walk = f"{self.object(point.walk)}({OURS}wide.shape, {', '.join(operands)})"
+            call = [f"        if {OURS}wide is not None:", f"            {results} = {walk}",
+                    f"        elif {self.out} is None:", f"    {call[0]}", "        else:",
                     f"            {results} = {kernel}({', '.join([*operands, *given])})"]
         give_up = [f"        {self.object(point.state.raise_discarded)}()"] if point.loops else []
         return _Lines([*take, *call, *give_back], [], " or ".join(flags), give_up, [])
@@ -406,22 +415,39 @@ class _Text(Conditions):
             if self._is_rounded(argument):  # what overflows would warn
                 yield f"not {-F4.largest!r} <= {name} <= {F4.largest!r}"
 
-    def _too_many(self, limit: int, most: int) -> list[str]:
-        """Leaves calls alone that are worth threads, and those that Ctrl-C should be able to end in between: `most`
-        lanes are for one call of the kernel, from `limit` on threads may be worth it. Those in Fortran's order as well:
-        the result, which is in C's, would be there twice."""
-        arrays = self._arrays()
+    def _too_many(self, point: numba.KernelEntry) -> list[str]:
+        """Leaves calls alone that are worth threads, and those that Ctrl-C should be able to end in between: `step`
+        lanes are for one call of the kernel, from `limit` on threads may be worth it. Arrays that NumPy would bring to
+        the kernel by rows or in buffers are for `walk`, which gets their common shape."""
+        arrays, limit = self._arrays(), min(point.step, 2 * threads.GRAIN)
         if not arrays:
             return []
-        first = arrays[0]
-        ordered = " or ".join(f"{name}.flags.fnc" for name in arrays)
-        alone = f"{first}.size <= {most} and not ({ordered}) and {self.object(self.entry.on_one_thread)}({first}.size)"
-        if len(arrays) == 1:
-            return [f"    if {first}.size >= {limit} and not ({alone}):", f"        {MISS}"]
-        product = " * ".join(f"{name}.size" for name in arrays)
-        shapes = " == ".join(f"{name}.shape" for name in arrays)
-        fits = f"{shapes} and ({first}.size < {limit} or {alone})"
-        return [f"    if {product} >= {limit} and not ({fits}):", f"        {MISS}"]
+        first, wide = arrays[0], f"{OURS}wide"
+        alone = f"{{0}}.size <= {point.step} and {self.object(self.entry.on_one_thread)}({{0}}.size)"
+        flags = " & ".join(f"{name}.flags.num" for name in arrays)
+        ordered = f"({OURS}flags & {C_ORDER} or ({OURS}flags & {FORTRAN} and {first}.size < {limit}))"
+        unlike = (f"not ({OURS}flags := {flags}) & {ALIGNED} or ({first}.ndim > 1 and not {ordered})")
+        unlike = f"{first}.size >= {WALKED} and ({unlike})"
+        many = f"{first}.size >= {min(WALKED, limit)}"
+        if len(arrays) > 1:
+            many = f"{' * '.join(f'{name}.size' for name in arrays)} >= {limit}"
+            unlike = f"not ({' == '.join(f'{name}.shape' for name in arrays)}) or {unlike}"
+        broadcast = f"{self.constant(np.broadcast)}({', '.join(arrays)})"
+        return [
+            f"    {wide} = None",
+            f"    if {many}:",
+            f"        if {self.out} is None and ({unlike}):",
+            "            try:",
+            f"                {wide} = {broadcast}",
+            f"            except {self.constant(ValueError)}:",
+            f"                {MISS}",
+            f"            if {wide}.size >= {limit} and not ({alone.format(wide)}):",
+            f"                {MISS}",
+            f"            if {wide}.size < {WALKED}:",
+            f"                {wide} = None",
+            f"        elif {first}.size >= {limit} and not ({alone.format(first)}):",
+            f"            {MISS}",
+        ]
 
     def _arrays(self) -> list[str]:
         return [name for name, argument in self.lanes.items() if argument.is_array]

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from pyflat.runtime.plan_text import Recipe
     from pyflat.runtime.settings import Options, Settings
 
-MAX_PLANS = 8
-"""For each twin: combinations of argument types and options."""
+MAX_PLANS = 32
+"""For each twin: combinations of argument types and options. They are tried one after the other, each in a few tenths
+of a microsecond; making one again takes a hundred times as long."""
 
 MAX_WAIT = 1024
 """Calls that a plan which fails every time waits before it is made again."""

@@ -202,9 +202,9 @@ SHORT = {
     "unaligned int16": (np.zeros(5, [("a", "u1"), ("b", "<i2")])["b"], 0.5),
     "NumPy float32": (np.float32(0.5), 0.25),
     "NumPy int8": (np.int8(1), 0.25),
+    "large by broadcasting": (np.linspace(0, 1, 150)[:, None], np.linspace(1, 0, 200)),
 }
 LONG = {
-    "large by broadcasting": (np.linspace(0, 1, 200)[:, None], np.linspace(1, 0, 200)),
     "NumPy uint64": (np.uint64(1), FLOATS[1]),
 }
 

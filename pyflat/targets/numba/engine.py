@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -37,7 +37,8 @@ from pyflat.targets.numba.arms import kept_plans
 from pyflat.targets.numba.conversions import conversion
 from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Ufunc, compile_ir, processor
 from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
-from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, SharedState
+from pyflat.targets.numba.layouts import caller
+from pyflat.targets.numba.loops import INTERRUPTED, LANES, STOPPED, SUSPECTS, SharedState
 from pyflat.targets.numba.packed import WORTH, Blocks, packed
 from pyflat.targets.operands import Operand, Spread
 from pyflat.targets.target import Request
@@ -91,8 +92,10 @@ class CompiledKernel:
             return None
         state = _state_for(stored, lanes)
         ufunc = Ufunc("twin", code.address, state.address, inputs, results, self.code, code, state)
+        own = [(k, lane) for k, (dtype, lane) in enumerate(zip(stored, lanes, strict=True)) if dtype == lane]
+        walk = caller(ufunc.call, code.address, state, inputs, results, own, self.code, code, ufunc)
         return KernelEntry(ufunc.call, state, self.step, has_loop(list(self._kernel.items)), dtypes,
-                           len(self._kernel.roots) - len(dtypes), ufunc, blocks)
+                           len(self._kernel.roots) - len(dtypes), ufunc, walk, blocks)
 
     def _call_for(self, stored: Sequence[np.dtype[Any]]) -> _KernelCall:
         return _KernelCall(self.code, stored, *_operands(self._kernel))
@@ -168,7 +171,7 @@ def _fit_a_ufunc(inputs: Sequence[object], results: Sequence[object]) -> bool:
 
 def _state_for(stored: Sequence[np.dtype[Any]], lanes: Sequence[np.dtype[Any]]) -> SharedState:
     """A state with what converts the operands of a kernel."""
-    return SharedState([0 if dtype == lane else conversion(dtype, lane)
+    return SharedState([LANES if dtype == lane else conversion(dtype, lane)
                         for dtype, lane in zip(stored, lanes, strict=True)])
 
 
@@ -194,6 +197,8 @@ class KernelEntry:
     """So many outputs after the results are none."""
     kept: Ufunc
     """What `call` points into."""
+    walk: Callable[..., Any]
+    """The same for the shape of the results, and arrays of any layout (`layouts`)."""
     blocks: Blocks | None = None
     """Where scalars are packed: `call` takes the arrays and then a block's address."""
 

@@ -10,7 +10,9 @@ runs `count` lanes from lane `first` on, of the operands that NumPy's arrays `ar
 
 A block shorter than a gang is filled up with its last lane, which asks for nothing that no real lane does. So every
 lane is computed by the same instructions, wherever it lies. Which function converts an operand
-(`pyflat.targets.numba.conversions`) is in the state, behind the slots of `loops`: 0 where its elements are lanes.
+(`pyflat.targets.numba.conversions`) is in the state, behind the slots of `loops`, with the bit `LANES` where its
+elements are lanes: these are used as they lie where they are dense and aligned, and are copied by a loop here where the
+rest of the word is 0.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from llvmlite import ir
 
 from pyflat.targets.numba.emitter import size_of
 from pyflat.targets.numba.llvm import I1, I8, I64, POINTER, counted, element_at, i64, stack
-from pyflat.targets.numba.loops import CONVERSIONS, LEFT_EARLY
+from pyflat.targets.numba.loops import CONVERSIONS, LANES, LEFT_EARLY
 
 BUFFERS = 2**14
 """Bytes of all buffers together: with what they are filled from, they stay in the first-level cache. On a Zen 5 of
@@ -73,7 +75,7 @@ class _Feed:
                        for o, stride in zip(self.operands, self.strides, strict=True)]
         self.converts = [self._conversion(state, o) for o in self.operands]
         self.dense = [self._is_dense(*each)
-                      for each in zip(self.operands, self.strides, self.converts, strict=True)]
+                      for each in zip(self.operands, self.strides, self.converts, self.places, strict=True)]
         all_dense: Any = ir.Constant(I1, 1)
         for dense in self.dense:
             all_dense = builder.and_(all_dense, dense)
@@ -87,16 +89,15 @@ class _Feed:
         return self.builder.load(element_at(self.builder, array, i64(number), type_), typ=type_)
 
     def _conversion(self, state: Any, operand: Operand) -> Any:
-        if operand.is_result:
-            return None
-        return self._item(state, CONVERSIONS + operand.number, POINTER)
+        return None if operand.is_result else self._item(state, CONVERSIONS + operand.number, I64)
 
-    def _is_dense(self, operand: Operand, stride: Any, convert: Any) -> Any:
-        builder = self.builder
-        unit = builder.icmp_signed("==", stride, i64(size_of(operand.element)))
+    def _is_dense(self, operand: Operand, stride: Any, convert: Any, place: Any) -> Any:
+        builder, size = self.builder, size_of(operand.element)
+        unit = builder.icmp_signed("==", stride, i64(size))
         if convert is None:
             return unit
-        return builder.and_(unit, builder.icmp_unsigned("==", convert, ir.Constant(POINTER, None)))
+        low = builder.and_(builder.ptrtoint(place, I64), i64(size - 1))
+        return builder.and_(unit, builder.and_(builder.trunc(convert, I1), builder.icmp_signed("==", low, i64(0))))
 
     def _run(self, count: Any, pointers: Sequence[Any]) -> None:
         """Lanes that lie dense; leaves the function where they were left early."""
@@ -159,19 +160,20 @@ class _Feed:
 
 def _fill_function(module: ir.Module, element: ir.Type) -> ir.Function:
     """i8 fill(buffer, place, stride, count, padded, convert): lanes, converted or copied, and the last one repeated."""
-    function, builder, made = _function(module, f"fill_{element}", I8, [POINTER, POINTER, I64, I64, I64, POINTER])
+    function, builder, made = _function(module, f"fill_{element}", I8, [POINTER, POINTER, I64, I64, I64, I64])
     if made:
         return function
     buffer, place, stride, count, padded, convert = function.args
     flags = stack(builder, I8)
     builder.store(ir.Constant(I8, 0), flags)
-    own = builder.icmp_unsigned("==", convert, ir.Constant(POINTER, None))
+    own = builder.icmp_unsigned("<=", convert, i64(LANES))
     with builder.if_else(own) as (then, otherwise):
         with then, counted(builder, count) as k:
             loaded = builder.load(element_at(builder, place, builder.mul(k, stride), I8), typ=element)
             builder.store(loaded, element_at(builder, buffer, k, element))
         with otherwise:
-            typed = builder.select(own, convert, convert)
+            address = builder.inttoptr(builder.and_(convert, i64(~LANES)), POINTER)
+            typed = builder.select(own, address, address)
             typed.type = _CONVERT  # for llvmlite, whose pointers do not say what they point to
             builder.store(builder.call(typed, [buffer, place, stride, count]), flags)
     last = builder.load(element_at(builder, buffer, builder.sub(count, i64(1)), element), typ=element)

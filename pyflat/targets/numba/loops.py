@@ -54,6 +54,9 @@ STOPPED = 2
 CONVERSIONS = 5
 """The slots from here on, one for each operand that is read: the function that converts it (`feed`)."""
 
+LANES = 1
+"""The bit beside that address where elements are lanes already."""
+
 LEFT_EARLY = 2
 """What a function returns that was left because of a signal, together with 1 for suspect lanes."""
 
