@@ -172,7 +172,7 @@ def _fill_function(module: ir.Module, element: ir.Type) -> ir.Function:
             loaded = builder.load(element_at(builder, place, builder.mul(k, stride), I8), typ=element)
             builder.store(loaded, element_at(builder, buffer, k, element))
         with otherwise:
-            address = builder.inttoptr(builder.and_(convert, i64(~LANES)), POINTER)
+            address = element_at(builder, ir.Constant(POINTER, None), builder.and_(convert, i64(~LANES)), I8)
             typed = builder.select(own, address, address)
             typed.type = _CONVERT  # for llvmlite, whose pointers do not say what they point to
             builder.store(builder.call(typed, [buffer, place, stride, count]), flags)
