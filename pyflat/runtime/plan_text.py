@@ -425,8 +425,8 @@ class _Text(Conditions):
         first, wide = arrays[0], f"{OURS}wide"
         alone = f"{{0}}.size <= {point.step} and {self.object(self.entry.on_one_thread)}({{0}}.size)"
         flags = " & ".join(f"{name}.flags.num" for name in arrays)
-        ordered = f"({OURS}flags & {C_ORDER} or ({OURS}flags & {FORTRAN} and {first}.size < {limit}))"
-        unlike = (f"not ({OURS}flags := {flags}) & {ALIGNED} or ({first}.ndim > 1 and not {ordered})")
+        unlike = (f"not ({OURS}flags := {flags}) & {ALIGNED} or "
+                  f"({first}.ndim > 1 and not {OURS}flags & {C_ORDER | FORTRAN})")
         unlike = f"{first}.size >= {WALKED} and ({unlike})"
         many = f"{first}.size >= {min(WALKED, limit)}"
         if len(arrays) > 1:
@@ -461,10 +461,12 @@ class _Text(Conditions):
         count = f"{results[0]}.size" if arrays else "1"
         lines = [f"    {OURS}lanes += {count}"]
         if arrays:
-            order = self.constant(np.ascontiguousarray)
+            alike = " and ".join([*[f"{name}.flags.fnc" for name in arrays],
+                                  *[f"{name}.shape == {arrays[0]}.shape" for name in arrays[1:]]])
+            c_order, fortran = self.constant(np.ascontiguousarray), self.constant(np.asfortranarray)
             lines += [f"    if {self.out} is not None:", f"        return {self.out}"]
-            lines.append(f"    if {results[0]}.ndim > 1:")
-            lines += [f"        {name} = {order}({name})" for name in results]
+            lines += [f"    if {results[0]}.ndim > 1:", f"        {OURS}order = {fortran} if {alike} else {c_order}"]
+            lines += [f"        {name} = {OURS}order({name})" for name in results]
         elif all(argument.cls in _PYTHON for argument in self.lanes.values()):
             results = [f"{self.constant(_BACK[kind])}({name})" for kind, name in zip(leaves, results, strict=True)]
         return [*lines, f"    return {results[0] if single else '(' + ', '.join(results) + ',)'}"]
