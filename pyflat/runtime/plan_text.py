@@ -21,6 +21,7 @@ import numpy as np
 from pyflat.frontend.callables import NOT_GIVEN, NotGiven, Parameters, owner_of
 from pyflat.frontend.notices import PLAN_FILE
 from pyflat.frontend.state.guards import Guards
+from pyflat.functions import libm
 from pyflat.ir.formats import F4, F8, dtypes
 from pyflat.ir.shape import Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -294,6 +295,9 @@ class _Text(Conditions):
                     f"        elif {self.out} is None:", f"    {call[0]}", "        else:",
                     f"            {results} = {kernel}({', '.join([*operands, *given])})"]
         give_up = [f"        {self.object(point.state.raise_discarded)}()"] if point.loops else []
+        if point.calls_python:
+            flags.append(self.object(libm.raised))
+            give_up.append(f"        {self.object(libm.raise_pending)}()")
         return _Lines([*take, *call, *give_back], [], " or ".join(flags), give_up, [])
 
     def _packing(self, blocks: Blocks) -> tuple[list[str], list[str]]:

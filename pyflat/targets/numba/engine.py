@@ -94,7 +94,8 @@ class CompiledKernel:
         ufunc = Ufunc("twin", code.address, state.address, inputs, results, self.code, code, state)
         own = [(k, lane) for k, (dtype, lane) in enumerate(zip(stored, lanes, strict=True)) if dtype == lane]
         walk = caller(ufunc.call, code.address, state, inputs, results, own, self.code, code, ufunc)
-        return KernelEntry(ufunc.call, state, self.step, has_loop(list(self._kernel.items)), dtypes,
+        items = list(self._kernel.items)
+        return KernelEntry(ufunc.call, state, self.step, has_loop(items), any(map(_calls_python, all_ops(items))), dtypes,
                            len(self._kernel.roots) - len(dtypes), ufunc, walk, blocks)
 
     def _call_for(self, stored: Sequence[np.dtype[Any]]) -> _KernelCall:
@@ -192,6 +193,8 @@ class KernelEntry:
     """Lanes in one call at most."""
     loops: bool
     """A signal may end a call."""
+    calls_python: bool
+    """`libm.raised` may have something to raise."""
     dtypes: tuple[np.dtype[Any], ...]
     hidden: int
     """So many outputs after the results are none."""
@@ -297,11 +300,9 @@ class NumbaEngine:
 
     def entry_point(self, arguments: Sequence[np.dtype[Any] | None]) -> KernelEntry | None:
         """The values' kernel by itself for arguments of these dtypes, None for a scalar. None before a call compiles
-        it, and where it calls Python."""
+        it."""
         compiled = self._compiled.get((id(self.values), tuple(dtype is None for dtype in arguments)))
-        if compiled is None or any(_calls_python(op) for op in all_ops(list(self.values.items))):
-            return None
-        return compiled.entry_point(arguments, self.dtypes)
+        return None if compiled is None else compiled.entry_point(arguments, self.dtypes)
 
     def inner_loop(self) -> InnerLoop | None:
         """The values' kernel by itself, None where it calls back into Python, which cannot raise there."""
