@@ -373,7 +373,7 @@ class _Text(Conditions):
         unfit = []
         for k, (name, dtype) in enumerate(zip(outputs, point.dtypes, strict=True)):
             unfit += [f"{kind}({name}) is not {self.constant(np.ndarray)}",
-                      f"{name}.dtype is not {self.constant(dtype)}",
+                      f"({name}.dtype is not {self.constant(dtype)} and {name}.dtype != {self.constant(dtype)})",
                       f"not ({OURS}flags := {name}.flags).writeable"]
             if isinstance(point, numpy_target.EntryPoint):
                 unfit.append(f"not {OURS}flags.c_contiguous and ({name}.ndim != 1 or {name}.strides[0] < 0)")

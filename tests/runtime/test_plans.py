@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import pyflat
+from pyflat.functions import libm
 from pyflat.runtime import plan_text
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.twins import Twin
@@ -859,6 +860,40 @@ def test_a_signal_ends_a_planned_loop(raised, short):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
+
+
+def rounded(x, n):
+    return round(x, 2) + math.gamma(x) if n > 2 else x
+
+
+def test_functions_that_call_python_have_plans(short):
+    twin, xs, ns = twin_of(rounded), np.array([2.345, 3.5, 1.005]), np.array([1, 5, 4])
+    wanted = without(twin, xs, ns)
+    twin(xs, ns)
+    assert_same(short(twin, xs, ns), wanted)
+    with pytest.raises(OverflowError):
+        twin(np.array([3000.0]), 7)
+
+
+def test_what_a_callback_of_a_plan_could_not_raise_is_raised():
+    twin = twin_of(rounded)
+    for _ in range(2):
+        twin(np.array([2.345]), 4)
+    libm.raised.append(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        twin(np.array([2.345]), 4)
+    assert not libm.raised
+    assert twin(np.array([2.345]), 1).tolist() == [2.345]
+
+
+def test_dtypes_that_come_from_other_processes(short):
+    xs = pickle.loads(pickle.dumps(np.arange(4.0), protocol=5))
+    assert xs.dtype is not np.dtype("f8")
+    twin, out = twin_of(curve), pickle.loads(pickle.dumps(np.zeros(4), protocol=5))
+    for _ in range(2):
+        twin(xs, 0.5)
+    assert short(twin, xs, 0.5, out=out) is out
+    assert_same(out, without(twin, xs, 0.5))
 
 
 # --- the object

@@ -112,3 +112,15 @@ def test_scalars_and_many_of_them_beside_a_row():
     matrix, row = numbers((100, 90)), numbers(90)
     twin(matrix, row, 2.0, 3, 4.0)
     assert np.array_equal(twin(matrix, row, 2.0, 3, 4.0), matrix * 2.0 + row * 3 + 4.0)
+
+
+def test_scalars_that_are_arrays_without_axes():
+    matrix, row = numbers((100, 90)), numbers(90)
+
+    def line(x, y, a):
+        return x * a + y
+
+    for number in (np.array(3, "i4"), np.array(3, ">i2"), np.array(2.5, "f4"), np.array(True)):
+        twin = fresh(line)
+        twin(matrix, row, number)
+        assert np.array_equal(twin(matrix, row, number), matrix * number + row)
