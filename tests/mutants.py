@@ -511,8 +511,8 @@ MUTANTS: tuple[Mutant, ...] = (
          ("two results in one array", "_Text._unfit_outputs", "(*arrays, *outputs[:k])", "arrays"),
          tests="runtime/test_outputs.py"),
     *_of("layouts", "targets/numba/layouts.py",
-         ("axes are merged that are not in line", "_merged", "all(step == along[-1] * lengths[-1] for step, along in "
-          "zip(steps, merged, strict=True))", "True"),
+         ("operands that are copied have one buffer", "_layout", "used += 0 if one else -(-block * size // 64) * 64",
+          "used = used"),
          ("arrays without axes are read as they are", "caller", "np.asarray(operand, dtype)", "np.asarray(operand)"),
          ("fields that are not aligned are read as if they were", "caller",
           "not layout.room and all((a.flags.aligned for a in given))", "not layout.room"),

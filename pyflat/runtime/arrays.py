@@ -29,8 +29,8 @@ Lane = Array | np.generic
 @dataclass(frozen=True, slots=True)
 class Lanes:
     """What an engine runs over. `suspect` marks lanes whose argument no int64 holds. `scalars` says what the
-    caller gets back: "python" or "numpy" scalars, or "" for arrays of `shape`: in Fortran's order where `fortran`, as all
-    arguments lie. Lanes are counted in C order, or, where they are `turned`, as they lie."""
+    caller gets back: "python" or "numpy" scalars, or "" for arrays of `shape`: in Fortran's order where `fortran`, as
+    all arguments lie. Lanes are counted in C order, or, where they are `turned`, as they lie."""
 
     inputs: list[Any]
     count: int
@@ -81,7 +81,8 @@ def prepare(call: ClassifiedCall, outputs: Mapping[str, Array] | None = None, *,
             whole = np.zeros(count, np.bool_)
             whole[:] = beyond
             suspect = whole if suspect is None else suspect | whole
-    return Lanes(inputs, count, shape, scalars, suspect, call.floats, not outputs and _lie_in_fortran_order(call.values))
+    fortran = not outputs and _lie_in_fortran_order(call.values)
+    return Lanes(inputs, count, shape, scalars, suspect, call.floats, fortran)
 
 
 def broadcast(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:

@@ -95,7 +95,8 @@ class CompiledKernel:
         own = [(k, lane) for k, (dtype, lane) in enumerate(zip(stored, lanes, strict=True)) if dtype == lane]
         walk = caller(ufunc.call, code.address, state, inputs, results, own, self.code, code, ufunc)
         items = list(self._kernel.items)
-        return KernelEntry(ufunc.call, state, self.step, has_loop(items), any(map(_calls_python, all_ops(items))), dtypes,
+        calls = any(_calls_python(op) for op in all_ops(items))
+        return KernelEntry(ufunc.call, state, self.step, has_loop(items), calls, dtypes,
                            len(self._kernel.roots) - len(dtypes), ufunc, walk, blocks)
 
     def _call_for(self, stored: Sequence[np.dtype[Any]]) -> _KernelCall:
