@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -23,8 +23,9 @@ from pyflat.frontend.notices import PLAN_FILE
 from pyflat.frontend.state.guards import Guards
 from pyflat.functions import libm
 from pyflat.ir.formats import F4, F8, dtypes
-from pyflat.ir.shape import Leaf, Record, Shape
+from pyflat.ir.shape import Leaf, Record, Shape, record_of
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.runtime.arguments import is_plain_dataclass
 from pyflat.runtime.plan_conditions import MARK, OURS, Conditions
 from pyflat.runtime.settings import Options, Settings, in_force, resolve
 from pyflat.targets import threads
@@ -54,22 +55,32 @@ _PYTHON: dict[type, Kind] = {float: FLOAT, int: INT, bool: BOOL}
 _SCALARS = frozenset({*_PYTHON, np.float64, np.float32, np.float16, np.int64, np.int32, np.int16, np.int8, np.uint32,
                       np.uint16, np.uint8, np.bool_})
 """A uint64 may be no lane."""
+_FIXED = frozenset({str, bytes, bool, int, float})
 _BACK = {FLOAT: float, INT: int, BOOL: bool}
 
 
 class Argument(NamedTuple):
-    """What a plan knows of one argument: its type, the dtype of an array, the items of a tuple, or the string."""
+    """What a plan knows of one argument: its type, the dtype of an array, the items of a tuple, list or dataclass, or
+    the value of a string and of what is static."""
 
     cls: type
     dtype: np.dtype[Any] | None = None
     items: tuple[Argument, ...] = ()
-    text: str = ""
+    names: tuple[str, ...] = ()
+    """The attributes that the items are; none where they have numbers."""
+    value: Any = None
+    static: bool = False
     single: bool = False
     """Whether an array has no axes: a scalar to the kernel."""
 
     @property
     def is_array(self) -> bool:
         return self.dtype is not None and not self.single
+
+    @property
+    def is_lane(self) -> bool:
+        """Whether it is an array or a number of a lane."""
+        return not self.static and (self.dtype is not None or self.cls in _SCALARS)
 
     @property
     def number(self) -> np.dtype[Any]:
@@ -79,7 +90,7 @@ class Argument(NamedTuple):
     @property
     def lanes(self) -> Iterator[Argument]:
         """The numbers and arrays in it."""
-        if self.dtype is not None or self.cls in _SCALARS:
+        if self.is_lane:
             yield self
         for item in self.items:
             yield from item.lanes
@@ -92,23 +103,40 @@ def _argument(value: Any) -> Argument | None:
         if not is_stored(dtype) or (single and as_signed(dtype) is not dtype):
             return None
         return Argument(cls, np.dtype(dtype.str), single=single)
-    if cls is tuple:
-        items = tuple(map(_argument, value))
-        return None if None in items else Argument(cls, items=cast("tuple[Argument, ...]", items))
     if cls is str:
-        return Argument(cls, text=value)
-    return Argument(cls) if cls in _SCALARS or cls in (NotGiven, type(None)) else None
+        return Argument(cls, value=value, static=True)
+    if cls in _SCALARS or cls in (NotGiven, type(None)):
+        return Argument(cls)
+    parts = record_of(value) if cls is not dict else None
+    if parts is None or (is_dataclass(cls) and not is_plain_dataclass(cls)):
+        return None
+    return _with_items(cls, parts[1] if is_dataclass(cls) else (), list(map(_argument, parts[2])))
 
 
-def key_of(given: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
+def _static(value: Any) -> Argument | None:
+    """The same for an argument that is static. Of numbers that are equal some differ."""
+    cls = type(value)
+    if cls is tuple:
+        return _with_items(cls, (), list(map(_static, value)))
+    if cls in (NotGiven, type(None)):
+        return Argument(cls)
+    return Argument(cls, value=value, static=True) if cls in _FIXED and (cls is not float or value) else None
+
+
+def _with_items(cls: type, names: tuple[str, ...], items: list[Argument | None]) -> Argument | None:
+    return None if None in items else Argument(cls, items=cast("tuple[Argument, ...]", tuple(items)), names=names)
+
+
+def key_of(names: Sequence[str], given: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
     """The same for calls that one plan makes; None for calls that no plan makes. `given` has a value for each
     parameter."""
     target = at_hand(options.target)
     if target is None or options.dtype not in target.plans or options.errors == "mask":
         return None
-    if options.static or not options.cache or options.whitelist:
+    if not options.cache or options.whitelist:
         return None
-    arguments = tuple(map(_argument, given))
+    arguments = tuple([_static(value) if name in options.static else _argument(value)
+                       for name, value in zip(names, given, strict=True)])
     if None in arguments or not any(list(argument.lanes) for argument in arguments if argument is not None):
         return None
     return id(options), *arguments
@@ -401,20 +429,23 @@ class _Text(Conditions):
     def _other_type(self, value: str, name: str, argument: Argument) -> Iterator[str]:
         """The same for one argument, which is or gets `name`."""
         named = name if value == name else f"{name} := {value}"
-        yield f"{self.constant(type)}({named}) is not {self.constant(argument.cls)}"
-        if argument.cls is tuple:
+        built_in = argument.cls.__module__ in ("builtins", "numpy")
+        cls = self.constant(argument.cls) if built_in else self.object(argument.cls)
+        yield f"{self.constant(type)}({named}) is not {cls}"
+        if issubclass(argument.cls, tuple | list):
             yield f"{self.constant(len)}({name}) != {len(argument.items)}"
-            for k, item in enumerate(argument.items):
-                self._items += 1
-                yield from self._other_type(f"{name}[{k}]", f"{OURS}i{self._items}", item)
-        elif argument.cls is str:
-            yield f"{name} != {self.constant(argument.text)}"
+        for k, item in enumerate(argument.items):
+            self._items += 1
+            part = f".{argument.names[k]}" if argument.names else f"[{k}]"
+            yield from self._other_type(name + part, f"{OURS}i{self._items}", item)
+        if argument.static:
+            yield f"{name} != {self.constant(argument.value)}"
         elif argument.dtype is not None:
             dtype = self.constant(argument.dtype)  # there is one object for most
             yield f"({name}.dtype is not {dtype} and {name}.dtype != {dtype})"
             if argument.single:
                 yield f"{name}.ndim"
-        if argument.dtype is not None or argument.cls in _SCALARS:
+        if argument.is_lane:
             self.lanes[name] = argument
             if self._is_rounded(argument):  # what overflows would warn
                 yield f"not {-F4.largest!r} <= {name} <= {F4.largest!r}"

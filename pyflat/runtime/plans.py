@@ -146,7 +146,7 @@ class Plans:
         parameters = caller.parameters
         if parameters.extra is not None or parameters.keywords is not None or not parameters.all_from_caller:
             return
-        key = plan_text.key_of([arguments.get(name, NOT_GIVEN) for name in parameters.names], options)
+        key = plan_text.key_of(parameters.names, [arguments.get(name, NOT_GIVEN) for name in parameters.names], options)
         if key is None:
             return
         entry = self._entries.get(key)

@@ -13,6 +13,8 @@ import sys
 import threading
 import weakref
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -539,6 +541,74 @@ def test_tuples_of_numbers(target, short):
         assert_same(short(twin, X, rates=args[0], **dict(zip(["limits"], args[1:]))), without(twin, X, *args))
     with pytest.raises((pyflat.FlattenError, ValueError)):
         twin(X, (0.1, 0.2, 0.3))
+
+
+class Band(NamedTuple):
+    low: float
+    rates: tuple[float, float]
+
+
+@dataclass
+class Scheme:
+    factor: float
+    band: Band
+
+    def times(self, x):
+        return x * self.factor
+
+
+def taxed(x, scheme, parts):
+    rate = scheme.band.rates[0] if x < scheme.band.low else scheme.band.rates[1]
+    return scheme.times(x) * rate + parts[0] * parts[1]
+
+
+@pytest.mark.parametrize("target", ["numba", "numpy"])
+def test_records(target, short):
+    twin = pyflat.twin(taxed, target=target)
+    calls = [(Scheme(2.0, Band(0.1, (0.1, 0.2))), [X, 2.0]), (Scheme(3, Band(X, (0.1, 2))), [2.0, X]),
+             (Scheme(X, Band(1, (0.5, 2.5))), (X, X)), (Scheme(2.0, Band(0.5, [X, 2.0])), [1, X])]
+    for args in calls * 3:
+        assert_same(twin(X, *args), without(twin, X, *args))
+    for args in calls:
+        assert_same(short(twin, X, *args), without(twin, X, *args))
+    other = DoubleScheme(2.0, Band(0.1, (0.1, 0.2)))
+    for _ in range(3):
+        assert_same(twin(X, other, [X, 2.0]), twin(X, Scheme(4.0, other.band), [X, 2.0]))
+
+
+class DoubleScheme(Scheme):
+    def times(self, x):
+        return x * (2.0 * self.factor)
+
+
+def powers(x, n, how, scale):
+    for _ in range(n):
+        x = x * scale if how[0] == "up" else x - how[1]
+    return x
+
+
+@pytest.mark.parametrize("target", ["numba", "numpy"])
+def test_static_arguments(target, short):
+    twin = pyflat.twin(powers, target=target, static=("n", "how", "scale"))
+    calls = [(2, ("up", 1), 2.0), (3, ("up", 1), 2.0), (3, ("down", 1), 2.0), (3, ("down", 1.0), 2)]
+    for args in calls * 3:
+        assert_same(twin(X, *args), without(twin, X, *args))
+    for args in calls:
+        assert_same(short(twin, X, *args), without(twin, X, *args))
+        assert_same(short(twin, X, scale=args[2], how=args[1], n=args[0]), without(twin, X, *args))
+    ints = np.array([1, 2])
+    for args in ((1, ("up", 1), 2), (1, ("up", 1), 2.0), (True, ("up", 1), 2)) * 3:
+        assert twin(ints, *args).dtype == without(twin, ints, *args).dtype
+
+
+def test_zeros_that_are_static_keep_their_sign():
+    twin = twin_of(copysigned, static="y")
+    for y in (0.0, -0.0, 1.0, math.nan) * 3:
+        assert_same(twin(X, y), without(twin, X, y))
+
+
+def copysigned(x, y):
+    return math.copysign(x, y)
 
 
 # --- failing lanes
