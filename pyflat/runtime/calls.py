@@ -128,6 +128,7 @@ class Caller:
         built.prepare(lanes)
         if written_record(built.result) is None:
             self.plans.learn(self, self.parameters.bind(args, kwargs).arguments, built, options, twin)
+            self.plans.make()
             built.prepare(lanes)  # what the plan takes besides
 
     def context(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> CallContext:

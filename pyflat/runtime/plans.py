@@ -94,9 +94,13 @@ class Entry:
         """The result of a call, None where the plan does not make it."""
         if self.recipe is None or self.missed:
             return None
+        return self.made(self.recipe)(*given, out)
+
+    def made(self, recipe: Recipe) -> Plan:
+        """The plan of its recipe, which Python compiles when it is first needed."""
         if self._plan is None:
-            self._plan = self.recipe.plan()
-        return self._plan(*given, out)
+            self._plan = recipe.plan()
+        return self._plan
 
 
 def _no_call(*args: Any, **kwargs: Any) -> Any:
@@ -163,6 +167,12 @@ class Plans:
             self._general = self._at_length(caller.parameters)
             self._install(twin, entry)
         self.others = tuple(e for e in self._entries.values() if e is not self._first)
+
+    def make(self) -> None:
+        """Compile what calls would compile when they come."""
+        for entry in self.others:
+            if entry.recipe is not None:
+                entry.made(entry.recipe)
 
     def _at_length(self, parameters: Parameters) -> Callable[..., Any]:
         """What the first plan gives up with: a value for each parameter, arguments beyond these, and `out=`."""
