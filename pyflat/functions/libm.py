@@ -50,7 +50,7 @@ _lock = threading.RLock()
 _forever: list[object] = []
 """Buffers and callbacks that compiled loops point into."""
 
-_raised: list[BaseException] = []
+raised: list[BaseException] = []
 """Exceptions (a KeyboardInterrupt, say) that a callback could not let pass through C code."""
 
 Function = Callable[..., float]
@@ -186,7 +186,7 @@ def callback(function: Callable[..., float], *operands: Any) -> int:
         try:
             return function(*args)
         except BaseException as error:  # noqa: BLE001 - kept, and raised by raise_pending
-            _raised.append(error)
+            raised.append(error)
             return math.nan
 
     thunk = ctypes.CFUNCTYPE(ctypes.c_double, *operands)(call)
@@ -199,9 +199,9 @@ def callback(function: Callable[..., float], *operands: Any) -> int:
 
 def raise_pending() -> None:
     """Raise what a callback could not raise through C code."""
-    if _raised:
-        error = _raised[0]
-        _raised.clear()
+    if raised:
+        error = raised[0]
+        raised.clear()
         raise error
 
 

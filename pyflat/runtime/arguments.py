@@ -158,7 +158,7 @@ class _Reader:
         if type(value) is dict and not any(isinstance(v, np.generic) or _contains_array(v) for v in value.values()):
             return Fixed(_static(value, name))
         parts = record_of(value)
-        if parts is None or (dataclasses.is_dataclass(parts[0]) and not _is_plain_dataclass(parts[0])):
+        if parts is None or (dataclasses.is_dataclass(parts[0]) and not is_plain_dataclass(parts[0])):
             return Fixed(_static(value, name))
         cls, names, items = parts
         labels = [f"{name}[{n!r}]" if cls is dict else f"{name}.{n}" for n in names]
@@ -247,7 +247,7 @@ def _is_record(value: list[Any], name: str) -> bool:
                     f"a tuple for one value per lane, or static={name!r} for a constant list")
 
 
-def _is_plain_dataclass(cls: type) -> bool:
+def is_plain_dataclass(cls: type) -> bool:
     """Objects of `cls` are made of their fields only, so that the fields of one lane make the object of one lane."""
     if not dataclasses.is_dataclass(cls) or not cls.__dataclass_params__.init:  # type: ignore[attr-defined]
         return False

@@ -17,7 +17,7 @@ from pyflat.ir.formats import F8, FloatFormat, dtypes
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, make_record
 from pyflat.ir.types import INT, INT_MAX, INT_MIN, Kind, kind_of
 from pyflat.runtime.arguments import SCALARS, ClassifiedCall
-from pyflat.targets.operands import Operand, as_signed, beyond_int64, operand
+from pyflat.targets.operands import Operand, Spread, as_signed, beyond_int64, operand
 
 MAX_AXES = 32
 """What `np.broadcast_shapes` takes; arrays may have 64."""
@@ -29,7 +29,8 @@ Lane = Array | np.generic
 @dataclass(frozen=True, slots=True)
 class Lanes:
     """What an engine runs over. `suspect` marks lanes whose argument no int64 holds. `scalars` says what the
-    caller gets back: "python" or "numpy" scalars, or "" for arrays of `shape`."""
+    caller gets back: "python" or "numpy" scalars, or "" for arrays of `shape`: in Fortran's order where `fortran`, as
+    all arguments lie. Lanes are counted in C order, or, where they are `turned`, as they lie."""
 
     inputs: list[Any]
     count: int
@@ -37,6 +38,28 @@ class Lanes:
     scalars: str
     suspect: npt.NDArray[np.bool_] | None
     floats: FloatFormat = F8
+    fortran: bool = False
+    turned: bool = False
+
+    def in_memory_order(self) -> Lanes:
+        """The same lanes as they lie in Fortran's order; these themselves where they do not, or were copied."""
+        if not self.fortran or self.suspect is not None or not any(isinstance(a, Spread) for a in self.inputs):
+            return self
+        if any(isinstance(a, np.ndarray) for a in self.inputs):
+            return self
+        inputs = [a.array.T.reshape(-1) if isinstance(a, Spread) else a for a in self.inputs]
+        return dataclasses.replace(self, inputs=inputs, turned=True)
+
+    def in_c_order(self, flat: Array) -> Array:
+        """One number for each lane, as they are counted here, counted in C order."""
+        return self.shaped(flat).reshape(-1) if self.turned else flat
+
+    def shaped(self, flat: Array) -> Array:
+        """One number for each lane as an array of the call."""
+        if self.turned:
+            return flat.reshape(self.shape[::-1]).T
+        whole = flat.reshape(self.shape)
+        return np.asfortranarray(whole) if self.fortran else whole
 
 
 def prepare(call: ClassifiedCall, outputs: Mapping[str, Array] | None = None, *, convert: bool = True) -> Lanes:
@@ -58,7 +81,8 @@ def prepare(call: ClassifiedCall, outputs: Mapping[str, Array] | None = None, *,
             whole = np.zeros(count, np.bool_)
             whole[:] = beyond
             suspect = whole if suspect is None else suspect | whole
-    return Lanes(inputs, count, shape, scalars, suspect, call.floats)
+    fortran = not outputs and _lie_in_fortran_order(call.values)
+    return Lanes(inputs, count, shape, scalars, suspect, call.floats, fortran)
 
 
 def broadcast(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
@@ -75,6 +99,12 @@ def broadcast(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     except ValueError:
         shown = ", ".join(f"{name} has {shape}" for name, shape in shapes.items())
         raise ValueError(f"the arguments cannot be broadcast together: {shown}") from None
+
+
+def _lie_in_fortran_order(values: Sequence[Any]) -> bool:
+    """Whether the arrays with axes have one shape and lie in Fortran's order, and not in C's as well."""
+    arrays = [value for value in values if isinstance(value, np.ndarray) and value.ndim]
+    return bool(arrays) and all(a.flags.fnc and a.shape == arrays[0].shape for a in arrays)
 
 
 def _broadcast(call: ClassifiedCall, outputs: Mapping[str, Array]) -> tuple[int, ...]:
@@ -132,7 +162,7 @@ def _collected(shape: Shape, leaves: Iterator[Array], lanes: Lanes, failed: npt.
             leaf = next(leaves)
             if lanes.scalars:
                 return leaf[0] if lanes.scalars == "numpy" else leaf[0].item()
-            return leaf.reshape(lanes.shape)
+            return lanes.shaped(leaf)
         case Record() if shape.cls is complex:
             return _complex([next(leaves) for _ in shape.items], lanes)
         case Record() if shape.cls in DATES:
@@ -160,7 +190,7 @@ def _dates(shape: Record, leaves: Iterator[Array], lanes: Lanes, failed: npt.NDA
     made = date_lanes(shape.cls, [part.value if isinstance(part, Fixed) else part for part in found])
     if failed is not None:
         made[failed] = None
-    return made[0] if lanes.scalars else made.reshape(lanes.shape)
+    return made[0] if lanes.scalars else lanes.shaped(made)
 
 
 def _complex(parts: Sequence[Array], lanes: Lanes) -> Any:
@@ -173,7 +203,7 @@ def _complex(parts: Sequence[Array], lanes: Lanes) -> Any:
     whole.real, whole.imag = real, imag
     if lanes.scalars:
         return whole[0] if lanes.scalars == "numpy" else whole[0].item()
-    return whole.reshape(lanes.shape)
+    return lanes.shaped(whole)
 
 
 def _record(shape: Record, items: list[Any], *, direct: bool) -> Any:
@@ -214,4 +244,4 @@ def _constant(value: Any, lanes: Lanes, failed: npt.NDArray[Any] | None, out: An
         blank([spread], failed)
     if lanes.scalars:
         return spread[0] if lanes.scalars == "numpy" else spread[0].item()
-    return spread.reshape(lanes.shape)
+    return lanes.shaped(spread)

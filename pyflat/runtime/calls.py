@@ -6,6 +6,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import CellType
 from typing import Any
 
@@ -15,7 +16,7 @@ from pyflat.frontend.notices import PerformanceWarning, warn
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, Written, item_at, put_at, record_of, written_record
 from pyflat.ir.types import FLOAT
 from pyflat.runtime.arguments import ClassifiedCall, classify
-from pyflat.runtime.arrays import blank, collect, prepare
+from pyflat.runtime.arrays import Array, blank, collect, prepare
 from pyflat.runtime.compiled import Built, Compilations, Ran
 from pyflat.runtime.context import CallContext
 from pyflat.runtime.examples import with_stand_ins
@@ -105,8 +106,7 @@ class Caller:
                 return done.value
         built = self.compilations.get(self.callee.function, call.arguments, options.settled(call.floats).as_built)
         context, into = with_destinations(self._prepared(call, options, out, built), built.result)
-        lanes = context.lanes
-        ran = built.run(lanes.inputs, lanes.count, options.parallel, into)
+        context, ran = _ran(built, context, into)
         found = self.settle(context, built.result, ran, built.reference)
         if (record := written_record(built.result)) is None:
             if twin is not None:
@@ -128,10 +128,11 @@ class Caller:
         built = self.compilations.get(self.callee.function, call.arguments, options.settled(call.floats).as_built)
         if options.errors == "nan":
             require_nan(built.result)
-        lanes = self._prepared(call, options, None, built).lanes.inputs
+        lanes = self._prepared(call, options, None, built).lanes.in_memory_order().inputs
         built.prepare(lanes)
         if written_record(built.result) is None:
             self.plans.learn(self, self.parameters.bind(args, kwargs).arguments, built, options, twin)
+            self.plans.make()
             built.prepare(lanes)  # what the plan takes besides
 
     def context(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> CallContext:
@@ -194,6 +195,17 @@ class Caller:
         text = (f"{self.parameters.name}: {replayed:,} of {lanes:,} lanes were run one by one through the original, "
                 f"because an operation in them may overflow or fail")
         warn(text, PerformanceWarning)
+
+
+def _ran(built: Built, context: CallContext, into: list[Array | None]) -> tuple[CallContext, Ran]:
+    """Run the lanes of a call, those in Fortran's order as they lie. They are counted in C's where any is suspect: the
+    first that fails is the one to raise."""
+    lanes = context.lanes.in_memory_order()
+    ran = built.run(lanes.inputs, lanes.count, context.options.parallel, into)
+    if not lanes.turned or ran.suspect is None or not ran.suspect.any():
+        return replace(context, lanes=lanes), ran
+    limited = None if ran.limited is None else lanes.in_c_order(ran.limited)
+    return context, Ran([lanes.in_c_order(leaf) for leaf in ran.leaves], lanes.in_c_order(ran.suspect), limited)
 
 
 def _put_back(record: type[Written], value: Any, arguments: Mapping[str, Any]) -> Any:

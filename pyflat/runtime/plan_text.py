@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -21,9 +21,11 @@ import numpy as np
 from pyflat.frontend.callables import NOT_GIVEN, NotGiven, Parameters, owner_of
 from pyflat.frontend.notices import PLAN_FILE
 from pyflat.frontend.state.guards import Guards
+from pyflat.functions import libm
 from pyflat.ir.formats import F4, F8, dtypes
-from pyflat.ir.shape import Leaf, Record, Shape
+from pyflat.ir.shape import Leaf, Record, Shape, record_of
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.runtime.arguments import is_plain_dataclass
 from pyflat.runtime.plan_conditions import MARK, OURS, Conditions
 from pyflat.runtime.settings import Options, Settings, in_force, resolve
 from pyflat.targets import threads
@@ -42,26 +44,43 @@ if TYPE_CHECKING:
 
 MISS = "MISS"
 
+WALKED = 4_000
+"""Lanes from which on it is worth looking at how arrays lie, which takes a tenth of a microsecond, and two where NumPy
+would not bring them to the kernel as they are."""
+
+C_ORDER, FORTRAN, ALIGNED = 1, 2, 0x100
+"""Of `array.flags.num`, in NumPy's ABI."""
+
 _PYTHON: dict[type, Kind] = {float: FLOAT, int: INT, bool: BOOL}
 _SCALARS = frozenset({*_PYTHON, np.float64, np.float32, np.float16, np.int64, np.int32, np.int16, np.int8, np.uint32,
                       np.uint16, np.uint8, np.bool_})
 """A uint64 may be no lane."""
+_FIXED = frozenset({str, bytes, bool, int, float})
 _BACK = {FLOAT: float, INT: int, BOOL: bool}
 
 
 class Argument(NamedTuple):
-    """What a plan knows of one argument: its type, the dtype of an array, the items of a tuple, or the string."""
+    """What a plan knows of one argument: its type, the dtype of an array, the items of a tuple, list or dataclass, or
+    the value of a string and of what is static."""
 
     cls: type
     dtype: np.dtype[Any] | None = None
     items: tuple[Argument, ...] = ()
-    text: str = ""
+    names: tuple[str, ...] = ()
+    """The attributes that the items are; none where they have numbers."""
+    value: Any = None
+    static: bool = False
     single: bool = False
     """Whether an array has no axes: a scalar to the kernel."""
 
     @property
     def is_array(self) -> bool:
         return self.dtype is not None and not self.single
+
+    @property
+    def is_lane(self) -> bool:
+        """Whether it is an array or a number of a lane."""
+        return not self.static and (self.dtype is not None or self.cls in _SCALARS)
 
     @property
     def number(self) -> np.dtype[Any]:
@@ -71,7 +90,7 @@ class Argument(NamedTuple):
     @property
     def lanes(self) -> Iterator[Argument]:
         """The numbers and arrays in it."""
-        if self.dtype is not None or self.cls in _SCALARS:
+        if self.is_lane:
             yield self
         for item in self.items:
             yield from item.lanes
@@ -84,23 +103,40 @@ def _argument(value: Any) -> Argument | None:
         if not is_stored(dtype) or (single and as_signed(dtype) is not dtype):
             return None
         return Argument(cls, np.dtype(dtype.str), single=single)
-    if cls is tuple:
-        items = tuple(map(_argument, value))
-        return None if None in items else Argument(cls, items=cast("tuple[Argument, ...]", items))
     if cls is str:
-        return Argument(cls, text=value)
-    return Argument(cls) if cls in _SCALARS or cls in (NotGiven, type(None)) else None
+        return Argument(cls, value=value, static=True)
+    if cls in _SCALARS or cls in (NotGiven, type(None)):
+        return Argument(cls)
+    parts = record_of(value) if cls is not dict else None
+    if parts is None or (is_dataclass(cls) and not is_plain_dataclass(cls)):
+        return None
+    return _with_items(cls, parts[1] if is_dataclass(cls) else (), list(map(_argument, parts[2])))
 
 
-def key_of(given: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
+def _static(value: Any) -> Argument | None:
+    """The same for an argument that is static. Of numbers that are equal some differ."""
+    cls = type(value)
+    if cls is tuple:
+        return _with_items(cls, (), list(map(_static, value)))
+    if cls in (NotGiven, type(None)):
+        return Argument(cls)
+    return Argument(cls, value=value, static=True) if cls in _FIXED and (cls is not float or value) else None
+
+
+def _with_items(cls: type, names: tuple[str, ...], items: list[Argument | None]) -> Argument | None:
+    return None if None in items else Argument(cls, items=cast("tuple[Argument, ...]", tuple(items)), names=names)
+
+
+def key_of(names: Sequence[str], given: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
     """The same for calls that one plan makes; None for calls that no plan makes. `given` has a value for each
     parameter."""
     target = at_hand(options.target)
     if target is None or options.dtype not in target.plans or options.errors == "mask":
         return None
-    if options.static or not options.cache or options.whitelist:
+    if not options.cache or options.whitelist:
         return None
-    arguments = tuple(map(_argument, given))
+    arguments = tuple([_static(value) if name in options.static else _argument(value)
+                       for name, value in zip(names, given, strict=True)])
     if None in arguments or not any(list(argument.lanes) for argument in arguments if argument is not None):
         return None
     return id(options), *arguments
@@ -233,7 +269,7 @@ class _Text(Conditions):
         if isinstance(point, numpy_target.EntryPoint):
             lines, arrays = self._blocks(point), self._other_arrays()
         else:
-            lines, arrays = self._kernel(point), self._too_many(min(point.step, 2 * threads.GRAIN), point.step)
+            lines, arrays = self._kernel(point), self._too_many(point)
         return [
             f"    nonlocal {OURS}calls, {OURS}lanes",
             f"    if {' or '.join(unfit)}:",
@@ -282,9 +318,14 @@ class _Text(Conditions):
         call = [f"        {results} = {kernel}({', '.join(operands)})"]
         if self._arrays():
             given = self._outputs(len(point.dtypes))
-            call = [f"        if {self.out} is None:", f"    {call[0]}", "        else:",
+            walk = f"{self.object(point.walk)}({OURS}wide.shape, {', '.join(operands)})"
+            call = [f"        if {OURS}wide is not None:", f"            {results} = {walk}",
+                    f"        elif {self.out} is None:", f"    {call[0]}", "        else:",
                     f"            {results} = {kernel}({', '.join([*operands, *given])})"]
         give_up = [f"        {self.object(point.state.raise_discarded)}()"] if point.loops else []
+        if point.calls_python:
+            flags.append(self.object(libm.raised))
+            give_up.append(f"        {self.object(libm.raise_pending)}()")
         return _Lines([*take, *call, *give_back], [], " or ".join(flags), give_up, [])
 
     def _packing(self, blocks: Blocks) -> tuple[list[str], list[str]]:
@@ -360,7 +401,7 @@ class _Text(Conditions):
         unfit = []
         for k, (name, dtype) in enumerate(zip(outputs, point.dtypes, strict=True)):
             unfit += [f"{kind}({name}) is not {self.constant(np.ndarray)}",
-                      f"{name}.dtype is not {self.constant(dtype)}",
+                      f"({name}.dtype is not {self.constant(dtype)} and {name}.dtype != {self.constant(dtype)})",
                       f"not ({OURS}flags := {name}.flags).writeable"]
             if isinstance(point, numpy_target.EntryPoint):
                 unfit.append(f"not {OURS}flags.c_contiguous and ({name}.ndim != 1 or {name}.strides[0] < 0)")
@@ -388,40 +429,60 @@ class _Text(Conditions):
     def _other_type(self, value: str, name: str, argument: Argument) -> Iterator[str]:
         """The same for one argument, which is or gets `name`."""
         named = name if value == name else f"{name} := {value}"
-        yield f"{self.constant(type)}({named}) is not {self.constant(argument.cls)}"
-        if argument.cls is tuple:
+        built_in = argument.cls.__module__ in ("builtins", "numpy")
+        cls = self.constant(argument.cls) if built_in else self.object(argument.cls)
+        yield f"{self.constant(type)}({named}) is not {cls}"
+        if issubclass(argument.cls, tuple | list):
             yield f"{self.constant(len)}({name}) != {len(argument.items)}"
-            for k, item in enumerate(argument.items):
-                self._items += 1
-                yield from self._other_type(f"{name}[{k}]", f"{OURS}i{self._items}", item)
-        elif argument.cls is str:
-            yield f"{name} != {self.constant(argument.text)}"
+        for k, item in enumerate(argument.items):
+            self._items += 1
+            part = f".{argument.names[k]}" if argument.names else f"[{k}]"
+            yield from self._other_type(name + part, f"{OURS}i{self._items}", item)
+        if argument.static:
+            yield f"{name} != {self.constant(argument.value)}"
         elif argument.dtype is not None:
             dtype = self.constant(argument.dtype)  # there is one object for most
             yield f"({name}.dtype is not {dtype} and {name}.dtype != {dtype})"
             if argument.single:
                 yield f"{name}.ndim"
-        if argument.dtype is not None or argument.cls in _SCALARS:
+        if argument.is_lane:
             self.lanes[name] = argument
             if self._is_rounded(argument):  # what overflows would warn
                 yield f"not {-F4.largest!r} <= {name} <= {F4.largest!r}"
 
-    def _too_many(self, limit: int, most: int) -> list[str]:
-        """Leaves calls alone that are worth threads, and those that Ctrl-C should be able to end in between: `most`
-        lanes are for one call of the kernel, from `limit` on threads may be worth it. Those in Fortran's order as well:
-        the result, which is in C's, would be there twice."""
-        arrays = self._arrays()
+    def _too_many(self, point: numba.KernelEntry) -> list[str]:
+        """Leaves calls alone that are worth threads, and those that Ctrl-C should be able to end in between: `step`
+        lanes are for one call of the kernel, from `limit` on threads may be worth it. Arrays that NumPy would bring to
+        the kernel by rows or in buffers are for `walk`, which gets their common shape."""
+        arrays, limit = self._arrays(), min(point.step, 2 * threads.GRAIN)
         if not arrays:
             return []
-        first = arrays[0]
-        ordered = " or ".join(f"{name}.flags.fnc" for name in arrays)
-        alone = f"{first}.size <= {most} and not ({ordered}) and {self.object(self.entry.on_one_thread)}({first}.size)"
-        if len(arrays) == 1:
-            return [f"    if {first}.size >= {limit} and not ({alone}):", f"        {MISS}"]
-        product = " * ".join(f"{name}.size" for name in arrays)
-        shapes = " == ".join(f"{name}.shape" for name in arrays)
-        fits = f"{shapes} and ({first}.size < {limit} or {alone})"
-        return [f"    if {product} >= {limit} and not ({fits}):", f"        {MISS}"]
+        first, wide = arrays[0], f"{OURS}wide"
+        alone = f"{{0}}.size <= {point.step} and {self.object(self.entry.on_one_thread)}({{0}}.size)"
+        flags = " & ".join(f"{name}.flags.num" for name in arrays)
+        unlike = (f"not ({OURS}flags := {flags}) & {ALIGNED} or "
+                  f"({first}.ndim > 1 and not {OURS}flags & {C_ORDER | FORTRAN})")
+        unlike = f"{first}.size >= {WALKED} and ({unlike})"
+        many = f"{first}.size >= {min(WALKED, limit)}"
+        if len(arrays) > 1:
+            many = f"{' * '.join(f'{name}.size' for name in arrays)} >= {limit}"
+            unlike = f"not ({' == '.join(f'{name}.shape' for name in arrays)}) or {unlike}"
+        broadcast = f"{self.constant(np.broadcast)}({', '.join(arrays)})"
+        return [
+            f"    {wide} = None",
+            f"    if {many}:",
+            f"        if {self.out} is None and ({unlike}):",
+            "            try:",
+            f"                {wide} = {broadcast}",
+            f"            except {self.constant(ValueError)}:",
+            f"                {MISS}",
+            f"            if {wide}.size >= {limit} and not ({alone.format(wide)}):",
+            f"                {MISS}",
+            f"            if {wide}.size < {WALKED}:",
+            f"                {wide} = None",
+            f"        elif {first}.size >= {limit} and not ({alone.format(first)}):",
+            f"            {MISS}",
+        ]
 
     def _arrays(self) -> list[str]:
         return [name for name, argument in self.lanes.items() if argument.is_array]
@@ -435,10 +496,12 @@ class _Text(Conditions):
         count = f"{results[0]}.size" if arrays else "1"
         lines = [f"    {OURS}lanes += {count}"]
         if arrays:
-            order = self.constant(np.ascontiguousarray)
+            alike = " and ".join([*[f"{name}.flags.fnc" for name in arrays],
+                                  *[f"{name}.shape == {arrays[0]}.shape" for name in arrays[1:]]])
+            c_order, fortran = self.constant(np.ascontiguousarray), self.constant(np.asfortranarray)
             lines += [f"    if {self.out} is not None:", f"        return {self.out}"]
-            lines.append(f"    if {results[0]}.ndim > 1:")
-            lines += [f"        {name} = {order}({name})" for name in results]
+            lines += [f"    if {results[0]}.ndim > 1:", f"        {OURS}order = {fortran} if {alike} else {c_order}"]
+            lines += [f"        {name} = {OURS}order({name})" for name in results]
         elif all(argument.cls in _PYTHON for argument in self.lanes.values()):
             results = [f"{self.constant(_BACK[kind])}({name})" for kind, name in zip(leaves, results, strict=True)]
         return [*lines, f"    return {results[0] if single else '(' + ', '.join(results) + ',)'}"]

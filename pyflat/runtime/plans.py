@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from pyflat.runtime.plan_text import Recipe
     from pyflat.runtime.settings import Options, Settings
 
-MAX_PLANS = 8
-"""For each twin: combinations of argument types and options."""
+MAX_PLANS = 32
+"""For each twin: combinations of argument types and options. They are tried one after the other, each in a few tenths
+of a microsecond; making one again takes a hundred times as long."""
 
 MAX_WAIT = 1024
 """Calls that a plan which fails every time waits before it is made again."""
@@ -93,9 +94,13 @@ class Entry:
         """The result of a call, None where the plan does not make it."""
         if self.recipe is None or self.missed:
             return None
+        return self.made(self.recipe)(*given, out)
+
+    def made(self, recipe: Recipe) -> Plan:
+        """The plan of its recipe, which Python compiles when it is first needed."""
         if self._plan is None:
-            self._plan = self.recipe.plan()
-        return self._plan(*given, out)
+            self._plan = recipe.plan()
+        return self._plan
 
 
 def _no_call(*args: Any, **kwargs: Any) -> Any:
@@ -145,7 +150,7 @@ class Plans:
         parameters = caller.parameters
         if parameters.extra is not None or parameters.keywords is not None or not parameters.all_from_caller:
             return
-        key = plan_text.key_of([arguments.get(name, NOT_GIVEN) for name in parameters.names], options)
+        key = plan_text.key_of(parameters.names, [arguments.get(name, NOT_GIVEN) for name in parameters.names], options)
         if key is None:
             return
         entry = self._entries.get(key)
@@ -162,6 +167,12 @@ class Plans:
             self._general = self._at_length(caller.parameters)
             self._install(twin, entry)
         self.others = tuple(e for e in self._entries.values() if e is not self._first)
+
+    def make(self) -> None:
+        """Compile what calls would compile when they come."""
+        for entry in self.others:
+            if entry.recipe is not None:
+                entry.made(entry.recipe)
 
     def _at_length(self, parameters: Parameters) -> Callable[..., Any]:
         """What the first plan gives up with: a value for each parameter, arguments beyond these, and `out=`."""

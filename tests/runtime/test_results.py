@@ -96,3 +96,41 @@ def test_dict_of_arrays_as_an_argument():
 
     assert pyflat.twin(energy)({"m": np.array([1.0, 2.0])}, 2.0).tolist() == [3.0, 5.0]
     assert pyflat.twin(energy)({"m": 3.0}, np.array([1.0, 2.0])).tolist() == [2.5, 7.0]
+
+
+def turned(shape, seed=0):
+    return np.asfortranarray(np.random.default_rng(seed).integers(1, 100, shape).astype(float))
+
+
+def quotient_and_more(x, y):
+    return x / y, x > y, 7, complex(x, y)
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("shape", [(3, 4), (5, 1, 4, 3), (90, 70), (300, 200)])
+def test_results_lie_as_the_arguments_do(target, shape):
+    x, y = turned(shape), turned(shape, 1)
+    for args, fortran in (((x, y), True), ((x, 2.0), True), ((x, np.array(2)), True), ((x, y.copy(order="C")), False),
+                          ((x, y[:1]), False), ((x.copy(order="C"), 1), False)):
+        twin = pyflat.twin(quotient_and_more, target=target)
+        for _ in range(3):
+            for result, wanted in zip(twin(*args), pyflat.twin(quotient_and_more)(*map(np.ascontiguousarray, args))):
+                assert np.array_equal(result, wanted)
+                assert result.flags.fnc == fortran
+                assert result.flags.forc
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("size", [4, 200])
+def test_lanes_in_fortrans_order_fail_in_cs(target, size):
+    x = turned((size, 3 * size))
+    x[2, 2] = x[3, 1] = 0
+    twin = pyflat.twin(f.inverse, target=target)
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError) as caught:
+            twin(x)
+        assert "lane (2, 2)" in caught.value.__notes__[0]
+        values, faults = pyflat.twin(f.inverse, target=target, errors="mask")(x)
+        assert values.flags.fnc
+        assert faults.lanes.tolist() == [[2, 2], [3, 1]]
+        assert np.array_equal(values, np.where(x == 0, np.nan, 1 / np.where(x == 0, 1, x)), equal_nan=True)

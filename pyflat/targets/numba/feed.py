@@ -11,7 +11,8 @@ runs `count` lanes from lane `first` on, of the operands that NumPy's arrays `ar
 
 A block shorter than a gang is filled up with its last lane, which asks for nothing that no real lane does. So every
 lane is computed by the same instructions, wherever it lies. Which function converts an operand
-(`pyflat.targets.numba.conversions`) is in the state: 0 where its elements are lanes.
+(`pyflat.targets.numba.conversions`) is in the state, with the bit `LANES` where its elements are lanes: these are used
+as they lie where they are dense and aligned, and are copied by a loop here where the rest of the word is 0.
 
 This code is the same for all kernels, and reads from a table what a kernel's operands are: int64 numbers, which are how
 many operands there are, how many of them are read, the lanes in a gang, those in a block, the bytes of all buffers, and
@@ -27,7 +28,10 @@ from pyflat.targets.numba.jit import MachineCode, Processor, compile_ir, process
 
 FEED, CONVERSIONS = 5, 6
 """Slots of the state of a kernel: the address of the feed, and from there on, one for each operand, the function that
-converts it, 0 where there is nothing to convert."""
+converts it."""
+
+LANES = 1
+"""The bit beside that address where elements are lanes already."""
 
 LEFT_EARLY = 2
 """What a function returns that was left because of a signal, together with 1 for suspect lanes."""
@@ -58,7 +62,7 @@ entry:
   %gang_at = getelementptr i64, ptr %table, i64 2
   %gang = load i64, ptr %gang_at
   %sizes = getelementptr i64, ptr %table, i64 5
-  %converts = getelementptr ptr, ptr %state, i64 {CONVERSIONS}
+  %converts = getelementptr i64, ptr %state, i64 {CONVERSIONS}
   %places = alloca ptr, i64 %operands
   br label %next
 next:
@@ -77,11 +81,16 @@ look:
   %place = getelementptr i8, ptr %arg, i64 %away
   %place_at = getelementptr ptr, ptr %places, i64 %k
   store ptr %place, ptr %place_at
-  %convert_at = getelementptr ptr, ptr %converts, i64 %k
-  %convert = load ptr, ptr %convert_at
-  %own = icmp eq ptr %convert, null
+  %word_at = getelementptr i64, ptr %converts, i64 %k
+  %word = load i64, ptr %word_at
+  %own = trunc i64 %word to i1
   %unit = icmp eq i64 %step, %size
-  %lies_so = and i1 %own, %unit
+  %own_unit = and i1 %own, %unit
+  %address = ptrtoint ptr %place to i64
+  %mask = sub i64 %size, 1
+  %low = and i64 %address, %mask
+  %aligned = icmp eq i64 %low, 0
+  %lies_so = and i1 %own_unit, %aligned
   %uniform = icmp eq i64 %size, 0
   %dense = or i1 %uniform, %lies_so
   %still_dense = and i1 %all_dense, %dense
@@ -138,7 +147,7 @@ entry:
   %bytes_at = getelementptr i64, ptr %table, i64 4
   %bytes = load i64, ptr %bytes_at
   %sizes = getelementptr i64, ptr %table, i64 5
-  %converts = getelementptr ptr, ptr %state, i64 {CONVERSIONS}
+  %converts = getelementptr i64, ptr %state, i64 {CONVERSIONS}
   %room = mul i64 %most, {SLOT}
   %buffers = alloca i8, i64 %bytes, align 64
   %given = alloca ptr, i64 %operands
@@ -163,11 +172,18 @@ look:
   %first = load ptr, ptr %first_at
   %away = mul i64 %start, %step
   %place = getelementptr i8, ptr %first, i64 %away
-  %convert_at = getelementptr ptr, ptr %converts, i64 %k
-  %convert = load ptr, ptr %convert_at
-  %own = icmp eq ptr %convert, null
+  %word_at = getelementptr i64, ptr %converts, i64 %k
+  %word = load i64, ptr %word_at
+  %own = trunc i64 %word to i1
   %unit = icmp eq i64 %step, %size
-  %lies_so = and i1 %own, %unit
+  %own_unit = and i1 %own, %unit
+  %address = ptrtoint ptr %place to i64
+  %mask = sub i64 %size, 1
+  %low = and i64 %address, %mask
+  %aligned = icmp eq i64 %low, 0
+  %lies_so = and i1 %own_unit, %aligned
+  %function = and i64 %word, -2
+  %convert = getelementptr i8, ptr null, i64 %function
   %direct = and i1 %lies_so, %no_padding
   %uniform = icmp eq i64 %size, 0
   %as_it_is = or i1 %direct, %uniform

@@ -30,7 +30,7 @@ from pyflat.ir.formats import F8, FloatFormat, dtypes
 from pyflat.ir.nodes import Block, Const, Op, Param, Value
 from pyflat.ir.types import BOOL, FLOAT, Kind
 from pyflat.targets.numba.disk_cache import key_of, opened
-from pyflat.targets.numba.feed import FEED, feed_address
+from pyflat.targets.numba.feed import CONVERSIONS, FEED, LANES, feed_address
 from pyflat.targets.numba.jit import MachineCode, Processor, Ufunc, compile_ir, load_code, processor
 from pyflat.targets.numba.library import multiplies_and_adds
 from pyflat.targets.numba.symbols import addresses
@@ -85,6 +85,8 @@ class Wanted:
     def ufunc(self, code: MachineCode) -> np.ufunc:
         state, known = array("q", [0] * _STATE_WORDS), dtypes(self.floats)
         state[FEED] = feed_address()
+        for number in range(len(self.kinds) + 1):
+            state[CONVERSIONS + number] = LANES
         label = "_".join([self.opcode, self.kind.name.lower(), self.floats.name, *map(str, map(int, self.uniform))])
         made = Ufunc(label, code.address, state.buffer_info()[0], [known[kind] for kind in self.kinds],
                      [known[self.kind]], code, state)

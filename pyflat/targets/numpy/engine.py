@@ -591,6 +591,9 @@ class _Arrays:
         if not others and all(a.flags.c_contiguous for a in arrays):
             *results, suspects = run(*[a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args], *flat)
             return *[result.reshape(shape) for result in results], suspects
+        if not others and all(a.flags.f_contiguous for a in arrays) and not any(out is not None for out in outs):
+            *results, suspects = run(*[a.T.reshape(-1) if isinstance(a, np.ndarray) else a for a in args], *flat)
+            return *[result.reshape(shape[::-1]).T for result in results], suspects
         n = math.prod(shape)
         if n <= LEAST:
             if self._run_dense is None:
