@@ -56,7 +56,7 @@ class Roles(dict[str, str]):
                          for name, role in self.items())
 
 
-class CompiledKernel(Protocol):
+class RunnableKernel(Protocol):
     """A kernel as a target has compiled it."""
 
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool
@@ -66,7 +66,7 @@ class CompiledKernel(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Version:
     kernel: Kernel
-    compiled: CompiledKernel
+    compiled: RunnableKernel
 
 
 def may_be_kernel(function: types.FunctionType, seen: frozenset[Any] = frozenset()) -> bool:

@@ -52,7 +52,7 @@ from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, wr
 from pyflat.targets.numba.layouts import caller
 from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, SharedState
 from pyflat.targets.numba.packed import WORTH, Blocks, packed
-from pyflat.targets.numba.symbols import notes_on, symbols_of
+from pyflat.targets.numba.symbols import Symbols, notes_on, symbols_of
 from pyflat.targets.operands import Operand, Spread
 from pyflat.targets.target import Request
 
@@ -229,6 +229,15 @@ class KernelEntry:
     """Where scalars are packed: `call` takes the arrays and then a block's address."""
 
 
+def compile_kernel(kernel: Kernel, pattern: Pattern) -> tuple[CompiledKernel, Symbols]:
+    """The machine code of a kernel for one pattern of uniform arguments, and what it names."""
+    cpu = processor()
+    with kept_plans():
+        text, symbols = write_kernel(kernel, pattern, choose_shape(kernel, cpu.vector_bytes))
+    code = compile_ir(text, ENTRY, symbols, cpu, symbols.kept, combine=longest_mask_chain(kernel.items) <= LONG_CHAIN)
+    return CompiledKernel(_facts_of(kernel), pattern, code), symbols
+
+
 @dataclass(frozen=True, slots=True)
 class InnerLoop:
     """The machine code of a kernel with all operands varying, as NumPy calls inner loops: the address of the code, and
@@ -366,17 +375,12 @@ class NumbaEngine:
             return self._compiled[key]
 
     def _made(self, role: str, pattern: Pattern) -> CompiledKernel:
-        cpu, fused = processor(), self.fused
-        with room_to_recurse(fused):
-            kernel = self.kernels.of(role)
-            with kept_plans():
-                text, symbols = write_kernel(kernel, pattern, choose_shape(kernel, cpu.vector_bytes))
-            code = compile_ir(text, ENTRY, symbols, cpu, symbols.kept,
-                              combine=longest_mask_chain(kernel.items) <= LONG_CHAIN)
-        made = CompiledKernel(_facts_of(kernel), pattern, code)
-        if self.shelf is not None and code.kept_as is not None and (found := notes_on(symbols)) is not None:
-            facts = {"code": code.kept_as, "symbols": found, "facts": made.facts}
-            self.shelf.store(Made(facts, b""), *_label(role, pattern, cpu))
+        with room_to_recurse(self.fused):
+            made, symbols = compile_kernel(self.kernels.of(role), pattern)
+        kept_as = made.code.kept_as
+        if self.shelf is not None and kept_as is not None and (found := notes_on(symbols)) is not None:
+            facts = {"code": kept_as, "symbols": found, "facts": made.facts}
+            self.shelf.store(Made(facts, b""), *_label(role, pattern, processor()))
         return made
 
     def _kept(self, role: str, pattern: Pattern) -> CompiledKernel | None:

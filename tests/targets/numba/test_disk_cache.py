@@ -196,9 +196,9 @@ def translations(monkeypatch):
     made, translate = [], jit._translated
     _compile_the_feed()
 
-    def counted(text, cpu, combine):
+    def counted(text, cpu, *options):
         made.append(cpu)
-        return translate(text, cpu, combine)
+        return translate(text, cpu, *options)
 
     monkeypatch.setattr(jit, "_translated", counted)
     return made

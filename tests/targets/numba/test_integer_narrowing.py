@@ -25,7 +25,7 @@ from pyflat.targets.numba import engine as numba_target
 from pyflat.targets.numba import integer_narrowing
 from pyflat.targets.numba import kernel as numba_kernel
 from pyflat.targets.numba.costs import Costs
-from pyflat.targets.numba.engine import CompiledKernel, Kernel
+from pyflat.targets.numba.engine import Kernel, compile_kernel
 from pyflat.targets.numba.integer_narrowing import Form, IntegerNarrowing, narrow_ints
 from tests.passes.structured_programs import bits
 from tests.targets.numba import narrow_functions
@@ -553,5 +553,5 @@ def run_kernel(fn: Function, cols: list[np.ndarray]) -> list[np.ndarray]:
     roots = tuple(results_of(fn))
     out = [np.empty(len(cols[0]), DTYPES[root.kind]) for root in roots]
     kernel = Kernel(tuple(fn.params), tuple(fn.body), roots, None)
-    CompiledKernel(kernel, (False,) * len(cols)).run(len(cols[0]), [*cols, *out])
+    compile_kernel(kernel, (False,) * len(cols))[0].run(len(cols[0]), [*cols, *out])
     return out
