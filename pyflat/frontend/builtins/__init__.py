@@ -23,6 +23,7 @@ from pyflat.frontend.builtins import (
     numpy_functions,
     records,
     sequences,
+    special_methods,
     support,
     ufuncs,
 )
@@ -117,6 +118,9 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
     if handler is None:
         return None
     s.saw_numpy = s.saw_numpy or isinstance(fn, np.ufunc) or str(getattr(fn, "__module__", "")).startswith("numpy")
+    answered = special_methods.call(s, fn, arguments, node)
+    if answered is not None:
+        return answered
     if arguments.all_static() and fn not in _ALWAYS:
         args, named = arguments.values()
         if all(not isinstance(v, types.FunctionType) for v in [*args, *named.values()]) and is_pure(fn) \
@@ -174,7 +178,8 @@ _HANDLERS: dict[Any, Handler] = {
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
     str: sequences.text, repr: sequences.text,
     format: sequences.text, operator.add: sequences.operator_add,
-    object.__new__: objects.bare, operator.index: arithmetic.index_,
+    object.__new__: objects.bare, tuple.__new__: objects.bare_tuple,
+    object.__setattr__: objects.store_plainly, setattr: objects.setattr_, operator.index: arithmetic.index_,
     warnings.warn: support.warn, warnings.simplefilter: support.change_filters,
     warnings.filterwarnings: support.change_filters,
     # math

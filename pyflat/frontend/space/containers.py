@@ -110,6 +110,12 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
         case Lazy():
             s.use_up(value, node)
             return _without_gaps(s, value.start(), node)
+        case ObjRef() if node is not None and (method := lookup.method_of(value, "__iter__")) is not None:
+            made = lookup.call_method(s, method, [value], node)
+            if isinstance(made, ObjRef):
+                raise s.refuse("flatten/iterable-not-static", f"__iter__ of {describe(value)} gives an iterator of its "
+                               "own class", node, help="return iter(...) of a tuple or list")
+            return iterate(s, made, node)
         case Static():
             return iter(_static_items(s, value.value, node))
     raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(value)}", node,
@@ -187,6 +193,9 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
     found = lookup.method_of(owner, "__getitem__")
     if found is not None:
         return lookup.call_method(s, found, [owner, key], node)
+    position = lookup.method_of(key, "__index__")
+    if position is not None:
+        return index(s, owner, lookup.call_method(s, position, [key], node), node)
     if isinstance(owner, Static) and isinstance(key, Value) and (kind := _kind_of_all(owner.value)) is not None:
         return _table(s, owner.value, _position(s, key, node), kind)
     items = sequence_items(s, owner, node)

@@ -78,7 +78,7 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
             return owner.items[owner.cls._fields.index(name)]  # type: ignore[attr-defined]
         case ObjRef():
             stored = dict(heap.contents(s, owner, node))
-            if name in stored:
+            if name in stored and _own_method(inspect.getattr_static(owner.cls, name, None), "__set__") is None:
                 value: Abstract = stored[name]
                 if value is UNBOUND:
                     raise s.fault("AttributeError", name, node)
@@ -115,8 +115,17 @@ def _super_attribute(s: Evaluator, owner: Super, name: str, node: cst.CSTNode) -
             return Static(_nothing)
         if name == "__new__" and isinstance(found, staticmethod):
             return Static(found.__func__)
-        if name == "__new__" and base is object:
-            return Static(object.__new__)
+        if name == "__new__" and base in (object, tuple):
+            return Static(base.__new__)
+        if name == "__setattr__" and base is object:
+            return BoundMethod(owner.receiver, name, object.__setattr__)
+        if isinstance(found, classmethod):
+            return Static(types.MethodType(found.__func__, cls))
+        if isinstance(found, staticmethod):
+            return Static(found.__func__)
+        if found is not None and not callable(found) and not hasattr(type(found), "__get__"):
+            s.guards.member(base, name)
+            return wrap(s, found)
         if found is not None:
             break
     raise s.refuse("flatten/unsupported-expression", f"super().{name}", node)
@@ -180,8 +189,13 @@ def _class_attribute(s: Evaluator, owner: Abstract, cls: type, name: str, node: 
             return Static(found.__func__)
         case classmethod():
             return Static(types.MethodType(found.__func__, cls))
+        case _ if callable(found) and not hasattr(found, "__get__"):
+            s.guards.attribute(cls, name, found)
+            return wrap(s, found)
         case _ if callable(found):
             return BoundMethod(owner, name)
+        case _ if (getter := _own_method(found, "__get__")) is not None:
+            return s.space.call(Static(getter), Arguments([s.space.wrap(found), owner, Static(cls)], {}), node)
         case _ if hasattr(type(found), "__get__"):
             raise s.refuse("flatten/unsupported-expression", f"{name} of {cls.__name__} is a descriptor", node)
     s.guards.attribute(cls, name, getattr(cls, name))
@@ -194,23 +208,64 @@ def store_attribute(s: Evaluator, owner: Abstract, name: str, value: Abstract, n
         raise s.raised(AttributeError, node)  # a float has no attributes of its own, nor have NumPy's scalars
     if not isinstance(owner, ObjRef):
         raise s.refuse("flatten/effect", f"an attribute of {describe(owner)} is written", node)
-    found = inspect.getattr_static(owner.cls, name, None)
     params = getattr(owner.cls, "__dataclass_params__", None)
     if params is not None and params.frozen:
         raise s.raised(dataclasses.FrozenInstanceError, node)
-    if not hasattr(owner.cls, "__dict__") or all("__slots__" in vars(c) for c in owner.cls.__mro__[:-1]):
-        if not isinstance(found, types.MemberDescriptorType):
-            raise s.raised(AttributeError, node)
-    elif hasattr(type(found), "__set__") and not isinstance(found, property | types.MemberDescriptorType):
-        raise s.refuse("flatten/unsupported-expression", f"{name} of {owner.cls.__name__} is a descriptor", node)
+    _store(s, owner, name, value, node)
+
+
+def _store(s: Evaluator, owner: ObjRef, name: str, value: Abstract, node: cst.CSTNode) -> None:
+    """object.__setattr__: by a property or another descriptor of the class, else into a slot or the __dict__."""
+    s.guards.member(owner.cls, name)
+    found = inspect.getattr_static(owner.cls, name, None)
     if isinstance(found, property):
         if not isinstance(found.fset, types.FunctionType):
             raise s.fault("AttributeError", f"property '{name}' has no setter", node)
-        lookup.call_method(s, found.fset, [owner, value], node)
+        s.space.call(Static(found.fset), Arguments([owner, value], {}), node)
         return
+    setter = _own_method(found, "__set__")
+    if setter is not None:
+        s.space.call(Static(setter), Arguments([s.space.wrap(found), owner, value], {}), node)
+        return
+    if not hasattr(owner.cls, "__dict__") or all("__slots__" in vars(c) for c in owner.cls.__mro__[:-1]):
+        if not isinstance(found, types.MemberDescriptorType):
+            raise s.raised(AttributeError, node)
+    elif hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType):
+        raise s.refuse("flatten/unsupported-expression", f"{name} of {owner.cls.__name__} is a descriptor", node)
     fields = dict(heap.contents(s, owner, node))
     fields[name] = value
     heap.rewrite(s, owner, tuple(fields.items()), node)
+
+
+def _own_method(found: Any, name: str) -> types.FunctionType | None:
+    """A special method of an object in a class, written in Python."""
+    method = inspect.getattr_static(type(found), name, None)
+    return method if isinstance(method, types.FunctionType) else None
+
+
+def setattr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """setattr(owner, "name", value)."""
+    owner, name, value = _three(s, arguments, node)
+    s.space.setattr(owner, name, value, node)
+    return Static(None)
+
+
+def store_plainly(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """object.__setattr__(owner, "name", value), which a frozen dataclass does not refuse."""
+    owner, name, value = _three(s, arguments, node)
+    if not isinstance(owner, ObjRef):
+        raise s.refuse("flatten/effect", f"an attribute of {describe(owner)} is written", node)
+    _store(s, owner, name, value, node)
+    return Static(None)
+
+
+def _three(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> tuple[Abstract, str, Abstract]:
+    if len(arguments.positional) != 3 or arguments.named:
+        raise s.raised(TypeError, node)
+    owner, name, value = arguments.positional
+    if not isinstance(name, Static) or not isinstance(name.value, str):
+        raise s.refuse("flatten/lane-to-object", "the name of the attribute differs from lane to lane", node)
+    return owner, name.value, value
 
 
 def isinstance_of(s: Evaluator, value: Abstract, classes: Any, node: cst.CSTNode) -> Abstract:
@@ -236,18 +291,62 @@ def require_plain_tuple(s: Evaluator, cls: type, node: cst.CSTNode | None = None
             raise s.refuse("flatten/unsupported-expression", f"{cls.__name__} defines {special}", node)
 
 
+def _written_new(cls: type) -> Any:
+    """What `cls.__new__` is, with its staticmethod taken off; None where namedtuple has made it."""
+    found = inspect.getattr_static(cls, "__new__", None)
+    found = getattr(found, "__func__", found)
+    return None if isinstance(found, types.FunctionType) and makes_namedtuples(found) else found
+
+
+def makes_namedtuples(fn: types.FunctionType) -> bool:
+    """The function is the __new__ that collections.namedtuple has written."""
+    return fn.__name__ == "__new__" and fn.__code__.co_filename.startswith("<string>")
+
+
+def bare_namedtuple(s: Evaluator, new: types.FunctionType, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """The __new__ of a namedtuple, called for a class that is made from it."""
+    cls = arguments.positional[0]
+    if not isinstance(cls, Static) or not isinstance(cls.value, type) or not issubclass(cls.value, tuple):
+        raise s.raised(TypeError, node)
+    bound = lookup.bind(s, lookup.signature_of(new), arguments, node)
+    return Seq(cls.value, tuple(list(bound.values())[1:]))
+
+
+def bare_tuple(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """tuple.__new__(cls, items): an instance of a subclass of tuple."""
+    cls, *source = arguments.positional
+    known = cls.value if isinstance(cls, Static) else None
+    if not isinstance(known, type) or not issubclass(known, tuple) or len(source) > 1 or arguments.named:
+        raise s.refuse("flatten/unknown-call", "tuple.__new__ of this class", node)
+    items = s.space.items(source[0], node) if source else []
+    if hasattr(known, "_fields") and len(known._fields) != len(items):
+        raise s.refuse("flatten/unsupported-expression", f"a {known.__name__} with {len(items)} items", node,
+                       help=f"give it {len(known._fields)}")
+    return Seq(known, tuple(items)) if known is not tuple else heap.make_tuple(items)
+
+
 def construct(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """`cls(...)` for namedtuples, dataclasses (a generated __init__ has no file) and plain classes."""
-    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+    if issubclass(cls, tuple) and isinstance(_written_new(cls), types.FunctionType):
+        if type(cls).__call__ is type.__call__:
+            return _made(s, cls, _written_new(cls), arguments, node)
+    elif issubclass(cls, tuple) and hasattr(cls, "_fields"):
         require_plain_tuple(s, cls, node)
         bound = lookup.bind(s, inspect.signature(cls), arguments, node)
         return Seq(cls, tuple(bound[name] for name in cls._fields))
     made_by = inspect.getattr_static(cls, "__new__", object.__new__)
     made_by = getattr(made_by, "__func__", made_by)
-    if isinstance(made_by, types.FunctionType) and type(cls).__call__ is type.__call__ and not issubclass(cls, tuple):
+    if isinstance(made_by, types.FunctionType) and type(cls).__call__ is type.__call__:
         return _made(s, cls, made_by, arguments, node)
     if made_by is not object.__new__ or type(cls).__call__ is not type.__call__:
-        raise s.refuse("flatten/unknown-call", f"{cls.__name__} makes its instances in its own way", node)
+        builtin = next((base for base in cls.__mro__ if base in lookup.BUILTIN), None)
+        if builtin is not None:
+            raise s.refuse("flatten/unknown-call", f"an instance of {cls.__name__}, which is a {builtin.__name__}", node,
+                           why=f"a lane has plain numbers, and pyflat's lists are lists: what a subclass of "
+                           f"{builtin.__name__} adds would be lost", help="keep the number or list in an attribute of "
+                           "an ordinary class")
+        raise s.refuse("flatten/unknown-call", f"{cls.__name__} makes its instances in its own way", node,
+                       help="write an __init__, and no __call__ of a metaclass")
     if getattr(cls, "__abstractmethods__", None):
         raise s.raised(TypeError, node)
     _plain_attributes(s, cls, node)

@@ -14,7 +14,7 @@ from pyflat.errors import FlattenError, Note
 from pyflat.frontend import builtins
 from pyflat.frontend.capture import Captured, capture, nested
 from pyflat.frontend.library import splines
-from pyflat.frontend.space import containers, objects
+from pyflat.frontend.space import containers, enums, objects
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import lookup
 from pyflat.frontend.state.frames import Evaluator, Frame, Scope
@@ -171,6 +171,8 @@ def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CS
         case types.FunctionType() if (function.__module__, function.__qualname__) in builtins.REPLACED:
             replacement = builtins.REPLACED[function.__module__, function.__qualname__]
             return _replaced(s, function, replacement, arguments, node)
+        case types.FunctionType() if objects.makes_namedtuples(function) and arguments.positional:
+            return objects.bare_namedtuple(s, function, arguments, node)
         case types.FunctionType():
             return inline(s, function, arguments, node)
         case types.MethodType():
@@ -242,17 +244,24 @@ def _call_class(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode
         return Partial(arguments.positional[0], arguments.positional[1:], arguments.named)
     if issubclass(cls, BaseException):  # with lanes in it: only good for raising
         return Text()
+    if enums.is_enum(cls):
+        return enums.member(s, cls, arguments, node)
     if not _is_user_class(cls):
         raise s.refuse("flatten/unknown-call", f"{cls.__qualname__}(...) cannot be made from lanes", node)
     return objects.construct(s, cls, arguments, node)
 
 
 def _super(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    """super() in a method: the class that the method was written in, and its first argument."""
+    """super() in a method is super(the class that it was written in, its first argument)."""
     cell = s.frame.cells.get("__class__")
     names = list(s.frame.arguments)
+    if len(arguments.positional) == 2 and not arguments.named:
+        owner, receiver = arguments.positional
+        if isinstance(owner, Static) and isinstance(owner.value, type):
+            return Super(owner.value, receiver)
     if arguments.positional or arguments.named or cell is None or not names:
-        raise s.refuse("flatten/unknown-call", "super(...) with arguments, or outside a method", node)
+        raise s.refuse("flatten/unknown-call", "super() outside of a method, or of a class that is not known", node,
+                       help="write super() in the method itself, or super(Class, self)")
     return Super(cell.cell_contents, s.frame.arguments[names[0]])
 
 
