@@ -93,6 +93,7 @@ def _specialise(
         frame = calls.make_frame(s, function, captured, bound, None)
         s.frames.append(frame)
         s.state = State(dict(bound), s.state.heap)
+        calls.box_variables(s, frame)
         with s.at(captured.tree):
             before = s.state.copy()
             items, edges = s._arm(lambda: calls.run_body(s, frame), s.state)

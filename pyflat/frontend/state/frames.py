@@ -27,6 +27,7 @@ from pyflat.frontend.state.object_space import ObjectSpace
 from pyflat.frontend.state.values import (
     NONE,
     Abstract,
+    BoxRef,
     Closure,
     Complex,
     GuardedUnion,
@@ -90,6 +91,9 @@ class Frame:
     """A test is undecided only because the lanes may be nan: those recurse without an end in Python too."""
     hidden: tuple[str, ...] = ()
     """The variables of the comprehensions that are running."""
+    shadowed: dict[str, Abstract | None] = field(default_factory=dict)
+    """What functions made outside of the running comprehensions see of the names that these hide: the function's own
+    variable, or None where the name is none of its variables."""
     handling: list[type[BaseException]] = field(default_factory=list)
     """The exceptions whose handlers are running, for a bare `raise`."""
     origins: dict[int, Origin] = field(default_factory=dict)
@@ -338,6 +342,14 @@ class Evaluator:
     def fresh(self, stem: str) -> Label:
         self.counter += 1
         return Label(f"{stem}_{self.counter}")
+
+    def store(self, name: str, value: Abstract) -> None:
+        """Write a local variable of the running frame."""
+        box = self.state.locals.get(name)
+        if isinstance(box, BoxRef) and name not in self.frame.hidden:
+            self.state.heap[box] = (value,)
+        else:
+            self.state.locals[name] = value
 
     # --- leaving
     def leave(self, scope: Scope, value: Abstract | None = None) -> ControlLeft:

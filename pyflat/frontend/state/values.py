@@ -71,6 +71,12 @@ class IterRef(ListRef):
     """Identity of an iterator over known items; heap contents: those that are left."""
 
 
+@dataclass(eq=False, slots=True)
+class BoxRef(ListRef):
+    """Identity of a variable that a nested function writes (`nonlocal`); heap contents: its value. The name of the
+    variable means the box as long as its frame lives, so that a write is seen on its path only, as any other."""
+
+
 @dataclass(eq=False, slots=True, weakref_slot=True)
 class DictRef:
     """Identity of a local dict; heap contents: tuple of (static key, item)."""

@@ -21,9 +21,11 @@ from pyflat.frontend.state.frames import Evaluator, Frame, Scope
 from pyflat.frontend.state.kinds import describe
 from pyflat.frontend.state.progress import no_progress
 from pyflat.frontend.state.values import (
+    UNBOUND,
     Abstract,
     Arguments,
     BoundMethod,
+    BoxRef,
     Closure,
     GuardedUnion,
     ObjRef,
@@ -332,6 +334,7 @@ def enter(s: Evaluator, frame: Frame, node: cst.CSTNode) -> Abstract:
         s.frame.state = caller
         s.frames.append(frame)
         s.state = State(dict(frame.arguments), caller.heap)
+        box_variables(s, frame)
         saved = s.build.origin
         try:
             value = evaluation.value = s.region(frame.returns, lambda: run_body(s, frame))
@@ -341,6 +344,14 @@ def enter(s: Evaluator, frame: Frame, node: cst.CSTNode) -> Abstract:
             s.build.origin = saved
         s.state = State(caller.locals, s.state.heap)
     return value
+
+
+def box_variables(s: Evaluator, frame: Frame) -> None:
+    """The variables of a frame that nested functions write are boxes on the heap from the start."""
+    for name in sorted(scopes.written_by_nested(frame.captured) & frame.local_names):
+        box = BoxRef()
+        s.state.heap[box] = (s.state.locals.get(name, UNBOUND),)
+        s.state.locals[name] = box
 
 
 def run_body(s: Evaluator, frame: Frame) -> Abstract:

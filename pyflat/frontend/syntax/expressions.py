@@ -14,7 +14,18 @@ from pyflat.frontend.space import containers, scalars
 from pyflat.frontend.state import facts, heap
 from pyflat.frontend.state.frames import Evaluator, Frame
 from pyflat.frontend.state.kinds import maybe_unbound
-from pyflat.frontend.state.values import NONE, UNBOUND, Abstract, Axes, GuardedUnion, Slice, Static, Text, Unavailable
+from pyflat.frontend.state.values import (
+    NONE,
+    UNBOUND,
+    Abstract,
+    Axes,
+    BoxRef,
+    GuardedUnion,
+    Slice,
+    Static,
+    Text,
+    Unavailable,
+)
 from pyflat.frontend.syntax import calls, comprehensions
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import INT
@@ -67,22 +78,25 @@ def load(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None = None)
 
 def _enclosing(frame: Frame | None, name: str) -> Frame | None:
     while frame is not None:
-        if name in frame.local_names:
+        if name in frame.local_names and frame.shadowed.get(name, UNBOUND) is not None:
             return frame
         frame = frame.outer
     return None
 
 
-def _locals_of(s: Evaluator, frame: Frame) -> dict[str, Abstract]:
+def _local(s: Evaluator, frame: Frame, name: str) -> Abstract:
+    """What the name means in a frame: its value, or the box that has it."""
     if frame is s.frame:
-        return s.state.locals
+        return s.state.locals.get(name, UNBOUND)
     if frame.state is None:
         raise InternalError("a closure reads a frame that has no state")
-    return frame.state.locals
+    return frame.shadowed.get(name) or frame.state.locals.get(name, UNBOUND)
 
 
 def _load_local(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
-    value = _locals_of(s, frame).get(name, UNBOUND)
+    value = _local(s, frame, name)
+    if isinstance(value, BoxRef):
+        value = s.state.heap[value][0]
     if value is UNBOUND:
         raise s.raised(UnboundLocalError, node)
     if isinstance(value, Unavailable):
@@ -90,8 +104,18 @@ def _load_local(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None)
     if isinstance(value, GuardedUnion) and maybe_unbound(value):
         value = _bound_part(s, value, name, node)
         if frame is s.frame:
-            s.state.locals[name] = value
+            s.store(name, value)
     return value
+
+
+def store_outside(s: Evaluator, name: str, value: Abstract) -> bool:
+    """Write the `nonlocal` variable of a function around the running one; False where that is not flattened too."""
+    owner = _enclosing(s.frame.outer, name)
+    box = None if owner is None else _local(s, owner, name)
+    if not isinstance(box, BoxRef):
+        return False
+    s.state.heap[box] = (value,)
+    return True
 
 
 def _bound_part(s: Evaluator, value: Abstract, name: str, node: cst.CSTNode | None) -> Abstract:
@@ -304,7 +328,9 @@ def _walrus(s: Evaluator, node: cst.NamedExpr) -> Abstract:
     value = evaluate(s, node.value)
     if not isinstance(node.target, cst.Name):
         raise InternalError("a walrus assigns a name")
-    s.state.locals[node.target.value] = s.name_value(value, node.target.value, None)
+    named = s.name_value(value, node.target.value, None)
+    if node.target.value in s.frame.local_names or not store_outside(s, node.target.value, named):
+        s.store(node.target.value, named)
     return value
 
 

@@ -162,14 +162,14 @@ def _dispatch(s: Evaluator, node: cst.Try, caught: Classes, raised: Abstract) ->
 def _handle(s: Evaluator, handler: cst.ExceptHandler, cls: type[BaseException]) -> None:
     name = handler.name.name.value if handler.name is not None and isinstance(handler.name.name, cst.Name) else None
     if name is not None:
-        s.state.locals[name] = Caught(cls)
+        s.store(name, Caught(cls))
     s.frame.handling.append(cls)
     try:
         s.space.execute(handler.body)
     finally:
         s.frame.handling.pop()
     if name is not None:
-        s.state.locals[name] = UNBOUND
+        s.store(name, UNBOUND)
 
 
 def _check(s: Evaluator, op: Op) -> None:

@@ -90,10 +90,11 @@ def assign(s: Evaluator, target: cst.BaseExpression, value: Abstract, statement:
 
 def _bind_name(s: Evaluator, target: cst.Name, value: Abstract, statement: cst.CSTNode | None) -> None:
     name = target.value
-    if name not in s.frame.local_names:
+    if name in s.frame.local_names:
+        s.store(name, s.name_value(value, name, statement))
+    elif not expressions.store_outside(s, name, s.name_value(value, name, statement)):
         raise s.refuse("flatten/effect", f"the global or enclosing variable {name!r} is written", target,
                        help="return the value instead")
-    s.state.locals[name] = s.name_value(value, name, statement)
 
 
 def _unpack(s: Evaluator, elements: Sequence[cst.BaseElement], value: Abstract, node: cst.CSTNode) -> None:
@@ -258,7 +259,7 @@ def _delete(s: Evaluator, node: cst.Del) -> None:
         expressions.load(s, s.frame, name, node)
         if name not in s.frame.local_names:
             raise s.refuse("flatten/effect", f"the captured name {name!r} is deleted", node)
-        s.state.locals[name] = UNBOUND
+        s.store(name, UNBOUND)
     if not scopes.target_names(node.target):
         raise s.refuse("flatten/unsupported-statement", "only local names and items of local lists are deleted", node)
 
@@ -268,7 +269,7 @@ def _define(s: Evaluator, node: cst.FunctionDef) -> None:
     if node.decorators:
         raise s.refuse("flatten/unsupported-statement", "a decorated nested function", node,
                        help="define the decorated function outside")
-    s.state.locals[node.name.value] = calls.close_over(s, node)
+    s.store(node.name.value, calls.close_over(s, node))
 
 
 def _import(s: Evaluator, node: cst.Import) -> None:
@@ -292,7 +293,7 @@ def _bind_import(s: Evaluator, name: str, value: Abstract, node: cst.CSTNode) ->
     if name not in s.frame.local_names:
         raise s.refuse("flatten/effect", f"the import writes the global or enclosing variable {name!r}", node,
                        help="import it at the top of the module")
-    s.state.locals[name] = value
+    s.store(name, value)
 
 
 def _import_from(s: Evaluator, node: cst.ImportFrom) -> None:
