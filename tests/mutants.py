@@ -250,7 +250,7 @@ MUTANTS: tuple[Mutant, ...] = (
          tests="project/test_values.py programs/test_adversary.py"),
     *_of("specialise", "frontend/syntax/handlers.py",
          ("the second handler that fits is taken", "_dispatch",
-          "_handle(s, handler, raised.value)\nreturn", "_handle(s, handler, raised.value)"),
+          "_handle(s, handler, raised)\nreturn", "_handle(s, handler, raised)"),
          tests="frontend/syntax/test_handlers.py"),
     *_of("specialise", "frontend/space/containers.py",
          ("a table has ints beyond 64 bits", "_kind_of_all",

@@ -341,7 +341,7 @@ def construct(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode) 
     if made_by is not object.__new__ or type(cls).__call__ is not type.__call__:
         builtin = next((base for base in cls.__mro__ if base in lookup.BUILTIN), None)
         if builtin is not None:
-            raise s.refuse("flatten/unknown-call", f"an instance of {cls.__name__}, which is a {builtin.__name__}", node,
+            raise s.refuse("flatten/unknown-call", f"{cls.__name__}(...), which is a {builtin.__name__}", node,
                            why=f"a lane has plain numbers, and pyflat's lists are lists: what a subclass of "
                            f"{builtin.__name__} adds would be lost", help="keep the number or list in an attribute of "
                            "an ordinary class")

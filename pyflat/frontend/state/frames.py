@@ -114,6 +114,18 @@ class TryScope:
     frame: Frame
 
 
+@dataclass(eq=False, slots=True)
+class Cleanup:
+    """What is done however a block is left (`syntax.cleanups`), and the situation before the block: the loops of its
+    frame, the running `try` bodies, and the check before operations."""
+
+    run: Callable[[], object]
+    frame: Frame
+    loops: int
+    tries: int
+    check: Callable[[Op], None] | None
+
+
 @dataclass(eq=False)
 class Nest:
     """Iterations unrolled so far in the outermost running loop."""
@@ -191,6 +203,7 @@ class Evaluator:
         """Iterators with a lower serial were made before the loop around the place, which stays a loop."""
         self.counter = 0
         self.tries: list[TryScope] = []
+        self.cleanups: list[Cleanup] = []
         self.opaque = OpaqueCalls()
         self.numpy_values: set[Value] = set()
         self.python_values: set[Value] = set()

@@ -149,6 +149,23 @@ class _Jumps(cst.CSTVisitor):
         return False
 
 
+class _Returns(cst.CSTVisitor):
+    found = False
+
+    def visit_Return(self, node: cst.Return) -> None:
+        self.found = True
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
+        return False
+
+
+def returns(body: cst.BaseSuite) -> bool:
+    """The body has a return somewhere."""
+    visitor = _Returns()
+    body.visit(visitor)
+    return visitor.found
+
+
 class _Leaves(cst.CSTVisitor):
     found = False
 

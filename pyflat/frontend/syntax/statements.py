@@ -16,7 +16,7 @@ from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe
 from pyflat.frontend.state.values import UNBOUND, Abstract, Caught, GuardedUnion, ListRef, Static
-from pyflat.frontend.syntax import calls, expressions, handlers, loops, patterns, scopes
+from pyflat.frontend.syntax import calls, cleanups, expressions, handlers, loops, patterns, scopes
 
 
 def execute_suite(s: Evaluator, suite: cst.BaseSuite) -> None:
@@ -182,6 +182,7 @@ def _orelse(s: Evaluator, node: cst.If | cst.Else) -> None:
 
 def _return(s: Evaluator, node: cst.Return) -> None:
     value = Static(None) if node.value is None else s.space.evaluate(node.value)
+    cleanups.before_jump(s)
     calls.drop_locals(s)
     raise s.leave(s.frame.returns, value)
 
@@ -189,12 +190,14 @@ def _return(s: Evaluator, node: cst.Return) -> None:
 def _break(s: Evaluator, node: cst.Break) -> None:
     scope = s.frame.loops[-1].leave
     assert scope is not None
+    cleanups.before_jump(s, len(s.frame.loops))
     raise s.leave(scope)
 
 
 def _continue(s: Evaluator, node: cst.Continue) -> None:
     scope = s.frame.loops[-1].again
     assert scope is not None
+    cleanups.before_jump(s, len(s.frame.loops))
     raise s.leave(scope)
 
 
