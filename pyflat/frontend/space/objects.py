@@ -142,6 +142,8 @@ def _number_attribute(s: Evaluator, owner: Value, name: str, node: cst.CSTNode) 
         return Static(0.0) if owner.kind is FLOAT else Static(0)
     if name in ("ndim", "shape", "size") and s.may_be_numpy(owner):
         return Static({"ndim": 0, "shape": (), "size": 1}[name])
+    if name == "astype" and s.is_numpy(owner):
+        return BoundMethod(owner, name)
     if name in ("is_integer", "conjugate", "item", "bit_length", "bit_count"):
         return BoundMethod(owner, name)
     raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a lane number", node,

@@ -48,6 +48,10 @@ MAX_NOTES = 8
 """Calls that a refusal names."""
 
 
+_KEEP_NUMPY = ("add", "sub", "mul", "truediv", "neg", "abs")
+"""Of a NumPy scalar and any number they make a NumPy scalar."""
+
+
 class ControlLeft(Exception):
     """The current control-flow list has been ended; unwinds to the branch or region that owns it."""
 
@@ -263,6 +267,14 @@ class Evaluator:
             value = self.build.op("select", TRUE, value, value)
         self.python_values.add(value)
         return value
+
+    def is_numpy(self, value: Value) -> bool:
+        """The value certainly is a NumPy scalar, which has methods of its own."""
+        if value in self.python_values:
+            return False
+        if value in self.numpy_values:
+            return True
+        return isinstance(value, Op) and value.opcode in _KEEP_NUMPY and any(map(self.is_numpy, value.args))
 
     def may_be_numpy(self, value: Abstract) -> bool:
         """The value may be a NumPy scalar, whose rounding, truth arithmetic and powers are not Python's."""

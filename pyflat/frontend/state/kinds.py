@@ -132,7 +132,8 @@ def describe(value: Abstract) -> str:
         case Complex():
             return "a complex lane"
         case Seq():
-            return "a tuple"
+            plain = value.cls in (tuple, list) or hasattr(value.cls, "_fields")
+            return "a tuple" if plain else f"a {value.cls.__name__}"
         case ListRef():
             return "a list"
         case Array():

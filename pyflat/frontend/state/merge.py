@@ -144,7 +144,7 @@ class Joiner:
                 return Seq(first.cls, tuple(self.join([None if c is None else c[i] for c in columns], name)
                                             for i in range(len(first.items))))
             case Text() if all(isinstance(v, Text) for v in present):
-                return first
+                return first if all(v is first for v in present) else Text()
             case Value() | GuardedUnion() | Seq():
                 return None
         return first if all(v is first for v in present) else None

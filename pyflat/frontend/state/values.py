@@ -201,6 +201,14 @@ class Text:
 
 
 @dataclass(eq=False, slots=True)
+class RoundedText(Text):
+    """A number written with `digits` digits behind the point: float() of it is the rounded number."""
+
+    number: Abstract
+    digits: int
+
+
+@dataclass(eq=False, slots=True)
 class Caught:
     """The exception that a handler has caught: its class is known, its arguments are not."""
 

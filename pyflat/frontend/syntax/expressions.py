@@ -10,7 +10,7 @@ from typing import Any
 import libcst as cst
 
 from pyflat.errors import InternalError
-from pyflat.frontend.space import containers, scalars
+from pyflat.frontend.space import containers, scalars, texts
 from pyflat.frontend.state import facts, heap
 from pyflat.frontend.state.frames import Evaluator, Frame
 from pyflat.frontend.state.kinds import maybe_unbound
@@ -161,6 +161,10 @@ def _literal(s: Evaluator, node: Any) -> Abstract:
 
 def _formatted(s: Evaluator, node: cst.FormattedString) -> Abstract:
     text = ""
+    if len(node.parts) == 1 and isinstance(only := node.parts[0], cst.FormattedStringExpression):
+        spec = [part.value for part in only.format_spec or () if isinstance(part, cst.FormattedStringText)]
+        if len(spec) == len(only.format_spec or ()) == 1 and only.conversion is None and only.equal is None:
+            return texts.written(evaluate(s, only.expression), spec[0])
     for part in node.parts:
         if isinstance(part, cst.FormattedStringText):
             if any(mark in part.value for mark in ("\\", "{", "}")):
