@@ -158,6 +158,8 @@ def _static_attribute(s: Evaluator, owner: Static, name: str, node: cst.CSTNode)
         return const_eval(s, lambda: getattr(known, name))
     if not isinstance(known, types.ModuleType):
         s.guards.member(known, name)
+    if isinstance(known, inspect.Signature) and name == "parameters":
+        return Static(dict(known.parameters))  # a signature does not change
     if not isinstance(known, type | types.ModuleType):
         found = inspect.getattr_static(type(known), name, None)
         if isinstance(found, property) and isinstance(found.fget, types.FunctionType):

@@ -176,5 +176,5 @@ def _suppressed(s: Evaluator, values: list[Abstract], item: cst.WithItem, body: 
 def _unknown(s: Evaluator, item: cst.WithItem) -> Exception:
     return s.refuse("flatten/unsupported-statement", "a `with` block cannot be flattened", item,
                     why="what this context manager does on entering and leaving is not known",
-                    help="np.errstate, warnings.catch_warnings, nullcontext and suppress of contextlib, locks, and classes "
-                    "whose __enter__ and __exit__ are Python can; move others out of the flattened function")
+                    help="np.errstate, warnings.catch_warnings, contextlib.nullcontext, contextlib.suppress, locks and "
+                    "classes whose __enter__ and __exit__ are Python can; move others out of the flattened function")

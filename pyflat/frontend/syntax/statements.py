@@ -15,7 +15,7 @@ from pyflat.frontend.space.scalars import METHODS, is_number_union
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe
-from pyflat.frontend.state.values import UNBOUND, Abstract, Caught, GuardedUnion, ListRef, Static
+from pyflat.frontend.state.values import UNBOUND, Abstract, Arguments, Caught, GuardedUnion, ListRef, Static
 from pyflat.frontend.syntax import calls, cleanups, expressions, handlers, loops, patterns, scopes
 
 
@@ -269,10 +269,11 @@ def _delete(s: Evaluator, node: cst.Del) -> None:
 
 # --- definitions and imports
 def _define(s: Evaluator, node: cst.FunctionDef) -> None:
-    if node.decorators:
-        raise s.refuse("flatten/unsupported-statement", "a decorated nested function", node,
-                       help="define the decorated function outside")
-    s.store(node.name.value, calls.close_over(s, node))
+    decorators = [(s.space.evaluate(each.decorator), each.decorator) for each in node.decorators]
+    made: Abstract = calls.close_over(s, node)
+    for decorator, place in reversed(decorators):
+        made = s.space.call(decorator, Arguments([made], {}), place)
+    s.store(node.name.value, made)
 
 
 def _import(s: Evaluator, node: cst.Import) -> None:
