@@ -20,7 +20,8 @@ from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.result import Specialised
 from pyflat.frontend.results import return_what_is_written
 from pyflat.frontend.space import objects
-from pyflat.frontend.state import heap
+from pyflat.frontend.space.scratch import MAX_PLACES, AdoptError, Adoptions
+from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import ControlLeft, Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
 from pyflat.frontend.state.values import Abstract, Complex, IncomingEdge, State, Static
@@ -63,11 +64,23 @@ def specialise(
     with_loops = partial(_specialise, fn, arguments, max_unroll=max_unroll, whitelist=whitelist, long=long,
                          floats=floats, reuse=reuse)
     try:
-        return with_loops(loops=loops)
+        return _adopting(partial(with_loops, loops=loops))
     except FlattenError:
         if loops != "masked":
             raise
-    return with_loops(loops="auto")
+    return _adopting(partial(with_loops, loops="auto"))
+
+
+def _adopting(evaluate: Callable[..., Specialised]) -> Specialised:
+    """Evaluated again for each captured object that turns out to be written."""
+    adoptions = Adoptions()
+    while True:
+        try:
+            return evaluate(adoptions=adoptions)
+        except AdoptError as found:
+            if not adoptions.add(found):
+                raise refuse("flatten/effect", f"more than {MAX_PLACES} places of captured objects are written",
+                             help="return the values instead") from None
 
 
 def _specialise(
@@ -80,12 +93,14 @@ def _specialise(
     long: int,
     floats: FloatFormat,
     reuse: bool,
+    adoptions: Adoptions,
 ) -> Specialised:
     function, given = _plain(fn, dict(arguments))
     s = PythonEvaluator(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats,
                         reuse=reuse)
     s.opaque = OpaqueCalls(whitelist_of(whitelist))
     params: list[Param] = []
+    adoptions.begin(s)
     with room_to_recurse(function), closing(s):
         captured = capture(function)
         bound = _bind(s, function, given, params)
@@ -106,6 +121,7 @@ def _specialise(
     ir.label.name = "return"
     s.guards.code(function)
     two_readings.tell(function, s.two_readings)
+    two_readings.tell_unwritten(function, s.unwritten)
     return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.opaque)
 
 
@@ -157,8 +173,7 @@ def _bind(s: Evaluator, fn: types.FunctionType, given: dict[str, Shape], params:
         elif parameter.default is parameter.empty:
             raise refuse("flatten/argument-kind", f"the parameter {name!r} of {fn.__qualname__} has no value")
         else:
-            s.guards.contents(parameter.default)
-            bound[name] = Static(parameter.default)
+            bound[name] = lookup.default_value(s, parameter.default)
     unknown = set(given) - set(bound)
     if unknown:
         raise refuse("flatten/static-name", f"{fn.__qualname__} has no parameter {min(unknown)!r}")

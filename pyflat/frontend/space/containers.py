@@ -29,6 +29,7 @@ from pyflat.frontend.state.values import (
     Lazy,
     ListRef,
     ObjRef,
+    Scratch,
     Seq,
     Slice,
     Static,
@@ -99,6 +100,8 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
     match value:
         case Seq():
             return iter(value.items)
+        case Scratch() if (listed := sequence_items(s, value, node)) is not None:
+            return iter(listed)
         case Array() | GuardedUnion() if arrays.is_array(value):
             return (arrays.row(s, value, i, node) for i in range(arrays.shape_of(value)[0]))
         case IterRef():
@@ -168,6 +171,8 @@ def sequence_items(s: Evaluator, value: Abstract, node: cst.CSTNode | None = Non
             return tuple(arrays.row(s, value, i, node) for i in range(len(value.places)))
         case ListRef():
             return heap.contents(s, value, node)
+        case Scratch() if type(value.value) is list and node is not None:
+            return tuple(s.space.scratch_item(value, Static(k), node) for k in range(len(value.value)))
         case Static() if isinstance(value.value, tuple | list | range | np.ndarray | str):
             return tuple(_static_items(s, value.value, node))
     return None
@@ -176,10 +181,13 @@ def sequence_items(s: Evaluator, value: Abstract, node: cst.CSTNode | None = Non
 # --- indexing
 def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> Abstract:
     """`owner[key]`."""
+    owner = s.scratch.get(id(owner.value), owner) if s.scratch and isinstance(owner, Static) else owner
     if arrays.is_array(owner):
         return array_items.index(s, owner, key, node)
     if isinstance(owner, GuardedUnion):
         return s.split(owner, lambda v: index(s, v, key, node))
+    if isinstance(owner, Scratch) and not isinstance(key, Axes | Slice) and type(owner.value) in (list, dict):
+        return s.space.scratch_item(owner, key, node)
     if isinstance(key, Axes):
         raise s.refuse("flatten/unsupported-expression", f"slices of several axes of {describe(owner)}", node)
     if isinstance(key, Slice):

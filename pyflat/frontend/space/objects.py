@@ -18,7 +18,7 @@ import numpy as np
 
 from pyflat.frontend import remedies
 from pyflat.frontend.library import dates
-from pyflat.frontend.space import arrays, complex_numbers
+from pyflat.frontend.space import arrays, complex_numbers, scratch
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
@@ -35,6 +35,7 @@ from pyflat.frontend.state.values import (
     GuardedUnion,
     ListRef,
     ObjRef,
+    Scratch,
     Seq,
     Static,
     Super,
@@ -50,6 +51,9 @@ def wrap(s: Evaluator, value: Any) -> Abstract:
     """A Python object from outside; a container is guarded as a whole."""
     if type(value) in _NUMBERS:
         return Static(value)
+    written = s.scratch.get(id(value))
+    if written is not None:
+        return written
     s.saw_numpy = s.saw_numpy or isinstance(value, np.generic | np.ndarray)
     if isinstance(value, deque | array | bytearray | types.MappingProxyType):
         raise s.refuse("flatten/unsupported-expression", f"a captured {type(value).__name__} may change unseen",
@@ -62,6 +66,7 @@ def wrap(s: Evaluator, value: Any) -> Abstract:
 
 def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Abstract:
     """`owner.name`."""
+    owner = scratch.seen(s, owner)
     match owner:
         case GuardedUnion() if arrays.is_array(owner):
             return BoundMethod(owner, name) if callable(getattr(np.ndarray, name, None)) else s.split(
@@ -72,7 +77,9 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
             return Static(lookup.class_of(owner))
         case Array():
             return arrays.attribute(owner, name)
-        case Static():
+        case Scratch() if scratch.is_written(s, owner.value, name):
+            return scratch.read(s, owner.value, name, node)
+        case Static() | Scratch():
             return _static_attribute(s, owner, name, node)
         case Seq() if name in getattr(owner.cls, "_fields", ()):
             return owner.items[owner.cls._fields.index(name)]  # type: ignore[attr-defined]
@@ -150,7 +157,7 @@ def _number_attribute(s: Evaluator, owner: Value, name: str, node: cst.CSTNode) 
                    help=remedies.ONE_NUMBER)
 
 
-def _static_attribute(s: Evaluator, owner: Static, name: str, node: cst.CSTNode) -> Abstract:
+def _static_attribute(s: Evaluator, owner: Static | Scratch, name: str, node: cst.CSTNode) -> Abstract:
     known = owner.value
     if type(known) in lookup.BUILTIN:
         if callable(getattr(known, name, None)):
@@ -158,6 +165,14 @@ def _static_attribute(s: Evaluator, owner: Static, name: str, node: cst.CSTNode)
         return const_eval(s, lambda: getattr(known, name))
     if not isinstance(known, types.ModuleType):
         s.guards.member(known, name)
+    if isinstance(known, types.ModuleType) and scratch.is_written(s, vars(known), name):
+        return scratch.read(s, vars(known), name, node)
+    if name == "__dict__" and isinstance(vars(known) if hasattr(known, "__dict__") else None, dict) \
+            and not isinstance(known, types.ModuleType):
+        if isinstance(owner, Scratch):
+            raise s.refuse("flatten/effect", f"__dict__ of {describe(owner)}", node)
+        s.guards.contents(known.__dict__)
+        return Static(dict(known.__dict__))
     if isinstance(known, inspect.Signature) and name == "parameters":
         return Static(dict(known.parameters))  # a signature does not change
     if not isinstance(known, type | types.ModuleType):
@@ -210,12 +225,26 @@ def store_attribute(s: Evaluator, owner: Abstract, name: str, value: Abstract, n
     """`owner.name = value`, on instances made in the flattened code only."""
     if numeric_kind(owner) is not None and not isinstance(owner, Static):
         raise s.raised(AttributeError, node)  # a float has no attributes of its own, nor have NumPy's scalars
+    if isinstance(owner, Static | Scratch) and _has_dict(owner.value, name):
+        scratch.write(s, owner.value, name, value, node)
+        return
     if not isinstance(owner, ObjRef):
         raise s.refuse("flatten/effect", f"an attribute of {describe(owner)} is written", node)
     params = getattr(owner.cls, "__dataclass_params__", None)
     if params is not None and params.frozen:
         raise s.raised(dataclasses.FrozenInstanceError, node)
     _store(s, owner, name, value, node)
+
+
+def _has_dict(owner: Any, name: str) -> bool:
+    """An object whose attribute of that name is an entry of its __dict__ and nothing else: no property or slot, not an
+    attribute of a class or module."""
+    if isinstance(owner, type | types.ModuleType) or not isinstance(getattr(owner, "__dict__", None), dict):
+        return False
+    params = getattr(type(owner), "__dataclass_params__", None)
+    plain = inspect.getattr_static(type(owner), "__setattr__", None) is object.__setattr__
+    return name in vars(owner) and plain and not (params is not None and params.frozen) \
+        and not hasattr(inspect.getattr_static(type(owner), name, None), "__set__")
 
 
 def _store(s: Evaluator, owner: ObjRef, name: str, value: Abstract, node: cst.CSTNode) -> None:

@@ -35,6 +35,7 @@ from pyflat.frontend.state.values import (
     Lazy,
     Ranges,
     Ref,
+    Scratch,
     State,
     Static,
 )
@@ -208,6 +209,10 @@ class Evaluator:
         self.counter = 0
         self.tries: list[TryScope] = []
         self.cleanups: list[Cleanup] = []
+        self.scratch: dict[int, Scratch] = {}
+        """Captured objects that are written, by identity."""
+        self.unwritten: dict[Span, str] = {}
+        """Writes to captured objects that the twin leaves out: where, and to what."""
         self.opaque = OpaqueCalls()
         self.numpy_values: set[Value] = set()
         self.python_values: set[Value] = set()
@@ -367,6 +372,12 @@ class Evaluator:
     def fresh(self, stem: str) -> Label:
         self.counter += 1
         return Label(f"{stem}_{self.counter}")
+
+    def note_unwritten(self, what: str, node: cst.CSTNode) -> None:
+        """A write to a captured object, which the twin leaves out."""
+        span = self.span(node)
+        if span is not None:
+            self.unwritten.setdefault(span, what)
 
     def store(self, name: str, value: Abstract) -> None:
         """Write a local variable of the running frame."""

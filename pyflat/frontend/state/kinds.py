@@ -21,6 +21,7 @@ from pyflat.frontend.state.values import (
     ObjRef,
     Partial,
     Ranges,
+    Scratch,
     Seq,
     Static,
     Text,
@@ -129,6 +130,8 @@ def describe(value: Abstract) -> str:
     match value:
         case Static():
             return f"{value.value!r:.40}"
+        case Scratch():
+            return f"a captured {type(value.value).__name__} that is written"
         case Complex():
             return "a complex lane"
         case Seq():

@@ -89,6 +89,20 @@ class ObjRef:
     cls: type
 
 
+@dataclass(eq=False, slots=True)
+class Scratch:
+    """A captured object that the function writes to (`space.scratch`); heap contents of `slots`: what it has at the
+    places that are written, or under the keys of a `cache`."""
+
+    value: Any
+    slots: DictRef
+    cache: bool
+    user: Any = None
+    """The function that writes the cache, and the kinds of its keys."""
+    parts: list[Any] = field(default_factory=list)
+    """Values whose identities are parts of keys."""
+
+
 @dataclass(eq=False, slots=True, weakref_slot=True)
 class StoreRef:
     """Identity of the memory of a NumPy array; heap contents: tuple of numbers of `kind`."""
@@ -238,7 +252,7 @@ UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef | StoreRef
 Abstract = (Static | Value | Complex | Seq | Array | Ref | Closure | BoundMethod | Partial | Super | Lazy | Ranges
-            | Text | Caught | GuardedUnion | Unavailable | _Unbound)
+            | Text | Caught | GuardedUnion | Scratch | Unavailable | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
 

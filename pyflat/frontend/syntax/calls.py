@@ -14,7 +14,7 @@ from pyflat.errors import FlattenError, Note
 from pyflat.frontend import builtins
 from pyflat.frontend.capture import Captured, capture, nested
 from pyflat.frontend.library import splines
-from pyflat.frontend.space import containers, enums, objects
+from pyflat.frontend.space import containers, enums, objects, scratch
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import lookup
 from pyflat.frontend.state.frames import Evaluator, Frame, Scope
@@ -30,6 +30,7 @@ from pyflat.frontend.state.values import (
     GuardedUnion,
     ObjRef,
     Partial,
+    Scratch,
     Seq,
     State,
     Static,
@@ -94,7 +95,7 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, node: cst.CSTNo
             return call(s, function.function, bound, node)
         case BoundMethod():
             return _call_bound(s, function, arguments, node)
-        case Static():
+        case Static() | Scratch():
             return _call_static(s, function.value, arguments, node)
         case ObjRef() | Seq():
             found = lookup.method_of(function, "__call__")
@@ -124,6 +125,9 @@ def _with_self(s: Evaluator, fn: Any, receiver: Abstract, arguments: Arguments, 
 def _call_bound(s: Evaluator, method: BoundMethod, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if method.function is not None:
         return _with_self(s, method.function, method.receiver, arguments, node)
+    if isinstance(method.receiver, Scratch) and method.name == "get" and len(arguments.positional) in (1, 2):
+        key, default, *_ = [*arguments.positional, Static(None)]
+        return scratch.get(s, method.receiver, key, default, node)
     handled = builtins.method(s, method, arguments, node)
     if handled is not None:
         return handled
@@ -178,7 +182,7 @@ def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CS
         case types.FunctionType():
             return inline(s, function, arguments, node)
         case types.MethodType():
-            return _with_self(s, function.__func__, Static(function.__self__), arguments, node)
+            return _with_self(s, function.__func__, scratch.of(s, function.__self__), arguments, node)
         case functools.partial():
             s.guards.contents(function.args)
             s.guards.contents(function.keywords)
@@ -193,7 +197,7 @@ def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CS
         return builtins.ufuncs.call(s, function, arguments, node)
     special = inspect.getattr_static(type(function), "__call__", None)
     if isinstance(special, types.FunctionType):
-        return _with_self(s, special, Static(function), arguments, node)
+        return _with_self(s, special, scratch.of(s, function), arguments, node)
     if arguments.all_static() and builtins.is_pure(function) and builtins.are_values(s, arguments):
         args, named = arguments.values()
         return const_eval(s, lambda: function(*args, **named))

@@ -10,7 +10,7 @@ from typing import Any
 import libcst as cst
 
 from pyflat.errors import InternalError
-from pyflat.frontend.space import containers, scalars, texts
+from pyflat.frontend.space import containers, scalars, scratch, texts
 from pyflat.frontend.state import facts, heap
 from pyflat.frontend.state.frames import Evaluator, Frame
 from pyflat.frontend.state.kinds import maybe_unbound
@@ -118,6 +118,18 @@ def store_outside(s: Evaluator, name: str, value: Abstract) -> bool:
     return True
 
 
+def outside_place(s: Evaluator, name: str) -> tuple[Any, str] | None:
+    """The owner and the place of a global variable, or of one of a function around the twin's, that is written."""
+    frame: Frame | None = s.frame
+    if _enclosing(s.frame.outer, name) is not None:
+        return None
+    while frame is not None:
+        if name in frame.cells:
+            return frame.cells[name], "cell_contents"
+        frame = frame.outer
+    return (s.frame.globals, name) if name in s.frame.globals else None
+
+
 def _bound_part(s: Evaluator, value: Abstract, name: str, node: cst.CSTNode | None) -> Abstract:
     if value is UNBOUND:
         raise s.raised(UnboundLocalError, node)
@@ -128,6 +140,8 @@ def _bound_part(s: Evaluator, value: Abstract, name: str, node: cst.CSTNode | No
 
 def _load_cell(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
     cell = frame.cells[name]
+    if scratch.is_written(s, cell, "cell_contents"):
+        return scratch.read(s, cell, "cell_contents", node)
     try:
         value = cell.cell_contents
     except ValueError:
@@ -137,6 +151,8 @@ def _load_cell(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None) 
 
 
 def load_global(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
+    if scratch.is_written(s, frame.globals, name):
+        return scratch.read(s, frame.globals, name, node)
     if name in frame.globals:
         value = frame.globals[name]
         s.guards.global_name(frame.globals, name, value)

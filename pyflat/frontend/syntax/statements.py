@@ -10,12 +10,12 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import arrays, containers, operators
+from pyflat.frontend.space import arrays, containers, operators, scratch
 from pyflat.frontend.space.scalars import METHODS, is_number_union
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe
-from pyflat.frontend.state.values import UNBOUND, Abstract, Arguments, Caught, GuardedUnion, ListRef, Static
+from pyflat.frontend.state.values import UNBOUND, Abstract, Arguments, Caught, GuardedUnion, ListRef, Scratch, Static
 from pyflat.frontend.syntax import calls, cleanups, expressions, handlers, loops, patterns, scopes
 
 
@@ -93,8 +93,11 @@ def _bind_name(s: Evaluator, target: cst.Name, value: Abstract, statement: cst.C
     if name in s.frame.local_names:
         s.store(name, s.name_value(value, name, statement))
     elif not expressions.store_outside(s, name, s.name_value(value, name, statement)):
-        raise s.refuse("flatten/effect", f"the global or enclosing variable {name!r} is written", target,
-                       help="return the value instead")
+        place = expressions.outside_place(s, name)
+        if place is None:
+            raise s.refuse("flatten/effect", f"the global or enclosing variable {name!r} is written", target,
+                           help="return the value instead")
+        scratch.write(s, *place, value, target)
 
 
 def _unpack(s: Evaluator, elements: Sequence[cst.BaseElement], value: Abstract, node: cst.CSTNode) -> None:
@@ -117,17 +120,31 @@ def _augmented(s: Evaluator, node: cst.AugAssign) -> None:
     opcode = _AUGMENTED[type(node.operator)]
     match node.target:
         case cst.Name():
+            place = None if node.target.value in s.frame.local_names else expressions.outside_place(
+                s, node.target.value)
+            if place is not None and scratch.counts(s, *place, opcode):
+                scratch.count(s, *place, s.space.evaluate(node.value), node.target)
+                return
             old = s.space.evaluate(node.target)
             value = s.space.evaluate(node.value)
             _bind_name(s, node.target, _combine(s, opcode, old, value, node), node)
         case cst.Subscript():
             owner = s.space.evaluate(node.target.value)
             key = expressions.subscript_key(s, node.target)
+            if isinstance(owner, Scratch) and isinstance(key, Static) and type(owner.value) in (list, dict):
+                item = scratch.place_of(s, owner.value, key, node)
+                if scratch.counts(s, owner.value, item, opcode):
+                    scratch.count(s, owner.value, item, s.space.evaluate(node.value), node.target)
+                    return
             old = s.space.getitem(owner, key, node.target)
             value = s.space.evaluate(node.value)
             s.space.setitem(owner, key, _combine(s, opcode, old, value, node), node.target)
         case cst.Attribute():
             owner = s.space.evaluate(node.target.value)
+            name = node.target.attr.value
+            if isinstance(owner, Scratch) and scratch.counts(s, owner.value, name, opcode):
+                scratch.count(s, owner.value, name, s.space.evaluate(node.value), node.target)
+                return
             old = s.space.getattr(owner, node.target.attr.value, node.target)
             value = s.space.evaluate(node.value)
             s.space.setattr(owner, node.target.attr.value, _combine(s, opcode, old, value, node), node)
