@@ -19,7 +19,7 @@ from pyflat.frontend.capture import capture
 from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.result import Specialised
 from pyflat.frontend.results import return_what_is_written
-from pyflat.frontend.space import objects
+from pyflat.frontend.space import objects, scratch
 from pyflat.frontend.space.scratch import MAX_PLACES, AdoptError, Adoptions
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import ControlLeft, Evaluator
@@ -80,6 +80,7 @@ def _adopting(evaluate: Callable[..., Specialised]) -> Specialised:
         except AdoptError as found:
             if not adoptions.add(found):
                 raise refuse("flatten/effect", f"more than {MAX_PLACES} places of captured objects are written",
+                             found.span,
                              help="return the values instead") from None
 
 
@@ -120,6 +121,7 @@ def _specialise(
     ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
     ir.label.name = "return"
     s.guards.code(function)
+    scratch.check(s)
     two_readings.tell(function, s.two_readings)
     two_readings.tell_unwritten(function, s.unwritten)
     return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.opaque)

@@ -19,7 +19,7 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.errors import FlattenError
+from pyflat.errors import FlattenError, Span
 from pyflat.frontend.space import containers
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
@@ -54,9 +54,9 @@ class Adoption:
 class AdoptError(Exception):
     """The evaluation has met a write to a place of a captured object that it took for a constant."""
 
-    def __init__(self, owner: Any, place: Hashable = None, *, cache: bool = False):
+    def __init__(self, owner: Any, span: Span | None, place: Hashable = None, *, cache: bool = False):
         super().__init__()
-        self.owner, self.place, self.cache = owner, place, cache
+        self.owner, self.span, self.place, self.cache = owner, span, place, cache
 
 
 class Adoptions:
@@ -122,6 +122,8 @@ def read(s: Evaluator, owner: Any, place: Hashable, node: cst.CSTNode | None) ->
     """What this path has written there."""
     found = s.scratch[id(owner)]
     s.trace.outside_reads += 1
+    found.outputs.pop(place, None)
+    found.read.add(place)
     value: Abstract = dict(heap.contents(s, found.slots, node))[place]
     if isinstance(value, Unavailable):
         raise value.error(s, node)
@@ -131,12 +133,24 @@ def read(s: Evaluator, owner: Any, place: Hashable, node: cst.CSTNode | None) ->
 def write(s: Evaluator, owner: Any, place: Hashable, value: Abstract, node: cst.CSTNode) -> None:
     """Write a place, adopted if it was not."""
     if not is_written(s, owner, place):
-        raise AdoptError(owner, place)
+        raise AdoptError(owner, s.span(node), place)
     found = s.scratch[id(owner)]
     entries = dict(heap.contents(s, found.slots, node))
     entries[place] = value
     s.state.heap[found.slots] = tuple(entries.items())
     s.note_unwritten(title(owner, place), node)
+    if place not in found.read:
+        found.outputs.setdefault(place, s.refuse(
+            "flatten/effect", f"{title(owner, place)} is written, and the function does not read it", node,
+            why="what is left there is for others to read, and each lane would write it in turn",
+            help="return the value instead; the caller puts the array of all lanes where it belongs"))
+
+
+def check(s: Evaluator) -> None:
+    """At the end: what was written and never read is no scratch, but a result."""
+    for found in s.scratch.values():
+        for refusal in found.outputs.values():
+            raise refusal
 
 
 def counts(s: Evaluator, owner: Any, place: Hashable, opcode: str) -> bool:
@@ -195,7 +209,7 @@ def set_item(s: Evaluator, owner: Any, key: Any, value: Abstract, node: cst.CSTN
     scratch = s.scratch.get(id(owner))
     if isinstance(owner, dict) and (scratch is not None and scratch.cache or not isinstance(key, Static)):
         if scratch is None or not scratch.cache:
-            raise AdoptError(owner, cache=True)
+            raise AdoptError(owner, s.span(node), cache=True)
         _remember(s, scratch, key, value, node)
         return
     write(s, owner, place_of(s, owner, key, node), value, node)
@@ -231,7 +245,7 @@ def _look_up(s: Evaluator, scratch: Scratch, key: Abstract, node: cst.CSTNode) -
     if not isinstance(scratch.value, dict):
         raise s.refuse("flatten/effect", f"a captured {type(scratch.value).__name__} that is written is searched", node)
     if not scratch.cache:
-        raise AdoptError(scratch.value, cache=True)
+        raise AdoptError(scratch.value, s.span(node), cache=True)
     s.trace.outside_reads += 1
     parts = _parts(s, key, node)
     mark = tuple(map(_part, parts))

@@ -101,6 +101,9 @@ class Scratch:
     """The function that writes the cache, and the kinds of its keys."""
     parts: list[Any] = field(default_factory=list)
     """Values whose identities are parts of keys."""
+    read: set[Any] = field(default_factory=set)
+    outputs: dict[Any, Any] = field(default_factory=dict)
+    """Places that were written and are not among `read`, and how that is refused."""
 
 
 @dataclass(eq=False, slots=True, weakref_slot=True)

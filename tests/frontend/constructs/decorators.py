@@ -360,14 +360,15 @@ def nonlocal_parameter(x, k=2.0):
 
 
 def nonlocal_unbound(x):
+    v: float
+
     def assign():
         nonlocal v
         v = x
 
     if x > 0:
         assign()
-    v = v + 1 if x > 0 else 0.0
-    return v
+    return v + 1 if x > 0 else 0.0  # noqa: F821 - `assign` binds it
 
 
 def nonlocal_in_recursion(x):
