@@ -352,6 +352,11 @@ def REFUSED_counter_that_is_read(x):
     return STATS["calls"] * x
 
 
+def REFUSED_counter_that_is_multiplied(x):
+    STATS["scale"] *= 1.5
+    return x
+
+
 def REFUSED_length_of_a_written_dict(x):
     STATS["last"] = x
     return len(STATS) + x
