@@ -680,12 +680,12 @@ class Length:
 
 @case(SECTION, "`__new__` of namedtuple and tuple subclasses, `super(Class, self)`, properties with setters", FINITE)
 def from_new(x):
-    return Span(x, 1.0).width
+    return Stretch(x, 1.0).width
 
 
-class Span(NamedTuple("Ends", [("low", float), ("high", float)])):
+class Stretch(NamedTuple("Ends", [("low", float), ("high", float)])):
     def __new__(cls, a, b):
-        return super(Span, cls).__new__(cls, min(a, b), max(a, b))
+        return super(Stretch, cls).__new__(cls, min(a, b), max(a, b))  # noqa: UP008
 
     @property
     def width(self):

@@ -7,7 +7,7 @@ original with its handlers: slower, never wrong.
 
 A cleanup (`finally`, or the __exit__ of a context manager) is evaluated once for each way out: behind the block, before
 each return, break and continue, and before an exception that an outer `try` catches. Other exceptions end the lane,
-and what a cleanup would do then is seen by nobody but the replay.
+and only its replay sees what a cleanup does then.
 """
 
 from __future__ import annotations
