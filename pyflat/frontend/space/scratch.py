@@ -248,14 +248,22 @@ def _look_up(s: Evaluator, scratch: Scratch, key: Abstract, node: cst.CSTNode) -
         raise AdoptError(scratch.value, s.span(node), cache=True)
     s.trace.outside_reads += 1
     parts = _parts(s, key, node)
-    mark = tuple(map(_part, parts))
+    name = _name(scratch, parts)
     entries = dict(heap.contents(s, scratch.slots, node))
-    if mark not in entries:
-        scratch.parts += parts
-        entries[mark] = _before(s, scratch.value, key, node)
+    if name not in entries:
+        entries[name] = _before(s, scratch.value, key, node)
         s.state.heap[scratch.slots] = tuple(entries.items())
-    found: Abstract = entries[mark]
+    found: Abstract = entries[name]
     return found
+
+
+def _name(scratch: Scratch, parts: list[Abstract]) -> str:
+    """The place of a key: the keys of an evaluation are numbered, so that the IR has the same names each time."""
+    mark = tuple(map(_part, parts))
+    if mark not in scratch.names:
+        scratch.names[mark] = f"cached_{len(scratch.names)}"
+        scratch.parts += parts
+    return scratch.names[mark]
 
 
 def _before(s: Evaluator, known: dict[Any, Any], key: Abstract, node: cst.CSTNode) -> Abstract:
@@ -289,8 +297,7 @@ def _remember(s: Evaluator, scratch: Scratch, key: Abstract, value: Abstract, no
                        "another", node, why="1, 1.0 and True are one key", help="use functools.lru_cache")
     scratch.user = user
     entries = dict(heap.contents(s, scratch.slots, node))
-    scratch.parts += parts
-    entries[tuple(map(_part, parts))] = value
+    entries[_name(scratch, parts)] = value
     s.state.heap[scratch.slots] = tuple(entries.items())
 
 

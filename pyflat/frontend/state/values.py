@@ -99,8 +99,9 @@ class Scratch:
     cache: bool
     user: Any = None
     """The function that writes the cache, and the kinds of its keys."""
+    names: dict[Any, str] = field(default_factory=dict)
     parts: list[Any] = field(default_factory=list)
-    """Values whose identities are parts of keys."""
+    """Values whose identities are parts of the keys in `names`."""
     read: set[Any] = field(default_factory=set)
     outputs: dict[Any, Any] = field(default_factory=dict)
     """Places that were written and are not among `read`, and how that is refused."""

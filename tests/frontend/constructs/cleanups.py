@@ -195,6 +195,18 @@ def finally_calls_what_raises(x):
         return -5.0
 
 
+def cleanup_that_raises_runs_once(x):
+    log = 0
+    try:
+        try:
+            return x
+        finally:
+            log += 1
+            math.sqrt(x)
+    except ValueError:
+        return -log
+
+
 def _closing(x):
     try:
         if x > 1:
