@@ -7,7 +7,10 @@ checks the code of the refusal, so that the page cannot promise what is not so.
 from __future__ import annotations
 
 import cmath
+import contextlib
+import enum
 import functools
+import inspect
 import math
 import random
 from collections.abc import Callable
@@ -399,7 +402,26 @@ def writing(x):
     return x
 
 
-@case(SECTION, "`with`", FLOATS, code="flatten/unsupported-statement")
+@case(SECTION, "`with` of context managers written in Python, of `contextlib.suppress`, of a lock", FLOATS)
+def entered(x):
+    level, out = Level(), 0.0
+    with level as inside, contextlib.suppress(ZeroDivisionError):
+        out = 1.0 / x + inside.depth
+    return out + level.depth
+
+
+class Level:
+    depth = 0
+
+    def __enter__(self):
+        self.depth += 1
+        return self
+
+    def __exit__(self, cls, error, trace):
+        self.depth -= 1
+
+
+@case(SECTION, "`with` of what reads, writes or is a generator", FLOATS, code="flatten/unsupported-statement")
 def managed(x):
     with open("file") as stream:
         return x + len(stream.read())
@@ -453,6 +475,83 @@ def caught_call(x):
         return checked(x)
     except ValueError:
         return 99.0
+
+
+@case(SECTION, "`return`, `break`, `continue` through `finally`", FLOATS)
+def left_through_finally(x):
+    depth = 0
+    for i in range(3):
+        try:
+            depth += 1
+            if x > i:
+                continue
+            return x * depth
+        finally:
+            depth -= 1
+    return depth
+
+
+@case(SECTION, "`return` in a `finally` block", FLOATS, code="flatten/not-yet")
+def swallowed(x):
+    try:
+        return 1.0 / x
+    finally:
+        return 0.0  # noqa: B012
+
+
+# --- what is outside of the function
+
+SECTION = "Captured objects that are written"
+BUFFER = [0.0, 0.0]
+CALLS = {"count": 0}
+SQUARES: dict[int, int] = {}
+
+
+@case(SECTION, "scratch: written before it is read, in every call", FLOATS)
+def scratch(x):
+    BUFFER[0] = x * 2.0
+    BUFFER[1] = BUFFER[0] + 1.0
+    return BUFFER[0] * BUFFER[1]
+
+
+@case(SECTION, "a counter that the function does not read", FLOATS)
+def counting(x):
+    CALLS["count"] += 1
+    return -x
+
+
+@case(SECTION, "a cache whose keys have all that its results depend on", INTS)
+def cached(n):
+    if n not in SQUARES:
+        SQUARES[n] = n * n
+    return SQUARES[n]
+
+
+@case(SECTION, "`nonlocal` variables of nested functions", FLOATS)
+def nonlocal_total(x):
+    total = 0.0
+
+    def add(v):
+        nonlocal total
+        if v > 0.0:
+            total += v
+
+    add(x)
+    add(1.5)
+    return total
+
+
+@case(SECTION, "what an earlier call has left is read", FLOATS, code="flatten/effect")
+def smoothed(x):
+    before = BUFFER[0]
+    BUFFER[0] = x
+    return before + x
+
+
+@case(SECTION, "what is written is a result for others", FLOATS, code="flatten/effect")
+def stored(x):
+    BUFFER[0] = x
+    return x
 
 
 # --- objects, arrays and other values
@@ -557,6 +656,62 @@ def picked(x):
 @case(SECTION, "`np.interp` on a table that is not sorted", FLOATS, code="flatten/unsupported-expression")
 def unsorted_table(x):
     return np.interp(x, [1.0, 0.0], [2.0, 3.0])
+
+
+@case(SECTION, "special methods that builtins ask: `float(o)`, `int(o)`, `if o`, `xs[o]`, `round(o)`, `len(o)`", FINITE)
+def asked(x):
+    length = Length(x)
+    return float(length) if length else (1.0, 2.0)[length]
+
+
+class Length:
+    def __init__(self, value):
+        self.value = value
+
+    def __float__(self):
+        return self.value * 0.5
+
+    def __bool__(self):
+        return self.value > 0.0
+
+    def __index__(self):
+        return 1 if self.value < -1.0 else 0
+
+
+@case(SECTION, "`__new__` of namedtuple and tuple subclasses, `super(Class, self)`, properties with setters", FINITE)
+def from_new(x):
+    return Stretch(x, 1.0).width
+
+
+class Stretch(NamedTuple("Ends", [("low", float), ("high", float)])):
+    def __new__(cls, a, b):
+        return super(Stretch, cls).__new__(cls, min(a, b), max(a, b))  # noqa: UP008
+
+    @property
+    def width(self):
+        return self.high - self.low
+
+
+@case(SECTION, "a member of an enum by a lane: `Mode(n)`", INTS)
+def by_value(n):
+    mode = Mode(n % 3)
+    return 0 if mode is Mode.OFF else mode + 10
+
+
+class Mode(enum.IntEnum):
+    OFF = 0
+    LOW = 1
+    HIGH = 2
+
+
+@case(SECTION, "flags of a lane", INTS, code="flatten/unknown-call")
+def flagged(n):
+    return 1 if n & Access.READ else 0
+
+
+class Access(enum.IntFlag):
+    READ = 1
+    WRITE = 2
 
 
 @case(SECTION, "a string that differs from lane to lane, compared and looked up", FLOATS)
@@ -774,6 +929,40 @@ def structured(x, y):
     return Span(y, x - y)
 
 
+@case(SECTION, "decorators that call `inspect.signature`, bind arguments and wrap", POSITIVE)
+def decorated(x):
+    return scaled(x) + scaled(x, by=2.0)
+
+
+def not_negative(fn):
+    signature = inspect.signature(fn)
+
+    @functools.wraps(fn)
+    def wrapper(*args, **kwargs):
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        for name, value in bound.arguments.items():
+            if value < 0:
+                raise ValueError(name)
+        return fn(*bound.args, **bound.kwargs)
+
+    return wrapper
+
+
+@not_negative
+def scaled(value, by=0.5):
+    return value * by
+
+
+@case(SECTION, "decorated nested functions, `functools.cache` in a function", FLOATS)
+def nested_decorator(x):
+    @functools.cache
+    def power(n):
+        return 1.0 if n == 0 else power(n - 1) * x
+
+    return power(3) + power(2)
+
+
 @case(SECTION, "string results", FLOATS, code="flatten/result-kind")
 def naming(x):
     return "positive" if x > 0.0 else "negative"
@@ -910,6 +1099,16 @@ def wrapped(n):
 @case(SECTION, "constants beyond 64 bits", INTS, code="flatten/int-too-large")
 def huge(n):
     return n + 2**70
+
+
+@case(SECTION, "`round(n, -2)` of an int, `float(f\"{x:.2f}\")`", INTS)
+def rounded_number(n):
+    return round(n * 25, -2) + float(f"{n / 8:.2f}")
+
+
+@case(SECTION, "`.astype` of NumPy scalars", FINITE)
+def as_type(x):
+    return np.floor(x).astype(int) + 1
 
 
 @case(SECTION, "strings made from lanes", FLOATS, code="flatten/unsupported-expression")

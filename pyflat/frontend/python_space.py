@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyflat.frontend.space import comparisons, containers, item_writes, numbers, objects, operators
+from pyflat.frontend.space import comparisons, containers, item_writes, numbers, objects, operators, scratch
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.syntax import calls, comprehensions, expressions, rolled_loops, statements
 
@@ -30,6 +30,7 @@ class PythonEvaluator(Evaluator):
     getitem = containers.index
     setitem = item_writes.store_item
     delitem = item_writes.delete_item
+    scratch_item = scratch.get_item
     iterate = containers.iterate
     items = containers.items_now
     sequence_items = containers.sequence_items

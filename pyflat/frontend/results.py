@@ -79,7 +79,7 @@ def parts_of(value: Abstract, state: State) -> _Parts | None:
     if date is not None:
         return _Parts(*date)
     match value:
-        case Seq():
+        case Seq() if value.cls in (tuple, list) or hasattr(value.cls, "_fields"):
             return _Parts(value.cls, tuple(getattr(value.cls, "_fields", ())), value.items)
         case Array():
             items = state.heap[value.store]

@@ -19,8 +19,9 @@ from pyflat.frontend.capture import capture
 from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.result import Specialised
 from pyflat.frontend.results import return_what_is_written
-from pyflat.frontend.space import objects
-from pyflat.frontend.state import heap
+from pyflat.frontend.space import objects, scratch
+from pyflat.frontend.space.scratch import MAX_PLACES, AdoptError, Adoptions
+from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import ControlLeft, Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
 from pyflat.frontend.state.values import Abstract, Complex, IncomingEdge, State, Static
@@ -63,11 +64,24 @@ def specialise(
     with_loops = partial(_specialise, fn, arguments, max_unroll=max_unroll, whitelist=whitelist, long=long,
                          floats=floats, reuse=reuse)
     try:
-        return with_loops(loops=loops)
+        return _adopting(partial(with_loops, loops=loops))
     except FlattenError:
         if loops != "masked":
             raise
-    return with_loops(loops="auto")
+    return _adopting(partial(with_loops, loops="auto"))
+
+
+def _adopting(evaluate: Callable[..., Specialised]) -> Specialised:
+    """Evaluated again for each captured object that turns out to be written."""
+    adoptions = Adoptions()
+    while True:
+        try:
+            return evaluate(adoptions=adoptions)
+        except AdoptError as found:
+            if not adoptions.add(found):
+                raise refuse("flatten/effect", f"more than {MAX_PLACES} places of captured objects are written",
+                             found.span,
+                             help="return the values instead") from None
 
 
 def _specialise(
@@ -80,12 +94,14 @@ def _specialise(
     long: int,
     floats: FloatFormat,
     reuse: bool,
+    adoptions: Adoptions,
 ) -> Specialised:
     function, given = _plain(fn, dict(arguments))
     s = PythonEvaluator(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats,
                         reuse=reuse)
     s.opaque = OpaqueCalls(whitelist_of(whitelist))
     params: list[Param] = []
+    adoptions.begin(s)
     with room_to_recurse(function), closing(s):
         captured = capture(function)
         bound = _bind(s, function, given, params)
@@ -93,6 +109,7 @@ def _specialise(
         frame = calls.make_frame(s, function, captured, bound, None)
         s.frames.append(frame)
         s.state = State(dict(bound), s.state.heap)
+        calls.box_variables(s, frame)
         with s.at(captured.tree):
             before = s.state.copy()
             items, edges = s._arm(lambda: calls.run_body(s, frame), s.state)
@@ -106,7 +123,9 @@ def _specialise(
     s.guards.code(function)
     if s.two_readings:
         s.guards.varies("a reduction of one number in each lane, of which every process is told")
+    scratch.check(s)
     two_readings.tell(function, s.two_readings)
+    two_readings.tell_unwritten(function, s.unwritten)
     return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.opaque)
 
 
@@ -158,8 +177,7 @@ def _bind(s: Evaluator, fn: types.FunctionType, given: dict[str, Shape], params:
         elif parameter.default is parameter.empty:
             raise refuse("flatten/argument-kind", f"the parameter {name!r} of {fn.__qualname__} has no value")
         else:
-            s.guards.contents(parameter.default)
-            bound[name] = Static(parameter.default)
+            bound[name] = lookup.default_value(s, parameter.default)
     unknown = set(given) - set(bound)
     if unknown:
         raise refuse("flatten/static-name", f"{fn.__qualname__} has no parameter {min(unknown)!r}")

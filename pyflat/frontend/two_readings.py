@@ -49,6 +49,16 @@ def note_reduction(s: Evaluator, fn: Any, title: str, named: Mapping[str, Abstra
         s.two_readings.setdefault(span, title)
 
 
+def tell_unwritten(function: FunctionType, places: Mapping[Span, str]) -> None:
+    """Warn of writes to captured objects that the twin leaves out, once for each place."""
+    told = _told.setdefault(function, set())
+    for span, what in places.items():
+        if span not in told:
+            warn(f"{span}: the original writes {what}; a twin leaves it as it is, because each lane would write it in "
+                 "turn. If you read it after the call, return it instead.", LaneWarning)
+            told.add(span)
+
+
 def tell(function: FunctionType, places: Mapping[Span, str]) -> None:
     """Warn of the places in `function` that were not told before."""
     told = _told.setdefault(function, set())

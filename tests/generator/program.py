@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.generator.expressions import MODULE_TABLES
+from tests.generator.reached import REACHED
 from tests.generator.scope import BOOL, FLOAT, FUNCTION, INT, NAMES, Helper, Parameter
 from tests.generator.shared import SHARED
 from tests.generator.statements import Lines
@@ -33,21 +34,22 @@ class Manner:
     ints: bool = False
     numpy: bool = False
     shared: bool = False
+    reached: bool = False
 
 
 def generate(seed: int) -> Program:
     """The program of a seed; the same seed gives the same program on every machine."""
-    program = generate_with(Random(seed), shared=seed % 4 == 1)
+    program = generate_with(Random(seed), shared=seed % 4 == 1, reached=seed % 4 == 2)
     return Program(program.source, program.kinds, seed)
 
 
-def generate_with(rng: Random, *, shared: bool = False) -> Program:
+def generate_with(rng: Random, *, shared: bool = False, reached: bool = False) -> Program:
     helpers: list[Helper] = []
     lines: Lines = []
     wide = rng.random() < 0.5
     manner = Manner(libm=rng.random() < 0.15, wild=rng.choice((0.0, 0.02, 0.1, 0.5)), wide=wide,
                     ints=wide and rng.random() < 0.3, numpy=wide and rng.random() < 0.2,
-                    shared=shared)
+                    shared=shared, reached=reached)
     for number in range(rng.choices((0, 1, 2, 3), (3, 4, 3, 2))[0]):
         helper, text = _helper(rng, number, helpers, manner)
         helpers.append(helper)
@@ -62,6 +64,7 @@ def generate_with(rng: Random, *, shared: bool = False) -> Program:
     lines += ["", "", *writer.function("main", parameters, rng.choice((1, 2, 2, 3, 3, 4, 5, 6)))]
     prelude = PRELUDE + "\n\n" if manner.wide else "\n"
     prelude += SHARED + "\n\n" if manner.shared else ""
+    prelude += REACHED + "\n\n" if manner.reached else ""
     source = "import math\n" + prelude + MODULE_TABLES + "\n".join(lines) + "\n"
     if rng.random() < 0.5:
         source = ast.unparse(ast.parse(source)) + "\n"
@@ -74,6 +77,7 @@ def _writer(
     writer = Wide(rng, results)
     writer.open_names()
     writer.wide, writer.ints, writer.numpy, writer.shared = manner.wide, manner.ints, manner.numpy, manner.shared
+    writer.reached = manner.reached
     writer.helpers = list(helpers)
     writer.libm, writer.wild = manner.libm, manner.wild
     for parameter in parameters:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tests.generator import reached
 from tests.generator.expressions import Thunk
 from tests.generator.scope import BOOL, FLOAT, INT
 from tests.generator.shared import shared_call
@@ -82,12 +83,13 @@ HASHES = ("(({0} * 1103515245 + 12345) & 2147483647)", "(({0} ^ ({0} >> 7)) & 25
 
 class Wide(Statements):
     """`wide`: draw from here too; `ints`: mostly ints; `numpy`: NumPy's functions on scalars;
-    `shared`: helpers that are called from many places."""
+    `shared`: helpers that are called from many places; `reached`: what `generator.reached` adds."""
 
     wide = False
     ints = False
     numpy = False
     shared = False
+    reached = False
 
     def open_names(self) -> None:
         """Forget the names that hold what lanes cannot hold."""
@@ -97,6 +99,7 @@ class Wide(Statements):
         self.points: list[str] = []
         self.accounts: list[str] = []
         self.vectors: list[str] = []
+        self.counters: list[tuple[str, str, str]] = []
 
     def kind(self) -> str:
         if self.ints:
@@ -117,7 +120,8 @@ class Wide(Statements):
 
     def more_reals(self, depth: int) -> list[tuple[float, Thunk]]:
         shared: list[tuple[float, Thunk]] = [(12, self.shared_call)] if self.shared else []
-        return [*shared, *self.wider_reals(depth)]
+        counted = self._some(self.counters, 3, lambda c: f"{c[2]}({self.real(0)})")
+        return [*shared, *counted, *(reached.reals(self, depth) if self.reached else []), *self.wider_reals(depth)]
 
     def shared_call(self) -> str:
         """Arguments are names mostly, so that calls come again."""
@@ -180,7 +184,7 @@ class Wide(Statements):
 
     def more_integers(self, depth: int) -> list[tuple[float, Thunk]]:
         if not self.wide:
-            return []
+            return reached.integers(self, depth) if self.reached else []
         sub, pick = self.integer, self.rng.choice
         found: list[tuple[float, Thunk]] = [
             (6 if self.ints else 1, lambda: pick(HASHES).format(sub(0), sub(depth))),
@@ -231,9 +235,14 @@ class Wide(Statements):
     # --- statements
 
     def more_statements(self) -> list[tuple[float, Writer]]:
+        added: list[tuple[float, Writer]] = []
+        if self.reached:
+            deeper: list[tuple[float, Writer]] = [(2, lambda: reached.guarded(self)), (2, lambda: reached.managed(self))]
+            added = [(1, lambda: reached.counting_function(self)),
+                     *(deeper if self.depth < 3 and self.budget > 10 * self.times else [])]
         if not self.wide:
-            return []
-        return [(2, self.make), (3, self.change), (0.5, self.wider_augmented), (0.4, self.star), (0.4, self.walrus_after), (0.5, self.word_match),
+            return added
+        return [*added, (2, self.make), (3, self.change), (0.5, self.wider_augmented), (0.4, self.star), (0.4, self.walrus_after), (0.5, self.word_match),
                 (0.5, self.shape_match), (0.5, self.collect)]
 
     def make(self) -> tuple[Lines, bool]:

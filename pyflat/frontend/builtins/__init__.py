@@ -24,6 +24,8 @@ from pyflat.frontend.builtins import (
     numpy_functions,
     records,
     sequences,
+    signatures,
+    special_methods,
     support,
     ufuncs,
 )
@@ -124,6 +126,9 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
     if handler is None:
         return None
     s.saw_numpy = s.saw_numpy or isinstance(fn, np.ufunc) or str(getattr(fn, "__module__", "")).startswith("numpy")
+    answered = special_methods.call(s, fn, arguments, node)
+    if answered is not None:
+        return answered
     if arguments.all_static() and fn not in _ALWAYS:
         args, named = arguments.values()
         if all(not isinstance(v, types.FunctionType) for v in [*args, *named.values()]) and is_pure(fn) \
@@ -176,12 +181,13 @@ _HANDLERS: dict[Any, Handler] = {
     tuple: sequences.sequence(lambda s, items: heap.make_tuple(items)),
     list: sequences.sequence(heap.new_list),
     set: sequences.set_, frozenset: sequences.set_,
-    **iterators.HANDLERS, **records.HANDLERS, functools.reduce: sequences.reduce_,
+    **iterators.HANDLERS, **records.HANDLERS, **signatures.HANDLERS, functools.reduce: sequences.reduce_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
     str: sequences.text, repr: sequences.text,
     format: sequences.text, operator.add: sequences.operator_add,
-    object.__new__: objects.bare, operator.index: arithmetic.index_,
+    object.__new__: objects.bare, tuple.__new__: objects.bare_tuple,
+    object.__setattr__: objects.store_plainly, setattr: objects.setattr_, operator.index: arithmetic.index_,
     warnings.warn: support.warn, warnings.simplefilter: support.change_filters,
     warnings.filterwarnings: support.change_filters,
     # math
@@ -241,6 +247,7 @@ _WHOLE = {len, range, tuple, list, sum, any, all, sorted, set, frozenset, dict, 
 """The ones of `_ALWAYS` that are split when an argument is one of several things."""
 
 _ALWAYS = {warnings.simplefilter, warnings.filterwarnings, list, dict, sorted, *iterators.HANDLERS, *records.HANDLERS,
+           *signatures.HANDLERS,
            functools.reduce, len, isinstance, type, getattr, hasattr, callable, range, min, max, sum, any, all, tuple,
            set, frozenset}
 """Handled even when everything is static, because they make local objects, or take objects whole."""

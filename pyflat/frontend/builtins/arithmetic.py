@@ -16,11 +16,11 @@ from pyflat.frontend.space.scalars import as_float, const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, Static
+from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, RoundedText, Static
 from pyflat.functions import lanes
 from pyflat.ir.build import const
 from pyflat.ir.formats import F8
-from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX
 
 
 # --- conversions and rounding
@@ -53,7 +53,10 @@ def index_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 
 def float_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    return as_float(s, *only(s, arguments, node, 1, 1))
+    (value,) = only(s, arguments, node, 1, 1)
+    if isinstance(value, RoundedText):
+        return s.build.op("round_digits", as_float(s, value.number), const(value.digits))
+    return as_float(s, value)
 
 
 def bool_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
@@ -75,9 +78,21 @@ def round_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
                        help="round(float(x), n)")
     if number.kind is FLOAT:
         return s.build.op("round_digits", number, scalars.to_kind(s, lane(digits), INT))
-    if isinstance(digits, Static) and digits.value >= 0:
-        return scalars.to_kind(s, number, INT)
-    raise s.refuse("flatten/not-yet", "round() of an int to negative digits", node, help="round the float quotient")
+    if not isinstance(digits, Static):
+        raise s.refuse("flatten/not-yet", "round() of an int to digits that differ from lane to lane", node,
+                       help="write a table of the powers of ten")
+    whole = scalars.to_kind(s, number, INT)
+    if digits.value >= 0:
+        return whole
+    power = 10 ** -digits.value
+    if power > 2 * INT_MAX:
+        return const(0)
+    if power > INT_MAX:
+        half = power // 2
+        beyond = s.build.op("or", s.build.op("gt", whole, const(half)), s.build.op("lt", whole, const(-half)))
+        heap.suspect_if(s, beyond, "an int beyond 64 bits", node)
+        return const(0)
+    return s.space.call(Static(library.round_to_multiple), Arguments([whole, Static(power)], {}), node)
 
 
 def abs_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

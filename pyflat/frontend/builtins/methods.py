@@ -14,7 +14,7 @@ from pyflat.frontend.builtins.sequences import sort_lanes
 from pyflat.frontend.builtins.support import bind_names, only
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import array_items, arrays, comparisons, complex_numbers, containers, scalars
+from pyflat.frontend.space import array_items, arrays, comparisons, complex_numbers, containers, scalars, texts
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
@@ -52,7 +52,7 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
         case Static() if isinstance(receiver.value, dict) and name in ("get", "items", "keys", "values"):
             return _dict_method(s, s.space.dict_entries(receiver), None, name, arguments, node)
         case Static() if isinstance(receiver.value, str) and not arguments.all_static():
-            return Text()
+            return texts.formatted(receiver.value, arguments) if name == "format" else Text()
         case Static() if name in ("index", "count") and not arguments.all_static():
             return _find(s, s.space.items(receiver, node), name, arguments, node)
         case Text():
@@ -68,6 +68,10 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
             return s.space.call(Static(library.bit_length), Arguments([receiver], {}), node)
         case Value() if name == "bit_count" and receiver.kind is not FLOAT:
             return s.space.call(Static(stdlib.bit_count), Arguments([receiver], {}), node)
+        case Value() if name == "astype":
+            given = bind_names(s, "astype", "dtype !order !casting !subok !copy", arguments, node)
+            kind = making.dtype_of(s, given, node)
+            return None if kind is None else s.mark_numpy(arrays.element(s, receiver, kind, node))
         case Value() if name == "item":
             return s.mark_python(receiver, [receiver])
         case Value() if name == "conjugate":
@@ -77,7 +81,9 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
         case _ if isinstance(getattr(getattr(receiver, "cls", None), "_fields", None), tuple) and name == "_replace":
             cls = receiver.cls  # type: ignore[union-attr]
             items = dict(zip(cls._fields, receiver.items, strict=True))  # type: ignore[union-attr]
-            return s.space.call(Static(cls), Arguments([], {**items, **arguments.named}), node)
+            if arguments.positional or arguments.named.keys() - items.keys():
+                raise s.fault("ValueError", "unexpected field names", node)
+            return Seq(cls, tuple({**items, **arguments.named}.values()))  # __new__ is not asked
         case Seq() if name == "_asdict" and hasattr(receiver.cls, "_fields"):
             return heap.new_dict(s, dict(zip(receiver.cls._fields, receiver.items, strict=True)))
     return None

@@ -1,17 +1,33 @@
-"""Functions of `dataclasses`, and the methods of namedtuples that rebuild them."""
+"""Functions of `dataclasses` and `copy`, which make an object from the parts of another one."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import inspect
+import types
 from typing import Any
 
 import libcst as cst
 
 from pyflat.frontend.builtins.support import Handler, only
+from pyflat.frontend.space import scalars
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe
-from pyflat.frontend.state.values import Abstract, Arguments, DictRef, ListRef, ObjRef, Seq, Static
+from pyflat.frontend.state.values import (
+    Abstract,
+    Arguments,
+    Complex,
+    DictRef,
+    GuardedUnion,
+    IterRef,
+    ListRef,
+    ObjRef,
+    Seq,
+    Static,
+)
+from pyflat.ir.nodes import Value
 
 
 def _fields(s: Evaluator, value: Abstract, node: cst.CSTNode) -> dict[str, Abstract]:
@@ -57,6 +73,37 @@ def _parts(s: Evaluator, value: Abstract, as_dict: bool, node: cst.CSTNode) -> A
     return value
 
 
+def copied(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """copy.copy: another list, dict or object with the same items."""
+    (value,) = only(s, arguments, node, 1, 1)
+    match value:
+        case ListRef() if not isinstance(value, IterRef):
+            return heap.new_list(s, heap.contents(s, value, node))
+        case DictRef():
+            return heap.new_dict(s, dict(heap.contents(s, value, node)))
+        case ObjRef():
+            _require_plain_copy(s, value.cls, node)
+            made = ObjRef(value.cls)
+            s.state.heap[made] = heap.contents(s, value, node)
+            return made
+        case GuardedUnion():
+            return s.split(value, lambda part: copied(s, Arguments([part], {}), node))
+        case Seq() | Value() | Complex():
+            return value
+        case Static() if lookup.is_plain(value.value):
+            return scalars.const_eval(s, lambda: copy.copy(value.value))
+    raise s.refuse("flatten/unknown-call", f"copy.copy of {describe(value)}", node)
+
+
+def _require_plain_copy(s: Evaluator, cls: type, node: cst.CSTNode) -> None:
+    for name in ("__copy__", "__deepcopy__", "__reduce_ex__", "__reduce__", "__getstate__", "__setstate__"):
+        found = inspect.getattr_static(cls, name, None)
+        if isinstance(found, types.FunctionType) and not lookup.is_generated(found):
+            raise s.refuse("flatten/unknown-call", f"{cls.__name__} defines {name}", node,
+                           help="make the copy by its constructor")
+
+
 HANDLERS: dict[Any, Handler] = {
     dataclasses.replace: replace, dataclasses.asdict: _flattened(True), dataclasses.astuple: _flattened(False),
+    copy.copy: copied,
 }

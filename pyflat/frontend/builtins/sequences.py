@@ -13,7 +13,7 @@ import libcst as cst
 from pyflat.frontend import remedies
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import containers, scalars, width_rules
+from pyflat.frontend.space import containers, scalars, texts, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
@@ -352,7 +352,9 @@ def callable_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract
 
 
 def text(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    return Text()
+    values = arguments.positional
+    spec = values[1].value if len(values) == 2 and isinstance(values[1], Static) else ""
+    return texts.written(values[0], spec) if spec and not arguments.named else Text()
 
 
 def operator_add(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -13,12 +13,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+from pyflat.errors import refuse
 from pyflat.frontend.capture import Captured, capture
 from pyflat.frontend.kernels import results as kernel_results
 from pyflat.frontend.kernels.flags import add_flags
 from pyflat.frontend.kernels.results import Result
 from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.space import memories, width_rules
+from pyflat.frontend.space.scratch import AdoptError
 from pyflat.frontend.state.guards import Guards
 from pyflat.frontend.state.values import Abstract, MemoryRef, State
 from pyflat.frontend.state.widths import Widths
@@ -58,6 +60,14 @@ class Kernel:
 
 def specialise_kernel(function: types.FunctionType, arguments: Mapping[str, Argument]) -> Kernel:
     """The structured IR of a kernel. Raises FlattenError."""
+    try:
+        return _specialised(function, arguments)
+    except AdoptError as found:
+        raise refuse("flatten/effect", "the kernel writes to a captured object", found.span,
+                     help="make it an argument, or return the value") from None
+
+
+def _specialised(function: types.FunctionType, arguments: Mapping[str, Argument]) -> Kernel:
     s = PythonEvaluator(loops="auto", max_unroll=UNROLLED, max_ops=MAX_OPS, long=UNROLLED, reuse=False)
     s.widths, s.saw_numpy = Widths(), True
     params: list[Param] = []
@@ -68,6 +78,7 @@ def specialise_kernel(function: types.FunctionType, arguments: Mapping[str, Argu
         frame = calls.make_frame(s, function, captured, bound, None)
         s.frames.append(frame)
         s.state = State(dict(bound), s.state.heap)
+        calls.box_variables(s, frame)
         with s.at(captured.tree):
             before = s.state.copy()
             items, edges = s._arm(lambda: calls.run_body(s, frame), s.state)

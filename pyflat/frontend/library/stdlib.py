@@ -11,6 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 
+def same(fn: Any) -> Any:
+    return fn
+
+
 def exponent(x: float) -> int:
     raise AssertionError("replaced by the operation exponent")
 

@@ -36,6 +36,15 @@ def _floor(x: float) -> float:
     raise AssertionError("replaced by the operation floor")
 
 
+def round_to_multiple(n: int, step: int) -> int:
+    """The nearest multiple of a power of ten, ties to the even one: round(n, -digits)."""
+    count, rest = divmod(n, step)
+    half = step // 2
+    if rest > half or rest == half and count % 2:
+        count += 1
+    return count * step
+
+
 def isqrt(n: int) -> int:
     if n < 0:
         raise ValueError("isqrt() argument must be nonnegative")

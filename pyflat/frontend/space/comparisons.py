@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from pyflat.frontend.space import arrays, complex_numbers, operators, scalars
+from pyflat.frontend.space import arrays, complex_numbers, operators, scalars, scratch
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, const_eval, is_number_union
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind, plain_number
-from pyflat.frontend.state.values import Abstract, DictRef, GuardedUnion, ObjRef, Ranges, Static, View
+from pyflat.frontend.state.values import Abstract, DictRef, GuardedUnion, ObjRef, Ranges, Scratch, Static, View
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -24,6 +24,9 @@ def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNod
     """`item in container`, by == in order; an item found by identity counts as Python counts it."""
     if isinstance(container, GuardedUnion):
         return s.split(container, lambda v: contains(s, v, item, node))
+    container = scratch.seen(s, container)
+    if isinstance(container, Scratch) and type(container.value) is dict:
+        return scratch.contains(s, container, item, node)
     if isinstance(item, GuardedUnion):
         return s.split(item, lambda v: contains(s, container, v, node))
     own = lookup.method_of(container, "__contains__")
@@ -229,6 +232,7 @@ def identical(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abst
         return s.split(a, lambda v: identical(s, v, b, node))
     if isinstance(b, GuardedUnion):
         return s.split(b, lambda v: identical(s, a, v, node))
+    a, b = (Static(v.value) if isinstance(v, Scratch) else v for v in (a, b))
     if isinstance(a, Static) and isinstance(b, Static):
         s.trace.outside_reads += a.value is not None and b.value is not None
         return Static(a.value is b.value)

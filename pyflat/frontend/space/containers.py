@@ -29,6 +29,7 @@ from pyflat.frontend.state.values import (
     Lazy,
     ListRef,
     ObjRef,
+    Scratch,
     Seq,
     Slice,
     Static,
@@ -101,6 +102,8 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
     match value:
         case Seq():
             return iter(value.items)
+        case Scratch() if (listed := sequence_items(s, value, node)) is not None:
+            return iter(listed)
         case Array() | GuardedUnion() if arrays.is_array(value):
             return (arrays.row(s, value, i, node) for i in range(arrays.shape_of(value)[0]))
         case IterRef():
@@ -112,6 +115,12 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
         case Lazy():
             s.use_up(value, node)
             return _without_gaps(s, value.start(), node)
+        case ObjRef() if node is not None and (method := lookup.method_of(value, "__iter__")) is not None:
+            made = lookup.call_method(s, method, [value], node)
+            if isinstance(made, ObjRef):
+                raise s.refuse("flatten/iterable-not-static", f"__iter__ of {describe(value)} gives an iterator of its "
+                               "own class", node, help="return iter(...) of a tuple or list")
+            return iterate(s, made, node)
         case Static():
             return iter(_static_items(s, value.value, node))
     raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(value)}", node,
@@ -164,6 +173,8 @@ def sequence_items(s: Evaluator, value: Abstract, node: cst.CSTNode | None = Non
             return tuple(arrays.row(s, value, i, node) for i in range(len(value.places)))
         case ListRef():
             return heap.contents(s, value, node)
+        case Scratch() if type(value.value) is list and node is not None:
+            return tuple(s.space.scratch_item(value, Static(k), node) for k in range(len(value.value)))
         case Static() if isinstance(value.value, tuple | list | range | np.ndarray | str):
             return tuple(_static_items(s, value.value, node))
     return None
@@ -176,10 +187,13 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
         return memories.index(s, owner, key, node)
     if not isinstance(owner, GuardedUnion):
         memories.require_known(s, key, node)
+    owner = s.scratch.get(id(owner.value), owner) if s.scratch and isinstance(owner, Static) else owner
     if arrays.is_array(owner):
         return array_items.index(s, owner, key, node)
     if isinstance(owner, GuardedUnion):
         return s.split(owner, lambda v: index(s, v, key, node))
+    if isinstance(owner, Scratch) and not isinstance(key, Axes | Slice) and type(owner.value) in (list, dict):
+        return s.space.scratch_item(owner, key, node)
     if isinstance(key, Axes):
         raise s.refuse("flatten/unsupported-expression", f"slices of several axes of {describe(owner)}", node)
     if isinstance(key, Slice):
@@ -193,6 +207,9 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
     found = lookup.method_of(owner, "__getitem__")
     if found is not None:
         return lookup.call_method(s, found, [owner, key], node)
+    position = lookup.method_of(key, "__index__")
+    if position is not None:
+        return index(s, owner, lookup.call_method(s, position, [key], node), node)
     if isinstance(owner, Static) and isinstance(key, Value) and (kind := _kind_of_all(owner.value)) is not None:
         return _table(s, owner.value, _position(s, key, node), kind)
     items = sequence_items(s, owner, node)

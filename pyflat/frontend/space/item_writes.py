@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import array_items, arrays, memories, scalars
+from pyflat.frontend.space import array_items, arrays, memories, scalars, scratch
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
@@ -17,6 +17,7 @@ from pyflat.frontend.state.values import (
     GuardedUnion,
     IterRef,
     ListRef,
+    Scratch,
     Seq,
     Slice,
     Static,
@@ -54,6 +55,8 @@ def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, n
             entries = dict(heap.contents(s, owner, node))
             entries[key.value] = value
             heap.rewrite(s, owner, tuple(entries.items()), node)
+        case Static() | Scratch() if type(owner.value) in (list, dict) and not isinstance(key, Slice):
+            scratch.set_item(s, owner.value, key, value, node)
         case Static() if not isinstance(owner.value, bool | int | float | str | tuple | type(None)):
             raise s.refuse("flatten/effect", "the flattened function writes to a captured object", node)
         case Seq() if issubclass(owner.cls, list):

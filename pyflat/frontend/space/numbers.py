@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import types
 
+import libcst as cst
+
 from pyflat.frontend.space import complex_numbers, scalars
+from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind, plain_number
 from pyflat.frontend.state.values import (
@@ -72,6 +75,8 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
             if value.kind is BOOL:
                 return value
             return s.build.op("ne", value, const(0 if value.kind is INT else 0.0))
+        case Static() | Seq() | ObjRef() if (asked := _own_truth(value)) is not None:
+            return _asked(s, value, asked)
         case Static() if _has_own_truth(type(value.value)):
             raise s.refuse("flatten/unsupported-expression", f"the truth of {describe(value)} is computed by its class")
         case Static():
@@ -97,6 +102,31 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
         case Closure() | BoundMethod() | Partial():
             return Static(True)
     raise s.refuse("flatten/unsupported-expression", f"the truth of {describe(value)} is not known")
+
+
+def _own_truth(value: Abstract) -> types.FunctionType | None:
+    """__bool__, or __len__ where there is none, as a Python function."""
+    for name in ("__bool__", "__len__"):
+        method = lookup.method_of(value, name)
+        if method is not None:
+            return method
+    return None
+
+
+def _asked(s: Evaluator, value: Abstract, method: types.FunctionType) -> Static | Value:
+    """What the method says: TypeError where __bool__ gives no bool; a negative __len__ is left to the original."""
+    node = s.build.origin.node if s.build.origin is not None else None
+    assert isinstance(node, cst.CSTNode)
+    found = lookup.call_method(s, method, [value], node)
+    of_bool = method.__name__ == "__bool__"
+    if isinstance(found, GuardedUnion) or numeric_kind(found) is not (BOOL if of_bool else INT):
+        if numeric_kind(found) is None:
+            raise s.refuse("flatten/unsupported-expression", f"{method.__name__} gives {describe(found)}", node,
+                           help="return bool(...) of it")
+        raise s.raised(TypeError, node)
+    if not of_bool and isinstance(found, Value):
+        heap.suspect_if(s, s.build.op("lt", found, const(0)), "a negative __len__", node)
+    return truth(s, found)
 
 
 def _has_own_truth(cls: type) -> bool:

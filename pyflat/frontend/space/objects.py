@@ -18,7 +18,7 @@ import numpy as np
 
 from pyflat.frontend import remedies
 from pyflat.frontend.library import dates
-from pyflat.frontend.space import arrays, complex_numbers, memories
+from pyflat.frontend.space import arrays, complex_numbers, memories, scratch
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval, known_number
 from pyflat.frontend.state import heap, lookup
@@ -35,6 +35,7 @@ from pyflat.frontend.state.values import (
     GuardedUnion,
     ListRef,
     ObjRef,
+    Scratch,
     Seq,
     Static,
     Super,
@@ -51,6 +52,9 @@ def wrap(s: Evaluator, value: Any) -> Abstract:
     """A Python object from outside; a container is guarded as a whole."""
     if type(value) in _NUMBERS:
         return Static(value)
+    written = s.scratch.get(id(value))
+    if written is not None:
+        return written
     s.saw_numpy = s.saw_numpy or isinstance(value, np.generic | np.ndarray)
     if isinstance(value, deque | array | bytearray | types.MappingProxyType):
         raise s.refuse("flatten/unsupported-expression", f"a captured {type(value).__name__} may change unseen",
@@ -63,6 +67,7 @@ def wrap(s: Evaluator, value: Any) -> Abstract:
 
 def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Abstract:
     """`owner.name`."""
+    owner = scratch.seen(s, owner)
     match owner:
         case GuardedUnion() if arrays.is_array(owner):
             return BoundMethod(owner, name) if callable(getattr(np.ndarray, name, None)) else s.split(
@@ -75,13 +80,15 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
             return arrays.attribute(owner, name)
         case View():
             return memories.attribute(s, owner, name, node)
-        case Static():
+        case Scratch() if scratch.is_written(s, owner.value, name):
+            return scratch.read(s, owner.value, name, node)
+        case Static() | Scratch():
             return _static_attribute(s, owner, name, node)
         case Seq() if name in getattr(owner.cls, "_fields", ()):
             return owner.items[owner.cls._fields.index(name)]  # type: ignore[attr-defined]
         case ObjRef():
             stored = dict(heap.contents(s, owner, node))
-            if name in stored:
+            if name in stored and _own_method(inspect.getattr_static(owner.cls, name, None), "__set__") is None:
                 value: Abstract = stored[name]
                 if value is UNBOUND:
                     raise s.fault("AttributeError", name, node)
@@ -118,8 +125,17 @@ def _super_attribute(s: Evaluator, owner: Super, name: str, node: cst.CSTNode) -
             return Static(_nothing)
         if name == "__new__" and isinstance(found, staticmethod):
             return Static(found.__func__)
-        if name == "__new__" and base is object:
-            return Static(object.__new__)
+        if name == "__new__" and base in (object, tuple):
+            return Static(base.__new__)
+        if name == "__setattr__" and base is object:
+            return BoundMethod(owner.receiver, name, object.__setattr__)
+        if isinstance(found, classmethod):
+            return Static(types.MethodType(found.__func__, cls))
+        if isinstance(found, staticmethod):
+            return Static(found.__func__)
+        if found is not None and not callable(found) and not hasattr(type(found), "__get__"):
+            s.guards.member(base, name)
+            return wrap(s, found)
         if found is not None:
             break
     raise s.refuse("flatten/unsupported-expression", f"super().{name}", node)
@@ -136,13 +152,15 @@ def _number_attribute(s: Evaluator, owner: Value, name: str, node: cst.CSTNode) 
         return Static(0.0) if owner.kind is FLOAT else Static(0)
     if name in ("ndim", "shape", "size") and s.may_be_numpy(owner):
         return Static({"ndim": 0, "shape": (), "size": 1}[name])
+    if name == "astype" and s.is_numpy(owner):
+        return BoundMethod(owner, name)
     if name in ("is_integer", "conjugate", "item", "bit_length", "bit_count"):
         return BoundMethod(owner, name)
     raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a lane number", node,
                    help=remedies.ONE_NUMBER)
 
 
-def _static_attribute(s: Evaluator, owner: Static, name: str, node: cst.CSTNode) -> Abstract:
+def _static_attribute(s: Evaluator, owner: Static | Scratch, name: str, node: cst.CSTNode) -> Abstract:
     known = owner.value
     if type(known) in lookup.BUILTIN:
         if callable(getattr(known, name, None)):
@@ -150,6 +168,16 @@ def _static_attribute(s: Evaluator, owner: Static, name: str, node: cst.CSTNode)
         return const_eval(s, lambda: getattr(known, name))
     if not isinstance(known, types.ModuleType):
         s.guards.member(known, name)
+    if isinstance(known, types.ModuleType) and scratch.is_written(s, vars(known), name):
+        return scratch.read(s, vars(known), name, node)
+    if name == "__dict__" and isinstance(vars(known) if hasattr(known, "__dict__") else None, dict) \
+            and not isinstance(known, types.ModuleType):
+        if isinstance(owner, Scratch):
+            raise s.refuse("flatten/effect", f"__dict__ of {describe(owner)}", node)
+        s.guards.contents(known.__dict__)
+        return Static(dict(known.__dict__))
+    if isinstance(known, inspect.Signature) and name == "parameters":
+        return Static(dict(known.parameters))  # a signature does not change
     if not isinstance(known, type | types.ModuleType):
         found = inspect.getattr_static(type(known), name, None)
         if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
@@ -183,8 +211,13 @@ def _class_attribute(s: Evaluator, owner: Abstract, cls: type, name: str, node: 
             return Static(found.__func__)
         case classmethod():
             return Static(types.MethodType(found.__func__, cls))
+        case _ if callable(found) and not hasattr(found, "__get__"):
+            s.guards.attribute(cls, name, found)
+            return wrap(s, found)
         case _ if callable(found):
             return BoundMethod(owner, name)
+        case _ if (getter := _own_method(found, "__get__")) is not None:
+            return s.space.call(Static(getter), Arguments([s.space.wrap(found), owner, Static(cls)], {}), node)
         case _ if hasattr(type(found), "__get__"):
             raise s.refuse("flatten/unsupported-expression", f"{name} of {cls.__name__} is a descriptor", node)
     s.guards.attribute(cls, name, getattr(cls, name))
@@ -195,25 +228,80 @@ def store_attribute(s: Evaluator, owner: Abstract, name: str, value: Abstract, n
     """`owner.name = value`, on instances made in the flattened code only."""
     if numeric_kind(owner) is not None and not isinstance(owner, Static):
         raise s.raised(AttributeError, node)  # a float has no attributes of its own, nor have NumPy's scalars
+    if isinstance(owner, Static | Scratch) and _has_dict(owner.value, name):
+        scratch.write(s, owner.value, name, value, node)
+        return
     if not isinstance(owner, ObjRef):
         raise s.refuse("flatten/effect", f"an attribute of {describe(owner)} is written", node)
-    found = inspect.getattr_static(owner.cls, name, None)
     params = getattr(owner.cls, "__dataclass_params__", None)
     if params is not None and params.frozen:
         raise s.raised(dataclasses.FrozenInstanceError, node)
-    if not hasattr(owner.cls, "__dict__") or all("__slots__" in vars(c) for c in owner.cls.__mro__[:-1]):
-        if not isinstance(found, types.MemberDescriptorType):
-            raise s.raised(AttributeError, node)
-    elif hasattr(type(found), "__set__") and not isinstance(found, property | types.MemberDescriptorType):
-        raise s.refuse("flatten/unsupported-expression", f"{name} of {owner.cls.__name__} is a descriptor", node)
+    _store(s, owner, name, value, node)
+
+
+def _has_dict(owner: Any, name: str) -> bool:
+    """An object whose attribute of that name is an entry of its __dict__ and nothing else: no property or slot, not an
+    attribute of a class or module."""
+    if isinstance(owner, type | types.ModuleType) or not isinstance(getattr(owner, "__dict__", None), dict):
+        return False
+    params = getattr(type(owner), "__dataclass_params__", None)
+    plain = inspect.getattr_static(type(owner), "__setattr__", None) is object.__setattr__
+    return name in vars(owner) and plain and not (params is not None and params.frozen) \
+        and not hasattr(inspect.getattr_static(type(owner), name, None), "__set__")
+
+
+def _store(s: Evaluator, owner: ObjRef, name: str, value: Abstract, node: cst.CSTNode) -> None:
+    """object.__setattr__: by a property or another descriptor of the class, else into a slot or the __dict__."""
+    s.guards.member(owner.cls, name)
+    found = inspect.getattr_static(owner.cls, name, None)
     if isinstance(found, property):
         if not isinstance(found.fset, types.FunctionType):
             raise s.fault("AttributeError", f"property '{name}' has no setter", node)
-        lookup.call_method(s, found.fset, [owner, value], node)
+        s.space.call(Static(found.fset), Arguments([owner, value], {}), node)
         return
+    setter = _own_method(found, "__set__")
+    if setter is not None:
+        s.space.call(Static(setter), Arguments([s.space.wrap(found), owner, value], {}), node)
+        return
+    if not hasattr(owner.cls, "__dict__") or all("__slots__" in vars(c) for c in owner.cls.__mro__[:-1]):
+        if not isinstance(found, types.MemberDescriptorType):
+            raise s.raised(AttributeError, node)
+    elif hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType):
+        raise s.refuse("flatten/unsupported-expression", f"{name} of {owner.cls.__name__} is a descriptor", node)
     fields = dict(heap.contents(s, owner, node))
     fields[name] = value
     heap.rewrite(s, owner, tuple(fields.items()), node)
+
+
+def _own_method(found: Any, name: str) -> types.FunctionType | None:
+    """A special method of an object in a class, written in Python."""
+    method = inspect.getattr_static(type(found), name, None)
+    return method if isinstance(method, types.FunctionType) else None
+
+
+def setattr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """setattr(owner, "name", value)."""
+    owner, name, value = _three(s, arguments, node)
+    s.space.setattr(owner, name, value, node)
+    return Static(None)
+
+
+def store_plainly(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """object.__setattr__(owner, "name", value), which a frozen dataclass does not refuse."""
+    owner, name, value = _three(s, arguments, node)
+    if not isinstance(owner, ObjRef):
+        raise s.refuse("flatten/effect", f"an attribute of {describe(owner)} is written", node)
+    _store(s, owner, name, value, node)
+    return Static(None)
+
+
+def _three(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> tuple[Abstract, str, Abstract]:
+    if len(arguments.positional) != 3 or arguments.named:
+        raise s.raised(TypeError, node)
+    owner, name, value = arguments.positional
+    if not isinstance(name, Static) or not isinstance(name.value, str):
+        raise s.refuse("flatten/lane-to-object", "the name of the attribute differs from lane to lane", node)
+    return owner, name.value, value
 
 
 def isinstance_of(s: Evaluator, value: Abstract, classes: Any, node: cst.CSTNode) -> Abstract:
@@ -239,18 +327,62 @@ def require_plain_tuple(s: Evaluator, cls: type, node: cst.CSTNode | None = None
             raise s.refuse("flatten/unsupported-expression", f"{cls.__name__} defines {special}", node)
 
 
+def _written_new(cls: type) -> Any:
+    """What `cls.__new__` is, with its staticmethod taken off; None where namedtuple has made it."""
+    found = inspect.getattr_static(cls, "__new__", None)
+    found = getattr(found, "__func__", found)
+    return None if isinstance(found, types.FunctionType) and makes_namedtuples(found) else found
+
+
+def makes_namedtuples(fn: types.FunctionType) -> bool:
+    """The function is the __new__ that collections.namedtuple has written."""
+    return fn.__name__ == "__new__" and fn.__code__.co_filename.startswith("<string>")
+
+
+def bare_namedtuple(s: Evaluator, new: types.FunctionType, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """The __new__ of a namedtuple, called for a class that is made from it."""
+    cls = arguments.positional[0]
+    if not isinstance(cls, Static) or not isinstance(cls.value, type) or not issubclass(cls.value, tuple):
+        raise s.raised(TypeError, node)
+    bound = lookup.bind(s, lookup.signature_of(new), arguments, node)
+    return Seq(cls.value, tuple(list(bound.values())[1:]))
+
+
+def bare_tuple(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """tuple.__new__(cls, items): an instance of a subclass of tuple."""
+    cls, *source = arguments.positional
+    known = cls.value if isinstance(cls, Static) else None
+    if not isinstance(known, type) or not issubclass(known, tuple) or len(source) > 1 or arguments.named:
+        raise s.refuse("flatten/unknown-call", "tuple.__new__ of this class", node)
+    items = s.space.items(source[0], node) if source else []
+    if hasattr(known, "_fields") and len(known._fields) != len(items):
+        raise s.refuse("flatten/unsupported-expression", f"a {known.__name__} with {len(items)} items", node,
+                       help=f"give it {len(known._fields)}")
+    return Seq(known, tuple(items)) if known is not tuple else heap.make_tuple(items)
+
+
 def construct(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """`cls(...)` for namedtuples, dataclasses (a generated __init__ has no file) and plain classes."""
-    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+    if issubclass(cls, tuple) and isinstance(_written_new(cls), types.FunctionType):
+        if type(cls).__call__ is type.__call__:
+            return _made(s, cls, _written_new(cls), arguments, node)
+    elif issubclass(cls, tuple) and hasattr(cls, "_fields"):
         require_plain_tuple(s, cls, node)
         bound = lookup.bind(s, inspect.signature(cls), arguments, node)
         return Seq(cls, tuple(bound[name] for name in cls._fields))
     made_by = inspect.getattr_static(cls, "__new__", object.__new__)
     made_by = getattr(made_by, "__func__", made_by)
-    if isinstance(made_by, types.FunctionType) and type(cls).__call__ is type.__call__ and not issubclass(cls, tuple):
+    if isinstance(made_by, types.FunctionType) and type(cls).__call__ is type.__call__:
         return _made(s, cls, made_by, arguments, node)
     if made_by is not object.__new__ or type(cls).__call__ is not type.__call__:
-        raise s.refuse("flatten/unknown-call", f"{cls.__name__} makes its instances in its own way", node)
+        builtin = next((base for base in cls.__mro__ if base in lookup.BUILTIN), None)
+        if builtin is not None:
+            raise s.refuse("flatten/unknown-call", f"{cls.__name__}(...), which is a {builtin.__name__}", node,
+                           why=f"a lane has plain numbers, and pyflat's lists are lists: what a subclass of "
+                           f"{builtin.__name__} adds would be lost", help="keep the number or list in an attribute of "
+                           "an ordinary class")
+        raise s.refuse("flatten/unknown-call", f"{cls.__name__} makes its instances in its own way", node,
+                       help="write an __init__, and no __call__ of a metaclass")
     if getattr(cls, "__abstractmethods__", None):
         raise s.raised(TypeError, node)
     _plain_attributes(s, cls, node)

@@ -11,7 +11,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.space import array_items, arrays, complex_numbers, products, scalars
+from pyflat.frontend.space import array_items, arrays, complex_numbers, products, scalars, texts
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
 from pyflat.frontend.state import heap, lookup
@@ -59,7 +59,7 @@ def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
     if done is not None:
         return done
     if isinstance(a, Text) or isinstance(a, Static) and isinstance(a.value, str) and not isinstance(b, Static):
-        return Text()
+        return texts.percent(a.value, b) if opcode == "mod" and isinstance(a, Static) else Text()
     left, right = s.space.sequence_items(a), s.space.sequence_items(b)
     both_known = isinstance(a, Static) and isinstance(b, Static)
     if both_known or _is_array(a) or _is_array(b):

@@ -27,6 +27,7 @@ from pyflat.frontend.state.object_space import ObjectSpace
 from pyflat.frontend.state.values import (
     NONE,
     Abstract,
+    BoxRef,
     Closure,
     Complex,
     GuardedUnion,
@@ -34,6 +35,7 @@ from pyflat.frontend.state.values import (
     Lazy,
     Ranges,
     Ref,
+    Scratch,
     State,
     Static,
 )
@@ -46,6 +48,10 @@ from pyflat.ir.opaque_calls import OpaqueCalls
 
 MAX_NOTES = 8
 """Calls that a refusal names."""
+
+
+_KEEP_NUMPY = ("add", "sub", "mul", "truediv", "neg", "abs")
+"""Of a NumPy scalar and any number they make a NumPy scalar."""
 
 
 class ControlLeft(Exception):
@@ -91,6 +97,9 @@ class Frame:
     """A test is undecided only because the lanes may be nan: those recurse without an end in Python too."""
     hidden: tuple[str, ...] = ()
     """The variables of the comprehensions that are running."""
+    shadowed: dict[str, Abstract | None] = field(default_factory=dict)
+    """What functions made outside of the running comprehensions see of the names that these hide: the function's own
+    variable, or None where the name is none of its variables."""
     handling: list[type[BaseException]] = field(default_factory=list)
     """The exceptions whose handlers are running, for a bare `raise`."""
     origins: dict[int, Origin] = field(default_factory=dict)
@@ -109,6 +118,18 @@ class TryScope:
     raised: Scope
     catches: tuple[type[BaseException], ...]
     frame: Frame
+
+
+@dataclass(eq=False, slots=True)
+class Cleanup:
+    """What is done however a block is left (`syntax.cleanups`), and the situation before the block: the loops of its
+    frame, the running `try` bodies, and the check before operations."""
+
+    run: Callable[[], object]
+    frame: Frame
+    loops: int
+    tries: int
+    check: Callable[[Op], None] | None
 
 
 @dataclass(eq=False)
@@ -188,6 +209,11 @@ class Evaluator:
         """Iterators with a lower serial were made before the loop around the place, which stays a loop."""
         self.counter = 0
         self.tries: list[TryScope] = []
+        self.cleanups: list[Cleanup] = []
+        self.scratch: dict[int, Scratch] = {}
+        """Captured objects that are written, by identity."""
+        self.unwritten: dict[Span, str] = {}
+        """Writes to captured objects that the twin leaves out: where, and to what."""
         self.opaque = OpaqueCalls()
         self.numpy_values: set[Value] = set()
         self.python_values: set[Value] = set()
@@ -210,10 +236,9 @@ class Evaluator:
         """A NumPy scalar may be among the values: its operators give inf where Python's raise."""
         self.two_readings: dict[Span, str] = {}
         """Reductions of one number: where, and by which function."""
-        self.saw_turned = False
-        """A known array of several axes, in another order than C's, was read."""
-        self.replayed_handlers = False
-        """A handler may run after a fault that is no edge to it."""
+        self.saw_turned = self.replayed_handlers = False
+        """A known array of several axes, in another order than C's, was read; a handler may run after a fault that is
+        no edge to it."""
         self.reuse = reuse
         self.widths: Widths | None = None
         """The dtypes of NumPy's scalars, in a kernel."""
@@ -253,6 +278,14 @@ class Evaluator:
         if self.widths is not None:
             self.widths.known[value] = PYTHON
         return value
+
+    def is_numpy(self, value: Value) -> bool:
+        """The value certainly is a NumPy scalar, which has methods of its own."""
+        if value in self.python_values:
+            return False
+        if value in self.numpy_values:
+            return True
+        return isinstance(value, Op) and value.opcode in _KEEP_NUMPY and any(map(self.is_numpy, value.args))
 
     def may_be_numpy(self, value: Abstract) -> bool:
         """The value may be a NumPy scalar, whose rounding, truth arithmetic and powers are not Python's."""
@@ -347,6 +380,20 @@ class Evaluator:
     def fresh(self, stem: str) -> Label:
         self.counter += 1
         return Label(f"{stem}_{self.counter}")
+
+    def note_unwritten(self, what: str, node: cst.CSTNode) -> None:
+        """A write to a captured object, which the twin leaves out."""
+        span = self.span(node)
+        if span is not None:
+            self.unwritten.setdefault(span, what)
+
+    def store(self, name: str, value: Abstract) -> None:
+        """Write a local variable of the running frame."""
+        box = self.state.locals.get(name)
+        if isinstance(box, BoxRef) and name not in self.frame.hidden:
+            self.state.heap[box] = (value,)
+        else:
+            self.state.locals[name] = value
 
     # --- leaving
     def leave(self, scope: Scope, value: Abstract | None = None) -> ControlLeft:

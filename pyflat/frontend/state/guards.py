@@ -284,6 +284,27 @@ class Guards:
                 self.code(made_by)
 
     # --- containers
+    def entry(self, owner: Any, key: Any) -> None:
+        """`owner[key]` of a list or dict of which other items may change."""
+        if self._new(("entry", id(owner), type(key), key)):
+            self._anchors.append(owner)
+            value = owner[key]
+
+            def holds() -> bool:
+                try:
+                    return same(value, owner[key])
+                except LookupError:
+                    return False
+
+            self._others.append((f"an item of a captured {type(owner).__name__}", holds))
+
+    def length(self, owner: list[Any]) -> None:
+        """len(owner) of a list whose items may change."""
+        if self._new(("length", id(owner))):
+            self._anchors.append(owner)
+            size = len(owner)
+            self._others.append(("the length of a captured list", lambda: len(owner) == size))
+
     def contents(self, owner: Any) -> None:
         """All of a captured list, dict, set or array, and of the containers and objects in it."""
         if isinstance(owner, tuple):

@@ -21,6 +21,7 @@ from pyflat.frontend.state.values import (
     ObjRef,
     Partial,
     Ranges,
+    Scratch,
     Seq,
     Static,
     Text,
@@ -130,10 +131,13 @@ def describe(value: Abstract) -> str:
     match value:
         case Static():
             return f"{value.value!r:.40}"
+        case Scratch():
+            return f"a captured {type(value.value).__name__} that is written"
         case Complex():
             return "a complex lane"
         case Seq():
-            return "a tuple"
+            plain = value.cls in (tuple, list) or hasattr(value.cls, "_fields")
+            return "a tuple" if plain else f"a {value.cls.__name__}"
         case ListRef():
             return "a list"
         case Array() | View():

@@ -24,6 +24,7 @@ from pyflat.frontend.state.values import (
     DictRef,
     ListRef,
     ObjRef,
+    Scratch,
     Seq,
     Static,
     Text,
@@ -48,7 +49,7 @@ def method_of(owner: Abstract, name: str) -> types.FunctionType | None:
     match owner:
         case ObjRef() | Seq():
             found = inspect.getattr_static(owner.cls, name, None)
-        case Static() if not is_plain(owner.value) or hasattr(type(owner.value), "_fields"):
+        case Static() | Scratch() if not is_plain(owner.value) or hasattr(type(owner.value), "_fields"):
             found = inspect.getattr_static(type(owner.value), name, None)
         case _:
             return None
@@ -71,7 +72,7 @@ def class_of(value: Abstract) -> type | None:
     match value:
         case Value():
             return python_type(value.kind)
-        case Static():
+        case Static() | Scratch():
             return type(value.value)
         case Complex():
             return complex
@@ -107,8 +108,7 @@ def bind(s: Evaluator, signature: inspect.Signature, arguments: Arguments, node:
                 values[name] = heap.new_dict(s, {})
             else:
                 default = parameter.default
-                s.guards.contents(default)
-                values[name] = default if isinstance(default, Abstract) else Static(default)
+                values[name] = default if isinstance(default, Abstract) else default_value(s, default)
         elif parameter.kind is parameter.VAR_POSITIONAL:
             values[name] = heap.make_tuple(bound.arguments[name])
         elif parameter.kind is parameter.VAR_KEYWORD:
@@ -116,6 +116,15 @@ def bind(s: Evaluator, signature: inspect.Signature, arguments: Arguments, node:
         else:
             values[name] = bound.arguments[name]
     return values
+
+
+def default_value(s: Evaluator, default: Any) -> Abstract:
+    """A parameter's default, which all calls share."""
+    written = s.scratch.get(id(default))
+    if written is not None:
+        return written
+    s.guards.contents(default)
+    return Static(default)
 
 
 _signatures: WeakKeyDictionary[types.FunctionType, tuple[Any, inspect.Signature]] = WeakKeyDictionary()

@@ -152,7 +152,7 @@ class Joiner:
             case View() if all(isinstance(v, View) and _like_view(v, first) for v in present):
                 return self._view(values, first, name)
             case Text() if all(isinstance(v, Text) for v in present):
-                return first
+                return first if all(v is first for v in present) else Text()
             case Value() | GuardedUnion() | Seq():
                 return None
         return first if all(v is first for v in present) else None

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import libcst as cst
 
-from pyflat.frontend.state.values import Abstract, Arguments, Ranges, Static, Subscript
+from pyflat.frontend.state.values import Abstract, Arguments, Ranges, Scratch, Static, Subscript
 from pyflat.ir.nodes import Value
 
 Step = Callable[[Abstract, Callable[[], Abstract]], Abstract]
@@ -63,6 +63,9 @@ class ObjectSpace(Protocol):
 
     def delitem(self, owner: Abstract, key: Subscript, node: cst.CSTNode, /) -> None:
         """`del owner[key]`."""
+
+    def scratch_item(self, owner: Scratch, key: Abstract, node: cst.CSTNode, /) -> Abstract:
+        """`owner[key]` of a captured list or dict that is written."""
 
     # --- iteration
     def iterate(self, value: Abstract, node: cst.CSTNode | None = None, /) -> Iterator[Abstract]:

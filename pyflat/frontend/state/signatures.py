@@ -33,6 +33,7 @@ from pyflat.frontend.state.values import (
     ObjRef,
     Partial,
     Ref,
+    RoundedText,
     Seq,
     Static,
     StoreRef,
@@ -97,6 +98,8 @@ class Reader:
                 return Super, value.cls, self.read(value.receiver)
             case Caught():
                 return Caught, value.cls
+            case RoundedText():
+                return RoundedText, self.read(value.number), value.digits
             case Text():
                 return Text
         if value is UNBOUND:

@@ -72,6 +72,12 @@ class IterRef(ListRef):
     """Identity of an iterator over known items; heap contents: those that are left."""
 
 
+@dataclass(eq=False, slots=True)
+class BoxRef(ListRef):
+    """Identity of a variable that a nested function writes (`nonlocal`); heap contents: its value. The name of the
+    variable means the box as long as its frame lives, so that a write is seen on its path only, as any other."""
+
+
 @dataclass(eq=False, slots=True, weakref_slot=True)
 class DictRef:
     """Identity of a local dict; heap contents: tuple of (static key, item)."""
@@ -82,6 +88,24 @@ class ObjRef:
     """Identity of an instance made in the flattened code; heap contents: tuple of (attribute, value)."""
 
     cls: type
+
+
+@dataclass(eq=False, slots=True)
+class Scratch:
+    """A captured object that the function writes to (`space.scratch`); heap contents of `slots`: what it has at the
+    places that are written, or under the keys of a `cache`."""
+
+    value: Any
+    slots: DictRef
+    cache: bool
+    user: Any = None
+    """The function that writes the cache, and the kinds of its keys."""
+    names: dict[Any, str] = field(default_factory=dict)
+    parts: list[Any] = field(default_factory=list)
+    """Values whose identities are parts of the keys in `names`."""
+    read: set[Any] = field(default_factory=set)
+    outputs: dict[Any, Any] = field(default_factory=dict)
+    """Places that were written and are not among `read`, and how that is refused."""
 
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
@@ -226,6 +250,14 @@ class Text:
 
 
 @dataclass(eq=False, slots=True)
+class RoundedText(Text):
+    """A number written with `digits` digits behind the point: float() of it is the rounded number."""
+
+    number: Abstract
+    digits: int
+
+
+@dataclass(eq=False, slots=True)
 class Caught:
     """The exception that a handler has caught: its class is known, its arguments are not."""
 
@@ -255,7 +287,7 @@ UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef | StoreRef | MemoryRef
 Abstract = (Static | Value | Complex | Seq | Array | View | Ref | Closure | BoundMethod | Partial | Super | Lazy
-            | Ranges | Text | Caught | GuardedUnion | Unavailable | _Unbound)
+            | Ranges | Text | Caught | GuardedUnion | Scratch | Unavailable | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
 

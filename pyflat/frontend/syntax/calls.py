@@ -14,20 +14,23 @@ from pyflat.errors import FlattenError, Note
 from pyflat.frontend import builtins
 from pyflat.frontend.capture import Captured, capture, nested
 from pyflat.frontend.library import splines
-from pyflat.frontend.space import containers, objects
+from pyflat.frontend.space import containers, enums, objects, scratch
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import lookup
 from pyflat.frontend.state.frames import Evaluator, Frame, Scope
 from pyflat.frontend.state.kinds import describe
 from pyflat.frontend.state.progress import no_progress
 from pyflat.frontend.state.values import (
+    UNBOUND,
     Abstract,
     Arguments,
     BoundMethod,
+    BoxRef,
     Closure,
     GuardedUnion,
     ObjRef,
     Partial,
+    Scratch,
     Seq,
     State,
     Static,
@@ -92,7 +95,7 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, node: cst.CSTNo
             return call(s, function.function, bound, node)
         case BoundMethod():
             return _call_bound(s, function, arguments, node)
-        case Static():
+        case Static() | Scratch():
             return _call_static(s, function.value, arguments, node)
         case ObjRef() | Seq():
             found = lookup.method_of(function, "__call__")
@@ -122,6 +125,9 @@ def _with_self(s: Evaluator, fn: Any, receiver: Abstract, arguments: Arguments, 
 def _call_bound(s: Evaluator, method: BoundMethod, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if method.function is not None:
         return _with_self(s, method.function, method.receiver, arguments, node)
+    if isinstance(method.receiver, Scratch) and method.name == "get" and len(arguments.positional) in (1, 2):
+        key, default, *_ = [*arguments.positional, Static(None)]
+        return scratch.get(s, method.receiver, key, default, node)
     handled = builtins.method(s, method, arguments, node)
     if handled is not None:
         return handled
@@ -171,10 +177,12 @@ def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CS
         case types.FunctionType() if (function.__module__, function.__qualname__) in builtins.REPLACED:
             replacement = builtins.REPLACED[function.__module__, function.__qualname__]
             return _replaced(s, function, replacement, arguments, node)
+        case types.FunctionType() if objects.makes_namedtuples(function) and arguments.positional:
+            return objects.bare_namedtuple(s, function, arguments, node)
         case types.FunctionType():
             return inline(s, function, arguments, node)
         case types.MethodType():
-            return _with_self(s, function.__func__, Static(function.__self__), arguments, node)
+            return _with_self(s, function.__func__, scratch.of(s, function.__self__), arguments, node)
         case functools.partial():
             s.guards.contents(function.args)
             s.guards.contents(function.keywords)
@@ -189,7 +197,7 @@ def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CS
         return builtins.ufuncs.call(s, function, arguments, node)
     special = inspect.getattr_static(type(function), "__call__", None)
     if isinstance(special, types.FunctionType):
-        return _with_self(s, special, Static(function), arguments, node)
+        return _with_self(s, special, scratch.of(s, function), arguments, node)
     if arguments.all_static() and builtins.is_pure(function) and builtins.are_values(s, arguments):
         if function is hash:
             s.guards.varies("a hash")
@@ -245,17 +253,24 @@ def _call_class(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode
         return Partial(arguments.positional[0], arguments.positional[1:], arguments.named)
     if issubclass(cls, BaseException):  # with lanes in it: only good for raising
         return Text()
+    if enums.is_enum(cls):
+        return enums.member(s, cls, arguments, node)
     if not _is_user_class(cls):
         raise s.refuse("flatten/unknown-call", f"{cls.__qualname__}(...) cannot be made from lanes", node)
     return objects.construct(s, cls, arguments, node)
 
 
 def _super(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    """super() in a method: the class that the method was written in, and its first argument."""
+    """super() in a method is super(the class that it was written in, its first argument)."""
     cell = s.frame.cells.get("__class__")
     names = list(s.frame.arguments)
+    if len(arguments.positional) == 2 and not arguments.named:
+        owner, receiver = arguments.positional
+        if isinstance(owner, Static) and isinstance(owner.value, type):
+            return Super(owner.value, receiver)
     if arguments.positional or arguments.named or cell is None or not names:
-        raise s.refuse("flatten/unknown-call", "super(...) with arguments, or outside a method", node)
+        raise s.refuse("flatten/unknown-call", "super() outside of a method, or of a class that is not known", node,
+                       help="write super() in the method itself, or super(Class, self)")
     return Super(cell.cell_contents, s.frame.arguments[names[0]])
 
 
@@ -326,6 +341,7 @@ def enter(s: Evaluator, frame: Frame, node: cst.CSTNode) -> Abstract:
         s.frame.state = caller
         s.frames.append(frame)
         s.state = State(dict(frame.arguments), caller.heap)
+        box_variables(s, frame)
         saved = s.build.origin
         try:
             value = evaluation.value = s.region(frame.returns, lambda: run_body(s, frame))
@@ -335,6 +351,14 @@ def enter(s: Evaluator, frame: Frame, node: cst.CSTNode) -> Abstract:
             s.build.origin = saved
         s.state = State(caller.locals, s.state.heap)
     return value
+
+
+def box_variables(s: Evaluator, frame: Frame) -> None:
+    """The variables of a frame that nested functions write are boxes on the heap from the start."""
+    for name in sorted(scopes.written_by_nested(frame.captured) & frame.local_names):
+        box = BoxRef()
+        s.state.heap[box] = (s.state.locals.get(name, UNBOUND),)
+        s.state.locals[name] = box
 
 
 def run_body(s: Evaluator, frame: Frame) -> Abstract:

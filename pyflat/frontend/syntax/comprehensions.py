@@ -120,9 +120,12 @@ def hidden(s: Evaluator, names: Sequence[str]) -> Iterator[None]:
     saved, local_names = {n: s.state.locals.get(n, UNBOUND) for n in names}, s.frame.local_names
     s.frame.local_names = s.frame.local_names | frozenset(names)
     s.frame.hidden = (*s.frame.hidden, *names)
+    shadowed = s.frame.shadowed
+    s.frame.shadowed = {**{n: saved[n] if n in local_names else None for n in names}, **shadowed}
     try:
         yield
     finally:
+        s.frame.shadowed = shadowed
         s.frame.hidden = s.frame.hidden[: len(s.frame.hidden) - len(names)]
         s.frame.local_names = local_names
         for name, value in saved.items():

@@ -10,11 +10,22 @@ from typing import Any
 import libcst as cst
 
 from pyflat.errors import InternalError
-from pyflat.frontend.space import containers, scalars
+from pyflat.frontend.space import containers, scalars, scratch, texts
 from pyflat.frontend.state import facts, heap
 from pyflat.frontend.state.frames import Evaluator, Frame
 from pyflat.frontend.state.kinds import maybe_unbound
-from pyflat.frontend.state.values import NONE, UNBOUND, Abstract, Axes, GuardedUnion, Slice, Static, Text, Unavailable
+from pyflat.frontend.state.values import (
+    NONE,
+    UNBOUND,
+    Abstract,
+    Axes,
+    BoxRef,
+    GuardedUnion,
+    Slice,
+    Static,
+    Text,
+    Unavailable,
+)
 from pyflat.frontend.syntax import calls, comprehensions
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import INT
@@ -67,22 +78,25 @@ def load(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None = None)
 
 def _enclosing(frame: Frame | None, name: str) -> Frame | None:
     while frame is not None:
-        if name in frame.local_names:
+        if name in frame.local_names and frame.shadowed.get(name, UNBOUND) is not None:
             return frame
         frame = frame.outer
     return None
 
 
-def _locals_of(s: Evaluator, frame: Frame) -> dict[str, Abstract]:
+def _local(s: Evaluator, frame: Frame, name: str) -> Abstract:
+    """What the name means in a frame: its value, or the box that has it."""
     if frame is s.frame:
-        return s.state.locals
+        return s.state.locals.get(name, UNBOUND)
     if frame.state is None:
         raise InternalError("a closure reads a frame that has no state")
-    return frame.state.locals
+    return frame.shadowed.get(name) or frame.state.locals.get(name, UNBOUND)
 
 
 def _load_local(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
-    value = _locals_of(s, frame).get(name, UNBOUND)
+    value = _local(s, frame, name)
+    if isinstance(value, BoxRef):
+        value = s.state.heap[value][0]
     if value is UNBOUND:
         raise s.raised(UnboundLocalError, node)
     if isinstance(value, Unavailable):
@@ -90,8 +104,30 @@ def _load_local(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None)
     if isinstance(value, GuardedUnion) and maybe_unbound(value):
         value = _bound_part(s, value, name, node)
         if frame is s.frame:
-            s.state.locals[name] = value
+            s.store(name, value)
     return value
+
+
+def store_outside(s: Evaluator, name: str, value: Abstract) -> bool:
+    """Write the `nonlocal` variable of a function around the running one; False where that is not flattened too."""
+    owner = _enclosing(s.frame.outer, name)
+    box = None if owner is None else _local(s, owner, name)
+    if not isinstance(box, BoxRef):
+        return False
+    s.state.heap[box] = (value,)
+    return True
+
+
+def outside_place(s: Evaluator, name: str) -> tuple[Any, str] | None:
+    """The owner and the place of a global variable, or of one of a function around the twin's, that is written."""
+    frame: Frame | None = s.frame
+    if _enclosing(s.frame.outer, name) is not None:
+        return None
+    while frame is not None:
+        if name in frame.cells:
+            return frame.cells[name], "cell_contents"
+        frame = frame.outer
+    return (s.frame.globals, name) if name in s.frame.globals else None
 
 
 def _bound_part(s: Evaluator, value: Abstract, name: str, node: cst.CSTNode | None) -> Abstract:
@@ -104,6 +140,8 @@ def _bound_part(s: Evaluator, value: Abstract, name: str, node: cst.CSTNode | No
 
 def _load_cell(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
     cell = frame.cells[name]
+    if scratch.is_written(s, cell, "cell_contents"):
+        return scratch.read(s, cell, "cell_contents", node)
     try:
         value = cell.cell_contents
     except ValueError:
@@ -113,6 +151,8 @@ def _load_cell(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None) 
 
 
 def load_global(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
+    if scratch.is_written(s, frame.globals, name):
+        return scratch.read(s, frame.globals, name, node)
     if name in frame.globals:
         value = frame.globals[name]
         s.guards.global_name(frame.globals, name, value)
@@ -137,6 +177,10 @@ def _literal(s: Evaluator, node: Any) -> Abstract:
 
 def _formatted(s: Evaluator, node: cst.FormattedString) -> Abstract:
     text = ""
+    if len(node.parts) == 1 and isinstance(only := node.parts[0], cst.FormattedStringExpression):
+        spec = [part.value for part in only.format_spec or () if isinstance(part, cst.FormattedStringText)]
+        if len(spec) == len(only.format_spec or ()) == 1 and only.conversion is None and only.equal is None:
+            return texts.written(evaluate(s, only.expression), spec[0])
     for part in node.parts:
         if isinstance(part, cst.FormattedStringText):
             if any(mark in part.value for mark in ("\\", "{", "}")):
@@ -304,7 +348,9 @@ def _walrus(s: Evaluator, node: cst.NamedExpr) -> Abstract:
     value = evaluate(s, node.value)
     if not isinstance(node.target, cst.Name):
         raise InternalError("a walrus assigns a name")
-    s.state.locals[node.target.value] = s.name_value(value, node.target.value, None)
+    named = s.name_value(value, node.target.value, None)
+    if node.target.value in s.frame.local_names or not store_outside(s, node.target.value, named):
+        s.store(node.target.value, named)
     return value
 
 

@@ -1,15 +1,11 @@
-"""`try`: exceptions that are certain become edges to the handlers. `with`: context managers that only settle what NumPy
-or the warnings module does about a warning.
-
-Inside a `try` body an operation whose fault can be told exactly from its operands (a zero divisor, a negative root, an
-index outside its table) is preceded by a check that leaves to the handlers; so does a `raise` of a known class. Every
-other fault, and any fault once a NumPy scalar may be involved, makes the lane suspect, and the replay runs the
-original with its handlers: slower, never wrong.
+"""`try` and its handlers; `with` of context managers that change no number, that catch, or that are written in Python.
 """
 
 from __future__ import annotations
 
 import contextlib
+import threading
+import types
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -17,103 +13,34 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import Evaluator, Scope, TryScope
-from pyflat.frontend.state.values import NONE, UNBOUND, Abstract, Caught, GuardedUnion, Static
-from pyflat.functions.records import Outside
-from pyflat.ir.build import Builder, const
-from pyflat.ir.faults import RULES, outside_domain
-from pyflat.ir.nodes import Op, Value
-from pyflat.ir.ops import OPERATIONS
-from pyflat.ir.types import FLOAT
-
-Condition = Callable[[Builder, Op], Value | None]
-"""The lanes in which an operation raises; None: in none."""
-
-
-def _nan(build: Builder, op: Op) -> Value | None:
-    return build.op("isnan", op.args[0]) if op.args[0].kind is FLOAT else None
-
-
-def _infinite(build: Builder, op: Op) -> Value | None:
-    return build.op("isinf", op.args[0]) if op.args[0].kind is FLOAT else None
-
-
-def _zero_to_negative(build: Builder, op: Op) -> Value | None:
-    """The power -inf of zero is inf."""
-    base, exponent = op.args
-    negative = build.op("and", build.op("lt", exponent, const(0.0)), build.op("isfinite", exponent))
-    return build.op("and", build.op("eq", base, const(0.0)), negative)
-
-
-EDGES: dict[str, tuple[tuple[type[BaseException], Condition], ...]] = {
-    "zero_divisor": ((ZeroDivisionError, RULES["zero_divisor"]),),
-    "floordiv": ((ZeroDivisionError, RULES["zero_divisor"]),),
-    "fmod": ((ValueError, RULES["fmod"]),),
-    "index": ((IndexError, RULES["index"]),),
-    "negative_count": ((ValueError, RULES["negative_count"]),),
-    "shl": ((ValueError, RULES["negative_count"]),),
-    "int_range": ((ValueError, _nan), (OverflowError, _infinite)),
-    "pow": ((ZeroDivisionError, _zero_to_negative),),
-}
-"""Fault rule -> exceptions with conditions that read only the operands, and hold in exactly the lanes where Python
-raises them. The rule may have more faults than these."""
-
-WHOLE = frozenset(EDGES) - {"floordiv", "shl", "int_range", "pow"}
-"""Rules that have no faults beside these."""
-
-
-def _edges(rule: tuple[Outside, ...] | str) -> tuple[tuple[type[BaseException], Condition], ...]:
-    """Exceptions with their conditions, as in `EDGES`: outside of the domain it is ValueError, exactly there."""
-    if isinstance(rule, str):
-        return EDGES.get(rule, ())
-    return ((ValueError, lambda build, op: outside_domain(build, op, rule)),)
-
-
-_FAULTS = (ZeroDivisionError, OverflowError, ValueError, IndexError)
-"""What an operation on numbers may raise."""
-
+from pyflat.errors import FlattenError
+from pyflat.frontend.state import lookup
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.values import NONE, UNBOUND, Abstract, Caught, Static
+from pyflat.frontend.syntax import cleanups, scopes
 
 Classes = tuple[tuple[type[BaseException], ...], ...]
 """For each handler the classes that it catches."""
 
 
 def execute_try(s: Evaluator, node: cst.Try) -> None:
-    if node.finalbody is not None and _jumps_out(node):
-        raise s.refuse("flatten/not-yet", "`finally` around a return, break or continue", node,
-                       help="move the return behind the try block")
-    if node.finalbody is not None and s.tries:
-        raise s.refuse("flatten/not-yet", "`finally` inside another try: the exception passes through it", node,
-                       help="use one try block, or put the last statements behind it")
-    done = Scope(s.fresh("tried"))
+    if node.finalbody is None:
+        _handled(s, node)
+        return
+    final = node.finalbody.body
+    if scopes.jumps(final) or scopes.returns(final):
+        raise s.refuse("flatten/not-yet", "a return, break or continue in a `finally` block", node.finalbody,
+                       why="it drops the exception that is on its way", help="move it behind the try statement")
+    cleanups.run(s, lambda: _handled(s, node), lambda: s.space.execute(final))
+
+
+def _handled(s: Evaluator, node: cst.Try) -> None:
+    """The statement without its `finally`."""
     caught = tuple(_classes(s, handler) for handler in node.handlers)
-    s.region(done, lambda: _try(s, node, caught, done))
-    if node.finalbody is not None:
-        s.space.execute(node.finalbody.body)
-
-
-class _Leaves(cst.CSTVisitor):
-    found = False
-
-    def visit_Return(self, node: cst.Return) -> None:
-        self.found = True
-
-    def visit_Break(self, node: cst.Break) -> None:
-        self.found = True
-
-    def visit_Continue(self, node: cst.Continue) -> None:
-        self.found = True
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
-        return False
-
-
-def _jumps_out(node: cst.Try) -> bool:
-    visitor = _Leaves()
-    for part in (node.body, node.orelse, *node.handlers):
-        if part is not None:
-            part.visit(visitor)
-    return visitor.found
+    orelse = node.orelse
+    cleanups.catch(s, tuple(c for classes in caught for c in classes), lambda: s.space.execute(node.body),
+                   lambda: None if orelse is None else s.space.execute(orelse.body),
+                   lambda raised: _dispatch(s, node, caught, raised))
 
 
 def _classes(s: Evaluator, handler: cst.ExceptHandler) -> tuple[type[BaseException], ...]:
@@ -127,108 +54,127 @@ def _classes(s: Evaluator, handler: cst.ExceptHandler) -> tuple[type[BaseExcepti
     return classes
 
 
-def _try(s: Evaluator, node: cst.Try, caught: Classes, done: Scope) -> Abstract:
-    """The body leaves to `done` when it ends; what falls out of the inner region is an exception class."""
-    scope = TryScope(Scope(s.fresh("raised")), tuple(c for classes in caught for c in classes), s.frame)
-
-    def body() -> Abstract:
-        outer = s.build.before_append
-        s.tries.append(scope)
-        s.build.before_append = lambda op: _check(s, op)
-        try:
-            s.space.execute(node.body)
-        finally:
-            s.tries.pop()
-            s.build.before_append = outer
-        if node.orelse is not None:
-            s.space.execute(node.orelse.body)
-        raise s.leave(done)
-
-    _dispatch(s, node, caught, s.region(scope.raised, body))
-    return Static(None)
-
-
-def _dispatch(s: Evaluator, node: cst.Try, caught: Classes, raised: Abstract) -> None:
-    if isinstance(raised, GuardedUnion):
-        s.split(raised, lambda part: _dispatch(s, node, caught, part))
-        return
-    assert isinstance(raised, Static)
+def _dispatch(s: Evaluator, node: cst.Try, caught: Classes, raised: type[BaseException]) -> None:
     for handler, classes in zip(node.handlers, caught, strict=True):
-        if issubclass(raised.value, classes):
-            _handle(s, handler, raised.value)
+        if issubclass(raised, classes):
+            _handle(s, handler, raised)
             return
 
 
 def _handle(s: Evaluator, handler: cst.ExceptHandler, cls: type[BaseException]) -> None:
     name = handler.name.name.value if handler.name is not None and isinstance(handler.name.name, cst.Name) else None
     if name is not None:
-        s.state.locals[name] = Caught(cls)
+        s.store(name, Caught(cls))
     s.frame.handling.append(cls)
     try:
         s.space.execute(handler.body)
     finally:
         s.frame.handling.pop()
     if name is not None:
-        s.state.locals[name] = UNBOUND
-
-
-def _check(s: Evaluator, op: Op) -> None:
-    """Before an operation of a try body: lanes in which it would raise leave to the handlers."""
-    rule = OPERATIONS[op.opcode].faults
-    if not rule:
-        return
-    whole = not isinstance(rule, str) or rule in WHOLE
-    if (s.saw_numpy or not whole) and any(issubclass(c, scope.catches) for scope in s.tries for c in _FAULTS):
-        s.replayed_handlers = True
-    if s.saw_numpy:
-        return
-    for cls, condition_of in _edges(rule):
-        if any(issubclass(cls, scope.catches) for scope in s.tries):
-            condition = condition_of(s.build, op)
-            if condition is not None:
-                heap.raise_if(s, condition, cls)
+        s.store(name, UNBOUND)
 
 
 # --- with
 _QUIET = ("ignore", "warn", "print", "log", None)
 """Settings of np.errstate under which a floating-point error stays a value."""
 
+_MANAGERS: tuple[Any, ...] = (np.errstate, warnings.catch_warnings, contextlib.nullcontext, contextlib.suppress)
+_LOCKS = (type(threading.Lock()), type(threading.RLock()))
+
 
 def execute_with(s: Evaluator, node: cst.With) -> None:
-    """The body, as if the context managers were not there."""
-    for item in node.items:
-        if node.asynchronous is not None or not isinstance(item.item, cst.Call):
-            raise _unknown(s, item)
-        value = _entered(s, item, item.item)
-        if item.asname is not None:
-            s.space.assign(item.asname.name, value)
-    before, s.catching_warnings = s.catching_warnings, s.catching_warnings or _catches(s, node)
+    if node.asynchronous is not None:
+        raise s.refuse("flatten/generator", "an `async with` block", node, help="enter the context outside")
+    before = s.catching_warnings
     try:
-        s.space.execute(node.body)
+        _entered(s, node, list(node.items))
     finally:
         s.catching_warnings = before
 
 
-def _catches(s: Evaluator, node: cst.With) -> bool:
-    managers = [s.space.evaluate(item.item.func) for item in node.items if isinstance(item.item, cst.Call)]
-    return any(isinstance(m, Static) and m.value is warnings.catch_warnings for m in managers)
+def _entered(s: Evaluator, node: cst.With, items: list[cst.WithItem]) -> None:
+    """The body inside of the contexts of `items`, the first of which is entered first."""
+    if not items:
+        s.space.execute(node.body)
+        return
+    item, *rest = items
+    known = _known_manager(s, item.item)
+    if known is not None and isinstance(item.item, cst.Call):
+        values = [s.space.evaluate(arg.value) for arg in item.item.args]
+        if known is contextlib.suppress:
+            _suppressed(s, values, item, lambda: _entered(s, node, rest))
+            return
+        _bind(s, item, _unchanged(s, known, values, item))
+        _entered(s, node, rest)
+        return
+    manager = _manager(s, item)
+    if isinstance(manager, Static) and isinstance(manager.value, _LOCKS):
+        _bind(s, item, Static(True))
+        _entered(s, node, rest)
+        return
+    enter, leave = (lookup.method_of(manager, name) for name in ("__enter__", "__exit__"))
+    if enter is None or leave is None:
+        raise _unknown(s, item)
+    if s.tries:
+        raise s.refuse("flatten/not-yet", "a context manager inside of a try block", item,
+                       why="whether __exit__ lets the exception pass is known only where it is raised",
+                       help="put the try block inside of the with block")
+    _bind(s, item, lookup.call_method(s, enter, [manager], item))
+    cleanups.run(s, lambda: _entered(s, node, rest),
+                 lambda: lookup.call_method(s, leave, [manager, NONE, NONE, NONE], item))
 
 
-def _entered(s: Evaluator, item: cst.WithItem, call: cst.Call) -> Abstract:
-    """What `as` binds."""
-    manager = s.space.evaluate(call.func)
-    known: Any = manager.value if isinstance(manager, Static) else None
-    values = [s.space.evaluate(arg.value) for arg in call.args]
+def _manager(s: Evaluator, item: cst.WithItem) -> Abstract:
+    try:
+        return s.space.evaluate(item.item)
+    except FlattenError as error:
+        if error.diagnostic.code not in ("flatten/unknown-call", "flatten/generator"):
+            raise
+        raise _unknown(s, item) from None
+
+
+def _known_manager(s: Evaluator, node: cst.BaseExpression) -> Any:
+    """The class of the standard library or of NumPy that is called, None for everything else."""
+    name = node.func if isinstance(node, cst.Call) else None
+    if isinstance(name, cst.Attribute) and isinstance(name.value, cst.Name):
+        module = s.space.evaluate(name.value)
+        if not isinstance(module, Static) or not isinstance(module.value, types.ModuleType):
+            return None
+    elif not isinstance(name, cst.Name):
+        return None
+    function = s.space.evaluate(name)
+    found = function.value if isinstance(function, Static) else None
+    return next((each for each in _MANAGERS if each is found), None)
+
+
+def _bind(s: Evaluator, item: cst.WithItem, value: Abstract) -> None:
+    if item.asname is not None:
+        s.space.assign(item.asname.name, value)
+
+
+def _unchanged(s: Evaluator, known: Any, values: list[Abstract], item: cst.WithItem) -> Abstract:
+    """What a context manager gives that changes no number."""
     if known is np.errstate and all(isinstance(v, Static) and v.value in _QUIET for v in values):
         return NONE
     if known is warnings.catch_warnings and item.asname is None and all(isinstance(v, Static) for v in values):
+        s.catching_warnings = True
         return NONE
     if known is contextlib.nullcontext and len(values) < 2:
         return values[0] if values else NONE
     raise _unknown(s, item)
 
 
+def _suppressed(s: Evaluator, values: list[Abstract], item: cst.WithItem, body: Callable[[], None]) -> None:
+    """contextlib.suppress(...): the exceptions end the body and nothing else."""
+    known = tuple(v.value for v in values if isinstance(v, Static))
+    if len(known) < len(values) or not all(isinstance(c, type) and issubclass(c, BaseException) for c in known):
+        raise s.refuse("flatten/lane-to-object", "the exception classes of suppress() must be known", item)
+    _bind(s, item, NONE)
+    cleanups.catch(s, known, body, lambda: None, lambda _: None)
+
+
 def _unknown(s: Evaluator, item: cst.WithItem) -> Exception:
     return s.refuse("flatten/unsupported-statement", "a `with` block cannot be flattened", item,
-                    help="np.errstate, warnings.catch_warnings and contextlib.nullcontext can; move other context "
-                    "managers out of the flattened function")
+                    why="what this context manager does on entering and leaving is not known",
+                    help="np.errstate, warnings.catch_warnings, contextlib.nullcontext, contextlib.suppress, locks and "
+                    "classes whose __enter__ and __exit__ are Python can; move others out of the flattened function")

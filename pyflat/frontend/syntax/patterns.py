@@ -164,7 +164,7 @@ def bind(s: Evaluator, subject: Abstract, pattern: cst.MatchPattern) -> None:
             if pattern.pattern is not None:
                 bind(s, subject, pattern.pattern)
             if pattern.name is not None:
-                s.state.locals[pattern.name.value] = subject
+                s.store(pattern.name.value, subject)
         case cst.MatchList() | cst.MatchTuple():
             _bind_star(s, subject, pattern)
             _bind_parts(s, _sequence_parts(s, subject, pattern) or [])
@@ -178,7 +178,7 @@ def bind(s: Evaluator, subject: Abstract, pattern: cst.MatchPattern) -> None:
                 known = [heap.static_key(s, s.space.evaluate(e.key), pattern) for e in pattern.elements]
                 entries = s.space.dict_entries(subject)
                 rest = {key: value for key, value in entries.items() if key not in known}
-                s.state.locals[pattern.rest.value] = heap.new_dict(s, rest)
+                s.store(pattern.rest.value, heap.new_dict(s, rest))
 
 
 def _bind_parts(s: Evaluator, parts: Parts) -> None:
@@ -191,4 +191,4 @@ def _bind_star(s: Evaluator, subject: Abstract, pattern: cst.MatchList | cst.Mat
         if isinstance(part, cst.MatchStar) and part.name is not None:
             items = s.space.sequence_items(subject, pattern) or ()
             taken = items[k:len(items) - (len(pattern.patterns) - k - 1)]
-            s.state.locals[part.name.value] = heap.new_list(s, taken)
+            s.store(part.name.value, heap.new_list(s, taken))

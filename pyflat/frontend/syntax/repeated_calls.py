@@ -37,6 +37,7 @@ from pyflat.frontend.state.values import (
     ListRef,
     ObjRef,
     Ref,
+    RoundedText,
     Seq,
     Static,
     StoreRef,
@@ -260,7 +261,7 @@ class _Result:
             case ListRef() | DictRef() | ObjRef() | StoreRef():
                 return not isinstance(value, IterRef) and (value in self.objects or self._object(value))
             case Text() | Caught():
-                return True
+                return not isinstance(value, RoundedText)
         return value is UNBOUND
 
     def _object(self, ref: Ref) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from pyflat.frontend.capture import Tree
+from pyflat.frontend.capture import Captured, Tree
 
 
 class _Bindings(cst.CSTVisitor):
@@ -75,6 +75,23 @@ class _Bindings(cst.CSTVisitor):
         return False
 
 
+class _Nonlocals(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def visit_Nonlocal(self, node: cst.Nonlocal) -> None:
+        self.names |= {item.name.value for item in node.names}
+
+
+def written_by_nested(captured: Captured) -> frozenset[str]:
+    """The names that functions inside of a function declare `nonlocal`, its own variables or those around it."""
+    if "nonlocal" not in captured.source:
+        return frozenset()
+    visitor = _Nonlocals()
+    captured.tree.body.visit(visitor)
+    return frozenset(visitor.names)
+
+
 class _Reads(cst.CSTVisitor):
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -130,6 +147,23 @@ class _Jumps(cst.CSTVisitor):
 
     def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
         return False
+
+
+class _Returns(cst.CSTVisitor):
+    found = False
+
+    def visit_Return(self, node: cst.Return) -> None:
+        self.found = True
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
+        return False
+
+
+def returns(body: cst.BaseSuite) -> bool:
+    """The body has a return somewhere."""
+    visitor = _Returns()
+    body.visit(visitor)
+    return visitor.found
 
 
 class _Leaves(cst.CSTVisitor):

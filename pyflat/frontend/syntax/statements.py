@@ -10,13 +10,13 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import arrays, containers, operators
+from pyflat.frontend.space import arrays, containers, operators, scratch
 from pyflat.frontend.space.scalars import METHODS, is_number_union
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe
-from pyflat.frontend.state.values import UNBOUND, Abstract, Caught, GuardedUnion, ListRef, Static
-from pyflat.frontend.syntax import calls, expressions, handlers, loops, patterns, scopes
+from pyflat.frontend.state.values import UNBOUND, Abstract, Arguments, Caught, GuardedUnion, ListRef, Scratch, Static
+from pyflat.frontend.syntax import calls, cleanups, expressions, handlers, loops, patterns, scopes
 
 
 def execute_suite(s: Evaluator, suite: cst.BaseSuite) -> None:
@@ -90,10 +90,14 @@ def assign(s: Evaluator, target: cst.BaseExpression, value: Abstract, statement:
 
 def _bind_name(s: Evaluator, target: cst.Name, value: Abstract, statement: cst.CSTNode | None) -> None:
     name = target.value
-    if name not in s.frame.local_names:
-        raise s.refuse("flatten/effect", f"the global or enclosing variable {name!r} is written", target,
-                       help="return the value instead")
-    s.state.locals[name] = s.name_value(value, name, statement)
+    if name in s.frame.local_names:
+        s.store(name, s.name_value(value, name, statement))
+    elif not expressions.store_outside(s, name, s.name_value(value, name, statement)):
+        place = expressions.outside_place(s, name)
+        if place is None:
+            raise s.refuse("flatten/effect", f"the global or enclosing variable {name!r} is written", target,
+                           help="return the value instead")
+        scratch.write(s, *place, value, target)
 
 
 def _unpack(s: Evaluator, elements: Sequence[cst.BaseElement], value: Abstract, node: cst.CSTNode) -> None:
@@ -116,17 +120,31 @@ def _augmented(s: Evaluator, node: cst.AugAssign) -> None:
     opcode = _AUGMENTED[type(node.operator)]
     match node.target:
         case cst.Name():
+            place = None if node.target.value in s.frame.local_names else expressions.outside_place(
+                s, node.target.value)
+            if place is not None and scratch.counts(s, *place, opcode):
+                scratch.count(s, *place, s.space.evaluate(node.value), node.target)
+                return
             old = s.space.evaluate(node.target)
             value = s.space.evaluate(node.value)
             _bind_name(s, node.target, _combine(s, opcode, old, value, node), node)
         case cst.Subscript():
             owner = s.space.evaluate(node.target.value)
             key = expressions.subscript_key(s, node.target)
+            if isinstance(owner, Scratch) and isinstance(key, Static) and type(owner.value) in (list, dict):
+                item = scratch.place_of(s, owner.value, key, node)
+                if scratch.counts(s, owner.value, item, opcode):
+                    scratch.count(s, owner.value, item, s.space.evaluate(node.value), node.target)
+                    return
             old = s.space.getitem(owner, key, node.target)
             value = s.space.evaluate(node.value)
             s.space.setitem(owner, key, _combine(s, opcode, old, value, node), node.target)
         case cst.Attribute():
             owner = s.space.evaluate(node.target.value)
+            name = node.target.attr.value
+            if isinstance(owner, Scratch) and scratch.counts(s, owner.value, name, opcode):
+                scratch.count(s, owner.value, name, s.space.evaluate(node.value), node.target)
+                return
             old = s.space.getattr(owner, node.target.attr.value, node.target)
             value = s.space.evaluate(node.value)
             s.space.setattr(owner, node.target.attr.value, _combine(s, opcode, old, value, node), node)
@@ -181,6 +199,7 @@ def _orelse(s: Evaluator, node: cst.If | cst.Else) -> None:
 
 def _return(s: Evaluator, node: cst.Return) -> None:
     value = Static(None) if node.value is None else s.space.evaluate(node.value)
+    cleanups.before_jump(s)
     calls.drop_locals(s)
     raise s.leave(s.frame.returns, value)
 
@@ -188,12 +207,14 @@ def _return(s: Evaluator, node: cst.Return) -> None:
 def _break(s: Evaluator, node: cst.Break) -> None:
     scope = s.frame.loops[-1].leave
     assert scope is not None
+    cleanups.before_jump(s, len(s.frame.loops))
     raise s.leave(scope)
 
 
 def _continue(s: Evaluator, node: cst.Continue) -> None:
     scope = s.frame.loops[-1].again
     assert scope is not None
+    cleanups.before_jump(s, len(s.frame.loops))
     raise s.leave(scope)
 
 
@@ -258,17 +279,18 @@ def _delete(s: Evaluator, node: cst.Del) -> None:
         expressions.load(s, s.frame, name, node)
         if name not in s.frame.local_names:
             raise s.refuse("flatten/effect", f"the captured name {name!r} is deleted", node)
-        s.state.locals[name] = UNBOUND
+        s.store(name, UNBOUND)
     if not scopes.target_names(node.target):
         raise s.refuse("flatten/unsupported-statement", "only local names and items of local lists are deleted", node)
 
 
 # --- definitions and imports
 def _define(s: Evaluator, node: cst.FunctionDef) -> None:
-    if node.decorators:
-        raise s.refuse("flatten/unsupported-statement", "a decorated nested function", node,
-                       help="define the decorated function outside")
-    s.state.locals[node.name.value] = calls.close_over(s, node)
+    decorators = [(s.space.evaluate(each.decorator), each.decorator) for each in node.decorators]
+    made: Abstract = calls.close_over(s, node)
+    for decorator, place in reversed(decorators):
+        made = s.space.call(decorator, Arguments([made], {}), place)
+    s.store(node.name.value, made)
 
 
 def _import(s: Evaluator, node: cst.Import) -> None:
@@ -292,7 +314,7 @@ def _bind_import(s: Evaluator, name: str, value: Abstract, node: cst.CSTNode) ->
     if name not in s.frame.local_names:
         raise s.refuse("flatten/effect", f"the import writes the global or enclosing variable {name!r}", node,
                        help="import it at the top of the module")
-    s.state.locals[name] = value
+    s.store(name, value)
 
 
 def _import_from(s: Evaluator, node: cst.ImportFrom) -> None:

@@ -54,7 +54,7 @@ def days_of_a_month(x):
     return calendar.monthrange(2001, _count(x, 12) + 1)[1]
 
 
-def REFUSED_iso_week(x):
+def iso_week(x):
     n = _count(x)
     return date(2000 + n // 12, n % 12 + 1, 1).isocalendar()[1]
 
