@@ -3,6 +3,9 @@
 bool, int, float and complex join to the larger kind. A path that returns something no lane can hold (None, a string,
 a tuple of another length) while others return numbers is a fault in its lanes: the replay reports it.
 
+Where no path returns a number or a tuple, lanes are codes of the objects that there are (`Labels`). Where some paths
+return None, and others something else, one more leaf says so (`Maybe`).
+
 What a function writes into its arguments (fields of an object, items of a list or dict) are results of their own:
 
     def shade(x, out):                 Written(returned=None, out_depth=..., out_lit=...)
@@ -19,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from typing import Any
 
 import numpy as np
 
@@ -42,8 +46,20 @@ from pyflat.frontend.state.values import (
     Static,
 )
 from pyflat.ir.build import const, undefined
-from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, Op, Value
-from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Path, Record, Shape, written_class
+from pyflat.ir.nodes import FALSE, FAULT, TRUE, Const, Exit, Fault, Op, Value
+from pyflat.ir.shape import (
+    COMPLEX,
+    REAL_OR_COMPLEX,
+    Fixed,
+    Labels,
+    Leaf,
+    Maybe,
+    Path,
+    Record,
+    Shape,
+    is_same_object,
+    written_class,
+)
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, VOID, Kind, join_kinds
 
 
@@ -105,6 +121,19 @@ def parts_of(value: Abstract, state: State) -> _Parts | None:
 
 def _shape(s: Evaluator, values: Sequence[tuple[Abstract, State]]) -> Shape:
     options = [(option, state) for value, state in values for option in alternatives(value)]
+    some = [(option, state) for option, state in options if not _is_none(option)]
+    if len(some) == len(options) or not some:
+        return _of_options(s, options)
+    shape = _of_options(s, some)
+    return Labels((*shape.table, None)) if isinstance(shape, Labels) else Maybe(shape)
+
+
+def _is_none(value: Abstract) -> bool:
+    return isinstance(value, Static) and value.value is None
+
+
+def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shape:
+    """The shape that holds all of these, or None where there is nothing else."""
     kinds = [k for k in (numeric_kind(v) for v, _ in options) if k is not None]
     if any(complex_parts(v) is not None for v, _ in options):
         return REAL_OR_COMPLEX if kinds else COMPLEX
@@ -120,9 +149,26 @@ def _shape(s: Evaluator, values: Sequence[tuple[Abstract, State]]) -> Shape:
     known = first.value if isinstance(first, Static) else first
     if (known is None or isinstance(known, tzinfo)) and all(same_static(first, v) for v, _ in options):
         return Fixed(known)
+    if all(v is UNBOUND or isinstance(v, Static) and _is_label(v.value) for v, _ in options):
+        return _labels([v.value for v, _ in options if isinstance(v, Static)])
     given = next((name for v, _ in options if (name := s.constants.get(id(v))) is not None), "")
     raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
         f" or {describe(options[1][0])}" if len(options) > 1 else ""), argument=given)
+
+
+def _is_label(value: Any) -> bool:
+    """Whether an object may be the result of many lanes: it is no number of NumPy's that lanes do not hold, and nothing
+    that is used up."""
+    return not isinstance(value, np.generic | np.ndarray) and not hasattr(type(value), "__next__")
+
+
+def _labels(objects: Sequence[Any]) -> Labels:
+    """Each object once, in the order of the paths."""
+    table: list[Any] = []
+    for item in objects:
+        if not any(item is known or type(item) is str and is_same_object(item, known) for known in table):
+            table.append(item)
+    return Labels(tuple(table))
 
 
 def _record(s: Evaluator, records: list[tuple[_Parts, State]]) -> Shape:
@@ -182,6 +228,17 @@ def _leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, sha
                 return
             for item, inner in zip(parts.items, shape.items, strict=True):
                 _leaves(s, edge, where, item, inner, out)
+        case Labels():
+            code = shape.code(value.value) if isinstance(value, Static) else None
+            if code is None:
+                _wrong(edge, where, value, shape, out)
+            else:
+                out.append(const(code))
+        case Maybe() if _is_none(value):
+            out += [*map(undefined, kinds_of(shape.inner)), TRUE]
+        case Maybe():
+            _leaves(s, edge, where, value, shape.inner, out)
+            out.append(FALSE)
 
 
 def _complex_leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, shape: Record, out: list[Value]
@@ -223,6 +280,10 @@ def kinds_of(shape: Shape) -> list[Kind]:
             return [shape.kind]
         case Record():
             return [k for item in shape.items for k in kinds_of(item)]
+        case Labels():
+            return [INT]
+        case Maybe():
+            return [*kinds_of(shape.inner), BOOL]
         case Fixed():
             return []
 

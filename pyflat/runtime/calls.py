@@ -12,7 +12,19 @@ from typing import Any
 from pyflat.errors import refuse
 from pyflat.frontend.callables import Callee, Parameters
 from pyflat.frontend.notices import PerformanceWarning, warn
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, Written, item_at, put_at, record_of, written_record
+from pyflat.ir.shape import (
+    Fixed,
+    Labels,
+    Leaf,
+    Maybe,
+    Record,
+    Shape,
+    Written,
+    item_at,
+    put_at,
+    record_of,
+    written_record,
+)
 from pyflat.ir.types import FLOAT
 from pyflat.runtime.arguments import ClassifiedCall, classify
 from pyflat.runtime.arrays import blank, collect, prepare
@@ -22,6 +34,7 @@ from pyflat.runtime.examples import with_stand_ins
 from pyflat.runtime.faults import Faults
 from pyflat.runtime.float32_reference import Float32Lanes
 from pyflat.runtime.grouping import columns, prepare_groups, run_grouped
+from pyflat.runtime.labels import none_leaves, with_open_tables
 from pyflat.runtime.outputs import arrays_in, with_destinations
 from pyflat.runtime.plans import Planned, Plans
 from pyflat.runtime.replay import Replay
@@ -138,7 +151,7 @@ class Caller:
         self, call: ClassifiedCall, options: Options, out: Any = None, built: Built | None = None
     ) -> CallContext:
         """What a call works with, for any engine or for that of `built`."""
-        lanes = prepare(call, arrays_in(out), convert=built is None or not built.converts)
+        lanes = prepare(call, arrays_in(out), convert=built is None or not built.converts, form=options.form)
         return CallContext(self.callee, self.parameters, call, lanes, options.settled(call.floats), out)
 
     def classified(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> ClassifiedCall:
@@ -155,10 +168,14 @@ class Caller:
         leaves, suspect = ran.leaves, ran.suspect
         if lanes.suspect is not None:
             suspect = lanes.suspect if suspect is None else suspect | lanes.suspect
+        if options.none == "raise" and not lanes.scalars:
+            for place in none_leaves(result):
+                suspect = leaves[place] if suspect is None else suspect | leaves[place]
         replayed = 0
         faults: Faults | None = None
         try:
             if suspect is not None and suspect.any():
+                result = with_open_tables(result)
                 replayed = int(suspect.sum()) - (0 if ran.limited is None else int(ran.limited.sum()))
                 replay = Replay(context, result, ran.limited, reference)
                 if options.errors in ("mask", "nan"):
@@ -218,7 +235,7 @@ def require_nan(result: Shape) -> None:
     """Raises FlattenError where nan cannot stand for a failing lane: a result that is int or bool, or none at all."""
     floats, others = _kinds(result)
     if others or not floats:
-        what = "a result is int or bool" if others else "the function returns no number"
+        what = "a result is int, bool or an object" if others else "the function returns no number"
         raise refuse("flatten/result-kind", f'errors="nan": {what}, which cannot be nan in a failing lane',
                      help='use errors="mask", which gives (values, faults), or return floats')
 
@@ -228,6 +245,10 @@ def _kinds(shape: Shape) -> tuple[int, int]:
     match shape:
         case Leaf():
             return (1, 0) if shape.kind is FLOAT else (0, 1)
+        case Labels():
+            return (0, 1)
+        case Maybe():
+            return _kinds(shape.inner)
         case Record() if shape.cls is complex:
             return (1, 0)
         case Record():
