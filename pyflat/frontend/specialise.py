@@ -13,7 +13,7 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from pyflat.errors import FlattenError, refuse
+from pyflat.errors import FlattenError, InternalError, refuse
 from pyflat.frontend import results, two_readings
 from pyflat.frontend.capture import capture
 from pyflat.frontend.python_space import PythonEvaluator
@@ -30,7 +30,7 @@ from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Function, Param, Yield
 from pyflat.ir.opaque_calls import Call, OpaqueCalls, whitelist_of
 from pyflat.ir.recursion import room_to_recurse
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape
 from pyflat.ir.types import Kind
 
 MAX_OPS = 400_000
@@ -185,6 +185,8 @@ def _argument(s: Evaluator, shape: Shape, name: str, params: list[Param], keywor
             if issubclass(cls, tuple) and cls is not tuple:
                 objects.require_plain_tuple(s, cls)
             return heap.record(s, cls, shape.names, items)
+        case Labels() | Maybe():
+            raise InternalError(f"not an argument: {shape!r}")
 
 
 def _part_name(name: str, shape: Record, position: int) -> str:

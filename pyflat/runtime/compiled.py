@@ -29,7 +29,7 @@ from pyflat.errors import FlattenError, refuse
 from pyflat.ir.formats import F4
 from pyflat.ir.garbage import no_full_collections
 from pyflat.ir.recursion import room_to_recurse
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape
 from pyflat.runtime.bad_arguments import as_argument_error
 from pyflat.runtime.float32_reference import Float32Reference
 from pyflat.targets import target as targets
@@ -417,6 +417,10 @@ def shape_key(shape: Shape) -> Hashable:
             return "fixed", static_key(shape.value)
         case Record():
             return shape.cls, shape.names, tuple(map(shape_key, shape.items))
+        case Labels():
+            return "labels", static_key(tuple(shape.table))
+        case Maybe():
+            return "maybe", shape_key(shape.inner)
 
 
 def static_key(value: object) -> Hashable:

@@ -42,18 +42,28 @@ def is_dated(shape: Shape) -> bool:
 
 def none_leaves(shape: Shape) -> tuple[int, ...]:
     """The positions of the leaves that say where None stands among numbers."""
-    return tuple(_none_leaves(shape, 0))
+    return tuple(flag for maybe, _, flag in none_ranges(shape) if not is_dated(maybe.inner))
 
 
-def _none_leaves(shape: Shape, start: int) -> Iterator[int]:
+def none_ranges(shape: Shape, start: int = 0) -> Iterator[tuple[Maybe, int, int]]:
+    """For each part that may be None the position of its first leaf, and of the one that says so. Inner parts first."""
     match shape:
         case Record():
             for item in shape.items:
-                yield from _none_leaves(item, start)
+                yield from none_ranges(item, start)
                 start += sum(1 for _ in leaves(item))
-        case Maybe() if not is_dated(shape.inner):
-            yield from _none_leaves(shape.inner, start)
-            yield start + sum(1 for _ in leaves(shape.inner))
+        case Maybe():
+            yield from none_ranges(shape.inner, start)
+            yield shape, start, start + sum(1 for _ in leaves(shape.inner))
+
+
+def without_unread(shape: Shape, parts: Sequence[Array]) -> list[Array]:
+    """The leaves with 0 where a lane is None, and nothing reads them."""
+    found = list(parts)
+    for _, first, flag in none_ranges(shape):
+        for k in range(first, flag):
+            found[k] = np.where(found[flag], found[k].dtype.type(0), found[k])
+    return found
 
 
 def with_open_tables(shape: Shape) -> Shape:
@@ -80,7 +90,7 @@ def _objects(table: Sequence[Any], form: Form) -> Array:
     textual = bool(strings) and Labels(strings).textual
     if textual and form.results == "string":
         dtype = np.dtypes.StringDType(na_object=None) if missing else np.dtypes.StringDType()
-        return np.array(list(table), dtype)  # type: ignore[arg-type]
+        return np.array(list(table), dtype)
     if textual and (not missing or form.none == "masked"):
         return np.array(["" if item is None else item for item in table])
     objects = np.empty(len(table), object)
@@ -88,7 +98,7 @@ def _objects(table: Sequence[Any], form: Form) -> Array:
     return objects
 
 
-def of_codes(shape: Labels, codes: Array, form: Form, failed: npt.NDArray[Any] | None) -> Any:
+def of_codes(shape: Labels, codes: Array, form: Form, failed: npt.NDArray[Any] | None = None) -> Any:
     """Objects for codes. Failing lanes have "", None, or -1."""
     if form.results == "codes":
         return _categorical(shape, codes, failed)
@@ -125,6 +135,14 @@ def with_none(shape: Maybe, parts: Sequence[Array], where: npt.NDArray[np.bool_]
             if part.dtype.kind == "f":
                 part[where] = np.nan
     return None
+
+
+def planned(shape: Maybe, part: Array, where: npt.NDArray[np.bool_], form: Form) -> Array:
+    """One number by lane, or what stands for None, as an array of the same shape."""
+    found = with_none(shape, [part.reshape(-1)], where.reshape(-1), form)
+    if found is not None:
+        return found.reshape(part.shape)
+    return np.ma.MaskedArray(part, where) if form.none == "masked" else part
 
 
 def _lane_objects(shape: Shape, parts: Sequence[Array], where: npt.NDArray[np.bool_]) -> Array:

@@ -3,7 +3,8 @@
 A function that returns one number takes an array, or a tuple of one; one that returns a tuple, a tuple with an array,
 None or such a tuple for each item. Such an array has the shape that all arguments and outputs are broadcast to, and
 a dtype that the result is cast to by the rule `same_kind`, strings without cutting them. Codes with their categories,
-and numbers with None that are masked or objects, have no such array. What cannot be is refused before anything is written.
+and numbers with None that are masked or objects, have no such array. What cannot be is refused before anything is
+written.
 An engine writes where the array is as its own would be. Other arrays, and those that share memory with an argument,
 get a copy of the results when all are known: arguments are what they were as long as lanes may be run again.
 """
@@ -137,3 +138,4 @@ def _dtype_of(shape: Shape, floats: FloatFormat) -> np.dtype[Any] | None:
             number = value.item() if isinstance(value, np.generic) else value
             kind = kind_of(number)
             return dtypes(floats)[kind] if kind is not None else whole if type(number) is complex else None
+    return None

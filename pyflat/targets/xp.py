@@ -18,7 +18,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from keyword import iskeyword
 from types import FunctionType
@@ -31,7 +31,8 @@ from pyflat.functions.records import spellings
 from pyflat.functions.stacking import DATES
 from pyflat.ir.ops import SIGNS
 from pyflat.ir.recursion import with_room
-from pyflat.ir.shape import Fixed, Record, Shape, rebuild
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, rebuild
+from pyflat.ir.types import INT
 from pyflat.targets.columns import ColumnsEngine, Rules, Term, flattened, terms_of
 from pyflat.targets.columns import expand as x
 from pyflat.targets.columns.printer import in_order
@@ -74,6 +75,8 @@ def function(fn: Callable[..., Any], xp: Any, /, *, faults: Faults = "nan", kind
         raise refuse("flatten/result-kind", f"{flat.name} gives complex numbers", help="return the two parts")
     if any(cls in DATES for cls in _classes(flat.result)):
         raise refuse("flatten/result-kind", f"{flat.name} gives dates", help="return their parts, d.year and so on")
+    if any(cls is Maybe for cls in _classes(flat.result)):
+        raise refuse("flatten/result-kind", f"{flat.name} gives None in some lanes", help="return nan there")
     return ArrayTwin(flat, compiled(flat, xp, faults, dtype, extra), inspect.signature(original), xp, faults == "mask")
 
 
@@ -93,6 +96,11 @@ class ArrayTwin:
         return str(self.code.__doc__)
 
     @property
+    def categories(self) -> tuple[tuple[Any, ...], ...]:
+        """For each result that is no number the objects that its codes stand for."""
+        return tuple(_tables(self.flat.result))
+
+    @property
     def __name__(self) -> str:
         return self.flat.name
 
@@ -104,7 +112,7 @@ class ArrayTwin:
             if not isinstance(shape, Fixed):
                 lanes.extend(_numbers(shape, bound.arguments[name]))
         *values, mask = [*self.code(*lanes), None] if not self.masked else self.code(*lanes)
-        result = rebuild(self.flat.result, iter(values))
+        result = rebuild(_codes(self.flat.result), iter(values))
         return (result, mask) if self.masked else result
 
 
@@ -113,6 +121,27 @@ def _classes(shape: Shape) -> Iterator[type]:
         yield shape.cls
         for item in shape.items:
             yield from _classes(item)
+    elif isinstance(shape, Maybe):
+        yield Maybe
+
+
+def _codes(shape: Shape) -> Shape:
+    """The result with ints for objects."""
+    match shape:
+        case Record():
+            return replace(shape, items=tuple(map(_codes, shape.items)))
+        case Labels():
+            return Leaf(INT)
+    return shape
+
+
+def _tables(shape: Shape) -> Iterator[tuple[Any, ...]]:
+    match shape:
+        case Record():
+            for item in shape.items:
+                yield from _tables(item)
+        case Labels():
+            yield tuple(shape.table)
 
 
 def _numbers(shape: Shape, value: Any) -> list[Any]:

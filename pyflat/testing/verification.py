@@ -407,6 +407,9 @@ def _columns(rows: Sequence[tuple[Any, ...]], kinds: Sequence[str]) -> list[np.n
 
 def lane_of(result: Any, lane: int, n: int) -> Any:
     """One lane of a twin's result as a Python value: arrays are indexed, what is the same in all lanes stays."""
+    if isinstance(result, np.ma.MaskedArray):
+        masked = np.ma.getmaskarray(result).reshape(n, -1)[lane].any()
+        return None if masked else lane_of(result.data, lane, n)
     if isinstance(result, np.ndarray):
         if result.ndim > 1:  # an array in each lane
             return result[lane]
