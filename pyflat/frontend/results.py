@@ -159,7 +159,8 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
 def _is_label(value: Any) -> bool:
     """Whether an object may be the result of many lanes: it is no number of NumPy's that lanes do not hold, and nothing
     that is used up."""
-    return not isinstance(value, np.generic | np.ndarray) and not hasattr(type(value), "__next__")
+    used = isinstance(value, np.generic | np.ndarray | list | dict | set | bytearray)
+    return not used and not hasattr(type(value), "__next__")
 
 
 def _labels(objects: Sequence[Any]) -> Labels:

@@ -21,17 +21,17 @@ from pyflat.frontend.result import Specialised
 from pyflat.frontend.results import return_what_is_written
 from pyflat.frontend.space import objects
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import ControlLeft, Evaluator
+from pyflat.frontend.state.frames import ControlLeft, Evaluator, Frame
 from pyflat.frontend.state.kinds import numeric_kind
-from pyflat.frontend.state.values import Abstract, Complex, IncomingEdge, State, Static
+from pyflat.frontend.state.values import Abstract, Complex, GuardedUnion, IncomingEdge, OtherText, State, Static
 from pyflat.frontend.syntax import calls
-from pyflat.ir.build import Builder, undefined
+from pyflat.ir.build import Builder, const, undefined
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Function, Param, Yield
 from pyflat.ir.opaque_calls import Call, OpaqueCalls, whitelist_of
 from pyflat.ir.recursion import room_to_recurse
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape
-from pyflat.ir.types import Kind
+from pyflat.ir.shape import OTHER_WORD, Fixed, Labels, Leaf, Maybe, Record, Shape, UnknownWordsError
+from pyflat.ir.types import INT, Kind
 
 MAX_OPS = 400_000
 LONG = 64
@@ -60,7 +60,7 @@ def specialise(
     With loops="masked" every loop stays one whose body needs no known index; where what follows needs what such a loop
     cannot carry (a list that grows), all loops are as with "auto".
     """
-    with_loops = partial(_specialise, fn, arguments, max_unroll=max_unroll, whitelist=whitelist, long=long,
+    with_loops = partial(_with_known_words, fn, arguments, max_unroll=max_unroll, whitelist=whitelist, long=long,
                          floats=floats, reuse=reuse)
     try:
         return with_loops(loops=loops)
@@ -68,6 +68,18 @@ def specialise(
         if loops != "masked":
             raise
     return with_loops(loops="auto")
+
+
+def _with_known_words(fn: Callable[..., Any], arguments: Mapping[str, Shape], **options: Any) -> Specialised:
+    """Raises UnknownWordsError where arguments that are strings by lane are compared with others than their tables
+    have."""
+    texts: list[OtherText] = []
+    try:
+        return _specialise(fn, arguments, texts=texts, **options)
+    finally:
+        asked = {text.parameter: tuple(text.asked) for text in texts if text.asked}
+        if asked:
+            raise UnknownWordsError(asked)
 
 
 def _specialise(
@@ -80,11 +92,13 @@ def _specialise(
     long: int,
     floats: FloatFormat,
     reuse: bool,
+    texts: list[OtherText],
 ) -> Specialised:
     function, given = _plain(fn, dict(arguments))
     s = PythonEvaluator(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats,
                         reuse=reuse)
     s.opaque = OpaqueCalls(whitelist_of(whitelist))
+    s.texts = texts
     params: list[Param] = []
     with room_to_recurse(function), closing(s):
         captured = capture(function)
@@ -95,7 +109,7 @@ def _specialise(
         s.state = State(dict(bound), s.state.heap)
         with s.at(captured.tree):
             before = s.state.copy()
-            items, edges = s._arm(lambda: calls.run_body(s, frame), s.state)
+            items, edges = s._arm(lambda: _run_body(s, frame, given), s.state)
             out = [*frame.returns.edges, *[e for e in edges if not e.dead]]
             return_what_is_written(s, bound, before, out, _own_dicts(function))
             shape = results.settle(s, out)
@@ -106,6 +120,31 @@ def _specialise(
     s.guards.code(function)
     two_readings.tell(function, s.two_readings)
     return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.opaque)
+
+
+def _run_body(s: Evaluator, frame: Frame, given: Mapping[str, Shape]) -> Abstract | None:
+    """The body of the function, with the objects that its arguments' codes stand for."""
+    for name, shape in given.items():
+        if isinstance(shape, Labels):
+            code = s.state.locals[name]
+            assert isinstance(code, Param)
+            s.state.locals[name] = _of_code(s, name, shape, code)
+    return calls.run_body(s, frame)
+
+
+def _of_code(s: Evaluator, name: str, shape: Labels, code: Param) -> Abstract:
+    known = frozenset(item for item in shape.table if type(item) is str)
+    values: list[Abstract] = []
+    for item in shape.table:
+        if item is OTHER_WORD:
+            s.texts.append(OtherText(name, known))
+            values.append(s.texts[-1])
+        else:
+            values.append(Static(item))
+    chosen = values[-1]
+    for position in range(len(values) - 2, -1, -1):
+        chosen = GuardedUnion(s.build.op("eq", code, const(position)), values[position], chosen)
+    return chosen
 
 
 def _own_dicts(fn: types.FunctionType) -> set[str]:
@@ -185,7 +224,10 @@ def _argument(s: Evaluator, shape: Shape, name: str, params: list[Param], keywor
             if issubclass(cls, tuple) and cls is not tuple:
                 objects.require_plain_tuple(s, cls)
             return heap.record(s, cls, shape.names, items)
-        case Labels() | Maybe():
+        case Labels():
+            params.append(Param(INT, name))
+            return params[-1]
+        case Maybe():
             raise InternalError(f"not an argument: {shape!r}")
 
 

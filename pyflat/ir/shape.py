@@ -6,7 +6,7 @@
     COMPLEX                                      a complex number: two floats
     Record(datetime.date, ("year", ...), ...)    a date, a result only: an array of lanes has dtype object
     REAL_OR_COMPLEX                              a float in some lanes, a complex number in others
-    Labels(("low", "high"))                      a result only: by lane one of a few objects; the leaf is its position
+    Labels(("low", "high"))                      by lane one of a few objects; the leaf is its position
     Maybe(Leaf(FLOAT))                           a result only: None in some lanes; the last leaf says in which
 """
 
@@ -80,6 +80,25 @@ class Maybe:
     """`inner`, or None: where the last leaf is true."""
 
     inner: Shape
+
+
+class OtherWord:
+    """In the table of an argument: strings that are none of the others."""
+
+    def __repr__(self) -> str:
+        return "another string"
+
+
+OTHER_WORD = OtherWord()
+
+
+class UnknownWordsError(Exception):
+    """Strings that a function compares an argument with, and that its table has not."""
+
+    def __init__(self, words: Mapping[str, Sequence[str]]):
+        super().__init__(words)
+        self.words = words
+        """By parameter."""
 
 
 def is_same_object(a: object, b: object) -> bool:

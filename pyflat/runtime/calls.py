@@ -39,6 +39,7 @@ from pyflat.runtime.outputs import arrays_in, with_destinations
 from pyflat.runtime.plans import Planned, Plans
 from pyflat.runtime.replay import Replay
 from pyflat.runtime.settings import Options
+from pyflat.runtime.words import WordCall, Words, texts_in, word_call
 
 LARGE_CALL = 100_000
 SLOW_SHARE = 0.01
@@ -94,6 +95,7 @@ class Caller:
         self.compilations = compilations
         self.plans = plans or Plans()
         self.stats = Stats(compilations.functions)
+        self.words = Words()
         self._counting = threading.Lock()
         self._warned = False
 
@@ -103,6 +105,10 @@ class Caller:
     ) -> Any:
         """The result of a call, in the arrays of `out` where there are some. `twin` is the one that is called, where
         these are its options: then it may learn a shorter way for calls like this one."""
+        if texts := texts_in(self.parameters, args, kwargs, options.static):
+            coded = word_call(self, texts, args, kwargs, options, out)
+            if coded is not None:
+                return self._run_coded(coded, args, kwargs)
         if found := columns(self.parameters, args, kwargs, options.static):
             return run_grouped(self, found, args, kwargs, options, out)
         call = self.classified(args, kwargs, options)
@@ -117,17 +123,43 @@ class Caller:
         lanes = context.lanes
         ran = built.run(lanes.inputs, lanes.count, options.parallel, into)
         found = self.settle(context, built.result, ran, built.reference)
-        if (record := written_record(built.result)) is None:
-            if twin is not None:
-                self.plans.learn(self, self.parameters.bind(args, kwargs).arguments, built, options, twin)
+        if twin is not None and written_record(built.result) is None:
+            self.plans.learn(self, self.parameters.bind(args, kwargs).arguments, built, options, twin)
+        return self._returned(built, found, options, args, kwargs)
+
+    def _returned(self, built: Built, found: Any, options: Options, args: Sequence[Any], kwargs: Mapping[str, Any]
+                  ) -> Any:
+        """What a call returns, after what the function has written is in the caller's objects."""
+        record = written_record(built.result)
+        if record is None:
             return found
         value, faults = found if options.errors == "mask" else (found, None)
         returned = _put_back(record, value, self.parameters.bind(args, kwargs).arguments)
         return returned if faults is None else (returned, faults)
 
+    def _run_coded(self, coded: WordCall, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """A call with strings by lane."""
+        built, options = coded.built, coded.context.options
+        if os.environ.get("PYFLAT_DISABLE") == "1":
+            from pyflat.runtime.disabled import run_originals
+
+            done = run_originals(coded.context)
+            if done is not None:
+                return done.value
+        context, into = with_destinations(coded.context, built.result)
+        lanes = context.lanes
+        ran = built.run(lanes.inputs, lanes.count, options.parallel, into)
+        found = self.settle(context, built.result, ran, coded.reference)
+        return self._returned(built, found, options, args, kwargs)
+
     def compile(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, twin: Planned) -> None:
         """Flatten and compile what a call with such arguments takes, and learn its plan. Nothing runs."""
         args, kwargs = with_stand_ins(self.parameters, args, kwargs, options.static)
+        if texts := texts_in(self.parameters, args, kwargs, options.static):
+            coded = word_call(self, texts, args, kwargs, options)
+            if coded is not None:
+                coded.built.prepare(coded.context.lanes.inputs)
+                return
         if found := columns(self.parameters, args, kwargs, options.static):
             prepare_groups(self, found, args, kwargs, options)
             return

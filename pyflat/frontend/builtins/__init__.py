@@ -35,6 +35,7 @@ from pyflat.frontend.builtins.support import (
     inlined,
     inlined_float64,
     inlined_for_ints,
+    refuse_texts,
     unary_operation,
 )
 from pyflat.frontend.library import splines, stdlib
@@ -107,6 +108,8 @@ def mutates(method: BoundMethod) -> bool:
 
 def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a call of a known callable, None when it is not in the tables."""
+    if fn is not isinstance:
+        refuse_texts(s, arguments, node)
     done = numpy_functions.call(s, fn, arguments, node, is_pure)
     if done is not None:
         return done

@@ -11,7 +11,7 @@ import numpy as np
 
 from pyflat.frontend.builtins import making
 from pyflat.frontend.builtins.sequences import sort_lanes
-from pyflat.frontend.builtins.support import bind_names, only
+from pyflat.frontend.builtins.support import bind_names, only, refuse_texts
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
 from pyflat.frontend.space import array_items, arrays, comparisons, complex_numbers, containers, scalars
@@ -41,6 +41,8 @@ from pyflat.ir.types import FLOAT
 def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """A method of a local list or dict, of a lane number, or of a string."""
     receiver, name = bound.receiver, bound.name
+    if isinstance(receiver, Static) and not isinstance(receiver.value, dict):
+        refuse_texts(s, arguments, node)
     match receiver:
         case ListRef():
             return _list_method(s, receiver, name, arguments, node)

@@ -32,6 +32,7 @@ from pyflat.frontend.state.values import (
     GuardedUnion,
     IncomingEdge,
     Lazy,
+    OtherText,
     Ranges,
     Ref,
     State,
@@ -214,6 +215,8 @@ class Evaluator:
         self.replayed_handlers = False
         """A handler may run after a fault that is no edge to it."""
         self.reuse = reuse
+        self.texts: list[OtherText] = []
+        """Of the arguments that are strings by lane."""
         self.trace = Trace()
         self.doubtful: FlattenError | None = None
         """The refusal for the first TypeError that a path ends in, where no path returns: genuine Python, or an
@@ -349,6 +352,8 @@ class Evaluator:
     def fault(self, type_name: str, message: str = "", node: cst.CSTNode | None = None) -> ControlLeft:
         """Python raises here: the lane leaves the function as a fault."""
         fault = Fault(type_name, message, self.span(node))
+        if self.texts and type_name in ("TypeError", "AttributeError"):
+            raise self.refuse("flatten/unsupported-expression", "an operation that lanes of strings may not have", node)
         if type_name in ("TypeError", "AttributeError"):
             self.doubt(fault.message or f"Python raises a {type_name} here", node)
         self.build.end(Exit(FAULT, fault=fault))
@@ -364,7 +369,7 @@ class Evaluator:
 
     def raised(self, cls: type[BaseException], node: cst.CSTNode | None = None, message: str = "") -> ControlLeft:
         """A certain exception: goes to the innermost `try` that catches it, otherwise the lane is a fault."""
-        for scope in reversed(self.tries):
+        for scope in reversed(self.tries if not self.texts or cls not in (TypeError, AttributeError) else ()):
             if issubclass(cls, scope.catches):
                 state = self.state
                 if scope.frame is not self.frame:

@@ -24,6 +24,7 @@ from pyflat.frontend.state.values import (
     DictRef,
     ListRef,
     ObjRef,
+    OtherText,
     Seq,
     Static,
     Text,
@@ -81,7 +82,7 @@ def class_of(value: Abstract) -> type | None:
             return np.ndarray
         case DictRef():
             return dict
-        case Text():
+        case Text() | OtherText():
             return str
         case Caught():
             return value.cls

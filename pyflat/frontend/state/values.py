@@ -11,6 +11,7 @@
     Lazy        an iterator (zip, enumerate, map, ...), consumed once, by a loop
     Ranges      a range whose bounds are lanes
     Text        a string that depends on lanes: only good for raising
+    OtherText   a string of an argument that is none of those which the function knows: good for comparing
     GuardedUnion      `then` where the lane's `cond` holds, else `orelse`: two values that no single lane value holds
     UNBOUND     the name has no value
 """
@@ -195,6 +196,15 @@ class Text:
 
 
 @dataclass(eq=False, slots=True)
+class OtherText:
+    """`known`: it is none of these. `asked`: other strings that it was compared with, which `known` should have had."""
+
+    parameter: str
+    known: frozenset[str]
+    asked: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
 class Caught:
     """The exception that a handler has caught: its class is known, its arguments are not."""
 
@@ -224,7 +234,7 @@ UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef | StoreRef
 Abstract = (Static | Value | Complex | Seq | Array | Ref | Closure | BoundMethod | Partial | Super | Lazy | Ranges
-            | Text | Caught | GuardedUnion | Unavailable | _Unbound)
+            | Text | OtherText | Caught | GuardedUnion | Unavailable | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
 
