@@ -45,6 +45,7 @@ from pyflat.frontend.state.values import (
     State,
     Static,
 )
+from pyflat.functions.stacking import DATES
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import FALSE, FAULT, TRUE, Const, Exit, Fault, Op, Value
 from pyflat.ir.shape import (
@@ -182,6 +183,8 @@ def _record(s: Evaluator, records: list[tuple[_Parts, State]]) -> Shape:
     if any(len(p.items) != len(first.items) for p, _ in records):
         raise s.refuse("flatten/result-kind", "the function returns tuples of different lengths")
     items = tuple(_shape(s, [(p.items[i], state) for p, state in alike]) for i in range(len(first.items)))
+    if first.cls in DATES and any(isinstance(item, Labels | Maybe) for item in items):
+        raise s.refuse("flatten/result-kind", "the function returns dates of several time zones")
     return Record(first.cls, first.names, items)
 
 
@@ -214,25 +217,25 @@ def _leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, sha
         case Leaf():
             kind = numeric_kind(value)
             if kind is None or isinstance(value, Static) and not _holds(shape.kind, value.value):
-                _wrong(edge, where, value, shape, out)
+                _wrong(s, edge, where, value, shape, out)
             else:
                 out.append(_convert(edge, value, shape.kind))
         case Fixed():
             if not (isinstance(value, Static) and same_static(value, Static(shape.value))):
-                _wrong(edge, where, value, shape, out)
+                _wrong(s, edge, where, value, shape, out)
         case Record() if shape.cls is complex:
             _complex_leaves(s, edge, where, value, shape, out)
         case Record():
             parts = parts_of(value, edge.state)
             if parts is None or not _fits(parts, shape.cls, shape.names, len(shape.items)):
-                _wrong(edge, where, value, shape, out)
+                _wrong(s, edge, where, value, shape, out)
                 return
             for item, inner in zip(parts.items, shape.items, strict=True):
                 _leaves(s, edge, where, item, inner, out)
         case Labels():
             code = shape.code(value.value) if isinstance(value, Static) else None
             if code is None:
-                _wrong(edge, where, value, shape, out)
+                _wrong(s, edge, where, value, shape, out)
             else:
                 out.append(const(code))
         case Maybe() if _is_none(value):
@@ -247,7 +250,7 @@ def _complex_leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstr
     """Real and imaginary part, and which of the two it is where the shape has numbers too."""
     z = complex_parts(value)
     if z is None and numeric_kind(value) is None:
-        _wrong(edge, where, value, shape, out)
+        _wrong(s, edge, where, value, shape, out)
         return
     _leaves(s, edge, where, value if z is None else z.real, shape.items[0], out)
     out.append(const(0.0) if z is None else _convert(edge, z.imag, FLOAT))
@@ -264,8 +267,11 @@ def _holds(kind: Kind, known: bool | int | float) -> bool:
         return False
 
 
-def _wrong(edge: IncomingEdge, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
-    """These lanes return what the result cannot hold: they are faults."""
+def _wrong(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
+    """These lanes return what the result cannot hold: they are faults. Where they differ from others by a string of an
+    argument, one twin for each string holds them."""
+    if s.texts and value is not UNBOUND:
+        raise s.refuse("flatten/result-kind", f"the function returns {describe(value)}, and others in other lanes")
     kind = "UnboundLocalError" if value is UNBOUND else "TypeError"
     fault = Fault(kind, f"returns {describe(value)}")
     if where is TRUE:

@@ -129,7 +129,7 @@ def with_none(shape: Maybe, parts: Sequence[Array], where: npt.NDArray[np.bool_]
         return _lane_objects(shape.inner, parts, where)
     if form.none == "nan":
         if not holds_only_floats(shape.inner):
-            raise refuse("flatten/result-kind", 'none="nan": a result is int, bool or an object, which cannot be nan',
+            raise refuse("flatten/result-kind", 'none="nan": a result is int, bool or an object, which is never nan',
                          help='use none="masked" or none="object"')
         for part in parts:
             if part.dtype.kind == "f":
