@@ -151,6 +151,9 @@ def _dict_method(s: Evaluator, entries: dict[Any, Abstract], ref: DictRef | None
     match name:
         case "get":
             default = values[1] if len(values) > 1 else Static(None)
+            if isinstance(values[0], GuardedUnion) and not scalars.is_number_union(values[0]):
+                return s.split(values[0], lambda key: _dict_method(
+                    s, entries, ref, name, Arguments([key, *values[1:]], arguments.named), node))
             if isinstance(values[0], Static):
                 return entries.get(values[0].value, default)
             found = containers.dict_lookup(s, entries, values[0], node)
