@@ -81,6 +81,12 @@ def same_bits(a: object, b: object) -> bool:
 def _same_arrays(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
+    if isinstance(a, np.ma.MaskedArray) or isinstance(b, np.ma.MaskedArray):
+        masks = [np.ma.getmaskarray(each) for each in (a, b)]
+        kept = ~masks[0]
+        return bool((masks[0] == masks[1]).all()) and _same_arrays(np.asarray(a)[kept], np.asarray(b)[kept])
+    if a.dtype.kind == "O":
+        return all(map(same_bits, a.flat, b.flat))
     if a.dtype.kind == "c":
         return _same_arrays(a.real, b.real) and _same_arrays(a.imag, b.imag)
     if a.dtype.kind != "f":

@@ -182,7 +182,7 @@ def strings_and_bytes(x):
 
 
 def decimals(x):
-    return Decimal("1.0") if x > 2 else Decimal("1.00") if x > 0 else Decimal("2")
+    return Decimal("1.0") if x > 2 else Decimal("1.00") if x > 0 else Decimal(2)
 
 
 def fractions_and_strings(x):
@@ -234,7 +234,7 @@ def ordered_labels(x):
 
 
 def membership(x):
-    return 1 if _label(x) in ("low", "high") else 2 if _label(x) in {"middle"} else 3
+    return 1 if _label(x) in ("low", "high") else 2 if _label(x) in {"middle", "other"} else 3
 
 
 def part_of_a_label(x):
