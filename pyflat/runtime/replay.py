@@ -166,7 +166,7 @@ class Replay:
 
     def row(self, lane: int) -> Row:
         """The lane values of one lane."""
-        return tuple(value[0].item() if isinstance(value, np.ndarray) else value
+        return tuple(value.item(0) if isinstance(value, np.ndarray) else value
                      for value in self._copies(np.array([lane])))
 
     def original(self, through: Callable[..., Any] | None = None) -> Callable[[Row], Any]:

@@ -108,7 +108,7 @@ def mutates(method: BoundMethod) -> bool:
 
 def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a call of a known callable, None when it is not in the tables."""
-    if fn is not isinstance:
+    if str(getattr(fn, "__module__", "")).startswith("numpy"):
         refuse_texts(s, arguments, node)
     done = numpy_functions.call(s, fn, arguments, node, is_pure)
     if done is not None:
@@ -119,6 +119,8 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
         return None
     if handler is None:
         return None
+    if fn is not isinstance:
+        refuse_texts(s, arguments, node)
     s.saw_numpy = s.saw_numpy or isinstance(fn, np.ufunc) or str(getattr(fn, "__module__", "")).startswith("numpy")
     if arguments.all_static() and fn not in _ALWAYS:
         args, named = arguments.values()
