@@ -932,7 +932,7 @@ RATES = {"low": 0.1, "high": 0.4}
 
 
 @case(SECTION, "strings as results", FLOATS)
-def named(x):
+def low_or_high(x):
     return "low" if x < 0.0 else "high"
 
 
@@ -954,23 +954,23 @@ def perhaps_number(x):
 
 @case(SECTION, "strings and `None` in a tuple, namedtuple or dict of results", FLOATS, none="object")
 def described(x):
-    return x, named(x), None if x < 0.0 else 1
+    return x, low_or_high(x), None if x < 0.0 else 1
 
 
 @case(SECTION, "comparing a string that differs by lane, `in`, `is None`", FLOATS)
 def compared(x):
-    name = named(x) if x > -1.0 else None
+    name = low_or_high(x) if x > -1.0 else None
     return 0 if name is None else 1 if name == "low" else 2 if name in ("high", "top") else 3
 
 
 @case(SECTION, "a dict at a string or member that differs by lane", FLOATS)
 def rated(x):
-    return RATES[named(x)] * RATES.get(graded(x).name, 2.0)
+    return RATES[low_or_high(x)] * RATES.get(graded(x).name, 2.0)
 
 
 @case(SECTION, "`match` on strings and members", FLOATS)
 def matched_names(x):
-    match named(x), graded(x):
+    match low_or_high(x), graded(x):
         case "low", _:
             return 1.0
         case "high", Grade.HIGH if x > 2.0:
@@ -980,7 +980,7 @@ def matched_names(x):
 
 @case(SECTION, "attributes and methods of members and strings", FLOATS)
 def shown(x):
-    return f"{named(x).upper()}-{graded(x).name}", graded(x).value
+    return f"{low_or_high(x).upper()}-{graded(x).name}", graded(x).value
 
 
 @case(SECTION, "an array of strings that are compared", FLOATS, ("low", "high", "top"))

@@ -102,7 +102,7 @@ class UnknownWordsError(Exception):
 
 
 def is_same_object(a: object, b: object) -> bool:
-    """Whether nobody can tell two objects apart but by `is`, as far as their own == and repr say."""
+    """Whether two objects differ by `is` alone, as far as their own == and repr say."""
     if a is b:
         return True
     if type(a) is not type(b):

@@ -311,7 +311,7 @@ def _parts(value: Any, names: Sequence[str]) -> list[Any]:
 
 
 _ANY: dict[Kind, Any] = {BOOL: False, INT: 0, FLOAT: 0.0}
-"""What nobody reads."""
+"""What is never read."""
 
 
 def _fit_label(value: Any, shape: Labels) -> int:

@@ -134,4 +134,4 @@ def _record(s: Evaluator, shape: Shape, values: Iterator[Op]) -> Abstract:
             items = tuple(_record(s, item, values) for item in shape.items)
             return heap.record(s, shape.cls, shape.names, items)
         case Labels() | Maybe():
-            raise InternalError(f"not the result of a kept call: {shape!r}")
+            raise InternalError(f"not the result of an opaque call: {shape!r}")
