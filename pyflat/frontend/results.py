@@ -126,7 +126,9 @@ def _shape(s: Evaluator, values: Sequence[tuple[Abstract, State]]) -> Shape:
     if len(some) == len(options) or not some:
         return _of_options(s, options)
     shape = _of_options(s, some)
-    return Labels((*shape.table, None)) if isinstance(shape, Labels) else Maybe(shape)
+    if isinstance(shape, Labels):
+        return Labels((*shape.table, None))
+    return Maybe(shape) if s.none else shape
 
 
 def _is_none(value: Abstract) -> bool:

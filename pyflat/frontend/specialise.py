@@ -49,19 +49,21 @@ def specialise(
     long: int = LONG,
     floats: FloatFormat = F8,
     reuse: bool = True,
+    none: bool = True,
 ) -> Specialised:
     """The structured IR of `fn` for arguments of the given shapes.
 
     A missing argument takes its default; a bound method or a partial brings its own. Calls that `whitelist` names are
     kept (`ir.opaque_calls`). `floats` is the format that the lanes will have: the function that is built still is one
     of float64, but decides nothing that float32 lanes would decide differently. Without `reuse` every call is evaluated
-    anew; the result is the same. Raises FlattenError.
+    anew; the result is the same. Without `none`, lanes that return None where others return numbers are faults.
+    Raises FlattenError.
 
     With loops="masked" every loop stays one whose body needs no known index; where what follows needs what such a loop
     cannot carry (a list that grows), all loops are as with "auto".
     """
     with_loops = partial(_with_known_words, fn, arguments, max_unroll=max_unroll, whitelist=whitelist, long=long,
-                         floats=floats, reuse=reuse)
+                         floats=floats, reuse=reuse, none=none)
     try:
         return with_loops(loops=loops)
     except FlattenError:
@@ -92,13 +94,14 @@ def _specialise(
     long: int,
     floats: FloatFormat,
     reuse: bool,
+    none: bool,
     texts: list[OtherText],
 ) -> Specialised:
     function, given = _plain(fn, dict(arguments))
     s = PythonEvaluator(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats,
                         reuse=reuse)
     s.opaque = OpaqueCalls(whitelist_of(whitelist))
-    s.texts = texts
+    s.texts, s.none = texts, none
     params: list[Param] = []
     with room_to_recurse(function), closing(s):
         captured = capture(function)

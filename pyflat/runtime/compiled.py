@@ -197,7 +197,7 @@ def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Optio
     with _one_at_a_time(fn):
         spec = specialise(
             fn, arguments, loops=options.loops, max_unroll=options.max_unroll, whitelist=options.whitelist,
-            long=SHORT if short else LONG, floats=options.floats,
+            long=SHORT if short else LONG, floats=options.floats, none=target.shading is None,
         )
         return replace(spec, function=run(spec.function, FLOAT32)) if options.floats is F4 else spec
 

@@ -31,7 +31,7 @@ from pyflat.functions.records import spellings
 from pyflat.functions.stacking import DATES
 from pyflat.ir.ops import SIGNS
 from pyflat.ir.recursion import with_room
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, rebuild
+from pyflat.ir.shape import Fixed, Labels, Leaf, Record, Shape, rebuild
 from pyflat.ir.types import INT
 from pyflat.targets.columns import ColumnsEngine, Rules, Term, flattened, terms_of
 from pyflat.targets.columns import expand as x
@@ -69,14 +69,12 @@ def function(fn: Callable[..., Any], xp: Any, /, *, faults: Faults = "nan", kind
     Its `source` is the code. Raises FlattenError where `fn` cannot be flattened or the namespace lacks an operation,
     ValueError where its floats are not of that dtype (JAX without `jax_enable_x64`).
     """
-    flat, _ = flattened(fn, static, faults, ("nan", "mask", "unchecked"), kinds)
+    flat, _ = flattened(fn, static, faults, ("nan", "mask", "unchecked"), kinds, none=False)
     original = fn if isinstance(fn, FunctionType) else unwrap(fn).function
     if any(cls is complex for cls in _classes(flat.result)):
         raise refuse("flatten/result-kind", f"{flat.name} gives complex numbers", help="return the two parts")
     if any(cls in DATES for cls in _classes(flat.result)):
         raise refuse("flatten/result-kind", f"{flat.name} gives dates", help="return their parts, d.year and so on")
-    if any(cls is Maybe for cls in _classes(flat.result)):
-        raise refuse("flatten/result-kind", f"{flat.name} gives None in some lanes", help="return nan there")
     return ArrayTwin(flat, compiled(flat, xp, faults, dtype, extra), inspect.signature(original), xp, faults == "mask")
 
 
@@ -121,8 +119,6 @@ def _classes(shape: Shape) -> Iterator[type]:
         yield shape.cls
         for item in shape.items:
             yield from _classes(item)
-    elif isinstance(shape, Maybe):
-        yield Maybe
 
 
 def _codes(shape: Shape) -> Shape:

@@ -208,7 +208,7 @@ def verify(
     original = functools.partial(_call_named, fn, parameters, names, fixed)
     twins: dict[str, Any] = {}
     for one in verified() if target is None else (target,) if isinstance(target, str) else tuple(target):
-        wanted: dict[str, Any] = {"math": "exact", **options, "target": one, "static": tuple(fixed)}
+        wanted: dict[str, Any] = {"math": "exact", "none": "object", **options, "target": one, "static": tuple(fixed)}
         twins[one] = pyflat.twin(fn, **wanted)
         if resolve(settings(wanted)).dtype == "float32":
             raise ValueError('verify compares with the original, which computes in float64: with dtype="float32" '

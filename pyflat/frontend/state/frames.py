@@ -215,6 +215,8 @@ class Evaluator:
         self.replayed_handlers = False
         """A handler may run after a fault that is no edge to it."""
         self.reuse = reuse
+        self.none = True
+        """A result may be None in some lanes and numbers in others."""
         self.texts: list[OtherText] = []
         """Of the arguments that are strings by lane."""
         self.trace = Trace()
