@@ -4,8 +4,9 @@ Each program is compared with its original on the NumPy engine; every `--numba-e
 every `--stages-every`-th also at each stage of the flattener, in the interpreter (which takes longer than the rest
 together), and with `math="fast"`, whose values are the interpreter's. With `--dtype float32` there is no original to
 compare with: both engines and all stages against the interpreter in float32. With `--kept` each program is loaded
-twice, and the second time its twins come from disk. Failing programs are made small and printed. The exit status is 1
-when a difference was found, or when more than a tenth of the programs was refused.
+twice, and the second time its twins come from disk. With `--labels` results are strings, enum members and None too.
+Failing programs are made small and printed. The exit status is 1 when a difference was found, or when more than a
+tenth of the programs was refused.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pyflat.targets import threads
 from pyflat.targets.numpy import blocks as numpy_blocks
 from pyflat.targets.numpy import engine as numpy_target
 from pyflat.targets.numpy import loops as numpy_loops
-from tests.generator import Failure, Outcome, Program, check_program, generate
+from tests.generator import Failure, Outcome, Program, check_program, generate, generate_labelled
 from tests.generator.float32 import check_narrow, shrink_narrow
 from tests.generator.kept import check_kept
 from tests.generator.shrink import shrink
@@ -43,6 +44,12 @@ class Task:
     narrow: str = ""
     """In float32: the math option."""
     kept: bool = False
+    labels: bool = False
+    """Of strings, enum members and None."""
+
+    @property
+    def program(self) -> Program:
+        return generate_labelled(self.seed) if self.labels else generate(self.seed)
 
 
 @dataclass
@@ -86,7 +93,7 @@ class Totals:
 
 
 def _check(task: Task) -> tuple[Task, Outcome]:
-    program = generate(task.seed)
+    program = task.program
     if task.narrow:
         return task, check_narrow(program, numba=task.numba, stages=task.stages, math=task.narrow)
     if task.kept:
@@ -136,7 +143,7 @@ def describe(program: Program, failure: Failure) -> str:
 
 
 def _print_failure(task: Task, outcome: Outcome, checks: int) -> None:
-    program, failure = generate(task.seed), outcome.failures[0]
+    program, failure = task.program, outcome.failures[0]
     print(f"\nFAILURE seed {task.seed}: {failure}", flush=True)
     if checks:
         compiled = task.numba and failure.stage == "numba"
@@ -166,6 +173,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--threads", action="store_true", help="twins run on two threads, also where lanes are few")
     parser.add_argument("--many", action="store_true", help="NumPy runs few lanes as it runs many")
     parser.add_argument("--kept", action="store_true", help="twins from disk")
+    parser.add_argument("--labels", action="store_true", help="programs with strings, enum members and None")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--stop-after", type=int, default=10, help="stop after so many failing programs")
     parser.add_argument("--shrink", type=int, default=500, help="candidates to make a failing program small; 0: do not")
@@ -174,7 +182,7 @@ def main(argv: list[str] | None = None) -> int:
     totals, start, shown = Totals(), time.monotonic(), time.monotonic()
     narrow = options.dtype == "float32"
     tasks = (Task(seed, _every(options.numba_every, seed), _every(options.stages_every, seed),
-                  _math_of(seed) if narrow else "", options.kept)
+                  _math_of(seed) if narrow else "", options.kept, options.labels)
              for seed in range(options.seed, options.seed + options.programs))
     for task, outcome in outcomes(tasks, options.processes, options.threads, options.many):
         if options.refusals and outcome.refusal:

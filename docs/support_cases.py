@@ -1114,3 +1114,83 @@ def as_type(x):
 @case(SECTION, "strings made from lanes", FLOATS, code="flatten/unsupported-expression")
 def formatted(x):
     return len(f"{x}")
+
+
+# --- strings, members and None
+
+SECTION = "Strings, enum members and `None`"
+
+
+class Grade(enum.Enum):
+    LOW = 1
+    HIGH = 2
+
+
+RATES = {"low": 0.1, "high": 0.4}
+
+
+@case(SECTION, "strings as results", FLOATS)
+def low_or_high(x):
+    return "low" if x < 0.0 else "high"
+
+
+@case(SECTION, "enum members as results", FLOATS)
+def graded(x):
+    return Grade.LOW if x < 0.0 else Grade.HIGH
+
+
+@case(SECTION, "`None` among strings or members", FLOATS)
+def perhaps_named(x):
+    if x > 1.0:
+        return "high"
+
+
+@case(SECTION, "`None` among numbers, with the option `none`", FLOATS, none="object")
+def perhaps_number(x):
+    return None if x < 0.0 else x * 2.0
+
+
+@case(SECTION, "strings and `None` in a tuple, namedtuple or dict of results", FLOATS, none="object")
+def described(x):
+    return x, low_or_high(x), None if x < 0.0 else 1
+
+
+@case(SECTION, "comparing a string that differs by lane, `in`, `is None`", FLOATS)
+def compared(x):
+    name = low_or_high(x) if x > -1.0 else None
+    return 0 if name is None else 1 if name == "low" else 2 if name in ("high", "top") else 3
+
+
+@case(SECTION, "a dict at a string or member that differs by lane", FLOATS)
+def rated(x):
+    return RATES[low_or_high(x)] * RATES.get(graded(x).name, 2.0)
+
+
+@case(SECTION, "`match` on strings and members", FLOATS)
+def matched_names(x):
+    match low_or_high(x), graded(x):
+        case "low", _:
+            return 1.0
+        case "high", Grade.HIGH if x > 2.0:
+            return 2.0
+    return 3.0
+
+
+@case(SECTION, "attributes and methods of members and strings", FLOATS)
+def shown(x):
+    return f"{low_or_high(x).upper()}-{graded(x).name}", graded(x).value
+
+
+@case(SECTION, "an array of strings that are compared", FLOATS, ("low", "high", "top"))
+def by_name(x, name):
+    return x * RATES[name] if name in RATES else -x
+
+
+@case(SECTION, "an array of strings with which something else is done: one twin for each", FLOATS, ("low", "high"))
+def by_any_name(x, name):
+    return x * len(name)
+
+
+@case(SECTION, "strings made of numbers as results", FLOATS, code="flatten/result-kind")
+def digits(x):
+    return f"{x:.2f}"

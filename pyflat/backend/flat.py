@@ -20,7 +20,7 @@ from pyflat.ir.interp import LaneResult, run
 from pyflat.ir.nodes import Const, Function, Op, Value
 from pyflat.ir.opaque_calls import Call, OpaqueCalls, flat_values
 from pyflat.ir.print import format_function
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, rebuild
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, rebuild
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.ir.uses import results_of
 from pyflat.ir.validate import validate
@@ -67,7 +67,8 @@ class FlatFunction:
     nodes         the walk: params first, then each constant before its first use and operations in order
     params        the nodes of the parameters: one for each number, in signature order, records depth first
     results       the nodes of the results, likewise
-    result        how the results make up the Python value: `pyflat.ir.shape.Shape`
+    result        how the results make up the Python value: `pyflat.ir.shape.Shape`. Objects are codes (`Labels`), the
+                  path of the bool that says where a result is None ends in "is_none" (`Maybe`)
     whitelist     the entries of the opaque calls, by name
     ir            the same function in pyflat's IR
     steps         the steps that it went through
@@ -231,6 +232,11 @@ def _paths(shape: Shape, prefix: str) -> Iterator[str]:
                 else:
                     part = f"{prefix}[{position}]"
                 yield from _paths(item, part)
+        case Labels():
+            yield prefix
+        case Maybe():
+            yield from _paths(shape.inner, prefix)
+            yield f"{prefix}.is_none" if prefix else "is_none"
         case Fixed():
             pass
 

@@ -32,6 +32,7 @@ def flatten_function(
     strict_fold: bool = False,
     faults: Faults = "drop",
     max_unroll: int = 4096,
+    none: bool = False,
 ) -> FlatFunction:
     """Flatten `fn`: user calls inlined, branches made selects, loops unrolled; nothing is folded yet.
 
@@ -42,6 +43,8 @@ def flatten_function(
     faults       what becomes of the lanes in which Python raises. "drop": nothing says which they are, and their values
                  mean nothing; "mask": one more bool result, true in those lanes; "keep": `fault` nodes stay, in order
     max_unroll   iterations of a loop nest
+    none         lanes that return None where others return numbers are not among those in which Python raises: one more
+                 bool result says which they are (`Maybe` in `flat.result`)
 
     Post: `flat.nodes` has no call but whitelisted ones, no branch, no loop; `flat.run` computes in every lane what `fn`
     computes there. Raises FlattenError for what cannot be flattened, among it a loop whose trips depend on lanes.
@@ -50,7 +53,7 @@ def flatten_function(
         raise ValueError(f"faults={faults!r}: expected 'drop', 'mask' or 'keep'")
     fn = _original(fn)
     try:
-        flat = _flattened(fn, whitelist, argument_shapes(fn, kinds, arguments, static), faults, max_unroll)
+        flat = _flattened(fn, whitelist, argument_shapes(fn, kinds, arguments, static), faults, max_unroll, none)
         return _folded(flat) if strict_fold else flat
     except FlattenError as error:
         if raises:
@@ -69,10 +72,10 @@ def _folded(flat: FlatFunction) -> FlatFunction:
     return flatten_fold(flat, strict=True)
 
 
-def _flattened(fn: Callable[..., Any], whitelist: Any, shapes: dict[str, Any], faults: Faults, max_unroll: int
-               ) -> FlatFunction:
+def _flattened(fn: Callable[..., Any], whitelist: Any, shapes: dict[str, Any], faults: Faults, max_unroll: int,
+               none: bool) -> FlatFunction:
     with _one_at_a_time:
-        spec = specialise(fn, shapes, loops="unroll", max_unroll=max_unroll, whitelist=whitelist)
+        spec = specialise(fn, shapes, loops="unroll", max_unroll=max_unroll, whitelist=whitelist, none=none)
     if spec.rolled is not None:
         raise spec.rolled
     flat = pipelines.run(spec.function, pipelines.STRAIGHTEN)

@@ -3,6 +3,9 @@
 bool, int, float and complex join to the larger kind. A path that returns something no lane can hold (None, a string,
 a tuple of another length) while others return numbers is a fault in its lanes: the replay reports it.
 
+Where no path returns a number or a tuple, lanes are codes of the objects that there are (`Labels`). Where some paths
+return None, and others something else, one more leaf says so (`Maybe`).
+
 What a function writes into its arguments (fields of an object, items of a list or dict) are results of their own:
 
     def shade(x, out):                 Written(returned=None, out_depth=..., out_lit=...)
@@ -19,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from typing import Any
 
 import numpy as np
 
@@ -41,9 +45,22 @@ from pyflat.frontend.state.values import (
     State,
     Static,
 )
+from pyflat.functions.stacking import DATES
 from pyflat.ir.build import const, undefined
-from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, Op, Value
-from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Path, Record, Shape, written_class
+from pyflat.ir.nodes import FALSE, FAULT, TRUE, Const, Exit, Fault, Op, Value
+from pyflat.ir.shape import (
+    COMPLEX,
+    REAL_OR_COMPLEX,
+    Fixed,
+    Labels,
+    Leaf,
+    Maybe,
+    Path,
+    Record,
+    Shape,
+    is_same_object,
+    written_class,
+)
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, VOID, Kind, join_kinds
 
 
@@ -105,6 +122,21 @@ def parts_of(value: Abstract, state: State) -> _Parts | None:
 
 def _shape(s: Evaluator, values: Sequence[tuple[Abstract, State]]) -> Shape:
     options = [(option, state) for value, state in values for option in alternatives(value)]
+    some = [(option, state) for option, state in options if not _is_none(option)]
+    if len(some) == len(options) or not some:
+        return _of_options(s, options)
+    shape = _of_options(s, some)
+    if isinstance(shape, Labels):
+        return Labels((*shape.table, None))
+    return Maybe(shape) if s.none else shape
+
+
+def _is_none(value: Abstract) -> bool:
+    return isinstance(value, Static) and value.value is None
+
+
+def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shape:
+    """The shape that holds all of these, or None where there is nothing else."""
     kinds = [k for k in (numeric_kind(v) for v, _ in options) if k is not None]
     if any(complex_parts(v) is not None for v, _ in options):
         return REAL_OR_COMPLEX if kinds else COMPLEX
@@ -120,9 +152,27 @@ def _shape(s: Evaluator, values: Sequence[tuple[Abstract, State]]) -> Shape:
     known = first.value if isinstance(first, Static) else first
     if (known is None or isinstance(known, tzinfo)) and all(same_static(first, v) for v, _ in options):
         return Fixed(known)
+    if all(v is UNBOUND or isinstance(v, Static) and _is_label(v.value) for v, _ in options):
+        return _labels([v.value for v, _ in options if isinstance(v, Static)])
     given = next((name for v, _ in options if (name := s.constants.get(id(v))) is not None), "")
     raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
         f" or {describe(options[1][0])}" if len(options) > 1 else ""), argument=given)
+
+
+def _is_label(value: Any) -> bool:
+    """Whether an object may be the result of many lanes: it is no number of NumPy's that lanes do not hold, and nothing
+    that is used up."""
+    used = isinstance(value, np.generic | np.ndarray | list | dict | set | bytearray)
+    return not used and not hasattr(type(value), "__next__")
+
+
+def _labels(objects: Sequence[Any]) -> Labels:
+    """Each object once, in the order of the paths."""
+    table: list[Any] = []
+    for item in objects:
+        if not any(item is known or type(item) is str and is_same_object(item, known) for known in table):
+            table.append(item)
+    return Labels(tuple(table))
 
 
 def _record(s: Evaluator, records: list[tuple[_Parts, State]]) -> Shape:
@@ -135,6 +185,8 @@ def _record(s: Evaluator, records: list[tuple[_Parts, State]]) -> Shape:
     if any(len(p.items) != len(first.items) for p, _ in records):
         raise s.refuse("flatten/result-kind", "the function returns tuples of different lengths")
     items = tuple(_shape(s, [(p.items[i], state) for p, state in alike]) for i in range(len(first.items)))
+    if first.cls in DATES and any(isinstance(item, Labels | Maybe) for item in items):
+        raise s.refuse("flatten/result-kind", "the function returns dates of several time zones")
     return Record(first.cls, first.names, items)
 
 
@@ -167,21 +219,32 @@ def _leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, sha
         case Leaf():
             kind = numeric_kind(value)
             if kind is None or isinstance(value, Static) and not _holds(shape.kind, value.value):
-                _wrong(edge, where, value, shape, out)
+                _wrong(s, edge, where, value, shape, out)
             else:
                 out.append(_convert(edge, value, shape.kind))
         case Fixed():
             if not (isinstance(value, Static) and same_static(value, Static(shape.value))):
-                _wrong(edge, where, value, shape, out)
+                _wrong(s, edge, where, value, shape, out)
         case Record() if shape.cls is complex:
             _complex_leaves(s, edge, where, value, shape, out)
         case Record():
             parts = parts_of(value, edge.state)
             if parts is None or not _fits(parts, shape.cls, shape.names, len(shape.items)):
-                _wrong(edge, where, value, shape, out)
+                _wrong(s, edge, where, value, shape, out)
                 return
             for item, inner in zip(parts.items, shape.items, strict=True):
                 _leaves(s, edge, where, item, inner, out)
+        case Labels():
+            code = shape.code(value.value) if isinstance(value, Static) else None
+            if code is None:
+                _wrong(s, edge, where, value, shape, out)
+            else:
+                out.append(const(code))
+        case Maybe() if _is_none(value):
+            out += [*map(undefined, kinds_of(shape.inner)), TRUE]
+        case Maybe():
+            _leaves(s, edge, where, value, shape.inner, out)
+            out.append(FALSE)
 
 
 def _complex_leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, shape: Record, out: list[Value]
@@ -189,7 +252,7 @@ def _complex_leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstr
     """Real and imaginary part, and which of the two it is where the shape has numbers too."""
     z = complex_parts(value)
     if z is None and numeric_kind(value) is None:
-        _wrong(edge, where, value, shape, out)
+        _wrong(s, edge, where, value, shape, out)
         return
     _leaves(s, edge, where, value if z is None else z.real, shape.items[0], out)
     out.append(const(0.0) if z is None else _convert(edge, z.imag, FLOAT))
@@ -206,8 +269,11 @@ def _holds(kind: Kind, known: bool | int | float) -> bool:
         return False
 
 
-def _wrong(edge: IncomingEdge, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
-    """These lanes return what the result cannot hold: they are faults."""
+def _wrong(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
+    """These lanes return what the result cannot hold: they are faults. Where they differ from others by a string of an
+    argument, one twin for each string holds them."""
+    if s.texts and value is not UNBOUND:
+        raise s.refuse("flatten/result-kind", f"the function returns {describe(value)}, and others in other lanes")
     kind = "UnboundLocalError" if value is UNBOUND else "TypeError"
     fault = Fault(kind, f"returns {describe(value)}")
     if where is TRUE:
@@ -223,6 +289,10 @@ def kinds_of(shape: Shape) -> list[Kind]:
             return [shape.kind]
         case Record():
             return [k for item in shape.items for k in kinds_of(item)]
+        case Labels():
+            return [INT]
+        case Maybe():
+            return [*kinds_of(shape.inner), BOOL]
         case Fixed():
             return []
 

@@ -13,7 +13,7 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from pyflat.errors import FlattenError, refuse
+from pyflat.errors import FlattenError, InternalError, refuse
 from pyflat.frontend import results, two_readings
 from pyflat.frontend.capture import capture
 from pyflat.frontend.python_space import PythonEvaluator
@@ -22,17 +22,17 @@ from pyflat.frontend.results import return_what_is_written
 from pyflat.frontend.space import objects, scratch
 from pyflat.frontend.space.scratch import MAX_PLACES, AdoptError, Adoptions
 from pyflat.frontend.state import heap, lookup
-from pyflat.frontend.state.frames import ControlLeft, Evaluator
+from pyflat.frontend.state.frames import ControlLeft, Evaluator, Frame
 from pyflat.frontend.state.kinds import numeric_kind
-from pyflat.frontend.state.values import Abstract, Complex, IncomingEdge, State, Static
+from pyflat.frontend.state.values import Abstract, Complex, GuardedUnion, IncomingEdge, OtherText, State, Static
 from pyflat.frontend.syntax import calls
-from pyflat.ir.build import Builder, undefined
+from pyflat.ir.build import Builder, const, undefined
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Function, Param, Yield
 from pyflat.ir.opaque_calls import Call, OpaqueCalls, whitelist_of
 from pyflat.ir.recursion import room_to_recurse
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape
-from pyflat.ir.types import Kind
+from pyflat.ir.shape import OTHER_WORD, Fixed, Labels, Leaf, Maybe, Record, Shape, UnknownWordsError
+from pyflat.ir.types import INT, Kind
 
 MAX_OPS = 400_000
 LONG = 64
@@ -50,19 +50,21 @@ def specialise(
     long: int = LONG,
     floats: FloatFormat = F8,
     reuse: bool = True,
+    none: bool = True,
 ) -> Specialised:
     """The structured IR of `fn` for arguments of the given shapes.
 
     A missing argument takes its default; a bound method or a partial brings its own. Calls that `whitelist` names are
     kept (`ir.opaque_calls`). `floats` is the format that the lanes will have: the function that is built still is one
     of float64, but decides nothing that float32 lanes would decide differently. Without `reuse` every call is evaluated
-    anew; the result is the same. Raises FlattenError.
+    anew; the result is the same. Without `none`, lanes that return None where others return numbers are faults.
+    Raises FlattenError.
 
     With loops="masked" every loop stays one whose body needs no known index; where what follows needs what such a loop
     cannot carry (a list that grows), all loops are as with "auto".
     """
-    with_loops = partial(_specialise, fn, arguments, max_unroll=max_unroll, whitelist=whitelist, long=long,
-                         floats=floats, reuse=reuse)
+    with_loops = partial(_with_known_words, fn, arguments, max_unroll=max_unroll, whitelist=whitelist, long=long,
+                         floats=floats, reuse=reuse, none=none)
     try:
         return _adopting(partial(with_loops, loops=loops))
     except FlattenError:
@@ -84,6 +86,18 @@ def _adopting(evaluate: Callable[..., Specialised]) -> Specialised:
                              help="return the values instead") from None
 
 
+def _with_known_words(fn: Callable[..., Any], arguments: Mapping[str, Shape], **options: Any) -> Specialised:
+    """Raises UnknownWordsError where arguments that are strings by lane are compared with others than their tables
+    have."""
+    texts: list[OtherText] = []
+    try:
+        return _specialise(fn, arguments, texts=texts, **options)
+    finally:
+        asked = {text.parameter: tuple(text.asked) for text in texts if text.asked}
+        if asked:
+            raise UnknownWordsError(asked)
+
+
 def _specialise(
     fn: Callable[..., Any],
     arguments: Mapping[str, Shape],
@@ -95,11 +109,14 @@ def _specialise(
     floats: FloatFormat,
     reuse: bool,
     adoptions: Adoptions,
+    none: bool,
+    texts: list[OtherText],
 ) -> Specialised:
     function, given = _plain(fn, dict(arguments))
     s = PythonEvaluator(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats,
                         reuse=reuse)
     s.opaque = OpaqueCalls(whitelist_of(whitelist))
+    s.texts, s.none = texts, none
     params: list[Param] = []
     adoptions.begin(s)
     with room_to_recurse(function), closing(s):
@@ -109,10 +126,9 @@ def _specialise(
         frame = calls.make_frame(s, function, captured, bound, None)
         s.frames.append(frame)
         s.state = State(dict(bound), s.state.heap)
-        calls.box_variables(s, frame)
         with s.at(captured.tree):
             before = s.state.copy()
-            items, edges = s._arm(lambda: calls.run_body(s, frame), s.state)
+            items, edges = s._arm(lambda: _run_body(s, frame, given), s.state)
             out = [*frame.returns.edges, *[e for e in edges if not e.dead]]
             return_what_is_written(s, bound, before, out, _own_dicts(function))
             shape = results.settle(s, out)
@@ -127,6 +143,32 @@ def _specialise(
     two_readings.tell(function, s.two_readings)
     two_readings.tell_unwritten(function, s.unwritten)
     return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.opaque)
+
+
+def _run_body(s: Evaluator, frame: Frame, given: Mapping[str, Shape]) -> Abstract | None:
+    """The body of the function, with the objects that its arguments' codes stand for."""
+    for name, shape in given.items():
+        if isinstance(shape, Labels):
+            code = s.state.locals[name]
+            assert isinstance(code, Param)
+            s.state.locals[name] = _of_code(s, name, shape, code)
+    calls.box_variables(s, frame)
+    return calls.run_body(s, frame)
+
+
+def _of_code(s: Evaluator, name: str, shape: Labels, code: Param) -> Abstract:
+    known = frozenset(item for item in shape.table if type(item) is str)
+    values: list[Abstract] = []
+    for item in shape.table:
+        if item is OTHER_WORD:
+            s.texts.append(OtherText(name, known))
+            values.append(s.texts[-1])
+        else:
+            values.append(Static(item))
+    chosen = values[-1]
+    for position in range(len(values) - 2, -1, -1):
+        chosen = GuardedUnion(s.build.op("eq", code, const(position)), values[position], chosen)
+    return chosen
 
 
 def _own_dicts(fn: types.FunctionType) -> set[str]:
@@ -205,6 +247,11 @@ def _argument(s: Evaluator, shape: Shape, name: str, params: list[Param], keywor
             if issubclass(cls, tuple) and cls is not tuple:
                 objects.require_plain_tuple(s, cls)
             return heap.record(s, cls, shape.names, items)
+        case Labels():
+            params.append(Param(INT, name))
+            return params[-1]
+        case Maybe():
+            raise InternalError(f"not an argument: {shape!r}")
 
 
 def _part_name(name: str, shape: Record, position: int) -> str:

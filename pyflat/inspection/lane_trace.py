@@ -15,6 +15,7 @@ import linecache
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -26,12 +27,13 @@ from pyflat.inspection.tracing import Store, Trace, trace
 from pyflat.ir.formats import F8
 from pyflat.ir.interp import LaneFault, TripLimit, run
 from pyflat.ir.nodes import Block, Function, Op, walk
-from pyflat.ir.shape import Shape
+from pyflat.ir.shape import Labels, Maybe, Shape, rebuild
 from pyflat.runtime.arrays import Lanes
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import Built, fast_passes, flatten, specialised
 from pyflat.runtime.faults import LaneError, lane_index
 from pyflat.runtime.float32_reference import Float32Lanes
+from pyflat.runtime.labels import none_ranges
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
 
@@ -90,6 +92,8 @@ class LaneTrace:
     steps: tuple[TraceStep, ...]
     original: str
     stages: tuple[Stage, ...]
+    returned: str = ""
+    """What the compiled twin gives, as text."""
 
     @property
     def first_difference(self) -> TraceStep | None:
@@ -136,13 +140,16 @@ def trace_lane(
     traced = trace(lambda: replay.original()(row), files)
     trips = MAX_TRIPS if traced.ended else 1000
     wanted = expected(traced, built.result) if built.reference is None else _float32_values(built.reference, row)
-    runs = list(_stages(spec.function, lanes, flat, wanted, trips, fast_passes(options)))
+    as_wanted = partial(_same_leaves, built.result, wanted)
+    runs = list(_stages(spec.function, lanes, flat, as_wanted, trips, fast_passes(options)))
     stages = [stage for stage, _ in runs]
-    stages.append(_engine(built, lanes, flat, options.target, wanted))
+    stages.append(_engine(built, lanes, flat, options.target, as_wanted))
     shown = next((stores for stage, stores in runs if not stage.agrees), runs[0][1])
     steps = tuple(_paired(traced.stores, shown, built.reference is not None))
     name, place = caller.callee.function.__qualname__, lane_index(flat, lanes.shape)
-    return LaneTrace(name, place, replay.shown(row), steps, _ending(traced), tuple(stages))
+    leaves = stages[-1].leaves
+    value = "" if leaves is None else _returned(built.result, leaves)
+    return LaneTrace(name, place, replay.shown(row), steps, _ending(traced), tuple(stages), value)
 
 
 def _specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Specialised:
@@ -217,7 +224,8 @@ Stores = list[Store]
 
 
 def _stages(
-    structured: Function, lanes: Lanes, flat: int, wanted: tuple[Any, ...] | None, trips: int, fast: Pipeline
+    structured: Function, lanes: Lanes, flat: int, as_wanted: Callable[[Sequence[Any] | None], bool], trips: int,
+    fast: Pipeline,
 ) -> Iterator[tuple[Stage, Stores]]:
     """Each form of the function, run on the lane, with the stores into the user's names."""
     from pyflat.passes.pipelines import flatten_ir
@@ -230,7 +238,7 @@ def _stages(
         try:
             result = run(fn, row, on_op=_recorder(stores), max_trips=trips)
         except LaneFault as stop:
-            yield Stage(name, None, str(stop), wanted is None), stores
+            yield Stage(name, None, str(stop), as_wanted(None)), stores
             continue
         except TripLimit:
             yield Stage(name, None, "not run to its end", True), stores
@@ -238,7 +246,7 @@ def _stages(
         if result.suspect:
             yield Stage(name, None, "suspect", True), stores
         else:
-            yield Stage(name, result.values, "", _same_leaves(result.values, wanted)), stores
+            yield Stage(name, result.values, "", as_wanted(result.values)), stores
 
 
 def _recorder(stores: Stores) -> Callable[[Op, Any], None]:
@@ -250,11 +258,17 @@ def _recorder(stores: Stores) -> Callable[[Op, Any], None]:
     return record
 
 
-def _same_leaves(values: Sequence[Any], wanted: Sequence[Any] | None) -> bool:
-    return wanted is not None and all(map(same, wanted, values))
+def _same_leaves(shape: Shape, wanted: Sequence[Any] | None, values: Sequence[Any] | None) -> bool:
+    """Whether a lane gives what is wanted; None: it fails. Where it is None, nothing reads the other leaves."""
+    if wanted is None or values is None:
+        return wanted is values
+    unread = {k for _, first, flag in none_ranges(shape) if wanted[flag] for k in range(first, flag)}
+    return all(same(a, b) for k, (a, b) in enumerate(zip(wanted, values, strict=True)) if k not in unread)
 
 
-def _engine(built: Built, lanes: Lanes, flat: int, target: str, wanted: tuple[Any, ...] | None) -> Stage:
+def _engine(
+    built: Built, lanes: Lanes, flat: int, target: str, as_wanted: Callable[[Sequence[Any] | None], bool]
+) -> Stage:
     """What the compiled twin gives in that lane of the whole call."""
     ran = built.run(lanes.inputs, lanes.count)
     arrays, suspect = ran.leaves, ran.suspect
@@ -265,7 +279,7 @@ def _engine(built: Built, lanes: Lanes, flat: int, target: str, wanted: tuple[An
     if beyond or (suspect is not None and suspect[flat]):
         return Stage(name, None, "suspect", True)
     values = tuple(array[flat].item() for array in arrays)
-    return Stage(name, values, "", _same_leaves(values, wanted))
+    return Stage(name, values, "", as_wanted(values))
 
 
 def _paired(original: Sequence[Store], twin: Sequence[Store], narrow: bool) -> Iterator[TraceStep]:
@@ -296,7 +310,7 @@ def _table(found: LaneTrace) -> Iterator[str]:
     start = max(0, start - MAX_SHOWN // 2) if len(found.steps) > MAX_SHOWN else 0
     rows = [_row(step) for step in found.steps[start:start + MAX_SHOWN]]
     last = found.stages[-1]
-    rows.append(("", "returns", found.original, last.fault if last.leaves is None else _leaves(last.leaves), ""))
+    rows.append(("", "returns", found.original, last.fault if last.leaves is None else found.returned, ""))
     header = ("line", "source", "original", "twin", "")
     widths = [max(len(row[i]) for row in (header, *rows)) for i in range(4)]
     for row in (header, *rows):
@@ -317,7 +331,10 @@ def _short(value: Any) -> str:
     return text if len(text) <= 30 else text[:27] + "..."
 
 
-def _leaves(values: tuple[Any, ...]) -> str:
+def _returned(shape: Shape, values: tuple[Any, ...]) -> str:
+    """What a twin gives: objects, else its leaves."""
+    if isinstance(shape, Labels | Maybe):
+        return repr(rebuild(shape, iter(values)))
     return repr(values[0]) if len(values) == 1 else repr(values)
 
 

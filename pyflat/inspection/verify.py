@@ -22,6 +22,7 @@ from pyflat.runtime.arrays import Array, Lanes
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import flatten
 from pyflat.runtime.faults import lane_index
+from pyflat.runtime.labels import without_unread
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
 
@@ -113,10 +114,11 @@ def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], optio
             if not fast:
                 break
     off = None
+    arrays, wanted = without_unread(built.result, arrays), without_unread(built.result, wanted)
     if fast:
         off = _distance(arrays, wanted, ~settled, raising, lanes)
         flat = flatten(caller.callee.function, call.arguments, options, engine=True).flat
-        wrong = _recomputed(np.flatnonzero(~settled), lanes, arrays, flat)
+        wrong = _recomputed(np.flatnonzero(~settled), lanes, ran.leaves, flat)
     else:
         wrong = raising | ~settled & ~np.logical_and.reduce([equal(*pair) for pair in zip(arrays, wanted, strict=True)])
     if wrong.any():

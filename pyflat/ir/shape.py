@@ -6,6 +6,8 @@
     COMPLEX                                      a complex number: two floats
     Record(datetime.date, ("year", ...), ...)    a date, a result only: an array of lanes has dtype object
     REAL_OR_COMPLEX                              a float in some lanes, a complex number in others
+    Labels(("low", "high"))                      by lane one of a few objects; the leaf is its position
+    Maybe(Leaf(FLOAT))                           a result only: None in some lanes; the last leaf says in which
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pyflat.functions.stacking import DATES, date_lanes, stacked
-from pyflat.ir.types import BOOL, FLOAT, Kind
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,66 @@ class Record:
     items: tuple[Shape, ...]
 
 
-Shape = Leaf | Fixed | Record
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """By lane one of a few objects that are no numbers: strings, enum members, None, ... The leaf is an int, the
+    position in `table`."""
+
+    table: Sequence[Any]
+
+    def code(self, value: object) -> int | None:
+        """The position of an object, None where it is not in the table. An original may make an equal object anew at
+        each call."""
+        for position, item in enumerate(self.table):
+            if item is value:
+                return position
+        return next((k for k, item in enumerate(self.table) if is_same_object(item, value)), None)
+
+    @property
+    def textual(self) -> bool:
+        """Whether an array of strings can hold all of them; NumPy's drop zeros at the end."""
+        return all(type(item) is str and not item.endswith("\0") for item in self.table)
+
+
+@dataclass(frozen=True, slots=True)
+class Maybe:
+    """`inner`, or None: where the last leaf is true."""
+
+    inner: Shape
+
+
+class OtherWord:
+    """In the table of an argument: strings that are none of the others."""
+
+    def __repr__(self) -> str:
+        return "another string"
+
+
+OTHER_WORD = OtherWord()
+
+
+class UnknownWordsError(Exception):
+    """Strings that a function compares an argument with, and that its table has not."""
+
+    def __init__(self, words: Mapping[str, Sequence[str]]):
+        super().__init__(words)
+        self.words = words
+        """By parameter."""
+
+
+def is_same_object(a: object, b: object) -> bool:
+    """Whether two objects differ by `is` alone, as far as their own == and repr say."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    try:
+        return bool(a == b) and (type(a).__repr__ is object.__repr__ or repr(a) == repr(b))
+    except Exception:  # noqa: BLE001 - an object that cannot be compared is only itself
+        return False
+
+
+Shape = Leaf | Fixed | Record | Labels | Maybe
 COMPLEX = Record(complex, ("real", "imag"), (Leaf(FLOAT), Leaf(FLOAT)))
 REAL_OR_COMPLEX = Record(complex, ("real", "imag", "is_complex"), (Leaf(FLOAT), Leaf(FLOAT), Leaf(BOOL)))
 """A result: an array holds all lanes as complex numbers, a single lane is the float or complex number it is."""
@@ -66,6 +127,11 @@ def leaves(shape: Shape) -> Iterator[Leaf]:
         case Record():
             for item in shape.items:
                 yield from leaves(item)
+        case Labels():
+            yield Leaf(INT)
+        case Maybe():
+            yield from leaves(shape.inner)
+            yield Leaf(BOOL)
         case Fixed():
             pass
 
@@ -95,6 +161,11 @@ def rebuild(shape: Shape, values: Iterator[Any]) -> Any:
             return shape.value
         case Record():
             return make_record(shape.cls, shape.names, [rebuild(item, values) for item in shape.items])
+        case Labels():
+            return shape.table[next(values)]
+        case Maybe():
+            inner = rebuild(shape.inner, values)
+            return None if next(values) else inner
 
 
 def holds_only_floats(shape: Shape) -> bool:
@@ -104,6 +175,10 @@ def holds_only_floats(shape: Shape) -> bool:
             return all(map(holds_only_floats, shape.items))
         case Leaf():
             return shape.kind is FLOAT
+        case Labels():
+            return False
+        case Maybe():
+            return holds_only_floats(shape.inner)
     return True
 
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from pyflat.frontend.callables import BoundArguments, Parameters
 from pyflat.ir.formats import F4, F8, FloatFormat
-from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape, record_of
+from pyflat.ir.shape import COMPLEX, Fixed, Labels, Leaf, Record, Shape, record_of
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
 SCALARS = {bool: BOOL, int: INT, float: FLOAT}
@@ -58,6 +58,16 @@ _BY_NAME = {
 """What to do with one class of a package."""
 _MARKS = ("__array__", "__array_function__", "__array_interface__", "__array_ufunc__", "__array_namespace__",
           "__dlpack__", "__dataframe__")
+
+
+class Coded:
+    """Strings or members by lane, as positions in a table, in the place of such an argument."""
+
+    __slots__ = ("codes", "table")
+
+    def __init__(self, codes: np.ndarray[Any, Any], table: tuple[Any, ...]):
+        self.codes = codes
+        self.table = table
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +151,11 @@ class _Reader:
         self.names: list[str] = []
 
     def shape(self, value: Any, name: str) -> Shape:
+        if isinstance(value, Coded):
+            self.values.append(value.codes)
+            self.kinds.append(INT)
+            self.names.append(name)
+            return Labels(value.table)
         if _is_complex(value):
             for part in (value.real, value.imag):
                 self.shape(part, name)

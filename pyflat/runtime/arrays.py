@@ -14,9 +14,10 @@ import numpy.typing as npt
 from pyflat.errors import InternalError, refuse
 from pyflat.functions.stacking import DATES, date_lanes
 from pyflat.ir.formats import F8, FloatFormat, dtypes
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, make_record
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, leaves, make_record, record_of
 from pyflat.ir.types import INT, INT_MAX, INT_MIN, Kind, kind_of
 from pyflat.runtime.arguments import SCALARS, ClassifiedCall
+from pyflat.runtime.labels import PLAIN, Form, of_codes, with_none
 from pyflat.targets.operands import Operand, Spread, as_signed, beyond_int64, operand
 
 MAX_AXES = 32
@@ -40,6 +41,7 @@ class Lanes:
     floats: FloatFormat = F8
     fortran: bool = False
     turned: bool = False
+    form: Form = PLAIN
 
     def in_memory_order(self) -> Lanes:
         """The same lanes as they lie in Fortran's order; these themselves where they do not, or were copied."""
@@ -62,7 +64,9 @@ class Lanes:
         return np.asfortranarray(whole) if self.fortran else whole
 
 
-def prepare(call: ClassifiedCall, outputs: Mapping[str, Array] | None = None, *, convert: bool = True) -> Lanes:
+def prepare(
+    call: ClassifiedCall, outputs: Mapping[str, Array] | None = None, *, convert: bool = True, form: Form = PLAIN
+) -> Lanes:
     """Broadcast the lane values as NumPy does, with the arrays of `out=`. The inputs are never written; what fits
     already is not copied. Unless `convert`, arrays stay as they are, for an engine that converts them."""
     sizes = [v.shape for v in (*call.values, *(outputs or {}).values()) if isinstance(v, np.ndarray)]
@@ -82,7 +86,7 @@ def prepare(call: ClassifiedCall, outputs: Mapping[str, Array] | None = None, *,
             whole[:] = beyond
             suspect = whole if suspect is None else suspect | whole
     fortran = not outputs and _lie_in_fortran_order(call.values)
-    return Lanes(inputs, count, shape, scalars, suspect, call.floats, fortran)
+    return Lanes(inputs, count, shape, scalars, suspect, call.floats, fortran, form=form)
 
 
 def broadcast(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
@@ -154,26 +158,69 @@ def collect(shape: Shape, leaves: Sequence[Array], lanes: Lanes, failed: npt.NDA
     return _collected(shape, iter(leaves), lanes, failed if failed is not None and len(failed) else None, out)
 
 
-def _collected(shape: Shape, leaves: Iterator[Array], lanes: Lanes, failed: npt.NDArray[Any] | None, out: Any) -> Any:
+def _collected(shape: Shape, source: Iterator[Array], lanes: Lanes, failed: npt.NDArray[Any] | None, out: Any) -> Any:
     if isinstance(out, np.ndarray):
-        return _put(_collected(shape, leaves, lanes, failed, None), out)
+        return _put(_collected(shape, source, lanes, failed, None), out)
     match shape:
         case Leaf():
-            leaf = next(leaves)
+            leaf = next(source)
             if lanes.scalars:
                 return leaf[0] if lanes.scalars == "numpy" else leaf[0].item()
             return lanes.shaped(leaf)
         case Record() if shape.cls is complex:
-            return _complex([next(leaves) for _ in shape.items], lanes)
+            return _complex([next(source) for _ in shape.items], lanes)
+        case Labels():
+            return _labels(shape, next(source), lanes, failed)
+        case Maybe():
+            return _maybe(shape, source, lanes, failed)
         case Record() if shape.cls in DATES:
-            return _dates(shape, leaves, lanes, failed)
+            return _dates(shape, source, lanes, failed)
         case Record():
             outs = out or itertools.repeat(None)
-            items = [_collected(item, leaves, lanes, failed, o) for item, o in zip(shape.items, outs, strict=False)]
+            items = [_collected(item, source, lanes, failed, o) for item, o in zip(shape.items, outs, strict=False)]
             return _record(shape, items, direct=bool(lanes.scalars != "python" or failed is not None))
         case Fixed():
             return _constant(shape.value, lanes, failed, out)
     raise InternalError(f"not a shape: {shape!r}")
+
+
+def _labels(shape: Labels, codes: Array, lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
+    """The objects that codes stand for."""
+    if lanes.scalars == "python":
+        return None if failed is not None else shape.table[codes[0]]
+    found = of_codes(shape, codes, lanes.form, failed)
+    if isinstance(found, tuple):
+        return (found[0][0] if lanes.scalars else lanes.shaped(found[0])), found[1]
+    return found[0] if lanes.scalars else lanes.shaped(found)
+
+
+def _maybe(shape: Maybe, source: Iterator[Array], lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
+    """The values of `shape.inner`, and what stands for None as the options say."""
+    parts = [next(source) for _ in leaves(shape.inner)]
+    where = next(source)
+    if lanes.scalars:
+        return None if where[0] else _collected(shape.inner, iter(parts), lanes, failed, None)
+    if failed is not None:
+        where = where.copy()
+        where[failed] = lanes.form.none == "object"
+    objects = with_none(shape, parts, where, lanes.form)
+    if objects is not None:
+        return lanes.shaped(objects)
+    found = _collected(shape.inner, iter(parts), lanes, failed, None)
+    return _masked(shape.inner, found, lanes.shaped(where)) if lanes.form.none == "masked" else found
+
+
+def _masked(shape: Shape, value: Any, where: npt.NDArray[Any]) -> Any:
+    """Every array of a result with a mask."""
+    if isinstance(value, np.ndarray) and value.shape[: where.ndim] == where.shape:
+        mask = np.broadcast_to(where.reshape(where.shape + (1,) * (value.ndim - where.ndim)), value.shape)
+        return np.ma.MaskedArray(value, np.ma.getmaskarray(value) | mask)
+    if not isinstance(shape, Record):
+        return value
+    parts = record_of(value)
+    items = parts[2] if parts is not None else ()
+    masked = [_masked(inner, item, where) for inner, item in zip(shape.items, items, strict=True)]
+    return _record(shape, masked, direct=True)
 
 
 def _put(value: Any, out: Array) -> Array:

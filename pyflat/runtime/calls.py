@@ -13,7 +13,19 @@ from typing import Any
 from pyflat.errors import refuse
 from pyflat.frontend.callables import Callee, Parameters
 from pyflat.frontend.notices import PerformanceWarning, warn
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, Written, item_at, put_at, record_of, written_record
+from pyflat.ir.shape import (
+    Fixed,
+    Labels,
+    Leaf,
+    Maybe,
+    Record,
+    Shape,
+    Written,
+    item_at,
+    put_at,
+    record_of,
+    written_record,
+)
 from pyflat.ir.types import FLOAT
 from pyflat.runtime.arguments import ClassifiedCall, classify
 from pyflat.runtime.arrays import Array, blank, collect, prepare
@@ -24,10 +36,12 @@ from pyflat.runtime.faults import Faults
 from pyflat.runtime.float32_reference import Float32Lanes
 from pyflat.runtime.grouping import columns, prepare_groups, run_grouped
 from pyflat.runtime.kernels import Kernels
+from pyflat.runtime.labels import none_leaves, with_open_tables
 from pyflat.runtime.outputs import arrays_in, with_destinations
 from pyflat.runtime.plans import Planned, Plans
 from pyflat.runtime.replay import Replay
 from pyflat.runtime.settings import Options
+from pyflat.runtime.words import WordCall, Words, texts_in, word_call
 
 LARGE_CALL = 100_000
 SLOW_SHARE = 0.01
@@ -84,6 +98,7 @@ class Caller:
         self.plans = plans or Plans()
         self.kernels = Kernels(callee, parameters)
         self.stats = Stats(compilations.functions)
+        self.words = Words()
         self._counting = threading.Lock()
         self._warned = False
 
@@ -95,6 +110,10 @@ class Caller:
         these are its options: then it may learn a shorter way for calls like this one."""
         if self.kernels.takes(args, kwargs, options):
             return self.kernels(args, kwargs, options)
+        if texts := texts_in(self.parameters, args, kwargs, options.static):
+            coded = word_call(self, texts, args, kwargs, options, out)
+            if coded is not None:
+                return self._run_coded(coded, args, kwargs)
         if found := columns(self.parameters, args, kwargs, options.static):
             return run_grouped(self, found, args, kwargs, options, out)
         call = self.classified(args, kwargs, options)
@@ -108,17 +127,43 @@ class Caller:
         context, into = with_destinations(self._prepared(call, options, out, built), built.result)
         context, ran = _ran(built, context, into)
         found = self.settle(context, built.result, ran, built.reference)
-        if (record := written_record(built.result)) is None:
-            if twin is not None:
-                self.plans.learn(self, self.parameters.bind(args, kwargs).arguments, built, options, twin)
+        if twin is not None and written_record(built.result) is None:
+            self.plans.learn(self, self.parameters.bind(args, kwargs).arguments, built, options, twin)
+        return self._returned(built, found, options, args, kwargs)
+
+    def _returned(self, built: Built, found: Any, options: Options, args: Sequence[Any], kwargs: Mapping[str, Any]
+                  ) -> Any:
+        """What a call returns, after what the function has written is in the caller's objects."""
+        record = written_record(built.result)
+        if record is None:
             return found
         value, faults = found if options.errors == "mask" else (found, None)
         returned = _put_back(record, value, self.parameters.bind(args, kwargs).arguments)
         return returned if faults is None else (returned, faults)
 
+    def _run_coded(self, coded: WordCall, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """A call with strings by lane."""
+        built, options = coded.built, coded.context.options
+        if os.environ.get("PYFLAT_DISABLE") == "1":
+            from pyflat.runtime.disabled import run_originals
+
+            done = run_originals(coded.context)
+            if done is not None:
+                return done.value
+        context, into = with_destinations(coded.context, built.result)
+        lanes = context.lanes
+        ran = built.run(lanes.inputs, lanes.count, options.parallel, into)
+        found = self.settle(context, built.result, ran, coded.reference)
+        return self._returned(built, found, options, args, kwargs)
+
     def compile(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, twin: Planned) -> None:
         """Flatten and compile what a call with such arguments takes, and learn its plan. Nothing runs."""
         args, kwargs = with_stand_ins(self.parameters, args, kwargs, options.static)
+        if texts := texts_in(self.parameters, args, kwargs, options.static):
+            coded = word_call(self, texts, args, kwargs, options)
+            if coded is not None:
+                coded.built.prepare(coded.context.lanes.inputs)
+                return
         if found := columns(self.parameters, args, kwargs, options.static):
             prepare_groups(self, found, args, kwargs, options)
             return
@@ -143,7 +188,7 @@ class Caller:
         self, call: ClassifiedCall, options: Options, out: Any = None, built: Built | None = None
     ) -> CallContext:
         """What a call works with, for any engine or for that of `built`."""
-        lanes = prepare(call, arrays_in(out), convert=built is None or not built.converts)
+        lanes = prepare(call, arrays_in(out), convert=built is None or not built.converts, form=options.form)
         return CallContext(self.callee, self.parameters, call, lanes, options.settled(call.floats), out)
 
     def classified(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> ClassifiedCall:
@@ -160,10 +205,14 @@ class Caller:
         leaves, suspect = ran.leaves, ran.suspect
         if lanes.suspect is not None:
             suspect = lanes.suspect if suspect is None else suspect | lanes.suspect
+        if options.none == "raise" and not lanes.scalars:
+            for place in none_leaves(result):
+                suspect = leaves[place] if suspect is None else suspect | leaves[place]
         replayed = 0
         faults: Faults | None = None
         try:
             if suspect is not None and suspect.any():
+                result = with_open_tables(result)
                 replayed = int(suspect.sum()) - (0 if ran.limited is None else int(ran.limited.sum()))
                 replay = Replay(context, result, ran.limited, reference)
                 if options.errors in ("mask", "nan"):
@@ -234,7 +283,7 @@ def require_nan(result: Shape) -> None:
     """Raises FlattenError where nan cannot stand for a failing lane: a result that is int or bool, or none at all."""
     floats, others = _kinds(result)
     if others or not floats:
-        what = "a result is int or bool" if others else "the function returns no number"
+        what = "a result is int or bool, or an object," if others else "the function returns no number"
         raise refuse("flatten/result-kind", f'errors="nan": {what}, which cannot be nan in a failing lane',
                      help='use errors="mask", which gives (values, faults), or return floats')
 
@@ -244,6 +293,10 @@ def _kinds(shape: Shape) -> tuple[int, int]:
     match shape:
         case Leaf():
             return (1, 0) if shape.kind is FLOAT else (0, 1)
+        case Labels():
+            return (0, 1)
+        case Maybe():
+            return _kinds(shape.inner)
         case Record() if shape.cls is complex:
             return (1, 0)
         case Record():

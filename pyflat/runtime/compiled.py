@@ -29,7 +29,7 @@ from pyflat.errors import FlattenError, refuse
 from pyflat.ir.formats import F4
 from pyflat.ir.garbage import no_full_collections
 from pyflat.ir.recursion import room_to_recurse
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape
 from pyflat.runtime.bad_arguments import as_argument_error
 from pyflat.runtime.float32_reference import Float32Reference
 from pyflat.targets import target as targets
@@ -202,7 +202,7 @@ def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Optio
     with _one_at_a_time(fn):
         spec = specialise(
             fn, arguments, loops=options.loops, max_unroll=options.max_unroll, whitelist=options.whitelist,
-            long=SHORT if short else LONG, floats=options.floats,
+            long=SHORT if short else LONG, floats=options.floats, none=target.shading is None,
         )
         return replace(spec, function=run(spec.function, FLOAT32)) if options.floats is F4 else spec
 
@@ -449,6 +449,10 @@ def shape_key(shape: Shape) -> Hashable:
             return "fixed", static_key(shape.value)
         case Record():
             return shape.cls, shape.names, tuple(map(shape_key, shape.items))
+        case Labels():
+            return "labels", static_key(tuple(shape.table))
+        case Maybe():
+            return "maybe", shape_key(shape.inner)
 
 
 def static_key(value: object) -> Hashable:

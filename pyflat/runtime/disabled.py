@@ -14,14 +14,15 @@ import numpy as np
 
 from pyflat.frontend.notices import PerformanceWarning, warn
 from pyflat.ir.formats import dtypes
-from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Leaf, Record, Shape, leaves, record_of
+from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Labels, Leaf, Maybe, Record, Shape, leaves, record_of
 from pyflat.ir.types import FLOAT, join_kinds
 from pyflat.runtime.arguments import SCALARS
 from pyflat.runtime.arrays import Array, blank, collect
 from pyflat.runtime.context import CallContext
 from pyflat.runtime.faults import Faults, LaneError
+from pyflat.runtime.labels import none_leaves
 from pyflat.runtime.outputs import with_destinations
-from pyflat.runtime.replay import Replay, fit
+from pyflat.runtime.replay import NONE_HERE, Replay, fit
 
 _warned: set[str] = set()
 
@@ -50,6 +51,8 @@ def run_originals(context: CallContext) -> Done | None:
     everywhere[faults.flat] = False
     returned = np.flatnonzero(everywhere).tolist()
     shape = result_shape([values[lane] for lane in returned])
+    if context.options.none == "raise" and not lanes.scalars and none_leaves(shape):
+        raise LaneError(NONE_HERE)
     arrays: list[Array] = [np.zeros(lanes.count, dtypes(lanes.floats)[leaf.kind]) for leaf in leaves(shape)]
     with np.errstate(over="ignore"):  # float32 lanes round what the originals return
         for lane in returned:
@@ -73,6 +76,10 @@ def result_shape(values: Sequence[Any]) -> Shape:
     """The shape that holds all these results, nan where there is none. LaneError where no shape does."""
     if not values:
         return Leaf(FLOAT)
+    some = [value for value in values if value is not None]
+    if some and len(some) < len(values):
+        shape = result_shape(some)
+        return Labels((*shape.table, None)) if isinstance(shape, Labels) else Maybe(shape)
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     kinds = {SCALARS.get(type(value)) for value in plain}
     if None not in kinds:
@@ -89,10 +96,20 @@ def result_shape(values: Sequence[Any]) -> Shape:
     if len(parts) == len(made) and len({(cls, names, len(items)) for cls, names, items in parts}) == 1:
         cls, names, _ = parts[0]
         return Record(cls, names, tuple(map(result_shape, zip(*(items for _, _, items in parts), strict=True))))
-    if any(value is not plain[0] and value != plain[0] for value in plain):
-        other = next(value for value in plain if value is not plain[0] and value != plain[0])
-        raise LaneError(f"the function returned {plain[0]!r} in one lane and {other!r} in another")
-    return Fixed(plain[0])
+    other = next((v for v, made_of in zip(plain, made, strict=True) if made_of or type(v) in SCALARS), None)
+    if other is not None and any(value != other for value in plain):
+        odd = next(value for value in plain if value != other)
+        raise LaneError(f"the function returned {odd!r} in one lane and {other!r} in another")
+    return Fixed(None) if plain[0] is None else Labels(_distinct(plain))
+
+
+def _distinct(objects: Sequence[Any]) -> tuple[Any, ...]:
+    """Each object once."""
+    table = Labels([])
+    for item in objects:
+        if table.code(item) is None:
+            table = Labels([*table.table, item])
+    return tuple(table.table)
 
 
 def _array_shape(values: Sequence[np.ndarray[Any, Any]]) -> Shape:

@@ -217,7 +217,7 @@ class Faults:
         return None if position < 0 else self._failure(position)
 
     def _failure(self, position: int) -> Failure:
-        row = tuple(c[position].item() if isinstance(c, np.ndarray) else c for c in self._columns)
+        row = tuple(c.item(position) if isinstance(c, np.ndarray) else c for c in self._columns)
         return Failure(lane_index(int(self.flat[position]), self.shape), self._causes[position], row, self._source)
 
     def group(self, message: str = "", *, limit: int = GROUPED) -> ExceptionGroup[Exception]:

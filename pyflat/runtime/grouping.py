@@ -30,7 +30,9 @@ from pyflat.ir.shape import (
     COMPLEX,
     REAL_OR_COMPLEX,
     Fixed,
+    Labels,
     Leaf,
+    Maybe,
     Record,
     Shape,
     leaves,
@@ -172,7 +174,8 @@ def run_grouped(
     call = _classified(caller, found, args, kwargs, options)
     options = options.settled(call.floats)
     shape = _broadcast(call, found.values(), arrays_in(out))
-    lanes = Lanes([], int(np.prod(shape, dtype=np.int64)), shape, "" if shape else "numpy", None, call.floats)
+    lanes = Lanes([], int(np.prod(shape, dtype=np.int64)), shape, "" if shape else "numpy", None, call.floats,
+                  form=options.form)
     context = CallContext(caller.callee, caller.parameters, _whole_call(call), lanes, options, out)
     if os.environ.get("PYFLAT_DISABLE") == "1":
         done = run_originals(context)
@@ -399,6 +402,12 @@ def _scatter(
         with np.errstate(invalid="ignore"):
             back = values.astype(np.float64)
             return [(np.abs(back) >= 2.0**63) | (back.astype(np.int64) != values)]
+    if isinstance(joined, Labels):
+        codes = np.array([joined.code(item) for item in (shape.table if isinstance(shape, Labels) else (None,))])
+        next(arrays)[where] = codes.take(next(source)) if isinstance(shape, Labels) else codes[0]
+        return []
+    if isinstance(joined, Maybe):
+        return _scatter_maybe(shape, source, joined, arrays, where)
     if isinstance(joined, Record) and joined.cls is complex:
         return _scatter_complex(shape, source, joined, arrays, where)
     if isinstance(joined, Record):
@@ -407,6 +416,20 @@ def _scatter(
             masks += _scatter(item, source, part, arrays, where)
         return masks
     return []
+
+
+def _scatter_maybe(
+    shape: Shape, source: Iterator[Array], joined: Maybe, arrays: Iterator[Array], where: npt.NDArray[np.intp]
+) -> list[npt.NDArray[np.bool_]]:
+    """Results of a group in which None may be some, none or all."""
+    if _is_none(shape):
+        *_, missing = [next(arrays) for _ in leaves(joined)]
+        missing[where] = True
+        return []
+    inner = shape.inner if isinstance(shape, Maybe) else shape
+    masks = _scatter(inner, source, joined.inner, arrays, where)
+    next(arrays)[where] = next(source) if isinstance(shape, Maybe) else False
+    return masks
 
 
 def _scatter_complex(
@@ -435,6 +458,14 @@ def _scatter_complex(
 
 def _join(results: list[tuple[str, Shape]]) -> Shape:
     """The shape that holds the results of all groups. Raises FlattenError where there is none."""
+    some = [(shown, shape) for shown, shape in results if not _is_none(shape)]
+    if any(isinstance(shape, Maybe) for _, shape in some) or some and len(some) < len(results):
+        inner = _join([(shown, shape.inner if isinstance(shape, Maybe) else shape) for shown, shape in some])
+        if isinstance(inner, Labels):
+            return inner if inner.code(None) is not None else Labels((*inner.table, None))
+        return Maybe(inner)
+    if all(isinstance(shape, Labels) for _, shape in results):
+        return _joined_labels([shape for _, shape in results if isinstance(shape, Labels)])
     (_, first), *rest = results
     if all(shape == first and not isinstance(first, Fixed) for _, shape in rest):
         return first
@@ -460,6 +491,15 @@ def _join(results: list[tuple[str, Shape]]) -> Shape:
     message = f"the result is {_in_words(one[1])} for {one[0]} and {_in_words(other[1])} for {other[0]}"
     raise refuse("flatten/mixed-join", message, why="one array holds the results of all groups",
                  help="call the twin once for each of these values")
+
+
+def _joined_labels(shapes: Sequence[Labels]) -> Labels:
+    """The objects of all groups, each once."""
+    table: list[Any] = []
+    for item in itertools.chain.from_iterable(shape.table for shape in shapes):
+        if Labels(table).code(item) is None:
+            table.append(item)
+    return Labels(tuple(table))
 
 
 def _fixed(shape: Shape) -> Any:
@@ -505,4 +545,8 @@ def _in_words(shape: Shape) -> str:
         case Fixed():
             text = repr(shape.value)
             return text if len(text) <= 40 else text[:37] + "..."
+        case Labels():
+            return f"one of {len(shape.table)} objects"
+        case Maybe():
+            return f"{_in_words(shape.inner)} or None"
     return f"a {shape.cls.__name__} of {len(shape.items)}"

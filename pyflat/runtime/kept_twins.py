@@ -37,7 +37,17 @@ from pyflat.functions import external_ufuncs, loaded_library
 from pyflat.functions.stacking import DATES
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, Written, written_class
+from pyflat.ir.shape import (
+    OTHER_WORD,
+    Fixed,
+    Labels,
+    Leaf,
+    Maybe,
+    Record,
+    Shape,
+    Written,
+    written_class,
+)
 from pyflat.ir.types import Kind
 from pyflat.targets import target as targets
 from pyflat.targets.kept import Shelf, joined, parsed, printed, shelf_for, unpacked
@@ -207,6 +217,16 @@ def _meet_shape(trace: Trace, shape: Shape) -> None:
             trace.meet(shape.cls)
             for item in shape.items:
                 _meet_shape(trace, item)
+        case Maybe():
+            trace.say("maybe")
+            _meet_shape(trace, shape.inner)
+        case Labels():
+            trace.say("labels", len(shape.table))
+            for item in shape.table:
+                if item is OTHER_WORD:
+                    trace.say("other")
+                else:
+                    trace.meet(item)
 
 
 def _reference(trace: Trace, value: object) -> int:
@@ -222,6 +242,10 @@ def _encoded(trace: Trace, shape: Shape) -> list[Any]:
             return ["lane", shape.kind.value]
         case Fixed():
             return ["fixed", _encoded_value(trace, shape.value)]
+        case Maybe():
+            return ["maybe", _encoded(trace, shape.inner)]
+        case Labels():
+            return ["labels", [_encoded_value(trace, item) for item in shape.table]]
         case Record():
             items = [_encoded(trace, item) for item in shape.items]
             if issubclass(shape.cls, Written):
@@ -236,6 +260,10 @@ def _decoded(trace: Trace, data: Sequence[Any]) -> Shape:
             return Leaf(Kind(kind))
         case "fixed", value:
             return Fixed(_decoded_value(trace, value))
+        case "maybe", inner:
+            return Maybe(_decoded(trace, inner))
+        case "labels", items:
+            return Labels(tuple(_decoded_value(trace, item) for item in items))
         case "written", paths, items:
             cls: type = written_class(tuple(map(tuple, paths)))
             return Record(cls, cls._fields, tuple(_decoded(trace, item) for item in items))  # type: ignore[attr-defined]
@@ -246,6 +274,8 @@ def _decoded(trace: Trace, data: Sequence[Any]) -> Shape:
 
 
 def _encoded_value(trace: Trace, value: Any) -> list[Any]:
+    if value is OTHER_WORD:
+        return ["other"]
     if value is None or type(value) in (bool, str):
         return ["plain", value]
     if type(value) is int:
@@ -263,6 +293,8 @@ def _encoded_value(trace: Trace, value: Any) -> list[Any]:
 
 def _decoded_value(trace: Trace, data: Sequence[Any]) -> Any:
     match data:
+        case ("other",):
+            return OTHER_WORD
         case "plain", value:
             return value
         case "int", text:

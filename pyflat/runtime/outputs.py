@@ -2,7 +2,9 @@
 
 A function that returns one number takes an array, or a tuple of one; one that returns a tuple, a tuple with an array,
 None or such a tuple for each item. Such an array has the shape that all arguments and outputs are broadcast to, and
-a dtype that the result is cast to by the rule `same_kind`. What cannot be is refused before anything is written.
+a dtype that the result is cast to by the rule `same_kind`, strings without cutting them. Codes with their categories,
+and numbers with None that are masked or objects, have no such array. What cannot be is refused before anything is
+written.
 An engine writes where the array is as its own would be. Other arrays, and those that share memory with an argument,
 get a copy of the results when all are known: arguments are what they were as long as lanes may be run again.
 """
@@ -17,10 +19,11 @@ import numpy as np
 
 from pyflat.functions.stacking import DATES
 from pyflat.ir.formats import F8, FloatFormat, dtypes
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves, written_record
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, leaves, written_record
 from pyflat.ir.types import kind_of
 from pyflat.runtime.arrays import Array
 from pyflat.runtime.context import CallContext
+from pyflat.runtime.labels import dtype_of
 
 
 def arrays_in(out: Any, name: str = "out") -> dict[str, Array]:
@@ -100,12 +103,22 @@ def _fitting(shape: Shape, out: Any, context: CallContext, name: str) -> Iterato
 
 
 def _check(shape: Shape, out: Any, context: CallContext, name: str) -> None:
-    dtype = _dtype_of(shape, context.lanes.floats)
+    form = context.options.form
+    if isinstance(shape, Labels) and form.results == "codes":
+        raise TypeError(f'argument {name!r}: results="codes" gives codes and categories there, pass None')
+    if isinstance(shape, Maybe) and form.none not in ("raise", "nan"):
+        raise TypeError(f"argument {name!r}: none={form.none!r} gives an array of its own there, pass None")
+    if isinstance(shape, Maybe):
+        shape = shape.inner
+    dtype = dtype_of(shape, form) if isinstance(shape, Labels) else _dtype_of(shape, context.lanes.floats)
     if dtype is None:
         raise TypeError(f"argument {name!r}: {context.parameters.name} returns no number there, pass None")
     if isinstance(out, tuple):
         raise TypeError(f"argument {name!r} is a tuple of {len(out)}, and {context.parameters.name} returns one number "
                         f"there: pass an array")
+    if isinstance(shape, Labels) and not np.can_cast(dtype, out.dtype, "safe"):
+        raise TypeError(f"argument {name!r} is an array of {out.dtype}, and the results are {dtype}, which it cannot "
+                        f"hold")
     if not np.can_cast(dtype, out.dtype, "same_kind"):
         raise TypeError(f"argument {name!r} is an array of {out.dtype}, and the results are {dtype}, which is not cast "
                         f"to that (NumPy's rule 'same_kind')")
@@ -125,3 +138,4 @@ def _dtype_of(shape: Shape, floats: FloatFormat) -> np.dtype[Any] | None:
             number = value.item() if isinstance(value, np.generic) else value
             kind = kind_of(number)
             return dtypes(floats)[kind] if kind is not None else whole if type(number) is complex else None
+    return None

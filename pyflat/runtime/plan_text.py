@@ -23,9 +23,11 @@ from pyflat.frontend.notices import PLAN_FILE
 from pyflat.frontend.state.guards import Guards
 from pyflat.functions import libm
 from pyflat.ir.formats import F4, F8, dtypes
-from pyflat.ir.shape import Leaf, Record, Shape, record_of
+from pyflat.ir.shape import Labels, Leaf, Maybe, Record, Shape, record_of
+from pyflat.ir.shape import leaves as leaves_of
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.runtime.arguments import is_plain_dataclass
+from pyflat.runtime.labels import none_leaves, of_codes, planned
 from pyflat.runtime.plan_conditions import MARK, OURS, Conditions
 from pyflat.runtime.settings import Options, Settings, in_force, resolve
 from pyflat.targets import threads
@@ -157,8 +159,11 @@ def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings,
     point = built.engine.entry_point(stored)  # type: ignore[attr-defined]
     if point is None or len(point.dtypes) != len(leaves):
         return None
+    if _has_objects(built.result) and not any(lane.is_array for argument in arguments for lane in argument.lanes) \
+            and not all(lane.cls in _PYTHON for argument in arguments for lane in argument.lanes):
+        return None
     text = _Text(function, parameters, entry, {"calls": caller.stats.calls_cell, "lanes": caller.stats.lanes_cell},
-                 float32=built.reference is not None)
+                 built.result, float32=built.reference is not None)
     types = [*text.other_types(arguments)]
     conditions = [*text.other_options(layers, "target" not in dict(settings)), *types]
     same = text.same_outside(built.guards, any(argument.cls is NotGiven for argument in arguments))
@@ -213,14 +218,23 @@ class Recipe:
 
 
 def _leaves(shape: Shape) -> tuple[Kind, ...] | None:
-    """The kinds of a result that is one number or a tuple of numbers."""
-    match shape:
-        case Leaf():
-            return (shape.kind,)
-        case Record(cls, (), items) if cls is tuple and items:
-            kinds = tuple(item.kind for item in items if isinstance(item, Leaf))
-            return kinds if len(kinds) == len(items) else None
+    """The kinds of the leaves of a result that is a number or object or a tuple of them."""
+    if all(map(_is_simple, _items(shape))):
+        return tuple(leaf.kind for leaf in leaves_of(shape)) or None
     return None
+
+
+def _items(shape: Shape) -> tuple[Shape, ...]:
+    """The items of a tuple; anything else is one."""
+    return shape.items if isinstance(shape, Record) and shape.cls is tuple and not shape.names else (shape,)
+
+
+def _is_simple(shape: Shape) -> bool:
+    return isinstance(shape, Leaf | Labels) or isinstance(shape, Maybe) and isinstance(shape.inner, Leaf)
+
+
+def _has_objects(shape: Shape) -> bool:
+    return any(isinstance(item, Labels | Maybe) for item in _items(shape))
 
 
 @lru_cache(maxsize=256)
@@ -252,8 +266,9 @@ class _Text(Conditions):
     """Writes a plan. `float32`: float lanes are float32."""
 
     def __init__(self, function: FunctionType, parameters: Parameters, entry: Entry, cells: dict[str, CellType],
-                 *, float32: bool = False):
+                 result: Shape, *, float32: bool = False):
         super().__init__(function, parameters, cells)
+        self.result = result
         self.float32 = float32
         self.entry = entry
         self.lanes: dict[str, Argument] = {}
@@ -290,6 +305,7 @@ class _Text(Conditions):
             *lines.give_up,
             f"        {MISS}",
             *lines.after,
+            *self._nones(),
             f"    {OURS}calls += 1",
             *self._results(leaves),
         ]
@@ -395,6 +411,9 @@ class _Text(Conditions):
         arrays, outputs = self._arrays(), self._outputs(len(point.dtypes))
         if self.parameters.takes_out:
             return [] if len(outputs) == 1 or not arrays else [f"    {' = '.join(outputs)} = None"]
+        if arrays and _has_objects(self.result):
+            none = [f"    {' = '.join(outputs)} = None"] if len(outputs) > 1 else []
+            return [f"    if {self.out} is not None:", f"        {MISS}", *none]
         if not arrays:
             return [f"    if {self.out} is not None:", f"        {MISS}"]
         first, kind = arrays[0], self.constant(type)
@@ -492,7 +511,7 @@ class _Text(Conditions):
     def _results(self, leaves: Sequence[Kind]) -> list[str]:
         """Count the lanes, and give the results the caller's form."""
         results = [f"{OURS}r{k}" for k in range(len(leaves))]
-        arrays, single = self._arrays(), len(leaves) == 1
+        arrays, single = self._arrays(), not isinstance(self.result, Record)
         count = f"{results[0]}.size" if arrays else "1"
         lines = [f"    {OURS}lanes += {count}"]
         if arrays:
@@ -504,4 +523,32 @@ class _Text(Conditions):
             lines += [f"        {name} = {OURS}order({name})" for name in results]
         elif all(argument.cls in _PYTHON for argument in self.lanes.values()):
             results = [f"{self.constant(_BACK[kind])}({name})" for kind, name in zip(leaves, results, strict=True)]
+        if _has_objects(self.result):
+            results = list(self._objects(iter(results)))
         return [*lines, f"    return {results[0] if single else '(' + ', '.join(results) + ',)'}"]
+
+    def _objects(self, results: Iterator[str]) -> Iterator[str]:
+        """The items of the result, where some are objects or may be None."""
+        arrays, form = self._arrays(), self.entry.options.form
+        for shape in _items(self.result):
+            value = next(results)
+            if isinstance(shape, Leaf):
+                yield value
+            elif isinstance(shape, Labels) and arrays:
+                yield f"{self.object(of_codes)}({self.object(shape)}, {value}, {self.object(form)})"
+            elif isinstance(shape, Labels):
+                yield f"{self.object(tuple(shape.table))}[{value}]"
+            elif not arrays:
+                yield f"(None if {next(results)} else {value})"
+            elif form.none != "raise":
+                yield f"{self.object(planned)}({self.object(shape)}, {value}, {next(results)}, {self.object(form)})"
+            else:
+                next(results)
+                yield value
+
+    def _nones(self) -> list[str]:
+        """Leaves alone what has None in a lane, where that is an exception."""
+        if not self._arrays() or self.entry.options.none != "raise":
+            return []
+        flags = [f"{OURS}r{place}.any()" for place in none_leaves(self.result)]
+        return [f"    if {' or '.join(flags)}:", f"        {MISS}"] if flags else []

@@ -24,11 +24,14 @@ from pyflat.ir.nodes import TRIP_LIMIT
 from pyflat.ir.opaque_calls import flat_values
 from pyflat.ir.shape import (
     Fixed,
+    Labels,
     Leaf,
+    Maybe,
     Record,
     Shape,
     holds_only_floats,
     item_at,
+    leaves,
     make_record,
     rebuild,
     written_record,
@@ -50,6 +53,7 @@ from pyflat.runtime.faults import (
     place_of,
 )
 from pyflat.runtime.float32_reference import Float32Lanes
+from pyflat.runtime.labels import none_leaves
 
 MAX_COUNTED = 10_000
 """After the first failing lane so many more are run, to say how many fail."""
@@ -57,6 +61,8 @@ MAX_SECONDS = 1.0
 _MOST_AXES = 64
 """Of an array. NumPy takes index arrays for all axes but one of them."""
 _CHUNK = 4096
+NONE_HERE = ('the function returned None here, and a value in other lanes: none="masked", none="object" or none="nan" '
+             'says what such a lane gives')
 
 
 class LimitedRow(tuple[Any, ...]):
@@ -146,18 +152,21 @@ class Replay:
         run, result, reference = self.original(), self.result, self.reference
         if result is None:
             return lambda values: [run(values)]
-        if reference is None:
-            return lambda values: list(fit(run(values), result))
+        raising = () if self.context.lanes.scalars or self.context.options.none != "raise" else none_leaves(result)
 
-        def rounded(values: Row) -> list[Any]:
-            run(values)  # for what it raises
-            return list(reference.values(values))
+        def fitted(values: Row) -> list[Any]:
+            found = list(fit(run(values), result))
+            if reference is not None:
+                found = list(reference.values(values))
+            if any(found[place] for place in raising):
+                raise LaneError(NONE_HERE)
+            return found
 
-        return rounded
+        return fitted
 
     def row(self, lane: int) -> Row:
         """The lane values of one lane."""
-        return tuple(value[0].item() if isinstance(value, np.ndarray) else value
+        return tuple(value.item(0) if isinstance(value, np.ndarray) else value
                      for value in self._copies(np.array([lane])))
 
     def original(self, through: Callable[..., Any] | None = None) -> Callable[[Row], Any]:
@@ -267,6 +276,14 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
         case Fixed():
             if not _agrees(value, shape.value):
                 raise LaneError(f"the function returned {value!r} here, and {shape.value!r} in other lanes")
+        case Labels():
+            yield _fit_label(value, shape)
+        case Maybe() if value is None:
+            yield from (_ANY[leaf.kind] for leaf in leaves(shape.inner))
+            yield True
+        case Maybe():
+            yield from fit(value, shape.inner)
+            yield False
         case Record() if shape.cls is complex:
             yield from (part for part, _ in zip(_fit_complex(value), shape.items, strict=False))
         case Record():
@@ -291,6 +308,22 @@ def _parts(value: Any, names: Sequence[str]) -> list[Any]:
     if isinstance(value, np.ndarray):
         return list(value.flat)
     return [getattr(value, name) for name in names] if names else list(value)
+
+
+_ANY: dict[Kind, Any] = {BOOL: False, INT: 0, FLOAT: 0.0}
+"""What is never read."""
+
+
+def _fit_label(value: Any, shape: Labels) -> int:
+    """The code of an object; one that is new gets the next where the table is open."""
+    code = shape.code(value)
+    if code is not None:
+        return code
+    record = isinstance(value, tuple | list | dict | np.ndarray | np.generic)
+    if record or isinstance(value, bool | int | float | complex) or not isinstance(shape.table, list):
+        raise LaneError(f"the function returned {value!r} here, which is no object like those of other lanes")
+    shape.table.append(value)
+    return len(shape.table) - 1
 
 
 def _fit_number(value: Any, kind: Kind) -> Any:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyflat.backend.registered import Registered
     from pyflat.ir.formats import FloatFormat
     from pyflat.ir.opaque_calls import Call
+    from pyflat.runtime.labels import Form
     from pyflat.targets.target import EngineName, Target
 
 
@@ -62,6 +63,10 @@ class Options:
                 (`flatten/fold-residual`): for tests that a reduction happens. Float32 and loops that stay loops are
                 not looked into
     whitelist   functions whose calls are kept, by name or as `pyflat.backend.Call`: see `pyflat.backend`
+    results     of results that are no numbers: "labels": strings as an array of `<U`, other objects as one of objects;
+                "string": strings as an array of StringDType; "codes": (codes, categories), with -1 for None
+    none        None among numbers: "raise": an exception in such a lane; "masked": masked arrays; "object": arrays of
+                objects; "nan": nan
     inject      the decorator also puts `<name>_flat` into the module
     """
 
@@ -79,17 +84,28 @@ class Options:
     cache: bool = True
     strict_fold: bool = False
     whitelist: frozenset[Call] | None = None
+    results: Literal["labels", "string", "codes"] = "labels"
+    none: Literal["raise", "masked", "object", "nan"] = "raise"
     inject: bool = True
 
     @property
+    def form(self) -> Form:
+        """How results that are no numbers are given."""
+        from pyflat.runtime.labels import Form
+
+        return Form(self.results, self.none)
+
+    @property
     def as_built(self) -> Options:
-        """The options that a compiled twin depends on: what happens to failing lanes is decided after it has run, and
-        the number of threads at each call. With dtype="input" it is as for a call without float arrays."""
+        """The options that a compiled twin depends on: what happens to failing lanes, and what stands for objects and
+        None, is decided after it has run, and the number of threads at each call. With dtype="input" it is as for a
+        call without float arrays."""
         errors = self.errors if self.errors == "unchecked" else "raise"
         dtype: Literal["float64", "float32"] = "float32" if self.dtype == "float32" else "float64"
-        if errors == self.errors and self.parallel is None and dtype == self.dtype:
+        same = errors == self.errors and self.parallel is None and dtype == self.dtype
+        if same and (self.results, self.none) == ("labels", "raise"):
             return self
-        return replace(self, errors=errors, parallel=None, dtype=dtype)
+        return replace(self, errors=errors, parallel=None, dtype=dtype, results="labels", none="raise")
 
     @property
     def all_built(self) -> tuple[Options, ...]:
@@ -127,6 +143,8 @@ class OptionArguments(TypedDict, total=False):
     cache: bool
     strict_fold: bool
     whitelist: Iterable[str | Call] | None
+    results: Literal["labels", "string", "codes"]
+    none: Literal["raise", "masked", "object", "nan"]
     inject: bool
 
 
@@ -139,6 +157,8 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "errors": ("raise", "mask", "nan", "unchecked"),
     "math": ("exact", "fast"),
     "dtype": ("float64", "float32", "input"),
+    "results": ("labels", "string", "codes"),
+    "none": ("raise", "masked", "object", "nan"),
 }
 _FORMER = {("math", "libm"): "exact", ("math", "vector"): "fast"}
 """Values that have other names now."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pyflat.functions.records import spellings
 from pyflat.ir.ops import SIGNS
 from pyflat.ir.recursion import with_room
-from pyflat.targets.columns import Column, ColumnsEngine, Printer, Rules, Term, Terms, flattened, terms_of
+from pyflat.targets.columns import Column, ColumnsEngine, Printer, Rules, Term, Terms, flattened, terms_of, with_objects
 from pyflat.targets.columns import expand as x
 from pyflat.targets.extras import require
 
@@ -153,6 +153,7 @@ def _results(fn: Callable[..., Any], faults: str, kinds: str | None, columns: Ma
     null."""
     flat, leaves = flattened(fn, columns, faults, ALLOWED, kinds)
     results, t = terms_of(flat, _RULES)
+    names, results = with_objects(t, flat, results, lambda text: f"pl.lit({text!r})", "None")
     absent = [t.param(len(leaves) + k, "b", "") for k in range(len(leaves))]
     missing = reduce(lambda a, b: t.op("or", a, b), absent, t.const(False))
     if faults != "unchecked":
@@ -165,7 +166,7 @@ def _results(fn: Callable[..., Any], faults: str, kinds: str | None, columns: Ma
     if missing.opcode != "const" or missing.value:
         null = Term("text", (), "b", "None")
         results = [Term("select", (missing, null, value), value.kind) for value in results]
-    return list(flat.result_names[:len(results)]), results, leaves
+    return names[:len(results)], results, leaves
 
 
 def _column(name: str) -> pl.Expr:

@@ -18,7 +18,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from keyword import iskeyword
 from types import FunctionType
@@ -31,7 +31,8 @@ from pyflat.functions.records import spellings
 from pyflat.functions.stacking import DATES
 from pyflat.ir.ops import SIGNS
 from pyflat.ir.recursion import with_room
-from pyflat.ir.shape import Fixed, Record, Shape, rebuild
+from pyflat.ir.shape import Fixed, Labels, Leaf, Record, Shape, rebuild
+from pyflat.ir.types import INT
 from pyflat.targets.columns import ColumnsEngine, Rules, Term, flattened, terms_of
 from pyflat.targets.columns import expand as x
 from pyflat.targets.columns.printer import in_order
@@ -68,7 +69,7 @@ def function(fn: Callable[..., Any], xp: Any, /, *, faults: Faults = "nan", kind
     Its `source` is the code. Raises FlattenError where `fn` cannot be flattened or the namespace lacks an operation,
     ValueError where its floats are not of that dtype (JAX without `jax_enable_x64`).
     """
-    flat, _ = flattened(fn, static, faults, ("nan", "mask", "unchecked"), kinds)
+    flat, _ = flattened(fn, static, faults, ("nan", "mask", "unchecked"), kinds, none=False)
     original = fn if isinstance(fn, FunctionType) else unwrap(fn).function
     if any(cls is complex for cls in _classes(flat.result)):
         raise refuse("flatten/result-kind", f"{flat.name} gives complex numbers", help="return the two parts")
@@ -93,6 +94,11 @@ class ArrayTwin:
         return str(self.code.__doc__)
 
     @property
+    def categories(self) -> tuple[tuple[Any, ...], ...]:
+        """For each result that is no number the objects that its codes stand for."""
+        return tuple(_tables(self.flat.result))
+
+    @property
     def __name__(self) -> str:
         return self.flat.name
 
@@ -104,7 +110,7 @@ class ArrayTwin:
             if not isinstance(shape, Fixed):
                 lanes.extend(_numbers(shape, bound.arguments[name]))
         *values, mask = [*self.code(*lanes), None] if not self.masked else self.code(*lanes)
-        result = rebuild(self.flat.result, iter(values))
+        result = rebuild(_codes(self.flat.result), iter(values))
         return (result, mask) if self.masked else result
 
 
@@ -113,6 +119,25 @@ def _classes(shape: Shape) -> Iterator[type]:
         yield shape.cls
         for item in shape.items:
             yield from _classes(item)
+
+
+def _codes(shape: Shape) -> Shape:
+    """The result with ints for objects."""
+    match shape:
+        case Record():
+            return replace(shape, items=tuple(map(_codes, shape.items)))
+        case Labels():
+            return Leaf(INT)
+    return shape
+
+
+def _tables(shape: Shape) -> Iterator[tuple[Any, ...]]:
+    match shape:
+        case Record():
+            for item in shape.items:
+                yield from _tables(item)
+        case Labels():
+            yield tuple(shape.table)
 
 
 def _numbers(shape: Shape, value: Any) -> list[Any]:

@@ -80,11 +80,6 @@ def keys_that_are_numbers(x: float):
     return {"a": x, 1: x}
 
 
-def returns_strings(x: float):
-    y = x + 1.0
-    return "big" if y > 1 else "small"
-
-
 def returns_two_lengths(x: float):
     return (x, 1.0) if x > 1 else (x,)
 
@@ -131,7 +126,6 @@ CASES = [
     (slice_of_a_float, ": int(x)", "where x is one value for the whole call"),
     (prints, "print(x)", "write it out in the caller"),
     (keys_that_are_numbers, 'return {"a": x, 1: x}', "strings for keys"),
-    (returns_strings, 'return "big" if y > 1 else "small"', "return a number"),
     (returns_two_lengths, "return (x, 1.0) if x > 1 else (x,)", "return a number"),
     (returns_text, 'return f"{x:.2f}"', "return a number"),
     (index_of_a_number, "x[0]", "check the operands"),

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from tests.generator.differential import check_program
 from tests.generator.outcomes import Failure, Outcome
-from tests.generator.program import Program, generate, generate_with
+from tests.generator.program import Program, generate, generate_labelled, generate_with
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["Failure", "Outcome", "Program", "check_program", "generate", "generate_with", "programs"]
+__all__ = ["Failure", "Outcome", "Program", "check_program", "generate", "generate_labelled", "generate_with", "programs"]
 
 
 def programs() -> SearchStrategy[Program]:

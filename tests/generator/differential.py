@@ -172,7 +172,7 @@ def _fast(
 
 
 def _twin(fn: Callable[..., Any], target: Target, math: Math = "exact", loops: Loops = "auto") -> Any:
-    return pyflat.twin(fn).with_options(target=target, math=math, loops=loops)
+    return pyflat.twin(fn).with_options(target=target, math=math, loops=loops, none="object")
 
 
 # --- the twins

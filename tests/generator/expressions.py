@@ -62,6 +62,10 @@ class Expressions:
                 return self.integer(depth)
             case "b":
                 return self.truth(depth)
+            case "s":
+                return self.label(depth)
+            case "o":
+                return self.optional(depth)
         return self.mixed(depth)
 
     def name(self, kind: str) -> str | None:
@@ -271,6 +275,12 @@ class Expressions:
         return self.of(kind, depth)
 
     # --- hooks of `wide.Wide`
+
+    def label(self, depth: int) -> str:
+        raise NotImplementedError
+
+    def optional(self, depth: int) -> str:
+        raise NotImplementedError
 
     def more_reals(self, depth: int) -> list[tuple[float, Thunk]]:
         return []

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Leaf, Record, Shape
+from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Labels, Leaf, Maybe, Record, Shape
 from pyflat.ir.types import FLOAT, INT_MAX, INT_MIN
 from tests.generator.lanes import Lane
 
@@ -69,6 +69,12 @@ def observe(fn: Callable[..., Any], args: Sequence[Any]) -> Expected:
 def outside(value: Any, shape: Shape) -> bool:
     """Whether Python's value exists but no lane holds it: None, a complex number, an int too large for its leaf, the
     float that a negative power of an int is."""
+    if isinstance(shape, Maybe):
+        return value is not None and outside(value, shape.inner)
+    if isinstance(shape, Labels):
+        return shape.code(value) is None
+    if isinstance(shape, Fixed) and shape.value is None:
+        return value is not None
     if isinstance(value, tuple | list):
         items = shape.items if isinstance(shape, Record) else (shape,) * len(value)
         return any(map(outside, value, items))

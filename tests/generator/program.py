@@ -8,10 +8,10 @@ from random import Random
 
 from tests.generator.expressions import MODULE_TABLES
 from tests.generator.reached import REACHED
-from tests.generator.scope import BOOL, FLOAT, FUNCTION, INT, NAMES, Helper, Parameter
+from tests.generator.scope import BOOL, FLOAT, FUNCTION, INT, LABEL, NAMES, OPTIONAL, Helper, Parameter
 from tests.generator.shared import SHARED
 from tests.generator.statements import Lines
-from tests.generator.wide import PRELUDE, Wide
+from tests.generator.wide import LABELS, PRELUDE, Wide
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,13 @@ class Manner:
     numpy: bool = False
     shared: bool = False
     reached: bool = False
+    labels: bool = False
+
+
+def generate_labelled(seed: int) -> Program:
+    """A program whose functions hold and return strings, enum members and None."""
+    program = generate_with(Random(f"labels {seed}"), labels=True)
+    return Program(program.source, program.kinds, seed)
 
 
 def generate(seed: int) -> Program:
@@ -43,13 +50,13 @@ def generate(seed: int) -> Program:
     return Program(program.source, program.kinds, seed)
 
 
-def generate_with(rng: Random, *, shared: bool = False, reached: bool = False) -> Program:
+def generate_with(rng: Random, *, shared: bool = False, reached: bool = False, labels: bool = False) -> Program:
     helpers: list[Helper] = []
     lines: Lines = []
-    wide = rng.random() < 0.5
+    wide = labels or rng.random() < 0.5
     manner = Manner(libm=rng.random() < 0.15, wild=rng.choice((0.0, 0.02, 0.1, 0.5)), wide=wide,
                     ints=wide and rng.random() < 0.3, numpy=wide and rng.random() < 0.2,
-                    shared=shared, reached=reached)
+                    shared=shared, reached=reached, labels=labels)
     for number in range(rng.choices((0, 1, 2, 3), (3, 4, 3, 2))[0]):
         helper, text = _helper(rng, number, helpers, manner)
         helpers.append(helper)
@@ -58,13 +65,15 @@ def generate_with(rng: Random, *, shared: bool = False, reached: bool = False) -
     kinds = tuple(rng.choices((FLOAT, INT, BOOL), weights)[0] for _ in range(rng.randint(1, 4)))
     names = rng.sample(NAMES, len(kinds))
     parameters = tuple(Parameter(n, k) for n, k in zip(names, kinds, strict=True))
-    writer = _writer(rng, parameters, _results(rng, manner), helpers, manner)
+    results = _labelled_results(rng) if labels else _results(rng, manner)
+    writer = _writer(rng, parameters, results, helpers, manner)
     writer.budget = rng.choice((60, 120, 400))
     writer.unbound = 0.3 if rng.random() < 0.15 else 0.01
     lines += ["", "", *writer.function("main", parameters, rng.choice((1, 2, 2, 3, 3, 4, 5, 6)))]
     prelude = PRELUDE + "\n\n" if manner.wide else "\n"
     prelude += SHARED + "\n\n" if manner.shared else ""
     prelude += REACHED + "\n\n" if manner.reached else ""
+    prelude += LABELS + "\n\n" if manner.labels else ""
     source = "import math\n" + prelude + MODULE_TABLES + "\n".join(lines) + "\n"
     if rng.random() < 0.5:
         source = ast.unparse(ast.parse(source)) + "\n"
@@ -78,6 +87,7 @@ def _writer(
     writer.open_names()
     writer.wide, writer.ints, writer.numpy, writer.shared = manner.wide, manner.ints, manner.numpy, manner.shared
     writer.reached = manner.reached
+    writer.labels = manner.labels
     writer.helpers = list(helpers)
     writer.libm, writer.wild = manner.libm, manner.wild
     for parameter in parameters:
@@ -92,6 +102,11 @@ def _writer(
 def _results(rng: Random, manner: Manner) -> tuple[str, ...]:
     count = rng.choices((1, 2, 3), (8, 2, 1))[0]
     return tuple(rng.choices((FLOAT, INT, BOOL), (2, 8, 1) if manner.ints else (6, 3, 1))[0] for _ in range(count))
+
+
+def _labelled_results(rng: Random) -> tuple[str, ...]:
+    count = rng.choices((1, 2, 3), (8, 3, 1))[0]
+    return tuple(rng.choices((LABEL, OPTIONAL, FLOAT), (6, 3, 2))[0] for _ in range(count))
 
 
 def _helper(rng: Random, number: int, helpers: list[Helper], manner: Manner) -> tuple[Helper, Lines]:
@@ -119,7 +134,8 @@ def _plain(rng: Random, name: str, kinds: list[str], helpers: list[Helper], mann
         default = {FLOAT: "0.75", INT: "3", BOOL: "True"}.get(kind, "") if defaults else ""
         keyword_only = bool(parameters and parameters[-1].keyword_only) or (bool(default) and rng.random() < 0.3)
         parameters.append(Parameter(word, kind, default, keyword_only))
-    writer = _writer(rng, tuple(parameters), _results(rng, manner), helpers, manner)
+    results = (LABEL,) if manner.labels and rng.random() < 0.5 else _results(rng, manner)
+    writer = _writer(rng, tuple(parameters), results, helpers, manner)
     writer.confined = True
     writer.budget = start = 60
     text = writer.function(name, tuple(parameters), rng.randint(1, 3))

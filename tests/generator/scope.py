@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 FLOAT, INT, BOOL, MIXED = "f", "i", "b", "n"
 """Kinds of names. MIXED holds an int in some lanes and a float in others."""
 
+LABEL, OPTIONAL = "s", "o"
+"""A string, an enum member or None; a number or None."""
+
 FUNCTION = "F"
 """The kind of a helper's parameter that takes a function from float to float."""
 

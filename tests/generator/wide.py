@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tests.generator import reached
 from tests.generator.expressions import Thunk
-from tests.generator.scope import BOOL, FLOAT, INT
+from tests.generator.scope import BOOL, FLOAT, INT, LABEL
 from tests.generator.shared import shared_call
 from tests.generator.statements import Lines, Statements, Writer, indent
 from tests.support.numpy_functions import NUMPY_BINARY, NUMPY_UNARY
@@ -81,6 +81,22 @@ HASHES = ("(({0} * 1103515245 + 12345) & 2147483647)", "(({0} ^ ({0} >> 7)) & 25
           "({0} & -{0})", "(({0} ^ {1}) % 17)", "(({0} & 255) << ({1} & 7))")
 
 
+LABELS = """\
+import enum
+
+
+class Grade(enum.Enum):
+    A = 1
+    B = 2.5
+
+
+TAGS = ("low", "mid", "", "high")
+GRADES = {"low": Grade.A, "mid": Grade.B, "": None}
+POINTS = {Grade.A: 0.5, Grade.B: -3.0}
+"""
+MARKS = ("'low'", "'mid'", "'high'", "''", "None", "Grade.A", "Grade.B")
+
+
 class Wide(Statements):
     """`wide`: draw from here too; `ints`: mostly ints; `numpy`: NumPy's functions on scalars;
     `shared`: helpers that are called from many places; `reached`: what `generator.reached` adds."""
@@ -90,6 +106,7 @@ class Wide(Statements):
     numpy = False
     shared = False
     reached = False
+    labels = False
 
     def open_names(self) -> None:
         """Forget the names that hold what lanes cannot hold."""
@@ -114,6 +131,42 @@ class Wide(Statements):
         name = f"{prefix}{self.serial}"
         self.scope.freeze(name)
         names.append(name)
+        return [f"{name} = {value}"], False
+
+    # --- labels
+
+    def label(self, depth: int) -> str:
+        """A string, an enum member or None."""
+        pick, names = self.rng.choice, [*self.words, *self.scope.names(LABEL)]
+        choices: list[tuple[float, Thunk]] = [(2, lambda: pick(MARKS))]
+        if names:
+            choices.append((3, lambda: pick(names)))
+        if depth > 0:
+            d = depth - 1
+            choices += [
+                (2, lambda: f"({self.label(d)} if {self.truth(d)} else {self.label(d)})"),
+                (0.7, lambda: f"TAGS[{self.index(4, d)}]"),
+                (0.7, lambda: f"({self.label(d)} or {self.label(d)})"),
+                (0.5, lambda: f"GRADES.get({self.label(0)}, {self.label(0)})"),
+                (0.4, lambda: f"f'{{{pick(names or ['RATE'])}}}!'"),
+                *self.calls((LABEL,), d)]
+        return self.weighted(choices)
+
+    def optional(self, depth: int) -> str:
+        """A number or None."""
+        number = self.rng.choice((self.real, self.integer))(depth)
+        return self.rng.choice((number, number, "None", f"({number} if {self.truth(1)} else None)"))
+
+    def label_truths(self, depth: int) -> list[tuple[float, Thunk]]:
+        pick = self.rng.choice
+        return [(2, lambda: f"({self.label(depth)} {pick(('==', '!='))} {pick((pick(MARKS), self.label(0)))})"),
+                (1, lambda: f"({self.label(depth)} {pick(('is', 'is not'))} {pick(MARKS[4:])})"),
+                (1, lambda: f"({self.label(depth)} in ({pick(MARKS)}, {pick(MARKS)}))"),
+                (0.5, lambda: f"isinstance({self.label(0)}, {pick(('str', 'Grade'))})")]
+
+    def assign_label(self) -> tuple[Lines, bool]:
+        name, value = self.rng.choice(("tag", "mark")), self.label(2)
+        self.bind(name, LABEL)
         return [f"{name} = {value}"], False
 
     # --- expressions
@@ -145,6 +198,7 @@ class Wide(Statements):
             (0.3, lambda: f"pow({sub(depth)}, {pick(('2', '3', '1.0'))})"),
         ]
         found += self.of_lists(depth)
+        found += [(0.7, lambda: f"POINTS.get({self.label(0)}, {sub(0)})")] if self.labels else []
         found += self._some(self.words, 2, lambda n: f"{pick(('LEVELS', self.table(depth)))}[{n}]")
         found += self._some(self.options, 2, lambda n: f"({sub(0)} if {n} is None else {n})")
         found += self._some(self.dicts, 3, lambda n: pick((f"{n}[{pick(KEYS)!r}]", f"{n}.get({pick((*KEYS, 'd'))!r}, {sub(0)})",
@@ -217,6 +271,7 @@ class Wide(Statements):
             (0.5, lambda: f"(({sub(0)}, {self.integer(0)}) {pick(('<', '>=', '!='))} ({sub(depth)}, 2))"),
             (0.5, lambda: f"isinstance({pick((sub, self.integer))(0)}, {pick(('int', 'float', '(int, float)'))})"),
         ]
+        found += self.label_truths(depth) if self.labels else []
         found += self._some(self.words, 3, lambda n: pick((f"({n} == {pick(WORDS)!r})", f"({n} != {pick(WORDS)!r})", f"({n} in ('low', 'high'))",
                                                            f"{n}.startswith('m')", f"({n} < 'm')")))
         found += self._some(self.options, 2, lambda n: f"({n} is {pick(('', 'not '))}None)")
@@ -242,6 +297,7 @@ class Wide(Statements):
                      *(deeper if self.depth < 3 and self.budget > 10 * self.times else [])]
         if not self.wide:
             return added
+        added += [(3, self.assign_label)] if self.labels else []
         return [*added, (2, self.make), (3, self.change), (0.5, self.wider_augmented), (0.4, self.star), (0.4, self.walrus_after), (0.5, self.word_match),
                 (0.5, self.shape_match), (0.5, self.collect)]
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.generator import Failure, Program, check_program, generate, programs
+from tests.generator import Failure, Program, check_program, generate, generate_labelled, programs
 from tests.generator.shrink import candidates, minimise
 from tests.generator.storage import DTYPES, LAYOUTS, storages
 from tests.support.numpy_functions import NUMPY_BINARY, NUMPY_UNARY
@@ -33,6 +33,17 @@ def test_random_programs_do_what_their_originals_do(first: int) -> None:
         if outcome.refusal:
             refused[outcome.refusal] += 1
     assert refused.total() <= max(4, 2 * REFUSED_AT_MOST * BATCH), refused
+
+
+@pytest.mark.parametrize("first", range(0, 40, BATCH))
+def test_random_programs_of_strings_members_and_none(first: int) -> None:
+    refused = 0
+    for seed in range(first, first + BATCH):
+        program = generate_labelled(seed)
+        outcome = check_program(program, numba=seed % 10 == 0, count=24, deep=6, stages=seed % 4 == 0)
+        assert not outcome.failures, f"seed {seed}: {outcome.failures[0]}\n{program.source}"
+        refused += bool(outcome.refusal)
+    assert refused <= 4
 
 
 def test_numpys_functions_on_both_targets_in_both_kinds_of_mathematics() -> None:

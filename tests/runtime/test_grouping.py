@@ -56,7 +56,7 @@ def moved(x, mode):
 
 
 def counted(n, how):
-    return n if how == "int" else n * 0.5
+    return n if how.lower() == "int" else n * 0.5
 
 
 def shaped(x, how):
@@ -177,13 +177,20 @@ def test_int_and_float_become_float_and_what_no_float_holds_fails():
 
 @pytest.mark.parametrize(("fn", "how", "said"), [
     (shaped, "two", "the result is a tuple of 2 for how='two' and a number for how='one'"),
-    (maybe, "none", "the result is None for how='none' and a number for how='one'"),
 ])
 def test_results_that_no_array_holds_are_refused(fn, how, said):
     with pytest.raises(FlattenError, match=said) as caught:
         pyflat.twin(fn)(XS[:2], np.array([how, "one"]))
     assert caught.value.code == "flatten/mixed-join"
-    assert pyflat.twin(maybe)(XS[:2], np.array(["none", "none"])) is None
+
+
+def test_none_for_some_options():
+    for fn in (maybe, lambda x, how: maybe(x, how.lower())):
+        with pytest.raises(pyflat.LaneError, match='none="masked"'):
+            pyflat.twin(fn)(XS[:2], np.array(["none", "one"]))
+        assert pyflat.twin(fn, none="object")(XS[:2], np.array(["none", "one"])).tolist() == [None, XS[1]]
+        masked = pyflat.twin(fn, none="masked")(XS[:2], np.array(["one", "none"]))
+        assert masked.mask.tolist() == [False, True] and masked[0] == XS[0]
 
 
 def test_empty_columns():
@@ -250,11 +257,11 @@ def test_integers_beyond_64_bits_are_replayed():
 def test_too_many_values():
     many = np.array([f"m{i}" for i in range(grouping.MAX_GROUPS + 1)])
     with pytest.raises(ValueError, match="argument 'how' has more than 64 different values"):
-        pyflat.twin(pair)(1.0, many)
+        pyflat.twin(lambda x, how: pair(x, how.strip()))(1.0, many)
     some = many[:9]
     with pytest.raises(ValueError, match="'how' and 'flag' have more than 64 different combinations"):
-        pyflat.twin(flagged)(1.0, some[:, None], some)
-    assert len(pyflat.twin(pair)(1.0, many[:grouping.MAX_GROUPS])[0]) == 64
+        pyflat.twin(lambda x, how, flag: flagged(x, how.strip(), flag))(1.0, some[:, None], some)
+    assert len(pyflat.twin(pair)(1.0, many)[0]) == 65
 
 
 def test_disabled_runs_the_originals(monkeypatch):

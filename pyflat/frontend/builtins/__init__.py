@@ -38,6 +38,7 @@ from pyflat.frontend.builtins.support import (
     inlined,
     inlined_float64,
     inlined_for_ints,
+    refuse_texts,
     unary_operation,
 )
 from pyflat.frontend.library import splines, stdlib
@@ -116,6 +117,8 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
         if fn in _OVER_ROWS:
             arguments = Arguments([memories.rows(s, v, node) if isinstance(v, View) else v
                                    for v in arguments.positional], arguments.named)
+    if str(getattr(fn, "__module__", "")).startswith("numpy"):
+        refuse_texts(s, arguments, node)
     done = numpy_functions.call(s, fn, arguments, node, is_pure)
     if done is not None:
         return done
@@ -125,6 +128,8 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
         return None
     if handler is None:
         return None
+    if fn is not isinstance:
+        refuse_texts(s, arguments, node)
     s.saw_numpy = s.saw_numpy or isinstance(fn, np.ufunc) or str(getattr(fn, "__module__", "")).startswith("numpy")
     answered = special_methods.call(s, fn, arguments, node)
     if answered is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pyflat.frontend.builtins import kernel_arrays, making
 from pyflat.frontend.builtins.sequences import sort_lanes
-from pyflat.frontend.builtins.support import bind_names, only
+from pyflat.frontend.builtins.support import bind_names, only, refuse_texts
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
 from pyflat.frontend.space import array_items, arrays, comparisons, complex_numbers, containers, scalars, texts
@@ -42,6 +42,8 @@ from pyflat.ir.types import FLOAT
 def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """A method of a local list or dict, of a lane number, or of a string."""
     receiver, name = bound.receiver, bound.name
+    if isinstance(receiver, Static) and not isinstance(receiver.value, dict):
+        refuse_texts(s, arguments, node)
     match receiver:
         case View():
             return kernel_arrays.method(s, bound, arguments, node)
@@ -158,6 +160,9 @@ def _dict_method(s: Evaluator, entries: dict[Any, Abstract], ref: DictRef | None
     match name:
         case "get":
             default = values[1] if len(values) > 1 else Static(None)
+            if isinstance(values[0], GuardedUnion) and not scalars.is_number_union(values[0]):
+                return s.split(values[0], lambda key: _dict_method(
+                    s, entries, ref, name, Arguments([key, *values[1:]], arguments.named), node))
             if isinstance(values[0], Static):
                 return entries.get(values[0].value, default)
             found = containers.dict_lookup(s, entries, values[0], node)

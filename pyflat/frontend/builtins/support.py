@@ -12,8 +12,8 @@ import numpy as np
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import as_float
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, numeric_kind
-from pyflat.frontend.state.values import NONE, Abstract, Arguments, Static
+from pyflat.frontend.state.kinds import alternatives, describe, numeric_kind
+from pyflat.frontend.state.values import NONE, Abstract, Arguments, OtherText, Static
 from pyflat.ir.types import FLOAT
 
 Handler = Callable[[Evaluator, Arguments, cst.CSTNode], Abstract]
@@ -147,3 +147,13 @@ def change_filters(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abs
         raise s.refuse("flatten/effect", "the filters of the warnings module are changed", node,
                        help="do it inside `with warnings.catch_warnings():`")
     return NONE
+
+
+def refuse_texts(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> None:
+    """Raises FlattenError where an argument may be any string."""
+    if not s.texts:
+        return
+    for value in (*arguments.positional, *arguments.named.values()):
+        text = next((option for option in alternatives(value) if isinstance(option, OtherText)), None)
+        if text is not None:
+            raise s.refuse("flatten/unsupported-expression", f"this is done to {describe(text)}", node)

@@ -13,8 +13,18 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, const_eval, is_number_union
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import lane, numeric_kind, plain_number
-from pyflat.frontend.state.values import Abstract, DictRef, GuardedUnion, ObjRef, Ranges, Scratch, Static, View
+from pyflat.frontend.state.kinds import describe, lane, numeric_kind, plain_number
+from pyflat.frontend.state.values import (
+    Abstract,
+    DictRef,
+    GuardedUnion,
+    ObjRef,
+    OtherText,
+    Ranges,
+    Scratch,
+    Static,
+    View,
+)
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -108,6 +118,9 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
         return s.split(b, lambda v: compare(s, opcode, a, v, node))
     if is_number_union(a) and is_number_union(b) or isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
         return num.compare(s, opcode, a, b)
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, OtherText):
+            return _compare_text(s, opcode, one, other, node)
     found = _by_method(s, opcode, a, b, node)
     if found is not None:
         return found
@@ -116,6 +129,22 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
     if _is_dict(a) and _is_dict(b):
         return _compare_dicts(s, opcode, a, b, node)
     return _compare_sequences(s, opcode, a, b, node)
+
+
+_NO_STRINGS = (int, float, complex, bytes, type(None), tuple, list, dict, set, frozenset)
+
+
+def _compare_text(s: Evaluator, opcode: str, text: OtherText, other: Abstract, node: cst.CSTNode) -> Abstract:
+    """A string that is none of the known ones, with `==` or `!=`. What is no string it is not equal to."""
+    if opcode in ("eq", "ne"):
+        if isinstance(other, Static) and type(other.value) is str:
+            if other.value not in text.known:
+                text.asked[other.value] = None
+            return Static(opcode == "ne")
+        if isinstance(other, Static) and type(other.value) in (*_NO_STRINGS, bool) or numeric_kind(other) is not None:
+            return Static(opcode == "ne")
+    raise s.refuse("flatten/unsupported-expression", f"{describe(text)} is compared with {describe(other)}", node,
+                   help="compare with strings that are known, by == and `in`")
 
 
 _MIRROR = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
@@ -238,6 +267,9 @@ def identical(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abst
         return Static(a.value is b.value)
     if numeric_kind(a) is BOOL and s.may_be_numpy(a) or numeric_kind(b) is BOOL and s.may_be_numpy(b):
         raise s.refuse("flatten/unsupported-expression", "`is` on a NumPy bool", node)
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, OtherText) and not (isinstance(other, Static) and type(other.value) in _NO_STRINGS):
+            raise s.refuse("flatten/unsupported-expression", f"`is` on {describe(one)}", node, help="compare with ==")
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Static) and (one.value is None or not isinstance(one.value, int | float)):
             return Static(False)

@@ -29,6 +29,7 @@ from pyflat.frontend.state.values import (
     Lazy,
     ListRef,
     ObjRef,
+    OtherText,
     Scratch,
     Seq,
     Slice,
@@ -364,11 +365,11 @@ def dict_lookup(s: Evaluator, entries: dict[Any, Abstract], key: Abstract, node:
                 ) -> tuple[Value, Abstract] | None:
     """(is there, value) for a lane key among static keys; None when no key can match."""
     is_tuple = isinstance(key, Seq) and issubclass(key.cls, tuple)
-    if numeric_kind(key) is None and not is_tuple:
+    if numeric_kind(key) is None and not is_tuple and not isinstance(key, OtherText):
         raise s.refuse("flatten/lane-to-object", f"{describe(key)} is used as a dict key", node)
     matches: list[tuple[Value, Abstract]] = []
     for known, value in entries.items():
-        if not isinstance(known, tuple if is_tuple else int | float):
+        if not isinstance(known, tuple if is_tuple else str if isinstance(key, OtherText) else int | float):
             continue
         same = s.space.truth(s.space.compare("eq", key, Static(known), node))
         if isinstance(same, Value):

@@ -17,7 +17,7 @@ from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind, plain_number
-from pyflat.frontend.state.values import Abstract, Array, GuardedUnion, ListRef, Seq, Static, Text, View
+from pyflat.frontend.state.values import Abstract, Array, GuardedUnion, ListRef, OtherText, Seq, Static, Text, View
 from pyflat.ir.build import const
 from pyflat.ir.types import BOOL, FLOAT, INT
 
@@ -36,6 +36,8 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNod
         return scalars.split_pair(s, a, b, lambda x, y: binary(s, opcode, x, y, node))
     if any(isinstance(v, GuardedUnion) for v in (a, b)) or all(numeric_kind(v) is not None for v in (a, b)):
         return num.binary(s, opcode, a, b)
+    if isinstance(a, OtherText) or isinstance(b, OtherText):
+        raise s.refuse("flatten/unsupported-expression", f"`{opcode}` of {describe(a)} and {describe(b)}", node)
     special = _special(s, opcode, a, b, node)
     if special is not None:
         return special

@@ -33,6 +33,7 @@ from pyflat.frontend.state.values import (
     GuardedUnion,
     IncomingEdge,
     Lazy,
+    OtherText,
     Ranges,
     Ref,
     Scratch,
@@ -192,6 +193,12 @@ class _At:
 class Evaluator:
     space: ObjectSpace
     """What Python's operations mean; `python_space.PythonEvaluator` has one."""
+    nest: Nest | None = None
+    rolled: FlattenError | None = None
+    widths: Widths | None = None
+    """The dtypes of NumPy's scalars, in a kernel."""
+    none = True
+    """A result may be None in some lanes and numbers in others."""
 
     def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int, floats: FloatFormat = F8,
                  reuse: bool = True):
@@ -203,8 +210,6 @@ class Evaluator:
         self.long = long
         self.frames: list[Frame] = []
         self.state = State({}, WeakKeyDictionary())
-        self.nest: Nest | None = None
-        self.rolled: FlattenError | None = None
         self.round = 0
         """Iterators with a lower serial were made before the loop around the place, which stays a loop."""
         self.counter = 0
@@ -240,8 +245,8 @@ class Evaluator:
         """A known array of several axes, in another order than C's, was read; a handler may run after a fault that is
         no edge to it."""
         self.reuse = reuse
-        self.widths: Widths | None = None
-        """The dtypes of NumPy's scalars, in a kernel."""
+        self.texts: list[OtherText] = []
+        """Of the arguments that are strings by lane."""
         self.trace = Trace()
         self.doubtful: FlattenError | None = None
         """The refusal for the first TypeError that a path ends in, where no path returns: genuine Python, or an
@@ -405,6 +410,8 @@ class Evaluator:
     def fault(self, type_name: str, message: str = "", node: cst.CSTNode | None = None) -> ControlLeft:
         """Python raises here: the lane leaves the function as a fault."""
         fault = Fault(type_name, message, self.span(node))
+        if self.texts and type_name in ("TypeError", "AttributeError"):
+            raise self.refuse("flatten/unsupported-expression", "an operation that lanes of strings may not have", node)
         if type_name in ("TypeError", "AttributeError"):
             self.doubt(fault.message or f"Python raises a {type_name} here", node)
         self.build.end(Exit(FAULT, fault=fault))
@@ -420,7 +427,7 @@ class Evaluator:
 
     def raised(self, cls: type[BaseException], node: cst.CSTNode | None = None, message: str = "") -> ControlLeft:
         """A certain exception: goes to the innermost `try` that catches it, otherwise the lane is a fault."""
-        for scope in reversed(self.tries):
+        for scope in reversed(self.tries if not self.texts or cls not in (TypeError, AttributeError) else ()):
             if issubclass(cls, scope.catches):
                 state = self.state
                 if scope.frame is not self.frame:

@@ -19,6 +19,7 @@ from pyflat.frontend.state.values import (
     Lazy,
     ListRef,
     ObjRef,
+    OtherText,
     Partial,
     Ranges,
     Scratch,
@@ -152,6 +153,8 @@ def describe(value: Abstract) -> str:
             return "a caught exception"
         case Text():
             return "a string made from lanes"
+        case OtherText():
+            return f"a string of the argument {value.parameter!r}"
         case Ranges():
             return "a range whose bounds depend on lanes"
         case IterRef() | Lazy():

@@ -24,6 +24,7 @@ from pyflat.frontend.state.values import (
     DictRef,
     ListRef,
     ObjRef,
+    OtherText,
     Scratch,
     Seq,
     Static,
@@ -84,7 +85,7 @@ def class_of(value: Abstract) -> type | None:
             return np.ndarray
         case DictRef():
             return dict
-        case Text():
+        case Text() | OtherText():
             return str
         case Caught():
             return value.cls

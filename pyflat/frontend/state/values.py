@@ -12,6 +12,7 @@
     Lazy        an iterator (zip, enumerate, map, ...), consumed once, by a loop
     Ranges      a range whose bounds are lanes
     Text        a string that depends on lanes: only good for raising
+    OtherText   a string of an argument that is none of those which the function knows: good for comparing
     GuardedUnion      `then` where the lane's `cond` holds, else `orelse`: two values that no single lane value holds
     UNBOUND     the name has no value
 """
@@ -258,6 +259,15 @@ class RoundedText(Text):
 
 
 @dataclass(eq=False, slots=True)
+class OtherText:
+    """`known`: it is none of these. `asked`: other strings that it was compared with, which `known` should have had."""
+
+    parameter: str
+    known: frozenset[str]
+    asked: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
 class Caught:
     """The exception that a handler has caught: its class is known, its arguments are not."""
 
@@ -287,7 +297,7 @@ UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef | StoreRef | MemoryRef
 Abstract = (Static | Value | Complex | Seq | Array | View | Ref | Closure | BoundMethod | Partial | Super | Lazy
-            | Ranges | Text | Caught | GuardedUnion | Scratch | Unavailable | _Unbound)
+            | Ranges | Text | OtherText | Caught | GuardedUnion | Scratch | Unavailable | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
 

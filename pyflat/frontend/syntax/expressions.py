@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import libcst as cst
@@ -13,7 +14,7 @@ from pyflat.errors import InternalError
 from pyflat.frontend.space import containers, scalars, scratch, texts
 from pyflat.frontend.state import facts, heap
 from pyflat.frontend.state.frames import Evaluator, Frame
-from pyflat.frontend.state.kinds import maybe_unbound
+from pyflat.frontend.state.kinds import alternatives, maybe_unbound, numeric_kind
 from pyflat.frontend.state.values import (
     NONE,
     UNBOUND,
@@ -28,7 +29,7 @@ from pyflat.frontend.state.values import (
 )
 from pyflat.frontend.syntax import calls, comprehensions
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.types import INT
+from pyflat.ir.types import BOOL, INT
 
 BINARY: dict[type, str] = {
     cst.Add: "add", cst.Subtract: "sub", cst.Multiply: "mul", cst.Divide: "truediv", cst.FloorDivide: "floordiv",
@@ -39,6 +40,9 @@ _COMPARE: dict[type, str] = {
     cst.Equal: "eq", cst.NotEqual: "ne", cst.LessThan: "lt", cst.LessThanEqual: "le", cst.GreaterThan: "gt",
     cst.GreaterThanEqual: "ge",
 }
+
+MAX_TEXTS = 32
+"""Strings that one f-string makes of known objects by lane; of more it makes one that is only good for raising."""
 
 
 def evaluate(s: Evaluator, node: cst.BaseExpression) -> Abstract:
@@ -176,23 +180,40 @@ def _literal(s: Evaluator, node: Any) -> Abstract:
 
 
 def _formatted(s: Evaluator, node: cst.FormattedString) -> Abstract:
-    text = ""
     if len(node.parts) == 1 and isinstance(only := node.parts[0], cst.FormattedStringExpression):
         spec = [part.value for part in only.format_spec or () if isinstance(part, cst.FormattedStringText)]
         if len(spec) == len(only.format_spec or ()) == 1 and only.conversion is None and only.equal is None:
             return texts.written(evaluate(s, only.expression), spec[0])
+    parts: list[Abstract] = []
     for part in node.parts:
         if isinstance(part, cst.FormattedStringText):
             if any(mark in part.value for mark in ("\\", "{", "}")):
                 return Text()
-            text += part.value
+            parts.append(Static(part.value))
             continue
         assert isinstance(part, cst.FormattedStringExpression)
-        value = evaluate(s, part.expression)
-        if not isinstance(value, Static) or part.format_spec or part.conversion or part.equal:
+        if part.format_spec or part.conversion or part.equal:
+            evaluate(s, part.expression)
             return Text()
-        text += format(value.value)
-    return Static(text)
+        parts.append(evaluate(s, part.expression))
+    options = [alternatives(part) for part in parts]
+    known = all(isinstance(option, Static) for each in options for option in each)
+    if not known or math.prod(map(len, options)) > MAX_TEXTS:
+        return Text()
+    return _joined(s, "", parts)
+
+
+def _joined(s: Evaluator, before: str, parts: Sequence[Abstract]) -> Abstract:
+    """The texts of known objects, one after the other, for each combination of alternatives."""
+    if not parts:
+        return Static(before)
+    first, *rest = parts
+
+    def one(known: Abstract) -> Abstract:
+        assert isinstance(known, Static)
+        return _joined(s, before + format(known.value), rest)
+
+    return _each(s, first, one)
 
 
 def _concatenated(s: Evaluator, node: cst.ConcatenatedString) -> Abstract:
@@ -247,13 +268,35 @@ def _unary(s: Evaluator, node: cst.UnaryOperation) -> Abstract:
 def _boolean(s: Evaluator, node: cst.BooleanOperation) -> Abstract:
     """`a and b`, `a or b`: an operand, the second evaluated only where the first does not decide."""
     left = evaluate(s, node.left)
+    if any(isinstance(option, Static) and numeric_kind(option) is None for option in alternatives(left)):
+        return _each(s, left, lambda one: _decided(s, one, node))
+    return _decided(s, left, node)
+
+
+def _each(s: Evaluator, value: Abstract, use: Callable[[Abstract], Abstract]) -> Abstract:
+    """What is done to each alternative."""
+    return s.split(value, lambda one: _each(s, one, use)) if isinstance(value, GuardedUnion) else use(value)
+
+
+def _decided(s: Evaluator, left: Abstract, node: cst.BooleanOperation) -> Abstract:
     decided = s.space.truth(left)
     is_and = isinstance(node.operator, cst.And)
     if isinstance(decided, Static):
         return evaluate(s, node.right) if bool(decided.value) is is_and else left
-    if is_and:
-        return s.branch(decided, lambda: evaluate(s, node.right), lambda: left)
-    return s.branch(decided, lambda: left, lambda: evaluate(s, node.right))
+    if not is_and:
+        return s.branch(decided, lambda: left, lambda: evaluate(s, node.right))
+    known: list[Abstract] = []
+
+    def right() -> Abstract:
+        known.append(evaluate(s, node.right))
+        return known[0]
+
+    def otherwise() -> Abstract:
+        """A bool is False here, which tells `c and "a" or "b"` that there are two strings."""
+        objects = bool(known) and isinstance(known[0], Static) and numeric_kind(known[0]) is None
+        return Static(False) if objects and numeric_kind(left) is BOOL and not s.may_be_numpy(left) else left
+
+    return s.branch(decided, right, otherwise)
 
 
 def condition(s: Evaluator, node: cst.BaseExpression) -> Static | Value:

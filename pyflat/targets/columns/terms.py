@@ -161,7 +161,7 @@ class Column:
 
 
 def flattened(fn: Callable[..., Any], columns: Mapping[str, Any], faults: str, allowed: Sequence[str],
-              kinds: str | None) -> tuple[FlatFunction, list[Column]]:
+              kinds: str | None, none: bool = True) -> tuple[FlatFunction, list[Column]]:
     """`fn`, folded; its last result is the mask of the rows in which Python raises, unless they are unchecked.
 
     A number for a parameter is a constant, everything else a column. Raises FlattenError, ValueError for an unknown
@@ -171,7 +171,8 @@ def flattened(fn: Callable[..., Any], columns: Mapping[str, Any], faults: str, a
         raise ValueError(f"faults={faults!r} is none of {', '.join(allowed)}")
     fn = getattr(fn, "__wrapped__", fn) if hasattr(fn, "show") else fn
     constants = {name: given for name, given in columns.items() if isinstance(given, bool | int | float)}
-    flat = flatten_function(fn, kinds=kinds, static=constants, faults="drop" if faults == "unchecked" else "mask")
+    flat = flatten_function(fn, kinds=kinds, static=constants, faults="drop" if faults == "unchecked" else "mask",
+                           none=none)
     known = {node.attrs["argument"] for node in flat.params}
     for name in columns:
         if name not in known and name not in constants and name not in flat.arguments:

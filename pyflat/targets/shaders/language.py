@@ -17,7 +17,7 @@ import numpy as np
 
 from pyflat.errors import refuse
 from pyflat.functions.records import spellings
-from pyflat.ir.shape import Fixed, Leaf, Shape
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Shape
 from pyflat.ir.types import Kind
 
 ATOM, UNARY, PRODUCT, SUM, COMPARISON, LOGIC, BITS, CHOICE = 10, 9, 8, 7, 5, 3, 2, 1
@@ -258,6 +258,10 @@ def leaf_names(shape: Shape, prefix: str = "") -> list[str]:
     match shape:
         case Leaf():
             return [prefix or "value"]
+        case Labels():
+            return [f"{prefix}_code" if prefix else "code"]
+        case Maybe():
+            return [*leaf_names(shape.inner, prefix), f"{prefix}_is_none" if prefix else "is_none"]
         case Fixed():
             return []
     names = shape.names or [f"item_{position}" for position in range(len(shape.items))]

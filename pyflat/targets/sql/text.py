@@ -18,7 +18,7 @@ from typing import Any, Literal
 from pyflat.analysis.demanded_bits import wrapping
 from pyflat.errors import refuse
 from pyflat.ir.recursion import with_room
-from pyflat.targets.columns import Column, Printer, Stage, Term, Terms, flattened, terms_of
+from pyflat.targets.columns import Column, Printer, Stage, Term, Terms, flattened, terms_of, with_objects
 from pyflat.targets.sql.dialects import ENGINES
 
 Dialect = Literal["duckdb", "sqlite"]
@@ -125,10 +125,11 @@ def _results(fn: Callable[..., Any], dialect: str, faults: str, kinds: str | Non
         raise refuse("flatten/target-operation", f"SQLite has no {op.opcode} modulo 2**64",
                      op.origin.span if op.origin else None)
     results, terms = terms_of(flat, ENGINES[dialect].rules)
+    names, results = with_objects(terms, flat, results, _string, "NULL")
     absent = [terms.param(len(leaves) + k, "b", "") for k in range(len(leaves))]
     params = [_param(_reference(column, flat.name, dialect), column.kind, dialect) for column in leaves]
     results = _with_nulls(terms, results, absent, faults)
-    return list(flat.result_names[:len(results)]), results, params
+    return names[:len(results)], results, params
 
 
 def _param(column: str, kind: str, dialect: str) -> _Param:
@@ -161,6 +162,12 @@ def _with_nulls(t: Terms, results: list[Term], absent: list[Term], faults: str) 
 def _choice(t: Terms, condition: Term, then: Term, otherwise: Term) -> Term:
     return otherwise if condition.opcode == "const" and not condition.value else Term(
         "select", (condition, then, otherwise), otherwise.kind)
+
+
+def _string(text: str) -> str:
+    if "\0" in text:
+        raise refuse("flatten/result-kind", f"the string {text!r} has a zero in it, which SQL's strings have not")
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _opaque(t: Terms, text: str) -> Term:

@@ -168,7 +168,7 @@ class _Printer:
         """`says`: the docstring of a test, instead of the user's."""
         own = self.floats is F8  # the user's text is one of float64
         node = source.only_return(self.spec.captured.tree) if own and result is self.spec.result else None
-        results = Results(self.matcher if own else None)
+        results = Results(self.matcher if own else None, self.dialect)
         final = results.expression(result, iter(values), node)
         self.plan = plan(self.function.flat_block.ops, final, self.expression)
         words = self._words()

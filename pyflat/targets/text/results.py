@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 from collections.abc import Iterator, Sequence
 from keyword import iskeyword
@@ -11,8 +12,9 @@ import libcst as cst
 import numpy as np
 
 from pyflat.functions.stacking import DATES
-from pyflat.ir.nodes import Value
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, leaves
+from pyflat.targets.text.dialects import Dialect
 from pyflat.targets.text.expr import Call, Expr, Hole, Prefix, Word, flat
 from pyflat.targets.text.match import SourceMatcher
 
@@ -21,11 +23,14 @@ class Results:
     """Builds one result. `objects` are the things that its text mentions by name; `exact` says whether every part was
     read off the user's return statement."""
 
-    def __init__(self, matcher: SourceMatcher | None = None):
+    def __init__(self, matcher: SourceMatcher | None = None, dialect: Dialect | None = None):
         self.objects: dict[str, Any] = {}
         self.matcher = matcher
-        self.on_arrays = matcher is not None and matcher.dialect.on_arrays
+        self.dialect = dialect
+        self.on_arrays = dialect is not None and dialect.on_arrays
         self.exact = True
+        self.missing: Value | None = None
+        """On arrays: where the whole is None."""
 
     def expression(self, shape: Shape, values: Iterator[Value], node: cst.BaseExpression | None = None) -> Expr:
         match shape:
@@ -37,8 +42,50 @@ class Results:
                 return found
             case Record():
                 return self._record(shape, values, node)
+            case Labels():
+                self.exact = False
+                return self._chosen(shape, next(values))
+            case Maybe():
+                return self._maybe(shape, values)
+
+    def _chosen(self, shape: Labels, code: Value) -> Expr:
+        """The object that a code stands for: a chain of selects among codes is one among objects."""
+        texts = [self._fixed(item) for item in shape.table]
+        conditions: list[Expr] = []
+        chosen: list[Expr] = []
+        while isinstance(code, Op) and code.opcode == "select" and isinstance(code.args[1], Const):
+            conditions.append(Hole(code.args[0]))
+            chosen.append(texts[int(code.args[1].value or 0)])
+            code = code.args[2]
+        if isinstance(code, Const) or self.dialect is None:
+            last = texts[int(code.value or 0) if isinstance(code, Const) else 0]
+        else:
+            last = self.dialect.gather(texts, Hole(code))
+        if self.on_arrays and conditions:
+            return Call("np.select", [Call("", conditions), Call("", chosen), last])
+        if self.on_arrays and isinstance(code, Const):
+            return Call("np.asarray", [last])
+        for condition, item in zip(reversed(conditions), reversed(chosen), strict=True):
+            last = self.dialect.select(condition, item, last) if self.dialect is not None else last
+        return last
+
+    def _maybe(self, shape: Maybe, values: Iterator[Value]) -> Expr:
+        """None where the last leaf says so; on arrays a mask."""
+        self.exact = False
+        inner = [next(values) for _ in leaves(shape.inner)]
+        where = next(values)
+        before, self.missing = self.missing, where if self.on_arrays else None
+        found = self.expression(shape.inner, iter(inner))
+        self.missing = before
+        return found if self.on_arrays or self.dialect is None else self.dialect.select(
+            Hole(where), Word("None"), found)
 
     def _leaf(self, value: Value, node: cst.BaseExpression | None) -> Expr:
+        if self.missing is not None:
+            data: Expr = Hole(value)
+            if isinstance(value, Const):
+                data = Call("np.full", [Call("np.shape", [Hole(self.missing)]), data])
+            return Call("np.ma.masked_array", [data, Hole(self.missing)])
         if node is None or self.matcher is None:
             self.exact = False
             return Hole(value)
@@ -97,6 +144,9 @@ class Results:
         match value:
             case float() if not math.isfinite(value):
                 return Call("float", [Word(f'"{value!r}"')])
+            case enum.Enum() if str(value.name).isidentifier():
+                cls = type(value)
+                return Word(f"{self._named(cls.__name__, cls)}.{value.name}")
             case int() | float() if not isinstance(value, bool) and str(value).startswith("-"):
                 return Prefix("-", self._fixed(-value))
             case None | bool() | int() | float() | str() | bytes():

@@ -18,7 +18,7 @@ import numpy as np
 
 from pyflat.functions.stacking import DATES
 from pyflat.ir.formats import F8, FloatFormat
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape
 from pyflat.ir.types import FLOAT
 from pyflat.targets.text.dialects import Dialect
 from pyflat.targets.text.spelling import KIND_NAMES
@@ -66,6 +66,10 @@ def kind_text(shape: Shape, floats: FloatFormat = F8) -> str:
                 return f"array of {inner}, shape ({', '.join(shape.names)})"
             inner = ", ".join(kind_text(item, floats) for item in shape.items)
             return f"({inner})" if shape.cls is tuple else f"{shape.cls.__name__}({inner})"
+        case Labels():
+            return " or ".join(dict.fromkeys(type(item).__name__ for item in shape.table))
+        case Maybe():
+            return f"{kind_text(shape.inner, floats)} or None"
 
 
 def statement_lines(tree: cst.FunctionDef | cst.Lambda) -> dict[cst.CSTNode, cst.SimpleStatementLine]:
