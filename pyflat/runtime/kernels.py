@@ -103,22 +103,21 @@ class Kernels:
         function = self.callee.function
         if not may_be_kernel(function):
             return {}
-        from pyflat.frontend.kernels import array_parameters
+        from pyflat.frontend.roles import array_parameters
 
         return array_parameters(function)
 
     def takes(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> bool:
         """Whether a call is one of a kernel: an array is given for a parameter that the body uses as one."""
         given = [*args, *kwargs.values()]
-        if not any(isinstance(value, np.ndarray) and value.ndim for value in given):
+        if not any(_may_be_array(value) for value in given):
             return False
         roles = self.roles(options)
         if not roles:
             return False
         names = self.parameters.names[len(self.callee.prefix) if self.callee.prefix else 0:]
         pairs = [*zip(names, args, strict=False), *kwargs.items()]
-        return any(name in roles and name not in options.static and isinstance(value, np.ndarray) and value.ndim
-                   for name, value in pairs)
+        return any(name in roles and name not in options.static and _may_be_array(value) for name, value in pairs)
 
     def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Any:
         if os.environ.get("PYFLAT_DISABLE") == "1":
@@ -257,6 +256,11 @@ def _examples(arguments: Mapping[str, Argument]) -> dict[str, Any]:
 
     return {name: np.empty((2,) * argument.rank, argument.dtype) for name, argument in arguments.items()
             if isinstance(argument, ArrayArgument)}
+
+
+def _may_be_array(value: Any) -> bool:
+    """An array that is no column of strings or other objects."""
+    return isinstance(value, np.ndarray) and value.ndim > 0 and value.dtype.kind not in "OUST"
 
 
 def _is_array(value: Any) -> bool:

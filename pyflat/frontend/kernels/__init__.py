@@ -1,12 +1,10 @@
-"""Kernels: functions of arrays. Which parameters are arrays, and their structured IR.
+"""Kernels: functions of arrays, as structured IR. Which parameters are arrays says `frontend.roles`.
 
-A parameter is an array where the body subscripts it, iterates over it, or asks for its length or shape; what a helper
-does with it counts. The evaluator is that of other functions, with one lane: what depends on arguments is an operation.
+The evaluator is that of other functions, with one lane: what depends on arguments is an operation.
 """
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Mapping
 from contextlib import closing
@@ -114,34 +112,3 @@ def _bind(s: PythonEvaluator, arguments: Mapping[str, Argument], params: list[Pa
             case Fixed():
                 bound[name] = s.space.wrap(argument.value)
     return bound
-
-
-# --- roles
-_NO_ARRAYS = (bool, int, float, complex, str, tuple, list, dict, "bool", "int", "float", "complex", "str", "tuple",
-              "list", "dict")
-"""Annotations of parameters that are none."""
-
-
-def array_parameters(function: types.FunctionType, seen: frozenset[Any] = frozenset()) -> dict[str, str]:
-    """The parameters that the body uses as arrays, and why. Nothing where there is no source."""
-    from pyflat.errors import FlattenError
-    from pyflat.frontend.kernels.roles import uses
-
-    try:
-        captured = capture(function)
-    except (FlattenError, OSError):
-        return {}
-    kinds = inspect.signature(function).parameters
-    names = [name for name, each in kinds.items() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
-             and each.annotation not in _NO_ARRAYS]
-    found, passed = uses(captured.tree, names)
-    for name, callee, position in passed:
-        helper = function.__globals__.get(callee)
-        if name in found or not isinstance(helper, types.FunctionType) or helper in seen or helper is function:
-            continue
-        theirs = list(inspect.signature(helper).parameters)
-        inner = array_parameters(helper, seen | {function})
-        target = theirs[position] if isinstance(position, int) and position < len(theirs) else position
-        if target in inner:
-            found[name] = f"{callee} {inner[str(target)].removeprefix('it ')}"
-    return found

@@ -9,7 +9,8 @@ import pytest
 
 import pyflat
 from benchmarks.array_kernels import ARRAY_KERNELS
-from pyflat.frontend.kernels import array_parameters, specialise_kernel
+from pyflat.frontend.kernels import specialise_kernel
+from pyflat.frontend.roles import array_parameters
 from pyflat.ir.interp import run
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.parse import parse_function
@@ -163,7 +164,7 @@ def test_what_a_parameter_is_can_be_said():
         _ = pyflat.twin(scaled, arrays="b").roles
 
 
-@pytest.mark.parametrize("bad", [np.zeros(3, complex), np.zeros(3, object), np.zeros(3, "U2"), np.zeros(3, "M8[s]"),
+@pytest.mark.parametrize("bad", [np.zeros(3, complex), np.zeros(3, "M8[s]"), np.zeros(3, [("x", float)]),
                                  np.zeros(3, np.float16), np.ma.zeros(3)])
 def test_other_arrays_are_a_type_error_that_names_the_argument(bad):
     with pytest.raises(TypeError, match="argument 'a' is"):

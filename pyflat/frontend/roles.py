@@ -1,0 +1,109 @@
+"""Which parameters a body uses as arrays: it subscripts or iterates over one, or asks for its length or shape.
+
+Python's own parser reads the body: whether a call is one of a kernel is asked also where a twin comes from disk, and
+LibCST need not be there.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+_ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype", "T"})
+_ITERATING = frozenset({"len", "enumerate", "zip", "iter", "reversed"})
+_NO_ARRAYS = (bool, int, float, complex, str, tuple, list, dict, "bool", "int", "float", "complex", "str", "tuple",
+              "list", "dict")
+"""Annotations of parameters that are none."""
+Passed = tuple[str, str, int | str]
+"""A parameter, the helper that it is passed to, and as which parameter of the helper."""
+
+
+def array_parameters(function: types.FunctionType, seen: frozenset[Any] = frozenset()) -> dict[str, str]:
+    """The parameters that the body uses as arrays, and why. Nothing where there is no source."""
+    names = [name for name, each in inspect.signature(function, follow_wrapped=False).parameters.items()
+             if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD) and each.annotation not in _NO_ARRAYS]
+    body = _body(function)
+    if body is None:
+        return {}
+    reader = _Reader(names)
+    for node in body:
+        reader.visit(node)
+    found = reader.found
+    for name, callee, position in reader.passed:
+        helper = function.__globals__.get(callee)
+        if name in found or not isinstance(helper, types.FunctionType) or helper in seen or helper is function:
+            continue
+        theirs = list(inspect.signature(helper, follow_wrapped=False).parameters)
+        inner = array_parameters(helper, seen | {function})
+        target = theirs[position] if isinstance(position, int) and position < len(theirs) else position
+        if target in inner:
+            found[name] = f"{callee} {inner[str(target)].removeprefix('it ')}"
+    return found
+
+
+def _body(function: types.FunctionType) -> list[ast.AST] | None:
+    """The statements of a function, the expression of a lambda; None where they are not found."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        return None
+    code = function.__code__
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+            return list(node.body)
+        arguments = code.co_varnames[:code.co_argcount]
+        if isinstance(node, ast.Lambda) and tuple(a.arg for a in node.args.args) == arguments:
+            return [node.body]
+    return None
+
+
+class _Reader(ast.NodeVisitor):
+    def __init__(self, names: Sequence[str]):
+        self.names = frozenset(names)
+        self.found: dict[str, str] = {}
+        self.passed: list[Passed] = []
+        self.rebound: set[str] = set()
+        """Names that mean something else by now."""
+
+    def note(self, node: ast.AST, why: str) -> None:
+        if isinstance(node, ast.Name) and node.id in self.names and node.id not in self.rebound:
+            self.found.setdefault(node.id, why)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.generic_visit(node)
+        self.rebound.update(target.id for target in node.targets if isinstance(target, ast.Name))
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        self.note(node.value, "it is subscripted")
+        self.generic_visit(node)
+
+    def visit_For(self, node: ast.For) -> None:
+        self.note(node.iter, "it is iterated over")
+        self.generic_visit(node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> None:
+        self.note(node.iter, "it is iterated over")
+        self.generic_visit(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        if node.attr in _ATTRIBUTES:
+            self.note(node.value, f"its .{node.attr} is read")
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Name):
+            for position, value in _given(node):
+                if node.func.id in _ITERATING:
+                    self.note(value, f"{node.func.id}() is taken of it")
+                elif isinstance(value, ast.Name) and value.id in self.names:
+                    self.passed.append((value.id, node.func.id, position))
+        self.generic_visit(node)
+
+
+def _given(node: ast.Call) -> Iterator[tuple[int | str, ast.AST]]:
+    yield from enumerate(node.args)
+    yield from ((keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg is not None)
