@@ -199,7 +199,7 @@ def test_empty_columns():
     assert made.shape == (0,) and made.dtype == np.float64
 
     def own(x, how):
-        return pair(x, how)
+        return pair(x, how.strip())
 
     twin = pyflat.twin(own)
     with pytest.raises(ValueError, match="argument 'how' is empty"):
