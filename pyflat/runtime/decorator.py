@@ -88,10 +88,12 @@ _lock = threading.RLock()
 
 def twin_of(fn: Callable[P, R], options: Mapping[str, Any]) -> Twin[P, R]:
     """The cached twin for exactly these options."""
-    return _cached(fn, settings(options))
+    return cached(fn, settings(options))
 
 
-def _cached(fn: Callable[P, R], chosen: Settings) -> Twin[P, R]:
+def cached(fn: Callable[P, R], chosen: Settings, *, check: bool = True) -> Twin[P, R]:
+    """The twin for these options. `check`: whether `static=` names parameters; a function that is just being unpickled
+    has no defaults yet."""
     method = isinstance(fn, MethodType)
     identity = (id(fn.__func__), id(fn.__self__)) if isinstance(fn, MethodType) else (id(fn),)
     key = (*identity, chosen)
@@ -99,7 +101,7 @@ def _cached(fn: Callable[P, R], chosen: Settings) -> Twin[P, R]:
         found = _twins.get(key)
         if found is None:
             found = Twin(fn, chosen)
-            if chosen_static := dict(chosen).get("static"):
+            if check and (chosen_static := dict(chosen).get("static")):
                 found.check_static(chosen_static)
             _twins[key] = found
         if method:
@@ -114,7 +116,7 @@ def _decorate(chosen: Settings, fn: Callable[P, R]) -> Flattened[P, R]:
     if not isinstance(fn, FunctionType):
         unwrap(fn)
         raise TypeError(f"@pyflat.flatten takes a function; for a {type(fn).__name__} call pyflat.twin")
-    made = _cached(fn, chosen)
+    made = cached(fn, chosen)
     if resolve(chosen).inject:
         _inject(fn, made)
     fn.flat = made  # type: ignore[attr-defined]

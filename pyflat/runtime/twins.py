@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import pickle
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -13,7 +11,6 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, Unpack, cast, overload
 
 from pyflat.frontend.callables import Parameters, explain_method_call, unwrap
-from pyflat.frontend.notices import warn
 from pyflat.runtime.plans import Plans
 from pyflat.runtime.settings import OptionArguments, Options, Settings, resolve
 from pyflat.targets import target as targets
@@ -242,8 +239,7 @@ class Twin(Generic[P, R_co]):
         options = self.options
         made = self._ufunc
         if made is None or not made.holds(options):
-            shapes, text = self._shapes(options, None), self.__doc__ or ""
-            made = self._ufunc = ufuncs.make_ufunc(self._caller, self.__name__, text, shapes, options)
+            made = self._ufunc = ufuncs.make_ufunc(self, self._caller, self._shapes(options, None), options)
         return made.ufunc
 
     def explain(self, kinds: str | Sequence[str] | None = None) -> Explanation:
@@ -306,35 +302,12 @@ class Twin(Generic[P, R_co]):
     def __deepcopy__(self, memo: dict[int, Any]) -> Twin[P, R_co]:
         return self
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, Settings, str]]:
-        function = self._callee.function
-        if find(function.__module__, function.__qualname__) is None:
-            raise pickle.PicklingError(f"cannot pickle the twin of {function.__qualname__}: pickle stores it as a "
-                                       f"reference, and {function.__module__} has no such name")
-        return _restore, (self.original, self.settings, self.stats.library)
+    def __reduce__(self) -> tuple[Any, ...]:
+        from pyflat.runtime.pickling import reduced
 
-
-def _restore(original: Callable[..., Any], settings: Settings, library: str = "") -> Twin[..., Any]:
-    """`library` is the C library of the process that the twin comes from: another one may have other digits."""
-    from pyflat.functions.loaded_library import identity
-    from pyflat.runtime.decorator import twin_of
-
-    if library and library != identity():
-        warn(f"the twin of {original.__name__} comes from a process with another C library (or another variant of it, "
-             f"for another processor): elementary functions may have other last digits here", RuntimeWarning)
-    return twin_of(original, dict(settings))
+        return reduced(self)
 
 
 def twin_name(function: FunctionType) -> str:
     name = function.__name__
     return f"{name}_flat" if name.isidentifier() else "lambda_flat"
-
-
-def find(module: str, qualname: str) -> object | None:
-    """What a module has under a qualified name, None when there is nothing."""
-    found: object | None = sys.modules.get(module)
-    for part in qualname.split("."):
-        found = getattr(found, part, None)
-    return found
-
-

@@ -21,10 +21,11 @@ where they have changed, a ufunc that is kept does not.
 
 from __future__ import annotations
 
+import copyreg
 import ctypes
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,8 @@ from pyflat.runtime.settings import Options
 from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
+    from pyflat.runtime.settings import Settings
+    from pyflat.runtime.twins import Twin
     from pyflat.targets.numba.strided_loop import StridedLoop
 
 MAX_OPERANDS = 32
@@ -61,8 +64,8 @@ _PYTHON_KINDS = {"_PyLongDType": INT, "_PyFloatDType": FLOAT}
 
 
 @with_room
-def make_ufunc(caller: Caller, name: str, text: str, shapes: dict[str, Shape], options: Options) -> MadeUfunc:
-    """The ufunc of a function for these parameters, of which the leaves are its operands.
+def make_ufunc(twin: Twin[..., Any], caller: Caller, shapes: dict[str, Shape], options: Options) -> MadeUfunc:
+    """The ufunc of a twin for these parameters, of which the leaves are its operands.
 
     Raises FlattenError where an operand or a result is no number, ValueError for options that a ufunc cannot have.
     """
@@ -71,6 +74,7 @@ def make_ufunc(caller: Caller, name: str, text: str, shapes: dict[str, Shape], o
                          'choose "raise", "nan" or "unchecked", or call the twin')
     if not targets.of(options.target).ufuncs:
         raise ValueError(f"target={options.target!r}: a ufunc runs on {' or '.join(targets.having('ufuncs'))}")
+    name = twin.__name__
     operands = [name for name, shape in shapes.items() if isinstance(shape, Leaf)]
     for parameter, shape in shapes.items():
         if isinstance(shape, Record) and any(True for _ in leaves(shape)):
@@ -84,9 +88,37 @@ def make_ufunc(caller: Caller, name: str, text: str, shapes: dict[str, Shape], o
     if len(operands) + len(first.outputs) > MAX_OPERANDS:
         raise refuse("flatten/argument-kind", f"{name} has {len(operands) + len(first.outputs)} operands and results, "
                                               f"a ufunc has {MAX_OPERANDS} at most")
-    made = interface.new_ufunc(name, text, len(operands), len(first.outputs), loops)
+    origin = _Origin(loops, twin.original, twin.settings, shapes, options)
+    made = interface.new_ufunc(name, twin.__doc__ or "", len(operands), len(first.outputs), origin)
     loops.serve(made)
+    copyreg.pickle(np.ufunc, reduced)  # pickle tells NumPy's by their names alone
     return MadeUfunc(made, options, loops)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Origin:
+    """What a ufunc keeps alive, and is made of."""
+
+    loops: _Loops
+    original: Callable[..., Any]
+    settings: Settings
+    shapes: dict[str, Shape]
+    options: Options
+
+
+def reduced(ufunc: np.ufunc) -> Any:
+    """What pickle stores of a ufunc: of a twin's the twin, of others what NumPy stores."""
+    origin = interface.kept(ufunc)
+    if not isinstance(origin, _Origin):
+        return ufunc.__name__
+    from pyflat.runtime.decorator import cached
+
+    return rebuilt, (cached(origin.original, origin.settings), origin.shapes, origin.options)
+
+
+def rebuilt(twin: Twin[..., Any], shapes: dict[str, Shape], options: Options) -> np.ufunc:
+    """The ufunc of a twin that has arrived."""
+    return make_ufunc(twin, twin._caller, shapes, options).ufunc
 
 
 @dataclass(frozen=True, slots=True)
