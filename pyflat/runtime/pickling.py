@@ -148,9 +148,11 @@ def _reduced_function(function: FunctionType, scope: dict[str, Any]) -> Reduced:
     from pyflat.frontend.recompiled import features
 
     code = function.__code__
-    text, line = surroundings(function)
-    above = max(0, code.co_firstlineno - line)  # the lines have the numbers that they have where it comes from
-    place = ("\n" * above + text, os.path.basename(code.co_filename), line + above, code.co_name, features(code))
+    place = _came_from.get((code.co_filename, code.co_firstlineno, code.co_name))
+    if place is None:
+        text, line = surroundings(function)
+        above = max(0, code.co_firstlineno - line)  # the lines have the numbers that they have where it comes from
+        place = "\n" * above + text, os.path.basename(code.co_filename), line + above, code.co_name, features(code)
     names = function.__name__, function.__qualname__, function.__module__, function.__doc__
     own = {k: _OwnTwin(v.settings) if _is_own_twin(v, function) else v
            for k, v in vars(function).items() if k != "__pyflat__"}
@@ -181,6 +183,10 @@ def _reduced_class(cls: type, made: Reduced) -> Reduced:
 # --- there
 _arrived: OrderedDict[bytes, Any] = OrderedDict()
 _arriving = threading.RLock()
+Place = tuple[str, str, int, str, int]
+"""A text, the name of its file, the line and the name of the function in it, and the future statements in force."""
+_came_from: dict[tuple[str, int, str], Place] = {}
+"""Of the code that has arrived, by its file, line and name: it travels on as it came."""
 
 
 def arrive(data: bytes) -> Any:
@@ -205,10 +211,11 @@ def _code(text: str, file: str, line: int, name: str, features: int) -> CodeType
     if code is None:
         raise pickle.UnpicklingError(f"{name} is not in the text that came with it")
     linecache.cache[shown] = len(text), None, text.splitlines(keepends=True), shown
+    _came_from[shown, line, name] = text, file, line, name, features
     return code
 
 
-def _empty_function(place: tuple[str, str, int, str, int], names: tuple[str, ...], scope: dict[str, Any]
+def _empty_function(place: Place, names: tuple[str, ...], scope: dict[str, Any]
                     ) -> FunctionType:
     code = _code(*place)
     scope.setdefault("__builtins__", builtins)

@@ -307,6 +307,11 @@ class Twin(Generic[P, R_co]):
 
         return reduced(self)
 
+    def __dask_tokenize__(self) -> object:
+        from pyflat.runtime.content import content_hash
+
+        return "pyflat", content_hash(self.original, self.options)
+
 
 def twin_name(function: FunctionType) -> str:
     name = function.__name__

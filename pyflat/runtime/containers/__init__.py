@@ -137,9 +137,8 @@ class Call:
         return parameter_at(self.caller.parameters, first) + "".join(
             f".{step}" if isinstance(step, str) else f"[{step}]" for step in steps)
 
-    def run(self, given: Mapping[Path, Any], *, errors: Any = None, part: Part | None = None) -> Any:
-        """The result with other arguments at some places; with `errors` instead of the option, and as a part of a larger
-        call, whose lanes messages name."""
+    def filled(self, given: Mapping[Path, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments, with others at some places."""
         args: list[Any] = list(self.args)
         kwargs = dict(self.kwargs)
         for path, value in given.items():
@@ -147,6 +146,12 @@ class Call:
                 args[path[0]] = _put(args[path[0]], path[1:], value)
             else:
                 kwargs[path[0]] = _put(kwargs[path[0]], path[1:], value)
+        return args, kwargs
+
+    def run(self, given: Mapping[Path, Any], *, errors: Any = None, part: Part | None = None) -> Any:
+        """The result with other arguments at some places; with `errors` instead of the option, and as a part of a larger
+        call, whose lanes messages name."""
+        args, kwargs = self.filled(given)
         options = self.options if errors in (None, self.options.errors) else replace(self.options, errors=errors)
         part = part or self.part
         if self.twin is not None and options is self.options and part is None and self.out is None:
