@@ -234,6 +234,8 @@ def _home(name: str) -> str:
 def _installed(module: str | None) -> str:
     """Name and version of a module that is the interpreter's, or lies among installed packages; "" for others."""
     top = (module or "").partition(".")[0]
+    if top in ("__main__", "__mp_main__"):  # also where it is an installed tool
+        return ""
     if top in sys.stdlib_module_names or top == "builtins":
         return str(module)
     found: Any = sys.modules.get(top)
