@@ -89,8 +89,8 @@ def main() -> None:
             assert abs(found - wanted) <= 1e-9 * abs(wanted)
         most = max(client.run(_memory).values())
     dask, plain = min(times["dask"]), min(times["plain"])
-    print(f"{blocks * size:.3g} lanes in {blocks} blocks, {order.processes} processes: dask {dask:.2f} s, the same blocks "
-          f"without it {plain:.2f} s, ratio {plain / dask:.3f}; the most memory of a worker {most:.0f} MiB")
+    print(f"{blocks * size:.3g} lanes in {blocks} blocks, {order.processes} processes: dask {dask:.2f} s, the same "
+          f"blocks without it {plain:.2f} s, ratio {plain / dask:.3f}; the most memory of a worker {most:.0f} MiB")
 
 
 if __name__ == "__main__":

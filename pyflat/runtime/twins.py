@@ -307,6 +307,13 @@ class Twin(Generic[P, R_co]):
 
         return reduced(self)
 
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba asks a value for, inside of its functions."""
+        from pyflat.runtime.loop_addresses import numba_type
+
+        return numba_type(self)
+
     def __dask_tokenize__(self) -> object:
         from pyflat.runtime.content import content_hash
 

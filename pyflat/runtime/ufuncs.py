@@ -69,6 +69,26 @@ def make_ufunc(twin: Twin[..., Any], caller: Caller, shapes: dict[str, Shape], o
 
     Raises FlattenError where an operand or a result is no number, ValueError for options that a ufunc cannot have.
     """
+    loops, first = _made_loops(twin, caller, shapes, options)
+    name, operands = loops.name, loops.operands
+    if len(operands) + len(first.outputs) > MAX_OPERANDS:
+        raise refuse("flatten/argument-kind", f"{name} has {len(operands) + len(first.outputs)} operands and results, "
+                                              f"a ufunc has {MAX_OPERANDS} at most")
+    origin = _Origin(loops, twin.original, twin.settings, shapes, options)
+    made = interface.new_ufunc(name, twin.__doc__ or "", len(operands), len(first.outputs), origin)
+    loops.serve(made)
+    copyreg.pickle(np.ufunc, reduced)  # pickle tells NumPy's by their names alone
+    return MadeUfunc(made, options, loops)
+
+
+@with_room
+def make_loop(twin: Twin[..., Any], caller: Caller, shapes: dict[str, Shape], options: Options) -> MadeLoop:
+    """The loop alone, for the kinds that these parameters have. Raises as `make_ufunc`."""
+    return _made_loops(twin, caller, shapes, options)[1]
+
+
+def _made_loops(twin: Twin[..., Any], caller: Caller, shapes: dict[str, Shape], options: Options
+                ) -> tuple[_Loops, MadeLoop]:
     if options.errors == "mask":
         raise ValueError('errors="mask" gives two things, the values and the faults, and a ufunc only the values: '
                          'choose "raise", "nan" or "unchecked", or call the twin')
@@ -85,14 +105,7 @@ def make_ufunc(twin: Twin[..., Any], caller: Caller, shapes: dict[str, Shape], o
     loops = _Loops(caller, name, shapes, operands, options)
     kinds = tuple(shape.kind for shape in shapes.values() if isinstance(shape, Leaf))
     first = loops.find((kinds, options.floats))
-    if len(operands) + len(first.outputs) > MAX_OPERANDS:
-        raise refuse("flatten/argument-kind", f"{name} has {len(operands) + len(first.outputs)} operands and results, "
-                                              f"a ufunc has {MAX_OPERANDS} at most")
-    origin = _Origin(loops, twin.original, twin.settings, shapes, options)
-    made = interface.new_ufunc(name, twin.__doc__ or "", len(operands), len(first.outputs), origin)
-    loops.serve(made)
-    copyreg.pickle(np.ufunc, reduced)  # pickle tells NumPy's by their names alone
-    return MadeUfunc(made, options, loops)
+    return loops, first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +153,7 @@ class _Loops:
     def __init__(self, caller: Caller, name: str, shapes: dict[str, Shape], operands: list[str], options: Options):
         self.caller, self.name, self.shapes, self.operands, self.options = caller, name, shapes, operands, options
         self.disabled = _disabled()
-        self.made: dict[_Key, _Loop] = {}
+        self.made: dict[_Key, MadeLoop] = {}
         self.added: set[_Key] = set()
         self._signatures: list[tuple[np.dtype[Any], ...]] = []
         self._tables: list[object] = []
@@ -151,11 +164,11 @@ class _Loops:
     def fresh(self) -> bool:
         return all(loop.built.guards.stale() is None for loop in tuple(self.made.values()))
 
-    def find(self, key: _Key) -> _Loop:
+    def find(self, key: _Key) -> MadeLoop:
         """The loop for operands of these kinds and float format. Raises FlattenError."""
         with self._lock:
             if key not in self.made:
-                self.made[key] = _Loop(self, *key)
+                self.made[key] = MadeLoop(self, *key)
             return self.made[key]
 
     def serve(self, ufunc: np.ufunc) -> None:
@@ -255,7 +268,7 @@ def _rounded(output: _Output, floats: FloatFormat) -> _Output:
     return replace(output, constant=floats.rounded(known)) if isinstance(known, float) else output
 
 
-class _Loop:
+class MadeLoop:
     """The inner loop for one combination of kinds."""
 
     def __init__(self, loops: _Loops, kinds: tuple[Kind, ...], floats: FloatFormat):

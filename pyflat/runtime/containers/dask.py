@@ -63,7 +63,8 @@ def _arrays(call: Call, given: Mapping[Path, Any]) -> Any:
 
 def _numpy_arrays(call: Call) -> Iterator[tuple[Path, Any]]:
     """Arrays of NumPy's among the arguments: lanes too, which are cut into blocks. Not those that are static."""
-    for place, value in [*enumerate(call.args), *call.kwargs.items()]:
+    given: list[tuple[int | str, Any]] = [*enumerate(call.args), *call.kwargs.items()]
+    for place, value in given:
         if parameter_at(call.caller.parameters, place) not in call.options.static:
             yield from _arrays_in(value, (place,))
 
@@ -72,7 +73,8 @@ def _arrays_in(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
     if isinstance(value, np.ndarray) and value.ndim:
         yield path, value
     elif (record := record_of(value)) is not None:
-        for step, item in zip(record[1] or range(len(record[2])), record[2], strict=True):
+        steps: Sequence[int | str] = record[1] or range(len(record[2]))
+        for step, item in zip(steps, record[2], strict=True):
             yield from _arrays_in(item, (*path, step))
 
 
