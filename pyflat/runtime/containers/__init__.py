@@ -63,6 +63,8 @@ _NAMESPACES = frozenset({"jax", "jaxlib", "torch", "cupy"})
 _ARRAYS = frozenset({"Array", "ArrayImpl", "Tracer", "Tensor", "ndarray"})
 _ROOTS = frozenset(library.root for library in LIBRARIES)
 _OWN = frozenset({"builtins", "numpy"})
+_APART = frozenset({"xarray", "pandas", "polars", "pyarrow", "namespaces"})
+"""Modules whose objects cannot be arguments of one call with others': the result would be of one kind only."""
 
 
 def library_of(cls: type) -> Library | None:
@@ -137,9 +139,8 @@ class Call:
         return parameter_at(self.caller.parameters, first) + "".join(
             f".{step}" if isinstance(step, str) else f"[{step}]" for step in steps)
 
-    def run(self, given: Mapping[Path, Any], *, errors: Any = None, part: Part | None = None) -> Any:
-        """The result with other arguments at some places; with `errors` instead of the option, and as a part of a larger
-        call, whose lanes messages name."""
+    def with_arguments(self, given: Mapping[Path, Any]) -> Call:
+        """The call with other arguments at some places."""
         args: list[Any] = list(self.args)
         kwargs = dict(self.kwargs)
         for path, value in given.items():
@@ -147,11 +148,18 @@ class Call:
                 args[path[0]] = _put(args[path[0]], path[1:], value)
             else:
                 kwargs[path[0]] = _put(kwargs[path[0]], path[1:], value)
+        places = tuple(path for path in self.places if path not in given)
+        return replace(self, args=tuple(args), kwargs=kwargs, places=places)
+
+    def run(self, given: Mapping[Path, Any], *, errors: Any = None, part: Part | None = None) -> Any:
+        """The result with other arguments at some places; with `errors` instead of the option, and as a part of a larger
+        call, whose lanes messages name."""
+        made = self.with_arguments(given)
         options = self.options if errors in (None, self.options.errors) else replace(self.options, errors=errors)
         part = part or self.part
         if self.twin is not None and options is self.options and part is None and self.out is None:
-            return self.twin(*args, **kwargs)
-        return self.caller(args, kwargs, options, None, self.out, part)
+            return self.twin(*made.args, **made.kwargs)
+        return self.caller(made.args, made.kwargs, options, None, self.out, part)
 
 
 def _put(value: Any, steps: Path, item: Any) -> Any:
@@ -172,10 +180,18 @@ def call(
     twin: Planned | None, out: Any, part: Part | None,
 ) -> Any:
     """The result of a call with arguments that `find` has found: asks the outermost library."""
-    order = [*LIBRARIES, NAMESPACES]
-    outermost = min({library.module for library in found.values()}, key=[row.module for row in order].index)
+    order = [row.module for row in (*LIBRARIES, NAMESPACES)]
+    modules = sorted({library.module for library in found.values()}, key=order.index)
+    outermost = modules[0]
     places = tuple(path for path, library in found.items() if library.module == outermost)
     made = Call(caller, tuple(args), dict(kwargs), options, twin, out, part, places)
+    if mixed := [module for module in modules if module in _APART][1:]:
+        other = next(path for path, library in found.items() if library.module == mixed[0])
+        one, two = type(made.at(places[0])), type(made.at(other))
+        raise TypeError(f"arguments {made.name(places[0])!r} and {made.name(other)!r} are a {_shown(one)} and a "
+                        f"{_shown(two)}: make one of them what the other is, or a NumPy array")
+    if out is not None and outermost in _APART:
+        raise TypeError(f"argument 'out' goes with NumPy's arrays: the result is a {_shown(type(made.at(places[0])))}")
     return _module(outermost).call(made)
 
 
@@ -184,6 +200,10 @@ def by_name(caller: Caller, table: Any, columns: Mapping[str, Any], options: Opt
     library = library_of(type(table))
     made = Call(caller, (), dict(columns), options, twin, None, None, ())
     return _module("tables" if library is None else library.module).by_name(made, table)
+
+
+def _shown(cls: type) -> str:
+    return f"{cls.__module__.partition('.')[0]}.{cls.__qualname__}"
 
 
 def _module(name: str) -> Any:

@@ -134,9 +134,9 @@ def _wrapped(array: Array, missing: Mask | None, like: Any, name: Any, backed: s
 
 def _values(array: Array, missing: Mask | None, backed: str) -> Any:
     kind = array.dtype.kind
-    if backed == "numpy" or kind not in "fib":
+    if kind not in "fib" or (backed == "numpy" and missing is None):
         return array
-    if backed == "numpy, with nan" and kind == "f":
+    if backed.startswith("numpy") and kind == "f":
         if missing is not None:
             array[missing] = np.nan
         return array
