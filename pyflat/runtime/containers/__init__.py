@@ -25,8 +25,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyflat.ir.shape import Path, make_record, record_of
+from pyflat.runtime.grouping import parameter_at
 
 if TYPE_CHECKING:
+    from pyflat.frontend.callables import Parameters
     from pyflat.runtime.calls import Caller
     from pyflat.runtime.faults import Part
     from pyflat.runtime.plans import Planned
@@ -57,11 +59,15 @@ LIBRARIES = (
     Library("pint", ("PlainQuantity",), "units"),
     Library("astropy", ("Quantity",), "units"),
 )
+LISTS = Library("builtins", ("list",), "lists")
+"""Lists of numbers."""
 NAMESPACES = Library("", (), "namespaces")
 """Arrays of any other array namespace: JAX, PyTorch, CuPy, what has `__array_namespace__`."""
 _NAMESPACES = frozenset({"jax", "jaxlib", "torch", "cupy"})
 _ARRAYS = frozenset({"Array", "ArrayImpl", "Tracer", "Tensor", "ndarray"})
+_PLAIN = frozenset({np.ndarray, float, int, bool, str, np.float64, np.int64, type(None)})
 _ROOTS = frozenset(library.root for library in LIBRARIES)
+_NUMBERS = frozenset({bool, int, float, complex})
 _OWN = frozenset({"builtins", "numpy"})
 _APART = frozenset({"xarray", "pandas", "polars", "pyarrow", "namespaces"})
 """Modules whose objects cannot be arguments of one call with others': the result would be of one kind only."""
@@ -81,28 +87,32 @@ def library_of(cls: type) -> Library | None:
     return NAMESPACES if hasattr(cls, "__array_namespace__") else None
 
 
-def find(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[Path, Library]:
-    """The arguments that are objects of other libraries, by position or name; in records by the steps to them."""
+def find(parameters: Parameters, args: Sequence[Any], kwargs: Mapping[str, Any], static: Sequence[str]
+         ) -> dict[Path, Library]:
+    """The arguments that are objects of other libraries, by position or name; in records by the steps to them. Static
+    ones stay what they are."""
     found: dict[Path, Library] = {}
-    for place, value in enumerate(args):
-        if type(value) is not np.ndarray:
+    for place, value in (*enumerate(args), *kwargs.items()):
+        if type(value) not in _PLAIN and not (static and parameter_at(parameters, place) in static):
             found.update(_found(value, (place,)))
-    for name, value in kwargs.items():
-        if type(value) is not np.ndarray:
-            found.update(_found(value, (name,)))
     return found
 
 
 def _found(value: Any, path: Path) -> Iterator[tuple[Path, Library]]:
     cls = type(value)
-    if cls in (tuple, list, dict) or isinstance(value, tuple) or dataclasses.is_dataclass(cls):
+    if cls is list and _holds_numbers(value):
+        yield path, LISTS
+    elif cls in (tuple, list, dict) or isinstance(value, tuple) or dataclasses.is_dataclass(cls):
         if (record := record_of(value)) is not None:
             steps: Sequence[str | int] = record[1] or range(len(record[2]))
             for step, item in zip(steps, record[2], strict=True):
                 yield from _found(item, (*path, step))
-            return
-    if (library := library_of(cls)) is not None:
+    elif (library := library_of(cls)) is not None:
         yield path, library
+
+
+def _holds_numbers(value: list[Any]) -> bool:
+    return all(type(item) in _NUMBERS or (type(item) is list and _holds_numbers(item)) for item in value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +143,6 @@ class Call:
 
     def name(self, path: Path) -> str:
         """What messages call an argument."""
-        from pyflat.runtime.grouping import parameter_at
-
         first, *steps = path
         return parameter_at(self.caller.parameters, first) + "".join(
             f".{step}" if isinstance(step, str) else f"[{step}]" for step in steps)
@@ -180,7 +188,7 @@ def call(
     twin: Planned | None, out: Any, part: Part | None,
 ) -> Any:
     """The result of a call with arguments that `find` has found: asks the outermost library."""
-    order = [row.module for row in (*LIBRARIES, NAMESPACES)]
+    order = [row.module for row in (LISTS, *LIBRARIES, NAMESPACES)]
     modules = sorted({library.module for library in found.values()}, key=order.index)
     outermost = modules[0]
     places = tuple(path for path, library in found.items() if library.module == outermost)
