@@ -45,6 +45,7 @@ from pyflat.runtime.context import CallContext
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
 from pyflat.targets import target as targets
+from pyflat.targets.extras import require
 
 if TYPE_CHECKING:
     from pyflat.targets.numba.strided_loop import StridedLoop
@@ -78,6 +79,7 @@ def make_ufunc(caller: Caller, name: str, text: str, shapes: dict[str, Shape], o
                          why="the operands of a ufunc are bool, int and float lanes", help="call the twin itself")
     if not operands:
         raise refuse("flatten/argument-kind", f"{name} has no parameter that is a lane, and a ufunc needs one")
+    require("llvmlite", f"{name}.ufunc")
     loops = _Loops(caller, name, shapes, operands, options)
     kinds = tuple(shape.kind for shape in shapes.values() if isinstance(shape, Leaf))
     first = loops.find((kinds, options.floats))
