@@ -112,8 +112,8 @@ class Twin(Generic[P, R_co]):
             raise TypeError(mistake)
 
     def by_name(self, table: Any, /, **columns: Any) -> Any:
-        """A call with the columns of a table as arguments: of a pandas, Polars or Arrow frame, an xarray Dataset, a dict of
-        arrays, a structured array.
+        """A call with the columns of a table as arguments: a frame of pandas, Polars or Arrow, an xarray Dataset, a
+        dict of arrays, a structured array.
 
             price.flat.by_name(orders, amount="gross", rate=0.2)
 

@@ -8,8 +8,8 @@ no library is imported before an object of it arrives, and names a module of thi
     call(call: Call) -> Any                      the result of a call with such arguments, at `call.places`
     by_name(call: Call, table: Any) -> Any       the same for a table of named columns, where the library has tables
 
-A module takes its own objects out, runs the call with what is in them (`Call.run`), and puts the results into objects of
-its own. What is in them may belong to another library (a DataArray of dask arrays), which is then asked the same way.
+A module takes its own objects out, runs the call with what is in them (`Call.run`), and puts the results into objects
+of its own. What is in them may belong to another library (a DataArray of dask arrays), which is then asked the same way.
 Calls with NumPy's arrays and Python's numbers come here only where no plan makes them, and leave after one look at
 their types.
 """
@@ -17,7 +17,8 @@ their types.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -92,7 +93,8 @@ def find(parameters: Parameters, args: Sequence[Any], kwargs: Mapping[str, Any],
     """The arguments that are objects of other libraries, by position or name; in records by the steps to them. Static
     ones stay what they are."""
     found: dict[Path, Library] = {}
-    for place, value in (*enumerate(args), *kwargs.items()):
+    passed: Iterable[tuple[int | str, Any]] = itertools.chain(enumerate(args), kwargs.items())
+    for place, value in passed:
         if type(value) not in _PLAIN and not (static and parameter_at(parameters, place) in static):
             found.update(_found(value, (place,)))
     return found
@@ -133,6 +135,15 @@ class Call:
         """The arguments of the library that is asked."""
         return {path: self.at(path) for path in self.places}
 
+    def passed(self) -> dict[Path, Any]:
+        """All arguments, as they are passed."""
+        places: Iterable[int | str] = itertools.chain(range(len(self.args)), self.kwargs)
+        return {(place,): self.at((place,)) for place in places}
+
+    def arrays(self) -> dict[Path, Any]:
+        """NumPy's arrays with axes among the arguments."""
+        return {path: array for place, value in self.passed().items() for path, array in _arrays(value, place)}
+
     def at(self, path: Path) -> Any:
         """The argument at a place."""
         first, *steps = path
@@ -160,14 +171,24 @@ class Call:
         return replace(self, args=tuple(args), kwargs=kwargs, places=places)
 
     def run(self, given: Mapping[Path, Any], *, errors: Any = None, part: Part | None = None) -> Any:
-        """The result with other arguments at some places; with `errors` instead of the option, and as a part of a larger
-        call, whose lanes messages name."""
+        """The result with other arguments at some places; with `errors` instead of the option, and as a part of a
+        larger call, whose lanes messages name."""
         made = self.with_arguments(given)
         options = self.options if errors in (None, self.options.errors) else replace(self.options, errors=errors)
         part = part or self.part
         if self.twin is not None and options is self.options and part is None and self.out is None:
             return self.twin(*made.args, **made.kwargs)
         return self.caller(made.args, made.kwargs, options, None, self.out, part)
+
+
+def _arrays(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    if isinstance(value, np.ndarray):
+        if value.ndim:
+            yield path, value
+    elif (record := record_of(value)) is not None:
+        steps: Sequence[str | int] = record[1] or range(len(record[2]))
+        for step, item in zip(steps, record[2], strict=True):
+            yield from _arrays(item, (*path, step))
 
 
 def _put(value: Any, steps: Path, item: Any) -> Any:
@@ -178,7 +199,7 @@ def _put(value: Any, steps: Path, item: Any) -> Any:
     assert record is not None
     cls, names, items = record
     changed = list(items)
-    at = names.index(steps[0]) if names else int(steps[0])  # type: ignore[arg-type]
+    at = names.index(steps[0]) if names else int(steps[0])
     changed[at] = _put(changed[at], steps[1:], item)
     return make_record(cls, names, changed)
 

@@ -1,7 +1,7 @@
 """What columns of pandas, Polars and Arrow have in common: values of which some may be missing.
 
-Lanes in which an argument is missing are missing in the result, and are not computed: the call runs over the others, as a
-part of the whole call. With errors="nan" lanes that fail are missing too, in results that are ints and bools as well.
+Lanes in which an argument is missing are missing in the result, and are not computed: the call runs over the others, as
+a part of the whole call. With errors="nan" lanes that fail are missing too, in results that are ints and bools as well.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ Wrap = Callable[[Array, "Mask | None"], Any]
 
 
 def run(call: Call, columns: Mapping[Path, Column], wrap: Wrap) -> Any:
-    """The result of a call with these columns, whose arrays of results `wrap` makes objects of. ValueError where columns,
-    or arrays beside them, differ in length."""
+    """The result of a call with these columns, whose arrays of results `wrap` makes objects of. ValueError where
+    columns, or arrays beside them, differ in length."""
     count = _length(call, columns)
-    arrays = {path: array for path, array in _arrays(call) if array.ndim}
     missing = _missing(columns)
     given: dict[Path, Any] = {path: column.values for path, column in columns.items()}
     part = None
     if missing is not None:
         present = ~missing
         part = Part.selected(present)
-        given = {path: array[present] if len(array) == count else array for path, array in {**arrays, **given}.items()}
+        whole = {**call.arrays(), **given}
+        given = {path: array[present] if len(array) == count else array for path, array in whole.items()}
     errors = call.options.errors
     found = call.run(given, errors="mask" if errors == "nan" else None, part=part)
     faults = None
@@ -84,7 +84,7 @@ def _length(call: Call, columns: Mapping[Path, Column]) -> int:
     """The lanes of all columns. Of arrays beside them those of one lane are taken as numbers."""
     lengths = {call.name(path): len(column.values) for path, column in columns.items()}
     count = next(iter(lengths.values()))
-    for path, array in _arrays(call):
+    for path, array in call.arrays().items():
         if array.ndim > 1:
             raise ValueError(f"argument {call.name(path)!r} has shape {array.shape}, beside columns of {count} lanes")
         if array.size != 1:
@@ -93,21 +93,6 @@ def _length(call: Call, columns: Mapping[Path, Column]) -> int:
         shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise ValueError(f"the arguments differ in length: {shown}")
     return count
-
-
-def _arrays(call: Call) -> Iterator[tuple[Path, Array]]:
-    """NumPy's arrays among the arguments."""
-    for first, value in (*enumerate(call.args), *call.kwargs.items()):
-        yield from _arrays_in(value, (first,))
-
-
-def _arrays_in(value: Any, path: Path) -> Iterator[tuple[Path, Array]]:
-    if isinstance(value, np.ndarray):
-        yield path, value
-    elif (record := record_of(value)) is not None:
-        steps: Any = record[1] or range(len(record[2]))
-        for step, item in zip(steps, record[2], strict=True):
-            yield from _arrays_in(item, (*path, step))
 
 
 def _missing(columns: Mapping[Path, Column]) -> Mask | None:

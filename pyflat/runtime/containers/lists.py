@@ -12,6 +12,7 @@ from pyflat.errors import FlattenError
 from pyflat.ir.shape import Path
 from pyflat.runtime.containers import Call
 
+
 def call(call: Call) -> Any:
     """The result for arrays of these numbers."""
     given = {path: _array(call, path, value) for path, value in call.arguments().items()}
@@ -56,5 +57,5 @@ def _is_for_sequences(note: str) -> bool:
 
 def _refused(call: Call, path: Path, why: str) -> TypeError:
     name = call.name(path)
-    return TypeError(f"argument {name!r} is a list of numbers, {why}: pass np.asarray(x) for one lane per item, a tuple for "
-                     f"one value per lane, or static={name!r} for a constant list")
+    return TypeError(f"argument {name!r} is a list of numbers, {why}: pass np.asarray(x) for one lane per item, a tuple "
+                     f"for one value per lane, or static={name!r} for a constant list")

@@ -83,8 +83,8 @@ def _within_a_trace(call: Call, classified: ClassifiedCall, xp: Any, dtype: str,
     except FlattenError as error:
         if error.code != "flatten/result-kind":
             raise
-        raise refuse("flatten/result-kind", f"{call.caller.parameters.name} can fail, and a result is int or bool: under "
-                     f"{xp.__name__}'s transformations no lane raises, and nan does not stand for one that fails",
+        raise refuse("flatten/result-kind", f"{call.caller.parameters.name} can fail, and a result is int or bool: "
+                     f"under {xp.__name__}'s transformations no lane raises, and nan does not stand for one that fails",
                      help='errors="mask" gives (values, mask), errors="unchecked" any value') from None
     return rebuild(code.flat.result, iter(code.run(*lanes)))
 
@@ -126,8 +126,8 @@ def _stand_in(call: Call, path: Path, value: Any) -> Array:
     for start, kind in (("float", "f8"), ("bfloat", "f8"), ("int", "i8"), ("uint", "i8"), ("bool", "?")):
         if name.startswith(start):
             return np.ones(1, kind)
-    raise TypeError(f"argument {call.name(path)!r} is an array of {name}: over other arrays than NumPy's lanes hold bool, "
-                    f"int and float")
+    raise TypeError(f"argument {call.name(path)!r} is an array of {name}: over other arrays than NumPy's lanes hold "
+                    f"bool, int and float")
 
 
 def _classified(call: Call, stand_ins: Mapping[Path, Any]) -> ClassifiedCall:
@@ -161,8 +161,8 @@ def _flat(call: Call, shapes: Mapping[str, Shape], faults: str) -> FlatFunction:
         call.caller.callee.function, arguments={name: shape for name, shape in shapes.items() if name not in fixed},
         static={**fixed, **left_out}, faults="drop" if faults == "unchecked" else "mask")
     if not all(map(_is_number, _leaves(flat.result))):
-        raise refuse("flatten/result-kind", f"{flat.name} gives complex numbers, dates or objects, and other arrays than "
-                     f"NumPy's hold numbers", help="return their parts")
+        raise refuse("flatten/result-kind", f"{flat.name} gives complex numbers, dates or objects, and other arrays "
+                     f"than NumPy's hold numbers", help="return their parts")
     return flatten_optimize(flatten_fold(flat))
 
 
@@ -214,9 +214,7 @@ def _settled(call: Call, given: Mapping[Path, Any], values: Sequence[Any], mask:
     """The results with the values of suspect lanes, which a call with NumPy's arrays computes: it raises as ever."""
     part = Part.selected(mask)
     lanes = {path: np.broadcast_to(_numpy(value), mask.shape)[mask] for path, value in given.items()}
-    others = {(first,): np.broadcast_to(value, mask.shape)[mask]
-              for first, value in (*enumerate(call.args), *call.kwargs.items())
-              if isinstance(value, np.ndarray) and value.ndim}
+    others = {path: np.broadcast_to(value, mask.shape)[mask] for path, value in call.arrays().items()}
     found = call.run({**lanes, **others}, part=part)
     found, faults = found if call.options.errors == "mask" else (found, Faults.none(mask.shape))
     exact = _flattened(found)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_object_dtype
 
 from pyflat.ir.shape import Path
 from pyflat.runtime.arrays import Array
@@ -84,7 +85,7 @@ def _backing(dtypes: Iterable[Any]) -> str:
 
 def _is_nullable(dtype: Any) -> bool:
     """Whether NA has a place in columns of this dtype."""
-    return dtype is None or dtype == object or isinstance(
+    return dtype is None or is_object_dtype(dtype) or isinstance(
         dtype, pd.api.extensions.ExtensionDtype) and dtype.na_value is pd.NA
 
 
@@ -93,7 +94,7 @@ def _column(value: Any, count: int) -> Column:
     if value is pd.NA:
         return Column(np.zeros(count), np.ones(count, np.bool_))
     dtype = value.dtype
-    if isinstance(dtype, np.dtype) and dtype != object:
+    if isinstance(dtype, np.dtype) and not is_object_dtype(dtype):
         return Column(np.asarray(value))
     missing = np.asarray(pd.isna(value))
     numbers = getattr(dtype, "numpy_dtype", None)
@@ -111,7 +112,7 @@ def _of_objects(values: Array, missing: Mask) -> Array:
     wanted = _INFERRED.get(pd.api.types.infer_dtype(values[~missing], skipna=False))
     if wanted is None or (wanted is np.int64 and not _fits(values[~missing])):
         return values
-    made = np.zeros(values.shape, wanted)
+    made: Array = np.zeros(values.shape, wanted)
     made[~missing] = values[~missing]
     return made
 

@@ -1,7 +1,7 @@
 """pandas' `engine=`: `Series.map(fn, engine=pyflat.flatten)` and `frame.apply(fn, axis=1, engine=pyflat.flatten)`.
 
-The scalars are those that pandas passes itself: `map` Python's, a row those that `row["name"]` gives, NumPy's float64 or
-int64 where all columns are numbers, ints among floats as floats. A function of a row becomes one of its columns,
+The scalars are those that pandas passes itself: `map` Python's, a row those that `row["name"]` gives, NumPy's float64
+or int64 where all columns are numbers, ints among floats as floats. A function of a row becomes one of its columns,
 
     def fee_by_row(price, member): return fee(Row(price, member))
 
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_object_dtype, is_string_dtype
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.callables import unwrap
@@ -46,8 +47,8 @@ def map(data: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], 
 def apply(data: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], decorator: Any, axis: Any) -> Any:
     """`frame.apply(func, axis=1, engine=...)`; with raw=True `data` is an array."""
     if axis not in (1, "columns"):
-        raise TypeError("engine=pyflat.flatten runs functions of rows, axis=1: a function of a whole column is no function "
-                        "of numbers; for each number write frame[name].map(f, engine=pyflat.flatten)")
+        raise TypeError("engine=pyflat.flatten runs functions of rows, axis=1: a function of a whole column is no "
+                        "function of numbers; for each number write frame[name].map(f, engine=pyflat.flatten)")
     frame = pd.DataFrame(data) if isinstance(data, np.ndarray) else data
     columns = dict(_columns(frame, func))
     by_row = _by_row(func, tuple(columns), _scalar(frame))
@@ -63,7 +64,7 @@ def apply(data: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 
 def _twin(func: Any, decorator: Any) -> Any:
     """The twin with the options of the decorator."""
-    if isinstance(func, str) or isinstance(func, np.ufunc):
+    if isinstance(func, str | np.ufunc):
         raise TypeError(f"engine=pyflat.flatten runs a Python function, not {func!r}")
     options = dict(decorator.args[0]) if isinstance(decorator, functools.partial) else {}
     return twin(func, **options)
@@ -95,14 +96,14 @@ def _columns(frame: Any, func: Any) -> Iterator[tuple[Hashable, Any]]:
     named, common = frozenset(_names(unwrap(func).function.__code__)), frame.iloc[0].dtype
     for label in frame.columns:
         if isinstance(label, str | int) and isinstance(column := frame[label], pd.Series):
-            if common != object and column.dtype != common:
+            if not is_object_dtype(common) and column.dtype != common:
                 column = column.astype(common)
             if label in named or column.dtype.kind in "biuf" or _is_text(column):
                 yield label, column
 
 
 def _is_text(column: Any) -> bool:
-    return pd.api.types.is_string_dtype(column) and column.nunique() <= _MANY
+    return bool(is_string_dtype(column) and column.nunique() <= _MANY)
 
 
 def _names(code: CodeType) -> Iterator[Any]:
@@ -118,12 +119,12 @@ def _names(code: CodeType) -> Iterator[Any]:
 def _scalar(frame: Any) -> str:
     """What makes the items of a row of lanes; "" for Python's own. TypeError for rows of NumPy's other numbers."""
     dtype = frame.iloc[0].dtype
-    if dtype == object or isinstance(dtype, pd.ArrowDtype) or pd.api.types.is_string_dtype(dtype):
+    if is_object_dtype(dtype) or is_string_dtype(dtype) or isinstance(dtype, pd.ArrowDtype):
         return ""
     name = getattr(dtype, "numpy_dtype", dtype).name
     if name not in _SCALARS:
-        raise TypeError(f"engine=pyflat.flatten: the rows hold NumPy's {name} numbers, which compute in their own way: make "
-                        f"them float64, int64 or bool beside other types, frame.astype(float), or call twin.by_name(frame)")
+        raise TypeError(f"engine=pyflat.flatten: the rows hold NumPy's {name} numbers, which compute in their own way: "
+                        f"make them others, as by frame.astype(float), or call twin.by_name(frame)")
     return _SCALARS[name]
 
 

@@ -1,7 +1,7 @@
 """Polars: Series in and out with their nulls, expressions, frames by the names of their columns.
 
-An expression is one of Polars' own (`pyflat.targets.polars`, which says what a null and a type of a column come to). With
-errors="raise" rows in which Python raises are looked at when it is evaluated, and raise; with "nan" they are null.
+An expression is one of Polars' own (`pyflat.targets.polars`, which says what a null and a type of a column come to).
+With errors="raise" rows in which Python raises are looked at when it is evaluated, and raise; with "nan" they are null.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def call(call: Call) -> Any:
     given = call.arguments()
     for path, value in given.items():
         if isinstance(value, pl.DataFrame | pl.LazyFrame):
-            raise TypeError(f"argument {call.name(path)!r} is a polars.{type(value).__name__}: call twin.by_name(frame, "
-                            f"{call.name(path)}='column'), which takes its columns as arguments")
+            raise TypeError(f"argument {call.name(path)!r} is a polars.{type(value).__name__}: call twin.by_name("
+                            f"frame, {call.name(path)}='column'), which takes its columns as arguments")
     if any(isinstance(value, pl.Expr) for value in given.values()):
         return _expression(call)
     columns = {path: _column(value) for path, value in given.items()}
@@ -77,13 +77,13 @@ def _expression(call: Call) -> Any:
     """The function as an expression, with the other arguments as constants."""
     errors = call.options.errors
     if errors == "mask":
-        raise TypeError('errors="mask": an expression has no Faults; pyflat.targets.polars.expressions(f, faults="mask") '
-                        'gives a column beside the results that says which rows fail')
+        raise TypeError('errors="mask": an expression has no Faults; pyflat.targets.polars.expressions(f, '
+                        'faults="mask") gives a column beside the results that says which rows fail')
     given = _given(call)
     for name, value in given.items():
         if isinstance(value, np.ndarray | pl.Series) and np.ndim(value):
             raise TypeError(f"argument {name!r} is an array beside a Polars expression: make it a column of the frame")
-    columns = {name: value.item() if isinstance(value, np.generic | np.ndarray) else value
+    columns: dict[str, Any] = {name: value.item() if isinstance(value, np.generic | np.ndarray) else value
                for name, value in given.items() if isinstance(value, pl.Expr | int | float | np.generic | np.ndarray)}
     constants = {name: value for name, value in given.items() if name not in columns}
     original = getattr(call.twin, "original", call.caller.callee.function)

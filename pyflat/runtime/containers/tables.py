@@ -1,4 +1,4 @@
-"""Tables by the names of their columns: which column each parameter takes, and dicts and structured arrays as tables."""
+"""Tables by the names of their columns: which column each parameter takes; dicts and structured arrays as tables."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def chosen(call: Call, known: Sequence[Hashable]) -> dict[str, Any]:
     name = parameters.name
     wanted = [p.name for p in parameters.signature.parameters.values()
               if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)][len(parameters.prefix):]
-    for given in call.kwargs:
-        if given not in wanted and parameters.keywords is None:
-            raise TypeError(f"{name}() got an unexpected keyword argument {given!r}")
+    for keyword in call.kwargs:
+        if keyword not in wanted and parameters.keywords is None:
+            raise TypeError(f"{name}() got an unexpected keyword argument {keyword!r}")
     found: dict[str, Any] = {}
     for parameter in dict.fromkeys([*wanted, *call.kwargs]):
         given = call.kwargs.get(parameter)
@@ -61,8 +61,8 @@ def by_name(call: Call, table: Any) -> Any:
     elif isinstance(table, np.ndarray | np.void) and table.dtype.names:
         columns = chosen(call, list(table.dtype.names))
     else:
-        raise TypeError(f"by_name takes a table of named columns (a frame, a Dataset, a dict, a structured array), not a "
-                        f"{type(table).__name__}")
+        raise TypeError(f"by_name takes a table of named columns (a frame, a Dataset, a dict, a structured array), "
+                        f"not a {type(table).__name__}")
     found = run(call, {name: table[column] for name, column in columns.items()})
     value, *faults = found if call.options.errors == "mask" else (found,)
     parts = dict(named(value))

@@ -16,9 +16,9 @@ def call(call: Call) -> Any:
     if all(map(_is_dimensionless, given.values())):
         return call.run({path: _numbers(value) for path, value in given.items()})
     path, value = next((path, value) for path, value in given.items() if not _is_dimensionless(value))
-    raise TypeError(f"argument {call.name(path)!r} is a {_library(value)} quantity in {_unit(value)}, and a twin computes "
-                    f"with numbers: say in which units it takes them and what its result is in,\n\n"
-                    f"{_wrapper(call)}")
+    raise TypeError(f"argument {call.name(path)!r} is a quantity of {_library(value)} in {_unit(value)}, and a twin "
+                    f"computes with numbers: say in which units it takes them and what its result is in, and pass that,"
+                    f"\n\n{_wrapper(call)}")
 
 
 def by_name(call: Call, table: Any) -> Any:
@@ -50,15 +50,12 @@ def _wrapper(call: Call) -> str:
     """A function of two lines that takes quantities."""
     original = call.caller.callee.function.__name__
     name = original if original.isidentifier() else "function"
-    names, numbers, last = [], [], ""
-    for path in [*((place,) for place in range(len(call.args))), *((name,) for name in call.kwargs)]:
-        label, value = call.name(path), call.at(path)
-        names.append(label)
-        numbers.append(_in_unit(label, value) if path in call.places else label)
-        last = value if path in call.places else last
-    unit = f"{'ureg' if _library(last) == 'pint' else 'astropy.units'}.Unit('...')"
-    return (f"    def {name}_with_units({', '.join(names)}):\n"
-            f"        return {call.caller.parameters.name}({', '.join(numbers)}) * {unit}")
+    passed = {call.name(path): (path, value) for path, value in call.passed().items()}
+    numbers = [f"{label}=" * isinstance(path[0], str) + (_in_unit(label, value) if path in call.places else label)
+               for label, (path, value) in passed.items()]
+    units = "ureg" if _library(call.at(call.places[0])) == "pint" else "astropy.units"
+    return (f"    def {name}_with_units({', '.join(passed)}):\n"
+            f"        return {call.caller.parameters.name}({', '.join(numbers)}) * {units}.Unit('...')")
 
 
 def _in_unit(label: str, value: Any) -> str:

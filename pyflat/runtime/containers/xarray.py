@@ -58,9 +58,9 @@ def by_name(call: Call, table: Any) -> Any:
 def _check(call: Call, data: dict[Path, Any]) -> None:
     """ValueError for an array beside DataArrays that has not all their dimensions: which ones it has is not known."""
     shape = np.broadcast_shapes(*[array.shape for array in data.values()])
-    for first, value in (*enumerate(call.args), *call.kwargs.items()):
-        if isinstance(value, np.ndarray) and value.ndim and value.shape != shape:
-            raise ValueError(f"argument {call.name((first,))!r} has shape {value.shape}, beside DataArrays that have "
+    for path, value in call.arrays().items():
+        if value.shape != shape:
+            raise ValueError(f"argument {call.name(path)!r} has shape {value.shape}, beside DataArrays that have "
                              f"{shape}: say which dimensions it has, xr.DataArray(x, dims=...)")
 
 
