@@ -92,7 +92,7 @@ class Caller:
         """The result of a call, in the arrays of `out` where there are some. `twin` is the one that is called, where
         these are its options: then it may learn a shorter way for calls like this one. `part` says where its lanes are
         in a larger call."""
-        if others := containers.find(args, kwargs):
+        if others := containers.find(self.parameters, args, kwargs, options.static):
             return containers.call(self, others, args, kwargs, options, twin, out, part)
         if found := columns(self.parameters, args, kwargs, options.static):
             return run_grouped(self, found, args, kwargs, options, out, part)

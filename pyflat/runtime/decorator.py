@@ -57,8 +57,31 @@ def flatten(fn: Callable[..., Any] | None = None, /, **options: Unpack[OptionArg
     Raises TypeError for what is not a plain function, ValueError when the module has another `<name>_flat`.
     """
     if fn is None:
-        return functools.partial(_decorate, settings(cast("Mapping[str, Any]", options)))
+        made = functools.partial(_decorate, settings(cast("Mapping[str, Any]", options)))
+        made.__pandas_udf__ = PandasEngine  # type: ignore[attr-defined]
+        return made
     return _decorate(settings(cast("Mapping[str, Any]", options)), fn)
+
+
+class PandasEngine:
+    """What pandas calls for `engine=pyflat.flatten`, and for `engine=pyflat.flatten(target="numba")`."""
+
+    @staticmethod
+    def map(*args: Any, **kwargs: Any) -> Any:
+        """`Series.map`."""
+        from pyflat.runtime.containers import pandas_engine
+
+        return pandas_engine.map(*args, **kwargs)
+
+    @staticmethod
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        """`DataFrame.apply`."""
+        from pyflat.runtime.containers import pandas_engine
+
+        return pandas_engine.apply(*args, **kwargs)
+
+
+flatten.__pandas_udf__ = PandasEngine  # type: ignore[attr-defined]
 
 
 def twin(fn: Callable[P, R], /, **options: Unpack[OptionArguments]) -> Twin[P, R]:

@@ -108,6 +108,21 @@ class Twin(Generic[P, R_co]):
         if mistake is not None:
             raise TypeError(mistake)
 
+    def by_name(self, table: Any, /, **columns: Any) -> Any:
+        """A call with the columns of a table as arguments: a frame of pandas, Polars or Arrow, an xarray Dataset, a
+        dict of arrays, a structured array.
+
+            price.flat.by_name(orders, amount="gross", rate=0.2)
+
+        columns  for each parameter the name of its column, or an argument itself where that is no string; left out: the
+                 column of the parameter's name, or its default
+
+        One number gives a column, several results a table of them. TypeError where a parameter has no column.
+        """
+        from pyflat.runtime import containers
+
+        return containers.by_name(self._caller, table, columns, self.options, self)
+
     def compile(self, /, *args: Any, **kwargs: Any) -> Self:
         """Flatten and compile now what a call with such arguments takes, and give the twin: calls like it compile
         nothing. The function does not run, in no lane.

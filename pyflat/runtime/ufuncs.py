@@ -46,6 +46,7 @@ from pyflat.runtime.context import CallContext
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
 from pyflat.targets import target as targets
+from pyflat.targets.extras import require
 
 if TYPE_CHECKING:
     from pyflat.runtime.settings import Settings
@@ -102,6 +103,7 @@ def _made_loops(twin: Twin[..., Any], caller: Caller, shapes: dict[str, Shape], 
                          why="the operands of a ufunc are bool, int and float lanes", help="call the twin itself")
     if not operands:
         raise refuse("flatten/argument-kind", f"{name} has no parameter that is a lane, and a ufunc needs one")
+    require("llvmlite", f"{name}.ufunc")
     loops = _Loops(caller, name, shapes, operands, options)
     kinds = tuple(shape.kind for shape in shapes.values() if isinstance(shape, Leaf))
     first = loops.find((kinds, options.floats))

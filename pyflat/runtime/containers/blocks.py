@@ -33,9 +33,9 @@ class BlockCall:
         """The call, with the options that are in force."""
         given = {field.name: getattr(call.options, field.name) for field in fields(call.options)}
         given["parallel"] = bool(given["parallel"])
-        args, kwargs = call.filled(dict.fromkeys(places))
+        left = call.with_arguments(dict.fromkeys(places))
         settings = tuple(sorted((name, value) for name, value in given.items() if name != "inject"))
-        return cls(_original(call.caller.callee), settings, tuple(args), kwargs, tuple(places))
+        return cls(_original(call.caller.callee), settings, left.args, left.kwargs, tuple(places))
 
     @functools.cached_property
     def _call(self) -> Call:

@@ -7,16 +7,15 @@ not run before `compute()`, and never on values that nobody gave. Several result
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from pyflat.ir.shape import Path, record_of
+from pyflat.ir.shape import Path
 from pyflat.runtime.containers import Call
 from pyflat.runtime.containers.blocks import BlockCall, leaves, with_leaves
 from pyflat.runtime.faults import Part
-from pyflat.runtime.grouping import parameter_at
 
 
 def call(call: Call) -> Any:
@@ -41,7 +40,7 @@ def _arrays(call: Call, given: Mapping[Path, Any]) -> Any:
     from dask.layers import ArraySliceDep
 
     name = call.caller.parameters.name
-    arrays = {**given, **{path: da.asanyarray(value) for path, value in _numpy_arrays(call)}}
+    arrays = {**given, **{path: da.asanyarray(value) for path, value in call.arrays().items()}}
     dims = max(array.ndim for array in arrays.values())
     axes = tuple(range(dims))
     pairs = [part for array in arrays.values() for part in (array, axes[dims - array.ndim:])]
@@ -59,23 +58,6 @@ def _arrays(call: Call, given: Mapping[Path, Any]) -> Any:
     results = [da.blockwise(_item, axes, made, axes, number, None, token=name, dtype=meta.dtype, meta=meta)
                for number, meta in enumerate(metas)]
     return with_leaves(empty, iter(results))
-
-
-def _numpy_arrays(call: Call) -> Iterator[tuple[Path, Any]]:
-    """Arrays of NumPy's among the arguments: lanes too, which are cut into blocks. Not those that are static."""
-    given: list[tuple[int | str, Any]] = [*enumerate(call.args), *call.kwargs.items()]
-    for place, value in given:
-        if parameter_at(call.caller.parameters, place) not in call.options.static:
-            yield from _arrays_in(value, (place,))
-
-
-def _arrays_in(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    if isinstance(value, np.ndarray) and value.ndim:
-        yield path, value
-    elif (record := record_of(value)) is not None:
-        steps: Sequence[int | str] = record[1] or range(len(record[2]))
-        for step, item in zip(steps, record[2], strict=True):
-            yield from _arrays_in(item, (*path, step))
 
 
 def _empty(array: Any) -> Any:
@@ -129,6 +111,9 @@ def _series(call: Call, given: Mapping[Path, Any]) -> Any:
         shown = ", ".join(f"{name} has {'none' if count is None else count}" for name, count in counts.items())
         raise ValueError(f"{call.caller.parameters.name}: the arguments have other partitions: {shown}; give them the "
                          f"same ones with .repartition, or take columns of one frame")
+    if arrays := call.arrays():
+        raise TypeError(f"argument {call.name(next(iter(arrays)))!r} is an array beside series of dask's: make it a column "
+                        f"of the frame, or pass dask.dataframe.from_array(x)")
     empty = call.run({path: value._meta for path, value in given.items()})
     metas = list(leaves(empty))
     block = SeriesBlock(BlockCall.of(call, tuple(given)))

@@ -133,6 +133,36 @@ def test_options():
         pyflat.twin(root)(given, np.zeros(7))
 
 
+def frames():
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame({"x": np.linspace(-3.0, 30.0, 60), "y": np.arange(60.0) + 1,
+                          "n": pd.array([1, None] * 30, dtype="Int64")}, index=np.arange(60) * 2)
+    return pd.testing, frame, dd.from_pandas(frame, npartitions=3)
+
+
+def test_series():
+    testing, frame, lazy = frames()
+    twin, ratio = pyflat.twin(both), pyflat.twin(lambda x, y=2.0: x / y)
+    found, wanted = twin(lazy.x, lazy.y), twin(frame.x, frame.y)
+    for one, other, computed in zip(found, wanted, dask.compute(*found, scheduler="sync"), strict=True):
+        assert one.dtype == other.dtype
+        testing.assert_series_equal(computed, other)
+    for name in "xn":
+        testing.assert_series_equal(ratio(lazy[name]).compute(scheduler="sync"), ratio(frame[name]))
+    testing.assert_frame_equal(twin.by_name(lazy, x="y", y="x").compute(scheduler="sync"), twin.by_name(frame, x="y", y="x"))
+
+
+def test_series_that_do_not_fit():
+    _, frame, lazy = frames()
+    ratio = pyflat.twin(lambda x, y=2.0: x / y)
+    with pytest.raises(ValueError, match=r"x has 3, y has 2; give them the same ones with \.repartition"):
+        ratio(lazy.x, lazy.repartition(npartitions=2).y)
+    with pytest.raises(TypeError, match="'y' is an array beside series of dask's"):
+        ratio(lazy.x, np.ones(60))
+    with pytest.raises(TypeError, match="by_name"):
+        ratio(lazy)
+
+
 def test_names_follow_source_values_and_options():
     def named(fn, *args, **options):
         return pyflat.twin(fn, **options)(blocks(XS, 7, 11), *args).name
