@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,11 @@ from pyflat.ir.shape import Fixed, Path, Record, Shape, rebuild
 from pyflat.runtime.arguments import ClassifiedCall
 from pyflat.runtime.arrays import Array
 from pyflat.runtime.calls import Caller
-from pyflat.runtime.compiled import Built
+from pyflat.runtime.compiled import Built, flatten
 from pyflat.runtime.containers import Call
 from pyflat.runtime.faults import Faults, Part
 from pyflat.targets import xp as target
+from pyflat.targets.target import Request
 
 MAX_KEPT = 64
 """Codes kept for each function."""
@@ -36,7 +37,7 @@ class _Code:
     """The code for some kinds, and the twin that was made of the same function at the same time."""
 
     built: Built
-    flat: FlatFunction
+    result: Shape
     run: Callable[..., tuple[Any, ...]]
 
 
@@ -54,7 +55,7 @@ def call(call: Call) -> Any:
     errors = call.options.errors
     if errors == "unchecked":
         code = _code(call, classified, xp, "unchecked", dtype)
-        return rebuild(code.flat.result, iter(code.run(*lanes)))
+        return rebuild(code.result, iter(code.run(*lanes)))
     code = _code(call, classified, xp, "mask", dtype)
     *values, suspect = code.run(*lanes)
     mask = _known(suspect)
@@ -63,7 +64,7 @@ def call(call: Call) -> Any:
     faults = Faults.none(mask.shape)
     if mask.any():
         values, faults = _settled(call, given, values, mask, xp)
-    result = rebuild(code.flat.result, iter(values))
+    result = rebuild(code.result, iter(values))
     return (result, faults) if errors == "mask" else result
 
 
@@ -77,7 +78,7 @@ def _within_a_trace(call: Call, classified: ClassifiedCall, xp: Any, dtype: str,
     if call.options.errors == "mask":
         code = _code(call, classified, xp, "mask", dtype)
         *values, suspect = code.run(*lanes)
-        return rebuild(code.flat.result, iter(values)), suspect
+        return rebuild(code.result, iter(values)), suspect
     try:
         code = _code(call, classified, xp, "nan", dtype)
     except FlattenError as error:
@@ -86,7 +87,7 @@ def _within_a_trace(call: Call, classified: ClassifiedCall, xp: Any, dtype: str,
         raise refuse("flatten/result-kind", f"{call.caller.parameters.name} can fail, and a result is int or bool: "
                      f"under {xp.__name__}'s transformations no lane raises, and nan does not stand for one that fails",
                      help='errors="mask" gives (values, mask), errors="unchecked" any value') from None
-    return rebuild(code.flat.result, iter(code.run(*lanes)))
+    return rebuild(code.result, iter(code.run(*lanes)))
 
 
 def _namespace(call: Call, given: Mapping[Path, Any]) -> Any:
@@ -143,12 +144,49 @@ def _code(call: Call, classified: ClassifiedCall, xp: Any, faults: str, dtype: s
     key = (*shapes.items(), xp.__name__, faults, dtype)
     found = kept.get(key)
     if found is None or found.built is not built:
-        flat = _flat(call, shapes, faults)
-        found = _Code(built, flat, _compiled(flat, xp, faults, dtype))
+        found = _made(call, shapes, built, xp, faults, dtype)
         while len(kept) >= MAX_KEPT:
             kept.pop(next(iter(kept)))
         kept[key] = found
     return found
+
+
+def _made(call: Call, shapes: Mapping[str, Shape], built: Built, xp: Any, faults: str, dtype: str) -> _Code:
+    """Straight code; for JAX also code with loops whose trips differ by lane."""
+    try:
+        flat = _flat(call, shapes, faults)
+    except FlattenError:
+        if xp.__name__ != "jax.numpy":
+            raise
+        made = _with_loops(call, shapes, built, xp, faults, dtype)
+        if made is None:
+            raise
+        return made
+    return _Code(built, flat.result, _compiled(flat, xp, faults, dtype))
+
+
+def _with_loops(call: Call, shapes: Mapping[str, Shape], built: Built, xp: Any, faults: str, dtype: str
+                ) -> _Code | None:
+    """The code of a function in which loops stay loops; None where there is none of these."""
+    import jax
+
+    from pyflat.targets.jax import extra
+    from pyflat.targets.jax_loops import looped
+
+    options = replace(call.options, target="numba")  # its form of loops
+    done = flatten(call.caller.callee.function, shapes, options, engine=True)
+    if done.flat.form != "masked":
+        return None
+    _require_numbers(call.caller.parameters.name, done.spec.result)
+    fused = Request(done.flat, done.spec, shapes, max_trips=options.max_trips).fused()
+    run = jax.jit(looped(fused, xp, dtype, extra(), options.max_trips, faults))
+    return _Code(built, done.spec.result, run)
+
+
+def _require_numbers(name: str, result: Shape) -> None:
+    if not all(map(_is_number, _leaves(result))):
+        raise refuse("flatten/result-kind", f"{name} gives complex numbers, dates or objects, and other arrays "
+                     f"than NumPy's hold numbers", help="return their parts")
 
 
 def _flat(call: Call, shapes: Mapping[str, Shape], faults: str) -> FlatFunction:
@@ -160,9 +198,7 @@ def _flat(call: Call, shapes: Mapping[str, Shape], faults: str) -> FlatFunction:
     flat = flatten_function(
         call.caller.callee.function, arguments={name: shape for name, shape in shapes.items() if name not in fixed},
         static={**fixed, **left_out}, faults="drop" if faults == "unchecked" else "mask")
-    if not all(map(_is_number, _leaves(flat.result))):
-        raise refuse("flatten/result-kind", f"{flat.name} gives complex numbers, dates or objects, and other arrays "
-                     f"than NumPy's hold numbers", help="return their parts")
+    _require_numbers(flat.name, flat.result)
     return flatten_optimize(flatten_fold(flat))
 
 

@@ -43,7 +43,7 @@ def total(xs):
 
 @numba.njit
 def of_scalars(x, y):
-    return root_flat(k=y, x=x), larger(x, y)
+    return root(k=y, x=x), larger(x, y)
 
 
 @numba.njit
