@@ -47,7 +47,7 @@ _NUMBERS = {"uncertainties": "x.nominal_value", "sympy": "float(x)", "mpmath": "
 """Packages whose numbers are no lanes, and what lanes can hold of them."""
 _EXPRESSION = "pyflat.targets.polars.expression(f), which takes columns and expressions"
 _BY_NAME = {
-    ("polars", "Expr"): f"use {_EXPRESSION}", ("polars", "LazyFrame"): f"use {_EXPRESSION}",
+    ("polars", "LazyFrame"): f"use {_EXPRESSION}",
     ("polars", "DataFrame"): f"pass x['name'].to_numpy() for each parameter, or use {_EXPRESSION}",
     ("polars", "Series"): f"pass x.to_numpy(), or use {_EXPRESSION}",
     ("pandas", "DataFrame"): "pass x['name'].to_numpy() for each parameter",
