@@ -5,8 +5,8 @@ What an argument becomes (the shape of a parameter, see `pyflat.ir.shape`):
     a bool, int or float of Python or NumPy, an array of those       a lane value: Leaf(kind)
     a complex number of Python or NumPy, an array of those           two lane values, real and imag: COMPLEX
     a tuple, namedtuple or dataclass                                 a Record of its items, by the same rules
-    a list that contains arrays or NumPy scalars                     a Record; lists of numbers have become arrays before
-                                                                     (`pyflat.runtime.containers`), or are a TypeError
+    a list that contains arrays or NumPy scalars                     a Record; lists of numbers have become arrays
+                                                                     (`pyflat.runtime.containers`) or are a TypeError
     a dict with strings for keys that contains arrays or NumPy       a Record
     scalars
     a string, None, enum, function, class, module, other object      static: Fixed(object)
