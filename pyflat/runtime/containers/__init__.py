@@ -9,7 +9,7 @@ no library is imported before an object of it arrives, and names a module of thi
     by_name(call: Call, table: Any) -> Any       the same for a table of named columns, where the library has tables
 
 A module takes its own objects out, runs the call with what is in them (`Call.run`), and puts the results into objects
-of its own. What is in them may belong to another library (a DataArray of dask arrays), which is then asked the same way.
+of its own. What is in them may belong to another library (a DataArray of dask arrays), which is then asked in turn.
 Calls with NumPy's arrays and Python's numbers come here only where no plan makes them, and leave after one look at
 their types.
 """
@@ -57,6 +57,7 @@ LIBRARIES = (
     Library("pandas", ("Series", "Index", "DataFrame", "ExtensionArray", "NAType"), "pandas"),
     Library("polars", ("Series", "Expr", "DataFrame", "LazyFrame"), "polars"),
     Library("pyarrow", ("Array", "ChunkedArray", "Scalar", "Table", "RecordBatch"), "pyarrow"),
+    Library("duckdb", ("Expression", "DuckDBPyRelation"), "duckdb"),
     Library("pint", ("PlainQuantity",), "units"),
     Library("astropy", ("Quantity",), "units"),
 )

@@ -51,13 +51,13 @@ def call(call: Call) -> Any:
     stand_ins = {path: _stand_in(call, path, value) for path, value in given.items()}
     classified = _classified(call, stand_ins)
     arrays = {id(stand_in): given[path] for path, stand_in in stand_ins.items()}
-    lanes = [arrays.get(id(value), value) for value in classified.values]
+    lanes = [arrays[id(value)] if id(value) in arrays else _as_array(value, xp) for value in classified.values]
     errors = call.options.errors
     if errors == "unchecked":
         code = _code(call, classified, xp, "unchecked", dtype)
-        return rebuild(code.result, iter(code.run(*lanes)))
+        return rebuild(code.result, iter(_run(code, xp, lanes)))
     code = _code(call, classified, xp, "mask", dtype)
-    *values, suspect = code.run(*lanes)
+    *values, suspect = _run(code, xp, lanes)
     mask = _known(suspect)
     if mask is None:
         return _within_a_trace(call, classified, xp, dtype, lanes)
@@ -77,7 +77,7 @@ def _within_a_trace(call: Call, classified: ClassifiedCall, xp: Any, dtype: str,
     """The result where arrays have no numbers yet: nan in lanes in which Python raises, or the mask beside it."""
     if call.options.errors == "mask":
         code = _code(call, classified, xp, "mask", dtype)
-        *values, suspect = code.run(*lanes)
+        *values, suspect = _run(code, xp, lanes)
         return rebuild(code.result, iter(values)), suspect
     try:
         code = _code(call, classified, xp, "nan", dtype)
@@ -87,7 +87,20 @@ def _within_a_trace(call: Call, classified: ClassifiedCall, xp: Any, dtype: str,
         raise refuse("flatten/result-kind", f"{call.caller.parameters.name} can fail, and a result is int or bool: "
                      f"under {xp.__name__}'s transformations no lane raises, and nan does not stand for one that fails",
                      help='errors="mask" gives (values, mask), errors="unchecked" any value') from None
-    return rebuild(code.result, iter(code.run(*lanes)))
+    return rebuild(code.result, iter(_run(code, xp, lanes)))
+
+
+def _as_array(value: Any, xp: Any) -> Any:
+    """NumPy's arrays and scalars as arrays of the namespace."""
+    return xp.asarray(np.asarray(value)) if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _run(code: _Code, xp: Any, lanes: Sequence[Any]) -> list[Any]:
+    """The results, also those that are the same in all lanes, as arrays of the shape of all lanes."""
+    shape = np.broadcast_shapes(*[getattr(lane, "shape", ()) for lane in lanes])
+    with np.errstate(all="ignore"):  # both arms of a branch are computed
+        values = code.run(*lanes)
+    return [value if value.shape == shape else xp.broadcast_to(value, shape) for value in values]
 
 
 def _namespace(call: Call, given: Mapping[Path, Any]) -> Any:

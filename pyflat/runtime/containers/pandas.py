@@ -104,7 +104,7 @@ def _column(value: Any, count: int) -> Column:
     return Column(_of_objects(values, missing), missing if missing.any() else None)
 
 
-_INFERRED = {"integer": np.int64, "floating": np.float64, "boolean": np.bool_}
+_INFERRED = {"integer": np.int64, "floating": np.float64, "boolean": np.bool_, "empty": np.float64}
 
 
 def _of_objects(values: Array, missing: Mask) -> Array:
@@ -127,7 +127,8 @@ def _wrapped(array: Array, missing: Mask | None, like: Any, name: Any, backed: s
         return array
     values = _values(array, missing, backed)
     if isinstance(like, pd.Series):
-        return like._constructor(values, index=like.index, name=name, copy=False).__finalize__(like)
+        made = like._constructor(values, index=like.index, copy=False).__finalize__(like)
+        return made.rename(name)
     if isinstance(like, pd.Index):
         return pd.Index(values, name=name)
     return values if isinstance(values, pd.api.extensions.ExtensionArray) else pd.array(values)

@@ -79,13 +79,7 @@ def _expression(call: Call) -> Any:
     if errors == "mask":
         raise TypeError('errors="mask": an expression has no Faults; pyflat.targets.polars.expressions(f, '
                         'faults="mask") gives a column beside the results that says which rows fail')
-    given = _given(call)
-    for name, value in given.items():
-        if isinstance(value, np.ndarray | pl.Series) and np.ndim(value):
-            raise TypeError(f"argument {name!r} is an array beside a Polars expression: make it a column of the frame")
-    columns: dict[str, Any] = {name: value.item() if isinstance(value, np.generic | np.ndarray) else value
-               for name, value in given.items() if isinstance(value, pl.Expr | int | float | np.generic | np.ndarray)}
-    constants = {name: value for name, value in given.items() if name not in columns}
+    columns, constants = tables.numbers(call, pl.Expr)
     original = getattr(call.twin, "original", call.caller.callee.function)
     function = functools.partial(original, **constants) if constants else original
     found = target.expressions(function, faults=_FAULTS[errors], **columns)
@@ -96,17 +90,6 @@ def _expression(call: Call) -> Any:
     made = next(iter(found.values())) if len(found) == 1 else pl.struct(
         [value.alias(name.strip("[]")) for name, value in found.items()])
     return made if name is None else made.alias(name)
-
-
-def _given(call: Call) -> dict[str, Any]:
-    """The arguments of a call, with defaults where there are numbers."""
-    parameters = call.caller.parameters
-    bound = parameters.bind(call.args, call.kwargs)
-    given = {name: value for name, value in bound.arguments.items() if name not in bound.fixed}
-    for name, parameter in parameters.signature.parameters.items():
-        if name not in bound.arguments and isinstance(parameter.default, int | float):
-            given[name] = parameter.default
-    return given
 
 
 def _checked(call: Call, found: dict[str, pl.Expr], columns: dict[str, pl.Expr]) -> dict[str, pl.Expr]:

@@ -54,6 +54,29 @@ def run(call: Call, columns: Mapping[str, Any]) -> Any:
     return call.caller(args, given, call.options)
 
 
+def numbers(call: Call, expression: type) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments of a call among expressions of a database: expressions and numbers, and other constants. TypeError
+    for arrays."""
+    bound = call.caller.parameters.bind(call.args, call.kwargs)
+    given = {name: value for name, value in bound.arguments.items() if name not in bound.fixed}
+    columns: dict[str, Any] = {}
+    constants: dict[str, Any] = {}
+    for name, value in with_defaults(call, given).items():
+        if np.ndim(value) and not isinstance(value, expression | str | tuple):
+            raise TypeError(f"argument {name!r} is an array beside an expression: make it a column of the table")
+        plain = value.item() if isinstance(value, np.generic | np.ndarray) else value
+        (columns if isinstance(plain, expression | int | float) else constants)[name] = plain
+    return columns, constants
+
+
+def with_defaults(call: Call, given: Mapping[str, Any]) -> dict[str, Any]:
+    """These arguments, and defaults that are numbers."""
+    parameters = call.caller.parameters
+    left_out = {name: p.default for name, p in parameters.signature.parameters.items()
+                if name not in given and name not in parameters.preset and isinstance(p.default, int | float)}
+    return {**left_out, **given}
+
+
 def by_name(call: Call, table: Any) -> Any:
     """A dict of arrays, or a structured array: a dict, or a structured array, of the results; an array for one."""
     if isinstance(table, Mapping):

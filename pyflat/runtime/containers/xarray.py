@@ -37,7 +37,7 @@ def call(call: Call) -> Any:
     except xr.AlignmentError as error:
         shown = ", ".join(map(call.name, given))
         raise ValueError(f"the arguments {shown} have different coordinates: align them first, {shown} = "
-                         f"xr.align({shown}), or pass x.data to go by position ({error})") from None
+                         f"xr.align({shown}), or pass x.data to go by position") from error
     value, *faults = found[0] if call.options.errors == "mask" else (found[0],)
     result = _mapped(value, lambda array: like.copy(data=np.asarray(array) if np.ndim(array) == 0 else array))
     return (result, *faults) if faults else result
