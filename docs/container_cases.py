@@ -58,6 +58,21 @@ def safe_root(x: float) -> float:
     return math.sqrt(x) if x > 0.0 else 0.0
 
 
+def halvings(x: float) -> int:
+    n = 0
+    while x > 1.0:
+        x = x / 2.0
+        n += 1
+    return n
+
+
+def newton(x: float) -> float:
+    root = x
+    while abs(root * root - x) > 1e-12:
+        root = 0.5 * (root + x / root)
+    return root
+
+
 class Row(NamedTuple):
     """A call and what happens."""
 
@@ -77,7 +92,7 @@ class Setting:
     @functools.cached_property
     def names(self) -> dict[str, Any]:
         made: dict[str, Any] = {**globals()}
-        for name in ("fee", "share", "pair", "label", "safe_root", "total_of"):
+        for name in ("fee", "share", "pair", "label", "safe_root", "total_of", "halvings", "newton"):
             made[name] = pyflat.twin(globals()[name])
         for option in ("nan", "mask"):
             made[f"{option}_fee"] = pyflat.twin(fee, errors=option)
@@ -106,6 +121,22 @@ b = xr.DataArray([4.0, 8.0], dims="x", coords={"x": [10, 20]}, attrs={"units": "
 n = xr.DataArray([1, 2], dims="x")
 dataset = xr.Dataset({"x_": a, "n": n})
 """),
+    "dask": Setting(("dask", "pandas"), """
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import pandas as pd
+a = da.from_array(np.array([1.0, 4.0, 9.0]), chunks=2)
+z = da.from_array(np.array([200.0, 200.0, 200.0]), chunks=2)
+frame = pd.DataFrame({"amount": [2.0, 3.0, 4.0], "n": [1, 2, 3]})
+table = dd.from_pandas(frame, npartitions=2)
+"""),
+    "pickle": Setting(("joblib",), """
+import joblib, pickle
+def arrived(value):
+    return pickle.loads(pickle.dumps(value))
+"""),
+    "numba": Setting(("numba",), "import numba"),
     "polars": Setting(("polars",), """
 import polars as pl
 s = pl.Series("price", [1.0, None, 4.0])
@@ -196,7 +227,13 @@ def _data_array(value: Any) -> str:
     return f"DataArray {value.name or ''}({dims}) {value.values.tolist()} {coords}{attrs}".replace("  ", " ").strip()
 
 
+def _dask(value: Any) -> str:
+    size = f"chunks {value.chunks}" if hasattr(value, "chunks") else f"{value.npartitions} partitions"
+    return f"dask {type(value).__name__} of {size}: {shown(value.compute(scheduler='sync'))}"
+
+
 _WRITTEN = {
+    ("dask", "Array"): _dask, ("dask", "Series"): _dask, ("dask", "DataFrame"): _dask,
     ("pandas", "Series"): _series, ("pandas", "DataFrame"): _frame,
     ("pandas", "Index"): lambda v: f"Index {v.name} {v.tolist()}",
     ("pandas", "FloatingArray"): lambda v: f"FloatingArray {v.tolist()}",
