@@ -180,11 +180,10 @@ class _Content:
 
     def _add_other(self, value: Any) -> None:
         """As pickle would take it apart; of what it cannot, the class and the name."""
-        from pyflat.runtime.twins import Twin
-
-        if isinstance(value, Twin):
-            self._put_named("twin", dict(value.settings))
-            self.add(value.original, own=True)
+        if (parts_of := getattr(type(value), "_content", None)) is not None:  # a twin
+            original, settings = parts_of(value)
+            self._put_named("twin", dict(settings))
+            self.add(original, own=True)
             return
         self.add(type(value))
         self._put("named", getattr(value, "__qualname__", None) or getattr(value, "__name__", "") or "")

@@ -10,14 +10,13 @@ import base64
 import dataclasses
 import functools
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyflat.errors import refuse
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import Kind
 from pyflat.runtime import ufuncs
-from pyflat.runtime.pickling import dumps
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,8 +40,8 @@ class LoopOfTwin:
 class LoopsOfTwin:
     """The loops of a twin, with the options in force when they are asked for."""
 
-    def __init__(self, twin: Twin[..., Any]):
-        self.twin = twin
+    def __init__(self, twin: Twin[..., Any], dumps: Callable[[object, str], bytes]):
+        self.twin, self.dumps = twin, dumps
         self.name = twin.__name__.removesuffix("_flat")
         self.signature = twin._parameters.signature
         if not twin._parameters.simple:
@@ -58,7 +57,7 @@ class LoopsOfTwin:
         if not flat:
             raise refuse("flatten/result-kind", f"the result of {self.name} is neither a number nor a tuple of numbers",
                          why="machine code of numba takes these", help="return a tuple of numbers")
-        data = dumps(_Packed(self.twin, tuple(kinds), options, tuple(d.str for d in made.dtypes)), self.name)
+        data = self.dumps(_Packed(self.twin, tuple(kinds), options, tuple(d.str for d in made.dtypes)), self.name)
         return LoopOfTwin(base64.b85encode(data).decode(), tuple(made.inputs), tuple(made.dtypes),
                           not isinstance(result, Record))
 
@@ -106,8 +105,8 @@ def address(text: str) -> int:
     return _kept(text).address
 
 
-def numba_type(twin: Twin[..., Any]) -> Any:
+def numba_type(twin: Twin[..., Any], dumps: Callable[[object, str], bytes]) -> Any:
     """What numba takes a twin for inside of its functions."""
     from pyflat.targets.numba import called_by_numba
 
-    return called_by_numba.type_of(twin, lambda: LoopsOfTwin(twin), __name__)
+    return called_by_numba.type_of(twin, lambda: LoopsOfTwin(twin, dumps), __name__)

@@ -13,6 +13,7 @@ what it cannot carry. Machine code never travels: a process compiles, or loads w
 from __future__ import annotations
 
 import builtins
+import copyreg
 import functools
 import importlib
 import io
@@ -33,7 +34,10 @@ from pyflat.frontend.notices import warn
 from pyflat.runtime.content import cells_of, content_hash, names_read
 
 if TYPE_CHECKING:
-    from pyflat.runtime.settings import Settings
+    import numpy as np
+
+    from pyflat.ir.shape import Shape
+    from pyflat.runtime.settings import Options, Settings
     from pyflat.runtime.twins import Twin
 
 MOST_ARRIVED = 256
@@ -81,6 +85,31 @@ def restore(original: Callable[..., Any], settings: Settings, library: str = "",
         warn(f"the twin of {name} comes from a process where {name}, or what it reads, is another one than in "
              f"{original.__module__} here: this process computes with its own", RuntimeWarning)
     return cached(original, settings, check=False)
+
+
+def pickle_ufuncs() -> None:
+    """From now on: pickle tells NumPy's by their names alone."""
+    import numpy as np
+
+    copyreg.pickle(np.ufunc, reduced_ufunc)
+
+
+def reduced_ufunc(ufunc: np.ufunc) -> Any:
+    """What pickle stores of a ufunc: of a twin's the twin, of others what NumPy stores."""
+    from pyflat.runtime.decorator import cached
+    from pyflat.runtime.ufuncs import origin
+
+    found = origin(ufunc)
+    if found is None:
+        return ufunc.__name__
+    return rebuilt, (cached(found.original, found.settings), found.shapes, found.options)
+
+
+def rebuilt(twin: Twin[..., Any], shapes: dict[str, Shape], options: Options) -> np.ufunc:
+    """The ufunc of a twin that has arrived."""
+    from pyflat.runtime.ufuncs import make_ufunc
+
+    return make_ufunc(twin, twin._caller, shapes, options).ufunc
 
 
 # --- away

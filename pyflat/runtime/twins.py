@@ -250,7 +250,9 @@ class Twin(Generic[P, R_co]):
         Raises FlattenError where an operand or result is no number, ValueError with errors="mask".
         """
         from pyflat.runtime import ufuncs
+        from pyflat.runtime.pickling import pickle_ufuncs
 
+        pickle_ufuncs()
         options = self.options
         made = self._ufunc
         if made is None or not made.holds(options):
@@ -326,8 +328,13 @@ class Twin(Generic[P, R_co]):
     def _numba_type_(self) -> Any:
         """What numba asks a value for, inside of its functions."""
         from pyflat.runtime.loop_addresses import numba_type
+        from pyflat.runtime.pickling import dumps
 
-        return numba_type(self)
+        return numba_type(self, dumps)
+
+    def _content(self) -> tuple[Any, Settings]:
+        """What `pyflat.runtime.content` takes it for."""
+        return self.original, self.settings
 
     def __dask_tokenize__(self) -> object:
         from pyflat.runtime.content import content_hash

@@ -21,7 +21,6 @@ where they have changed, a ufunc that is kept does not.
 
 from __future__ import annotations
 
-import copyreg
 import ctypes
 import os
 import threading
@@ -75,10 +74,9 @@ def make_ufunc(twin: Twin[..., Any], caller: Caller, shapes: dict[str, Shape], o
     if len(operands) + len(first.outputs) > MAX_OPERANDS:
         raise refuse("flatten/argument-kind", f"{name} has {len(operands) + len(first.outputs)} operands and results, "
                                               f"a ufunc has {MAX_OPERANDS} at most")
-    origin = _Origin(loops, twin.original, twin.settings, shapes, options)
-    made = interface.new_ufunc(name, twin.__doc__ or "", len(operands), len(first.outputs), origin)
+    source = Origin(loops, twin.original, twin.settings, shapes, options)
+    made = interface.new_ufunc(name, twin.__doc__ or "", len(operands), len(first.outputs), source)
     loops.serve(made)
-    copyreg.pickle(np.ufunc, reduced)  # pickle tells NumPy's by their names alone
     return MadeUfunc(made, options, loops)
 
 
@@ -111,7 +109,7 @@ def _made_loops(twin: Twin[..., Any], caller: Caller, shapes: dict[str, Shape], 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Origin:
+class Origin:
     """What a ufunc keeps alive, and is made of."""
 
     loops: _Loops
@@ -121,19 +119,10 @@ class _Origin:
     options: Options
 
 
-def reduced(ufunc: np.ufunc) -> Any:
-    """What pickle stores of a ufunc: of a twin's the twin, of others what NumPy stores."""
-    origin = interface.kept(ufunc)
-    if not isinstance(origin, _Origin):
-        return ufunc.__name__
-    from pyflat.runtime.decorator import cached
-
-    return rebuilt, (cached(origin.original, origin.settings), origin.shapes, origin.options)
-
-
-def rebuilt(twin: Twin[..., Any], shapes: dict[str, Shape], options: Options) -> np.ufunc:
-    """The ufunc of a twin that has arrived."""
-    return make_ufunc(twin, twin._caller, shapes, options).ufunc
+def origin(ufunc: np.ufunc) -> Origin | None:
+    """What a ufunc was made of; None for those that are no twin's."""
+    found = interface.kept(ufunc)
+    return found if isinstance(found, Origin) else None
 
 
 @dataclass(frozen=True, slots=True)
