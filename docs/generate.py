@@ -72,7 +72,34 @@ def support_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"errors.md": errors_page, "support.md": support_page, "values.md": values_page}
+def containers_page() -> str:
+    cases = beside("container_cases")
+    lines = [
+        "# Arrays of other libraries",
+        "",
+        "<!-- written by docs/generate.py from docs/container_cases.txt; do not edit -->",
+        "",
+        "What a call of a twin does with arrays, columns and tables of other libraries;",
+        "[arrays you have](../how-to/arrays.md) says it in words. The tests make each of these calls. They name twins",
+        "of the functions at the top of [container_cases.py](../container_cases.py): `fee(amount, rate=0.5)` divides",
+        "by `rate` where `amount` is above 100, `share(part, whole)` is of ints, `pair(x, n)` has two results,",
+        "`label(x, how)` takes a string; `nan_fee` and `mask_fee` have `errors=\"nan\"` and `\"mask\"`. Exceptions are",
+        "shown with their lane.",
+    ]
+    for library, rows in groupby(cases.rows(), key=lambda row: row.library):
+        setting = cases.SETTINGS[library].text.strip()
+        lines += ["", f"## {library}", "", *(["```text", *setting.splitlines(), "```", ""] if setting else []),
+                  "| construct | call | what happens |", "|---|---|---|"]
+        lines += [f"| {row.construct} | {_code(row.call)} | {_code(row.outcome)} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _code(text: str) -> str:
+    return f"`{text}`".replace("|", "\\|")
+
+
+PAGES = {"errors.md": errors_page, "support.md": support_page, "values.md": values_page,
+         "containers.md": containers_page}
 
 
 def main() -> None:

@@ -97,18 +97,28 @@ def _place(code: types.CodeType) -> Span:
 
 
 # --- the text
+def surroundings(fn: types.FunctionType) -> tuple[str, int]:
+    """A text that has the function in it as it was compiled, and its line there. Raises FlattenError as `capture`."""
+    return _own(fn)[1]
+
+
 def _own_text(fn: types.FunctionType) -> Found:
     """The text that the function was compiled from."""
+    return _own(fn)[0]
+
+
+def _own(fn: types.FunctionType) -> tuple[Found, tuple[str, int]]:
+    """The text that the function was compiled from, and as it stands in what surrounds it, with its line there."""
     code = fn.__code__
     lines = blocks.file_lines(fn)
     candidates = _candidates(fn, lines)
     file_text = "".join(lines)
     is_lambda = code.co_name == "<lambda>"
-    own = [found for found in candidates if recompiled.is_own(
-        fn, found.in_parentheses(found.offset) if is_lambda else found.text, file_text, alone=len(candidates) == 1)]
+    own = [(found, place) for found in candidates if (place := recompiled.surroundings(
+        fn, found.in_parentheses(found.offset) if is_lambda else found.text, file_text, alone=len(candidates) == 1))]
     if not own:
         raise _changed(fn)
-    return min(own, key=lambda found: len(found.text))  # a lambda in a lambda is in the text of both
+    return min(own, key=lambda pair: len(pair[0].text))  # a lambda in a lambda is in the text of both
 
 
 def _candidates(fn: types.FunctionType, lines: list[str]) -> list[Found]:

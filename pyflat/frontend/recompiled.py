@@ -25,7 +25,7 @@ from typing import Any
 
 from pyflat.frontend.blocks import is_indented
 
-_FUTURE = reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
+_FUTURE: int = reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 _FUTURE &= ~inspect.CO_NESTED
 _LOCALS = "<locals>"
 _PRIVATE = re.compile(r"\b__\w*(?<!__)\b")
@@ -38,17 +38,30 @@ def classes_around(code: types.CodeType) -> list[str]:
     return [part for part, below in pairwise(parts) if _LOCALS not in (part, below)]
 
 
-def is_own(fn: types.FunctionType, text: str, file_text: str, *, alone: bool = True) -> bool:
-    """Whether `text`, a def with its indentation or a lambda between parentheses at its column, is what the function
-    was compiled from. `alone`: no other one starts in the same line of the file. What only the whole file shows has no
-    class for its private names."""
+def surroundings(fn: types.FunctionType, text: str, file_text: str, *, alone: bool = True) -> tuple[str, int] | None:
+    """A text that is compiled to the function's code among others, and the line of the function there. It is `text`, a
+    def with its indentation or a lambda between parentheses at its column, with what may have stood around it, or that
+    of the file; None where the function was compiled from something else. `alone`: no other one starts in the same line
+    of the file. What only the whole file shows has no class for its private names."""
     code = fn.__code__
     for compiled in _compilers(fn):
-        if any(_has(compiled(place), code, line, exactly=True) for place, line in _places(fn, text, file_text)):
-            return True
+        for place, line in _places(fn, text, file_text):
+            if _has(compiled(place), code, line, exactly=True):
+                return place, line
         if alone and not _PRIVATE.search(text) and _has(compiled(file_text), code, code.co_firstlineno, exactly=True):
-            return True
-    return False
+            return file_text, code.co_firstlineno
+    return None
+
+
+def code_in(text: str, file: str, line: int, name: str, features: int) -> types.CodeType | None:
+    """The code of the function `name` that starts in this line of a text; of several the outermost."""
+    made = compile(text, file, "exec", features, dont_inherit=True)
+    return next((each for each in _codes(made) if each.co_firstlineno == line and each.co_name == name), None)
+
+
+def features(code: types.CodeType) -> int:
+    """The future statements that were in force."""
+    return code.co_flags & _FUTURE
 
 
 def means_the_same(code: types.CodeType, text: str, renamed: str) -> bool:
@@ -132,7 +145,7 @@ def _plain(code: types.CodeType) -> Compiler:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                made = compile(text, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True)
+                made = compile(text, code.co_filename, "exec", features(code), dont_inherit=True)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 return None
         return made if isinstance(made, types.CodeType) else None

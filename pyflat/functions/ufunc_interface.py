@@ -86,6 +86,13 @@ def new_ufunc(name: str, text: str, inputs: int, outputs: int, keep: object) -> 
     return made
 
 
+def kept(ufunc: np.ufunc) -> object:
+    """What `new_ufunc` was told to keep; None for other ufuncs."""
+    location = _UFunc.from_address(id(ufunc)).obj
+    held = None if location is None else ctypes.cast(location, ctypes.py_object).value
+    return held[2] if isinstance(held, tuple) and len(held) == 3 else None
+
+
 @dataclass(frozen=True, slots=True)
 class Loop:
     """An inner loop: its address, and the dtypes of inputs and outputs."""

@@ -5,16 +5,16 @@ What an argument becomes (the shape of a parameter, see `pyflat.ir.shape`):
     a bool, int or float of Python or NumPy, an array of those       a lane value: Leaf(kind)
     a complex number of Python or NumPy, an array of those           two lane values, real and imag: COMPLEX
     a tuple, namedtuple or dataclass                                 a Record of its items, by the same rules
-    a list that contains arrays or NumPy scalars                     a Record; other lists of numbers are a TypeError,
-                                                                     because [1.0, 2.0] may mean two lanes or one pair
+    a list that contains arrays or NumPy scalars                     a Record; lists of numbers have become arrays
+                                                                     (`pyflat.runtime.containers`) or are a TypeError
     a dict with strings for keys that contains arrays or NumPy       a Record
     scalars
     a string, None, enum, function, class, module, other object      static: Fixed(object)
     a parameter named in static=, self of a bound method, an
     argument of a functools.partial, a default that is not passed    static
 
-Containers of other libraries, masked arrays, matrices, and arrays of anything but these numbers are a TypeError:
-converting them silently could drop a mask, a unit or an index.
+Containers of libraries that `pyflat.runtime.containers` does not know, masked arrays, matrices, and arrays of anything
+but these numbers are a TypeError: converting them silently could drop a mask, a unit or an index.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _NUMBERS = {"uncertainties": "x.nominal_value", "sympy": "float(x)", "mpmath": "
 """Packages whose numbers are no lanes, and what lanes can hold of them."""
 _EXPRESSION = "pyflat.targets.polars.expression(f), which takes columns and expressions"
 _BY_NAME = {
-    ("polars", "Expr"): f"use {_EXPRESSION}", ("polars", "LazyFrame"): f"use {_EXPRESSION}",
+    ("polars", "LazyFrame"): f"use {_EXPRESSION}",
     ("polars", "DataFrame"): f"pass x['name'].to_numpy() for each parameter, or use {_EXPRESSION}",
     ("polars", "Series"): f"pass x.to_numpy(), or use {_EXPRESSION}",
     ("pandas", "DataFrame"): "pass x['name'].to_numpy() for each parameter",

@@ -27,12 +27,13 @@ from pyflat.ir.shape import (
     written_record,
 )
 from pyflat.ir.types import FLOAT
+from pyflat.runtime import containers
 from pyflat.runtime.arguments import ClassifiedCall, classify
 from pyflat.runtime.arrays import Array, blank, collect, prepare
 from pyflat.runtime.compiled import Built, Compilations, Ran
 from pyflat.runtime.context import CallContext
 from pyflat.runtime.examples import with_stand_ins
-from pyflat.runtime.faults import Faults
+from pyflat.runtime.faults import Faults, Part
 from pyflat.runtime.float32_reference import Float32Lanes
 from pyflat.runtime.grouping import columns, prepare_groups, run_grouped
 from pyflat.runtime.kernels import Kernels
@@ -104,10 +105,13 @@ class Caller:
 
     def __call__(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, twin: Planned | None = None,
-        out: Any = None,
+        out: Any = None, part: Part | None = None,
     ) -> Any:
         """The result of a call, in the arrays of `out` where there are some. `twin` is the one that is called, where
-        these are its options: then it may learn a shorter way for calls like this one."""
+        these are its options: then it may learn a shorter way for calls like this one. `part` says where its lanes are
+        in a larger call."""
+        if others := containers.find(self.parameters, args, kwargs, options.static):
+            return containers.call(self, others, args, kwargs, options, twin, out, part)
         if self.kernels.takes(args, kwargs, options):
             return self.kernels(args, kwargs, options)
         if texts := texts_in(self.parameters, args, kwargs, options.static):
@@ -115,16 +119,16 @@ class Caller:
             if coded is not None:
                 return self._run_coded(coded, args, kwargs)
         if found := columns(self.parameters, args, kwargs, options.static):
-            return run_grouped(self, found, args, kwargs, options, out)
+            return run_grouped(self, found, args, kwargs, options, out, part)
         call = self.classified(args, kwargs, options)
         if os.environ.get("PYFLAT_DISABLE") == "1":
             from pyflat.runtime.disabled import run_originals
 
-            done = run_originals(self._prepared(call, options, out))
+            done = run_originals(self._prepared(call, options, out, part=part))
             if done is not None:
                 return done.value
         built = self.compilations.get(self.callee.function, call.arguments, options.settled(call.floats).as_built)
-        context, into = with_destinations(self._prepared(call, options, out, built), built.result)
+        context, into = with_destinations(self._prepared(call, options, out, built, part), built.result)
         context, ran = _ran(built, context, into)
         found = self.settle(context, built.result, ran, built.reference)
         if twin is not None and written_record(built.result) is None:
@@ -185,11 +189,12 @@ class Caller:
         return self._prepared(self.classified(args, kwargs, options), options)
 
     def _prepared(
-        self, call: ClassifiedCall, options: Options, out: Any = None, built: Built | None = None
+        self, call: ClassifiedCall, options: Options, out: Any = None, built: Built | None = None,
+        part: Part | None = None,
     ) -> CallContext:
         """What a call works with, for any engine or for that of `built`."""
         lanes = prepare(call, arrays_in(out), convert=built is None or not built.converts, form=options.form)
-        return CallContext(self.callee, self.parameters, call, lanes, options.settled(call.floats), out)
+        return CallContext(self.callee, self.parameters, call, lanes, options.settled(call.floats), out, part)
 
     def classified(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> ClassifiedCall:
         """The arguments of a call, bound and classified. TypeError for what can be neither a lane nor static."""
@@ -228,7 +233,7 @@ class Caller:
         faults = Faults.none(lanes.shape) if faults is None else faults
         blank(leaves, faults.flat)
         value = collect(result, leaves, lanes, faults.flat, context.out)
-        return (value, faults) if options.errors == "mask" else value
+        return (value, faults.of_whole(context.part)) if options.errors == "mask" else value
 
     def _count(self, lanes: int, replayed: int, failed: int) -> None:
         with self._counting:

@@ -8,6 +8,7 @@ from typing import Any
 from pyflat.frontend.callables import Callee, Parameters
 from pyflat.runtime.arguments import ClassifiedCall
 from pyflat.runtime.arrays import Lanes
+from pyflat.runtime.faults import Part
 from pyflat.runtime.settings import Options
 
 
@@ -21,3 +22,5 @@ class CallContext:
     lanes: Lanes
     options: Options
     out: Any = None
+    part: Part | None = None
+    """Of which larger call this one is a part."""

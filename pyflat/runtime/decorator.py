@@ -57,8 +57,31 @@ def flatten(fn: Callable[..., Any] | None = None, /, **options: Unpack[OptionArg
     Raises TypeError for what is not a plain function, ValueError when the module has another `<name>_flat`.
     """
     if fn is None:
-        return functools.partial(_decorate, settings(cast("Mapping[str, Any]", options)))
+        made = functools.partial(_decorate, settings(cast("Mapping[str, Any]", options)))
+        made.__pandas_udf__ = PandasEngine  # type: ignore[attr-defined]
+        return made
     return _decorate(settings(cast("Mapping[str, Any]", options)), fn)
+
+
+class PandasEngine:
+    """What pandas calls for `engine=pyflat.flatten`, and for `engine=pyflat.flatten(target="numba")`."""
+
+    @staticmethod
+    def map(*args: Any, **kwargs: Any) -> Any:
+        """`Series.map`."""
+        from pyflat.runtime.containers import pandas_engine
+
+        return pandas_engine.map(*args, **kwargs)
+
+    @staticmethod
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        """`DataFrame.apply`."""
+        from pyflat.runtime.containers import pandas_engine
+
+        return pandas_engine.apply(*args, **kwargs)
+
+
+flatten.__pandas_udf__ = PandasEngine  # type: ignore[attr-defined]
 
 
 def twin(fn: Callable[P, R], /, **options: Unpack[OptionArguments]) -> Twin[P, R]:
@@ -88,10 +111,12 @@ _lock = threading.RLock()
 
 def twin_of(fn: Callable[P, R], options: Mapping[str, Any]) -> Twin[P, R]:
     """The cached twin for exactly these options."""
-    return _cached(fn, settings(options))
+    return cached(fn, settings(options))
 
 
-def _cached(fn: Callable[P, R], chosen: Settings) -> Twin[P, R]:
+def cached(fn: Callable[P, R], chosen: Settings, *, check: bool = True) -> Twin[P, R]:
+    """The twin for these options. `check`: whether `static=` names parameters; a function that is just being unpickled
+    has no defaults yet."""
     method = isinstance(fn, MethodType)
     identity = (id(fn.__func__), id(fn.__self__)) if isinstance(fn, MethodType) else (id(fn),)
     key = (*identity, chosen)
@@ -99,7 +124,7 @@ def _cached(fn: Callable[P, R], chosen: Settings) -> Twin[P, R]:
         found = _twins.get(key)
         if found is None:
             found = Twin(fn, chosen)
-            if chosen_static := dict(chosen).get("static"):
+            if check and (chosen_static := dict(chosen).get("static")):
                 found.check_static(chosen_static)
             _twins[key] = found
         if method:
@@ -114,7 +139,7 @@ def _decorate(chosen: Settings, fn: Callable[P, R]) -> Flattened[P, R]:
     if not isinstance(fn, FunctionType):
         unwrap(fn)
         raise TypeError(f"@pyflat.flatten takes a function; for a {type(fn).__name__} call pyflat.twin")
-    made = _cached(fn, chosen)
+    made = cached(fn, chosen)
     if resolve(chosen).inject:
         _inject(fn, made)
     fn.flat = made  # type: ignore[attr-defined]

@@ -61,7 +61,7 @@ def run_originals(context: CallContext) -> Done | None:
     blank(arrays, faults.flat)
     context, _ = with_destinations(context, shape)
     result = collect(shape, arrays, lanes, faults.flat, context.out)
-    return Done((result, faults) if errors == "mask" else result)
+    return Done((result, faults.of_whole(context.part)) if errors == "mask" else result)
 
 
 def _warn() -> None:

@@ -13,6 +13,7 @@ A Faults holds copies of the failing lanes' arguments, so that it does not chang
 from __future__ import annotations
 
 import linecache
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +68,48 @@ def place_of(error: BaseException, function: FunctionType) -> tuple[str, int]:
 
 def source_line(file: str, line: int) -> str:
     return linecache.getline(file, line).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The lanes of a call that is a part of a larger one: a block of it, or the lanes that have values. Messages and
+    faults count lanes as the caller of the whole does."""
+
+    shape: tuple[int, ...]
+    """Of the whole."""
+    places: Callable[[npt.NDArray[np.intp]], npt.NDArray[np.intp]]
+    """Where lanes of the part are in the whole, both flattened."""
+    complete: bool = True
+    """Lanes outside of the part do not fail."""
+
+    @classmethod
+    def selected(cls, mask: npt.NDArray[np.bool_]) -> Part:
+        """The lanes in which `mask` is true."""
+        return cls(mask.shape, np.flatnonzero(mask).__getitem__)
+
+    @classmethod
+    def block(cls, shape: tuple[int, ...], corner: Sequence[int], extent: Sequence[int]) -> Part:
+        """The lanes of a block with this corner and these lengths, within an array of `shape`."""
+
+        def places(lanes: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+            inside = np.unravel_index(lanes, tuple(extent))
+            moved = tuple(index + start for index, start in zip(inside, corner, strict=True))
+            return np.ravel_multi_index(moved, shape).astype(np.intp, copy=False)
+
+        return cls(shape, places, complete=False)
+
+    @property
+    def count(self) -> int:
+        """The lanes of the whole."""
+        return math.prod(self.shape)
+
+    def within(self, outer: Part) -> Part:
+        """The same lanes in the whole that this whole is a part of."""
+        return Part(outer.shape, lambda lanes: outer.places(self.places(lanes)), self.complete and outer.complete)
+
+    def lane(self, flat: int) -> int | tuple[int, ...]:
+        """What the caller calls a lane."""
+        return lane_index(int(self.places(np.array([flat], np.intp))[0]), self.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +213,12 @@ class Faults:
     def none(cls, shape: tuple[int, ...]) -> Faults:
         """What a call without a failing lane gives."""
         return cls(shape, np.zeros(0, np.intp), (), (), _NO_SOURCE)
+
+    def of_whole(self, part: Part | None) -> Faults:
+        """The same failures, where the call was a part of a larger one."""
+        if part is None:
+            return self
+        return Faults(part.shape, part.places(self.flat), self._causes, self._columns, self._source)
 
     def __len__(self) -> int:
         return len(self.flat)

@@ -46,7 +46,7 @@ from pyflat.runtime.arrays import Array, Lanes, broadcast, prepare
 from pyflat.runtime.compiled import Built, Ran, static_key
 from pyflat.runtime.context import CallContext
 from pyflat.runtime.disabled import run_originals
-from pyflat.runtime.faults import lane_index
+from pyflat.runtime.faults import Part, lane_index
 from pyflat.runtime.outputs import arrays_in, with_destinations
 from pyflat.runtime.replay import fit
 from pyflat.runtime.settings import Options
@@ -168,7 +168,7 @@ class _Group:
 
 def run_grouped(
     caller: Caller, found: Mapping[int | str, Column], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options,
-    out: Any = None,
+    out: Any = None, part: Part | None = None,
 ) -> Any:
     """What the call gives. Raises FlattenError where the groups' results cannot be held together."""
     call = _classified(caller, found, args, kwargs, options)
@@ -176,7 +176,7 @@ def run_grouped(
     shape = _broadcast(call, found.values(), arrays_in(out))
     lanes = Lanes([], int(np.prod(shape, dtype=np.int64)), shape, "" if shape else "numpy", None, call.floats,
                   form=options.form)
-    context = CallContext(caller.callee, caller.parameters, _whole_call(call), lanes, options, out)
+    context = CallContext(caller.callee, caller.parameters, _whole_call(call), lanes, options, out, part)
     if os.environ.get("PYFLAT_DISABLE") == "1":
         done = run_originals(context)
         if done is not None:

@@ -99,7 +99,7 @@ class Replay:
         else:
             return len(found)
         try:
-            if not self.context.lanes.scalars:
+            if not self.context.lanes.scalars or self.context.part is not None:
                 self._annotate(failed, found[position:], run)
             raise failed
         finally:
@@ -223,12 +223,15 @@ class Replay:
                 run(others)
             except Exception:  # noqa: BLE001 - only counted: the first one is raised
                 failed += 1
+        part, count = self.context.part, self.context.lanes.count
         place = lane_index(lane, self.context.lanes.shape)
+        if part is not None:
+            place, count, complete = part.lane(lane), part.count, complete and part.complete
         shown = f" ({self.shown(values)})" if values else ""
         least = "" if complete else "at least "
         only_floats = self.result is None or holds_only_floats(self.result)
         keeps = '"nan" or "mask"' if only_floats else '"mask"'
-        error.add_note(f"lane {place}{shown}; {least}{failed:,} of {self.context.lanes.count:,} lanes failed; "
+        error.add_note(f"lane {place}{shown}; {least}{failed:,} of {count:,} lanes failed; "
                        f"errors={keeps} keeps the rest{at_line(*place_of(error, self.context.callee.function))}")
 
     def _named(self, values: Row) -> dict[str, Any]:

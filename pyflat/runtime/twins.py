@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import pickle
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -13,7 +11,6 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, Unpack, cast, overload
 
 from pyflat.frontend.callables import Parameters, explain_method_call, unwrap
-from pyflat.frontend.notices import warn
 from pyflat.runtime.plans import Plans
 from pyflat.runtime.settings import OptionArguments, Options, Settings, resolve
 from pyflat.targets import target as targets
@@ -111,6 +108,21 @@ class Twin(Generic[P, R_co]):
         mistake = explain_method_call(self._callee.function, args, f"({shown})")
         if mistake is not None:
             raise TypeError(mistake)
+
+    def by_name(self, table: Any, /, **columns: Any) -> Any:
+        """A call with the columns of a table as arguments: a frame of pandas, Polars or Arrow, an xarray Dataset, a
+        dict of arrays, a structured array.
+
+            price.flat.by_name(orders, amount="gross", rate=0.2)
+
+        columns  for each parameter the name of its column, or an argument itself where that is no string; left out: the
+                 column of the parameter's name, or its default
+
+        One number gives a column, several results a table of them. TypeError where a parameter has no column.
+        """
+        from pyflat.runtime import containers
+
+        return containers.by_name(self._caller, table, columns, self.options, self)
 
     def compile(self, /, *args: Any, **kwargs: Any) -> Self:
         """Flatten and compile now what a call with such arguments takes, and give the twin: calls like it compile
@@ -255,12 +267,13 @@ class Twin(Generic[P, R_co]):
         Raises FlattenError where an operand or result is no number, ValueError with errors="mask".
         """
         from pyflat.runtime import ufuncs
+        from pyflat.runtime.pickling import pickle_ufuncs
 
+        pickle_ufuncs()
         options = self.options
         made = self._ufunc
         if made is None or not made.holds(options):
-            shapes, text = self._shapes(options, None), self.__doc__ or ""
-            made = self._ufunc = ufuncs.make_ufunc(self._caller, self.__name__, text, shapes, options)
+            made = self._ufunc = ufuncs.make_ufunc(self, self._caller, self._shapes(options, None), options)
         return made.ufunc
 
     def explain(self, kinds: str | Sequence[str] | None = None) -> Explanation:
@@ -325,35 +338,29 @@ class Twin(Generic[P, R_co]):
     def __deepcopy__(self, memo: dict[int, Any]) -> Twin[P, R_co]:
         return self
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, Settings, str]]:
-        function = self._callee.function
-        if find(function.__module__, function.__qualname__) is None:
-            raise pickle.PicklingError(f"cannot pickle the twin of {function.__qualname__}: pickle stores it as a "
-                                       f"reference, and {function.__module__} has no such name")
-        return _restore, (self.original, self.settings, self.stats.library)
+    def __reduce__(self) -> tuple[Any, ...]:
+        from pyflat.runtime.pickling import reduced
 
+        return reduced(self)
 
-def _restore(original: Callable[..., Any], settings: Settings, library: str = "") -> Twin[..., Any]:
-    """`library` is the C library of the process that the twin comes from: another one may have other digits."""
-    from pyflat.functions.loaded_library import identity
-    from pyflat.runtime.decorator import twin_of
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba asks a value for, inside of its functions."""
+        from pyflat.runtime.loop_addresses import numba_type
+        from pyflat.runtime.pickling import dumps
 
-    if library and library != identity():
-        warn(f"the twin of {original.__name__} comes from a process with another C library (or another variant of it, "
-             f"for another processor): elementary functions may have other last digits here", RuntimeWarning)
-    return twin_of(original, dict(settings))
+        return numba_type(self, dumps)
+
+    def _content(self) -> tuple[Any, Settings]:
+        """What `pyflat.runtime.content` takes it for."""
+        return self.original, self.settings
+
+    def __dask_tokenize__(self) -> object:
+        from pyflat.runtime.content import content_hash
+
+        return "pyflat", content_hash(self.original, self.options)
 
 
 def twin_name(function: FunctionType) -> str:
     name = function.__name__
     return f"{name}_flat" if name.isidentifier() else "lambda_flat"
-
-
-def find(module: str, qualname: str) -> object | None:
-    """What a module has under a qualified name, None when there is nothing."""
-    found: object | None = sys.modules.get(module)
-    for part in qualname.split("."):
-        found = getattr(found, part, None)
-    return found
-
-

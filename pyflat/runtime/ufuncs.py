@@ -24,7 +24,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +45,11 @@ from pyflat.runtime.context import CallContext
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
 from pyflat.targets import target as targets
+from pyflat.targets.extras import require
 
 if TYPE_CHECKING:
+    from pyflat.runtime.settings import Settings
+    from pyflat.runtime.twins import Twin
     from pyflat.targets.numba.strided_loop import StridedLoop
 
 MAX_OPERANDS = 32
@@ -61,16 +64,36 @@ _PYTHON_KINDS = {"_PyLongDType": INT, "_PyFloatDType": FLOAT}
 
 
 @with_room
-def make_ufunc(caller: Caller, name: str, text: str, shapes: dict[str, Shape], options: Options) -> MadeUfunc:
-    """The ufunc of a function for these parameters, of which the leaves are its operands.
+def make_ufunc(twin: Twin[..., Any], caller: Caller, shapes: dict[str, Shape], options: Options) -> MadeUfunc:
+    """The ufunc of a twin for these parameters, of which the leaves are its operands.
 
     Raises FlattenError where an operand or a result is no number, ValueError for options that a ufunc cannot have.
     """
+    loops, first = _made_loops(twin, caller, shapes, options)
+    name, operands = loops.name, loops.operands
+    if len(operands) + len(first.outputs) > MAX_OPERANDS:
+        raise refuse("flatten/argument-kind", f"{name} has {len(operands) + len(first.outputs)} operands and results, "
+                                              f"a ufunc has {MAX_OPERANDS} at most")
+    source = Origin(loops, twin.original, twin.settings, shapes, options)
+    made = interface.new_ufunc(name, twin.__doc__ or "", len(operands), len(first.outputs), source)
+    loops.serve(made)
+    return MadeUfunc(made, options, loops)
+
+
+@with_room
+def make_loop(twin: Twin[..., Any], caller: Caller, shapes: dict[str, Shape], options: Options) -> MadeLoop:
+    """The loop alone, for the kinds that these parameters have. Raises as `make_ufunc`."""
+    return _made_loops(twin, caller, shapes, options)[1]
+
+
+def _made_loops(twin: Twin[..., Any], caller: Caller, shapes: dict[str, Shape], options: Options
+                ) -> tuple[_Loops, MadeLoop]:
     if options.errors == "mask":
         raise ValueError('errors="mask" gives two things, the values and the faults, and a ufunc only the values: '
                          'choose "raise", "nan" or "unchecked", or call the twin')
     if not targets.of(options.target).ufuncs:
         raise ValueError(f"target={options.target!r}: a ufunc runs on {' or '.join(targets.having('ufuncs'))}")
+    name = twin.__name__
     operands = [name for name, shape in shapes.items() if isinstance(shape, Leaf)]
     for parameter, shape in shapes.items():
         if isinstance(shape, Record) and any(True for _ in leaves(shape)):
@@ -78,15 +101,28 @@ def make_ufunc(caller: Caller, name: str, text: str, shapes: dict[str, Shape], o
                          why="the operands of a ufunc are bool, int and float lanes", help="call the twin itself")
     if not operands:
         raise refuse("flatten/argument-kind", f"{name} has no parameter that is a lane, and a ufunc needs one")
+    require("llvmlite", f"{name}.ufunc")
     loops = _Loops(caller, name, shapes, operands, options)
     kinds = tuple(shape.kind for shape in shapes.values() if isinstance(shape, Leaf))
     first = loops.find((kinds, options.floats))
-    if len(operands) + len(first.outputs) > MAX_OPERANDS:
-        raise refuse("flatten/argument-kind", f"{name} has {len(operands) + len(first.outputs)} operands and results, "
-                                              f"a ufunc has {MAX_OPERANDS} at most")
-    made = interface.new_ufunc(name, text, len(operands), len(first.outputs), loops)
-    loops.serve(made)
-    return MadeUfunc(made, options, loops)
+    return loops, first
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """What a ufunc keeps alive, and is made of."""
+
+    loops: _Loops
+    original: Callable[..., Any]
+    settings: Settings
+    shapes: dict[str, Shape]
+    options: Options
+
+
+def origin(ufunc: np.ufunc) -> Origin | None:
+    """What a ufunc was made of; None for those that are no twin's."""
+    found = interface.kept(ufunc)
+    return found if isinstance(found, Origin) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +144,7 @@ class _Loops:
     def __init__(self, caller: Caller, name: str, shapes: dict[str, Shape], operands: list[str], options: Options):
         self.caller, self.name, self.shapes, self.operands, self.options = caller, name, shapes, operands, options
         self.disabled = _disabled()
-        self.made: dict[_Key, _Loop] = {}
+        self.made: dict[_Key, MadeLoop] = {}
         self.added: set[_Key] = set()
         self._signatures: list[tuple[np.dtype[Any], ...]] = []
         self._tables: list[object] = []
@@ -119,11 +155,11 @@ class _Loops:
     def fresh(self) -> bool:
         return all(loop.built.guards.stale() is None for loop in tuple(self.made.values()))
 
-    def find(self, key: _Key) -> _Loop:
+    def find(self, key: _Key) -> MadeLoop:
         """The loop for operands of these kinds and float format. Raises FlattenError."""
         with self._lock:
             if key not in self.made:
-                self.made[key] = _Loop(self, *key)
+                self.made[key] = MadeLoop(self, *key)
             return self.made[key]
 
     def serve(self, ufunc: np.ufunc) -> None:
@@ -223,7 +259,7 @@ def _rounded(output: _Output, floats: FloatFormat) -> _Output:
     return replace(output, constant=floats.rounded(known)) if isinstance(known, float) else output
 
 
-class _Loop:
+class MadeLoop:
     """The inner loop for one combination of kinds."""
 
     def __init__(self, loops: _Loops, kinds: tuple[Kind, ...], floats: FloatFormat):

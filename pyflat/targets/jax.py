@@ -21,7 +21,7 @@ def function(fn: Callable[..., Any], /, *, faults: Faults = "nan", kinds: str | 
     require("jax", "pyflat.targets.jax.function")
     import jax.numpy as jnp
 
-    return function_over(fn, jnp, faults=faults, kinds=kinds, dtype=dtype, extra=_extra(), **static)
+    return function_over(fn, jnp, faults=faults, kinds=kinds, dtype=dtype, extra=extra(), **static)
 
 
 def compile(flat: FlatFunction) -> Callable[[Sequence[Any], int], Sequence[Any]]:
@@ -30,7 +30,7 @@ def compile(flat: FlatFunction) -> Callable[[Sequence[Any], int], Sequence[Any]]
     import jax
     import jax.numpy as jnp
 
-    code = compiled(flat, jnp, "mask", extra=_extra())
+    code = compiled(flat, jnp, "mask", extra=extra())
     jitted = jax.jit(code)
 
     def run(lanes: Sequence[Any], n: int) -> Sequence[Any]:
@@ -41,7 +41,8 @@ def compile(flat: FlatFunction) -> Callable[[Sequence[Any], int], Sequence[Any]]
     return run
 
 
-def _extra() -> Extra:
+def extra() -> Extra:
+    """Operations that JAX has elsewhere than in jax.numpy."""
     from jax.scipy import special
 
     names = {"erf": special.erf, "erfc": special.erfc, "lgamma": special.gammaln}

@@ -246,12 +246,16 @@ class Target:
 
     def engine(self, request: Request) -> Engine:
         """The engine of a function. Raises FlattenError, ImportError where a library is missing."""
+        self._require()
+        made: Engine = _loaded(self.compile)(request)
+        return made
+
+    def _require(self) -> None:
+        """Raises ImportError where a library is missing."""
         from pyflat.targets.extras import require
 
         for library in self.needs:
             require(library, f'the target "{self.name}"')
-        made: Engine = _loaded(self.compile)(request)
-        return made
 
     def restored(self, kept: Mapping[str, Any], shelf: Shelf) -> Engine:
         """The engine that another process has made."""
@@ -264,7 +268,10 @@ class Target:
 
     def costs(self) -> type[Costs]:
         """What `twin.explain()` asks."""
-        found: type[Costs] = Costs if self.explain is None else _loaded(self.explain)
+        if self.explain is None:
+            return Costs
+        self._require()
+        found: type[Costs] = _loaded(self.explain)
         return found
 
     def fast_functions(self) -> Mapping[str, str]:
@@ -274,7 +281,10 @@ class Target:
 
     def fuses_products(self) -> bool:
         """Whether a sum and its product are one operation with math="fast"."""
-        return self.contracts is not None and bool(_loaded(self.contracts)())
+        if self.contracts is None:
+            return False
+        self._require()
+        return bool(_loaded(self.contracts)())
 
     @property
     def runs(self) -> bool:

@@ -152,7 +152,7 @@ def compiled(flat: FlatFunction, xp: Any, faults: str = "nan", dtype: str = "flo
              ) -> Callable[..., tuple[Any, ...]]:
     """The code of a flat function: arrays for its params, in order, to a tuple of arrays. Its docstring is the text."""
     extra = extra or {}
-    results, t = terms_of(flat, _rules(xp, extra))
+    results, t = terms_of(flat, rules_of(xp, extra))
     suspect = t.const(False)
     if faults != "unchecked":
         *results, suspect = results
@@ -165,10 +165,10 @@ def compiled(flat: FlatFunction, xp: Any, faults: str = "nan", dtype: str = "flo
         results = [t.op("select", suspect, math.nan, root) for root in results]
     if faults == "mask":
         results = [*results, suspect]
-    return _Writer(xp, dtype, extra).compiled(flat.name, [node.kind for node in flat.params], results)
+    return Writer(xp, dtype, extra).compiled(flat.name, [node.kind for node in flat.params], results)
 
 
-def _rules(xp: Any, extra: Extra) -> Rules:
+def rules_of(xp: Any, extra: Extra) -> Rules:
     """What the namespace has itself needs no rule."""
     own = {name for name in ("erf", "erfc") if hasattr(xp, name) or name in extra}
     rules = {name: rule for name, rule in RULES.items() if name not in own}
@@ -179,7 +179,7 @@ _MIXES = frozenset(SIGNS) - {"shl", "shr"}
 """Operations of arrays with Python numbers, too."""
 
 
-class _Writer:
+class Writer:
     """The text of a function, and what it names."""
 
     def __init__(self, xp: Any, dtype: str, extra: Extra):

@@ -172,9 +172,6 @@ def test_named_arguments_are_lanes():
 
 
 @pytest.mark.parametrize(("value", "message"), [
-    ([1.0, 2.0], r"a list of numbers: pass np.asarray\(x\)"),
-    ([], "a list of numbers"),
-    ([[1, 2], [3, 4]], "a list of numbers"),
     (np.ma.array([1.0, 2.0], mask=[0, 1]), r"MaskedArray.*x.filled"),
     (np.ones((1, 1)).view(np.matrix), r"matrix.*np.asarray\(x\)"),
     (np.array([1.0, None]), r"object.*x.astype\(float\)"),
@@ -202,18 +199,18 @@ def test_what_is_no_lane_is_a_type_error_with_the_rewrite(value, message):
 ])
 def test_containers_of_other_libraries(module, rewrite):
     marks = {} if module.startswith("scipy") else {"__array__": lambda self, dtype=None, copy=None: np.ones(2)}
-    foreign = type("Series", (), {"__module__": module, **marks})()
-    with pytest.raises(TypeError, match=f"argument 'x' is a {module}.Series.*{rewrite}"):
+    foreign = type("Window", (), {"__module__": module, **marks})()
+    with pytest.raises(TypeError, match=f"argument 'x' is a {module}.Window.*{rewrite}"):
         pyflat.twin(f.inverse)(foreign)
 
 
 def test_unknown_array_subclasses_are_refused():
-    class Quantity(np.ndarray):
+    class Masked(np.ndarray):
         pass
 
-    Quantity.__module__ = "astropy.units"
+    Masked.__module__ = "astropy.utils"
     with pytest.raises(TypeError, match="x.value"):
-        pyflat.twin(f.inverse)(np.ones(2).view(Quantity))
+        pyflat.twin(f.inverse)(np.ones(2).view(Masked))
 
 
 def test_a_dataclass_with_post_init_is_no_record_of_arrays():

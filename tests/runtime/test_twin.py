@@ -149,12 +149,6 @@ def test_pickle_is_a_reference():
     assert partial(XS).tolist() == [3.0, 6.0]
 
 
-def test_local_functions_cannot_be_pickled():
-    for fn in (lambda x: x, functools.partial(lambda x, y: x, 1.0)):
-        with pytest.raises(pickle.PicklingError, match="cannot pickle the twin of .*<lambda>"):
-            pickle.dumps(pyflat.twin(fn))
-
-
 def test_copies_are_the_twin_itself():
     twin = pyflat.twin(lambda x: x)
     assert copy.copy(twin) is twin

@@ -9,7 +9,6 @@ import types
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
 from pyflat.errors import refuse
 from pyflat.frontend.capture import Captured, capture

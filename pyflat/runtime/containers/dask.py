@@ -1,0 +1,171 @@
+"""dask: `twin(dask_array)` is lazy, and runs block by block wherever dask computes.
+
+What comes out (how many results, which dtypes) is known from the function's twin for no lanes: the function itself is
+not run before `compute()`, and never on values that nobody gave. Several results are computed once for each block.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyflat.ir.shape import Path
+from pyflat.runtime.containers import Call
+from pyflat.runtime.containers.blocks import BlockCall, leaves, with_leaves
+from pyflat.runtime.faults import Part
+
+
+def call(call: Call) -> Any:
+    """The arrays or series of a call, lazily. TypeError and ValueError for what cannot be put off."""
+    name = call.caller.parameters.name
+    if call.out is not None:
+        raise TypeError(f"{name}: out= is for arrays that are there, and a dask array is computed later; write the "
+                        f"result with dask.array.store")
+    if call.options.errors == "mask":
+        raise ValueError(f'{name}: errors="mask" gives the faults of a call that has run, and one of dask has not: '
+                         f'choose "nan", or call the twin in map_blocks')
+    given = call.arguments()
+    if any(hasattr(value, "npartitions") and hasattr(value, "divisions") for value in given.values()):
+        return _series(call, given)
+    return _arrays(call, given)
+
+
+# --- arrays
+def _arrays(call: Call, given: Mapping[Path, Any]) -> Any:
+    import dask.array as da
+    from dask.array.core import unify_chunks
+    from dask.layers import ArraySliceDep
+
+    name = call.caller.parameters.name
+    arrays = {**given, **{path: da.asanyarray(value) for path, value in call.arrays().items()}}
+    dims = max(array.ndim for array in arrays.values())
+    axes = tuple(range(dims))
+    pairs = [part for array in arrays.values() for part in (array, axes[dims - array.ndim:])]
+    empty = call.run({path: _empty(array) for path, array in arrays.items()})
+    by_axis, aligned = unify_chunks(*pairs)
+    pairs[::2] = aligned
+    chunks = tuple(by_axis[axis] for axis in axes)
+    block = ArrayBlock(BlockCall.of(call, tuple(arrays)), tuple(map(sum, chunks)))
+    metas = [_meta(leaf, dims) for leaf in leaves(empty)]
+    whole = metas[0] if len(metas) == 1 else np.empty((0,) * dims, object)
+    made = da.blockwise(block, axes, ArraySliceDep(chunks), axes, *pairs, token=name, dtype=whole.dtype,
+                        meta=whole, align_arrays=False)
+    if len(metas) == 1:
+        return with_leaves(empty, iter([made]))
+    results = [da.blockwise(_item, axes, made, axes, number, None, token=name, dtype=meta.dtype, meta=meta)
+               for number, meta in enumerate(metas)]
+    return with_leaves(empty, iter(results))
+
+
+def _empty(array: Any) -> Any:
+    """No lanes of what the blocks of an array are."""
+    from dask.array.utils import meta_from_array
+
+    return meta_from_array(array, ndim=max(1, array.ndim))
+
+
+def _meta(leaf: Any, dims: int) -> Any:
+    from dask.array.utils import meta_from_array
+
+    return meta_from_array(leaf, ndim=dims)
+
+
+def _item(results: tuple[Any, ...], number: int) -> Any:
+    return results[number]
+
+
+class ArrayBlock:
+    """The call of one block: what comes out are arrays, several as a tuple."""
+
+    def __init__(self, call: BlockCall, shape: tuple[float, ...]):
+        self.call, self.shape = call, shape
+
+    def __call__(self, place: Sequence[slice], *blocks: Any) -> Any:
+        found = tuple(leaves(self.call(blocks, _part(self.shape, place))))
+        return found[0] if len(found) == 1 else found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ArrayBlock, (self.call, self.shape)
+
+    def __dask_tokenize__(self) -> object:
+        return self.call.__dask_tokenize__(), self.shape
+
+
+def _part(shape: tuple[float, ...], place: Sequence[slice]) -> Part | None:
+    """Where the lanes of a block are in the whole; None where dask does not know the lengths of the blocks."""
+    if not shape or any(math.isnan(extent) for extent in shape):
+        return None
+    extent = [int(axis.stop - axis.start) for axis in place]
+    return Part.block(tuple(map(int, shape)), [int(axis.start) for axis in place], extent)
+
+
+# --- series
+def _series(call: Call, given: Mapping[Path, Any]) -> Any:
+    import dask.dataframe as dd
+
+    counts = {call.name(path): getattr(value, "npartitions", None) for path, value in given.items()}
+    if len(set(counts.values())) > 1 or None in counts.values():
+        shown = ", ".join(f"{name} has {'none' if count is None else count}" for name, count in counts.items())
+        raise ValueError(f"{call.caller.parameters.name}: the arguments have other partitions: {shown}; give them the "
+                         f"same ones with .repartition, or take columns of one frame")
+    if arrays := call.arrays():
+        raise TypeError(f"argument {call.name(next(iter(arrays)))!r} is an array beside series of dask's: make it a "
+                        f"column of the frame, or pass dask.dataframe.from_array(x)")
+    empty = call.run({path: value._meta for path, value in given.items()})
+    metas = list(leaves(empty))
+    block = SeriesBlock(BlockCall.of(call, tuple(given)))
+    whole = metas[0] if len(metas) == 1 else block.framed(metas)
+    made = dd.map_partitions(block, *given.values(), meta=whole, align_dataframes=False)
+    if len(metas) == 1:
+        return with_leaves(empty, iter([made]))
+    return with_leaves(empty, (made[number].rename(meta.name) for number, meta in enumerate(metas)))
+
+
+class SeriesBlock:
+    """The call of one partition: several results as the columns of a frame."""
+
+    def __init__(self, call: BlockCall):
+        self.call = call
+
+    def __call__(self, *blocks: Any) -> Any:
+        found = list(leaves(self.call(blocks)))
+        return found[0] if len(found) == 1 else self.framed(found)
+
+    @staticmethod
+    def framed(columns: Sequence[Any]) -> Any:
+        import pandas as pd
+
+        return pd.DataFrame(dict(enumerate(columns)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SeriesBlock, (self.call,)
+
+    def __dask_tokenize__(self) -> object:
+        return self.call.__dask_tokenize__()
+
+
+def by_name(call: Call, table: Any) -> Any:
+    """The partitions of a dask frame by the names of its columns."""
+    import dask.dataframe as dd
+
+    from pyflat.runtime import containers
+
+    block = NamedBlock(BlockCall.of(call, ()))
+    meta = containers.by_name(call.caller, table._meta, call.kwargs, call.options, call.twin)
+    return dd.map_partitions(block, table, meta=meta, align_dataframes=False)
+
+
+class NamedBlock(SeriesBlock):
+    """The call of one partition of a frame, by the names of its columns."""
+
+    def __call__(self, *blocks: Any) -> Any:
+        from pyflat.runtime import containers
+
+        made = self.call._call
+        return containers.by_name(made.caller, blocks[0], made.kwargs, made.options, None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NamedBlock, (self.call,)

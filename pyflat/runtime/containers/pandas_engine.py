@@ -1,0 +1,160 @@
+"""pandas' `engine=`: `Series.map(fn, engine=pyflat.flatten)` and `frame.apply(fn, axis=1, engine=pyflat.flatten)`.
+
+The scalars are those that pandas passes itself: `map` Python's, a row those that `row["name"]` gives, NumPy's float64
+or int64 where all columns are numbers, ints among floats as floats. A function of a row becomes one of its columns,
+
+    def fee_by_row(price, member): return fee(Row(price, member))
+
+with a class `Row` written out for these columns, so that rows are read by name only.
+"""
+
+from __future__ import annotations
+
+import functools
+import linecache
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from keyword import iskeyword
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_object_dtype, is_string_dtype
+
+from pyflat.errors import FlattenError
+from pyflat.frontend.callables import unwrap
+from pyflat.ir.shape import make_record, record_of
+from pyflat.runtime.decorator import twin
+
+_SCALARS = {"float64": "np.float64", "int64": "np.int64"}
+_MANY = 64
+"""Columns of strings that the function does not name are left out of rows beyond so many different values."""
+
+
+def map(data: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], decorator: Any, skip_na: bool) -> Any:
+    """`Series.map(func, engine=...)`."""
+    made = _twin(func, decorator)
+    if not isinstance(data, pd.Series):
+        raise TypeError(f"engine=pyflat.flatten maps a Series, not a {type(data).__name__}")
+    missing = data.isna().to_numpy()
+    if not (skip_na and missing.any() and isinstance(data.dtype, np.dtype) and data.dtype.kind == "f"):
+        return _filled(made(data, *args, **kwargs), data.index, data.name)
+    nullable = pd.Series(pd.arrays.FloatingArray(data.to_numpy(np.float64), missing), data.index, name=data.name)
+    found = _filled(made(nullable, *args, **kwargs), data.index, data.name)
+    return pd.Series(found.to_numpy(np.float64, na_value=np.nan), data.index, name=data.name)
+
+
+def apply(data: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], decorator: Any, axis: Any) -> Any:
+    """`frame.apply(func, axis=1, engine=...)`; with raw=True `data` is an array."""
+    if axis not in (1, "columns"):
+        raise TypeError("engine=pyflat.flatten runs functions of rows, axis=1: a function of a whole column is no "
+                        "function of numbers; for each number write frame[name].map(f, engine=pyflat.flatten)")
+    frame = pd.DataFrame(data) if isinstance(data, np.ndarray) else data
+    columns = dict(_columns(frame, func))
+    by_row = _by_row(func, tuple(columns), _scalar(frame))
+    try:
+        found = _twin(by_row, decorator)(*columns.values(), *args, **kwargs)
+    except FlattenError as refusal:
+        if "'Row' object" in refusal.diagnostic.message:
+            refusal.add_note("rows are read by the names of their columns: row['name'] or row.name")
+        raise
+    made = _filled(found, frame.index, None)
+    return made.to_numpy() if isinstance(data, np.ndarray) else made
+
+
+def _twin(func: Any, decorator: Any) -> Any:
+    """The twin with the options of the decorator."""
+    if isinstance(func, str | np.ufunc):
+        raise TypeError(f"engine=pyflat.flatten runs a Python function, not {func!r}")
+    options = dict(decorator.args[0]) if isinstance(decorator, functools.partial) else {}
+    return twin(func, **options)
+
+
+def _filled(found: Any, index: Any, name: Hashable) -> Any:
+    """What the rows give as one Series: of records where there are several results, as pandas makes it."""
+    if isinstance(found, tuple) and len(found) == 2 and type(found[1]).__name__ == "Faults":
+        raise TypeError('errors="mask" gives two results, and engine= has one: choose "nan", or call twin.faults')
+    if isinstance(found, pd.Series):
+        return found.rename(name)
+    if record_of(found) is None or not index.size:
+        return pd.Series([found] * len(index), index, name=name)
+    return pd.Series(list(_records(found, len(index))), index, name=name, dtype=object)
+
+
+def _records(found: Any, count: int) -> Iterator[Any]:
+    record = record_of(found)
+    if record is None:
+        yield from found.tolist() if isinstance(found, pd.Series) else [found] * count
+        return
+    cls, names, items = record
+    for row in zip(*(_records(item, count) for item in items), strict=True):
+        yield make_record(cls, names, row)
+
+
+def _columns(frame: Any, func: Any) -> Iterator[tuple[Hashable, Any]]:
+    """The columns that a row is made of, with the upcasts of pandas."""
+    named, common = frozenset(_names(unwrap(func).function.__code__)), frame.iloc[0].dtype
+    for label in frame.columns:
+        if isinstance(label, str | int) and isinstance(column := frame[label], pd.Series):
+            if not is_object_dtype(common) and column.dtype != common:
+                column = column.astype(common)
+            if label in named or column.dtype.kind in "biuf" or _is_text(column):
+                yield label, column
+
+
+def _is_text(column: Any) -> bool:
+    return bool(is_string_dtype(column) and column.nunique() <= _MANY)
+
+
+def _names(code: CodeType) -> Iterator[Any]:
+    """The names and constants of a function, and of those in it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+        elif isinstance(constant, str | int):
+            yield constant
+
+
+def _scalar(frame: Any) -> str:
+    """What makes the items of a row of lanes; "" for Python's own. TypeError for rows of NumPy's other numbers."""
+    dtype = frame.iloc[0].dtype
+    if is_object_dtype(dtype) or is_string_dtype(dtype) or isinstance(dtype, pd.ArrowDtype):
+        return ""
+    name = getattr(dtype, "numpy_dtype", dtype).name
+    if name not in _SCALARS:
+        raise TypeError(f"engine=pyflat.flatten: the rows hold NumPy's {name} numbers, which compute in their own way: "
+                        f"make them others, as by frame.astype(float), or call twin.by_name(frame)")
+    return _SCALARS[name]
+
+
+@functools.lru_cache(maxsize=32)
+def _by_row(func: Callable[..., Any], labels: tuple[Hashable, ...], scalar: str) -> FunctionType:
+    """The function of the columns, whose text the twin is made of."""
+    name = getattr(func, "__name__", "row")
+    name = f"{name}_by_row" if name.isidentifier() else "by_row"
+    fields = [str(label) if _is_field(label, name) else f"column_{k}" for k, label in enumerate(labels)]
+    lines = ["@dataclass", "class Row:", *(f"    {field}_: object" for field in fields),
+             "    def __getitem__(self, name):"]
+    for label, field in zip(labels, fields, strict=True):
+        lines += [f"        if name == {label!r}:", f"            return {scalar}(self.{field}_)"]
+    lines.append("        raise KeyError(name)")
+    for label, field in zip(labels, fields, strict=True):
+        if label == field:
+            lines += ["    @property", f"    def {field}(self):", f"        return {scalar}(self.{field}_)"]
+    lines += [f"def {name}({''.join(f'{field}, ' for field in fields)}*args, **kwargs):",
+              f"    return func(Row({', '.join(fields)}), *args, **kwargs)", ""]
+    text = "\n".join(lines)
+    place = f"<rows of {name} {abs(hash((id(func), labels, scalar)))}>"
+    linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
+    space: dict[str, Any] = {"np": np, "func": func, "__name__": __name__}
+    exec(compile("from dataclasses import dataclass\n", place, "exec"), space)
+    exec(compile(text, place, "exec"), space)
+    made: FunctionType = space[name]
+    return made
+
+
+def _is_field(label: Hashable, name: str) -> bool:
+    taken = ("self", "name", "np", "func", "args", "kwargs", "Row", name)
+    return isinstance(label, str) and label.isidentifier() and not iskeyword(label) and label not in taken and (
+        not label.startswith("_") and not label.endswith("_"))

@@ -1,0 +1,110 @@
+"""Polars: Series in and out with their nulls, expressions, frames by the names of their columns.
+
+An expression is one of Polars' own (`pyflat.targets.polars`, which says what a null and a type of a column come to).
+With errors="raise" rows in which Python raises are looked at when it is evaluated, and raise; with "nan" they are null.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from pyflat.runtime.arrays import Array
+from pyflat.runtime.containers import Call, tables
+from pyflat.runtime.containers.columns import Column, Mask, named, run
+from pyflat.targets import polars as target
+
+_FAULTS = {"raise": "mask", "nan": "null", "unchecked": "unchecked"}
+
+
+def call(call: Call) -> Any:
+    """Series in, Series out; with an expression among the arguments an expression."""
+    given = call.arguments()
+    for path, value in given.items():
+        if isinstance(value, pl.DataFrame | pl.LazyFrame):
+            raise TypeError(f"argument {call.name(path)!r} is a polars.{type(value).__name__}: call twin.by_name("
+                            f"frame, {call.name(path)}='column'), which takes its columns as arguments")
+    if any(isinstance(value, pl.Expr) for value in given.values()):
+        return _expression(call)
+    columns = {path: _column(value) for path, value in given.items()}
+    name = next(iter(given.values())).name
+    return run(call, columns, lambda array, missing: _series(array, missing, name))
+
+
+def by_name(call: Call, table: Any) -> Any:
+    """A Series for one number, a frame for several results; of a LazyFrame a LazyFrame."""
+    if isinstance(table, pl.LazyFrame):
+        columns = tables.chosen(call, table.collect_schema().names())
+        found = tables.run(call, {name: pl.col(column) for name, column in columns.items()})
+        names = table.select(found).collect_schema()
+        return table.select(found).unnest(pl.selectors.struct()) if pl.Struct in names.dtypes() else table.select(found)
+    if not isinstance(table, pl.DataFrame):
+        raise TypeError(f"by_name takes a table of named columns, not a polars.{type(table).__name__}")
+    columns = tables.chosen(call, table.columns)
+    found = tables.run(call, {name: table[column] for name, column in columns.items()})
+    value, *faults = found if call.options.errors == "mask" else (found,)
+    parts = dict(named(value))
+    made: Any = value if "" in parts else pl.DataFrame(parts)
+    return (made, *faults) if faults else made
+
+
+def _column(value: Any) -> Column:
+    """The values of a Series, and where it has none."""
+    missing = value.is_null().to_numpy() if value.null_count() else None
+    if value.dtype.is_float() or value.dtype.is_integer() or value.dtype == pl.Boolean:
+        blank = False if value.dtype == pl.Boolean else 0
+        return Column((value if missing is None else value.fill_null(blank)).to_numpy(), missing)
+    if isinstance(value.dtype, pl.String | pl.Categorical | pl.Enum):
+        items = np.empty(len(value), object)
+        items[:] = value.cast(pl.String).to_list()
+        return Column(items, missing)
+    if value.dtype == pl.Null:
+        return Column(np.zeros(len(value)), np.ones(len(value), np.bool_))
+    return Column(value.to_numpy(), missing)
+
+
+def _series(array: Array, missing: Mask | None, name: str) -> Any:
+    if array.ndim != 1:
+        return array
+    made = pl.Series(name, array)
+    return made if missing is None or not missing.any() else made.set(pl.Series(missing), None)
+
+
+def _expression(call: Call) -> Any:
+    """The function as an expression, with the other arguments as constants."""
+    errors = call.options.errors
+    if errors == "mask":
+        raise TypeError('errors="mask": an expression has no Faults; pyflat.targets.polars.expressions(f, '
+                        'faults="mask") gives a column beside the results that says which rows fail')
+    columns, constants = tables.numbers(call, pl.Expr)
+    original = getattr(call.twin, "original", call.caller.callee.function)
+    function = functools.partial(original, **constants) if constants else original
+    found = target.expressions(function, faults=_FAULTS[errors], **columns)
+    if errors == "raise":
+        found = _checked(call, found, {name: value for name, value in columns.items() if isinstance(value, pl.Expr)})
+    first = call.at(next(path for path in call.places if isinstance(call.at(path), pl.Expr)))
+    name = first.meta.output_name(raise_if_undetermined=False)
+    made = next(iter(found.values())) if len(found) == 1 else pl.struct(
+        [value.alias(name.strip("[]")) for name, value in found.items()])
+    return made if name is None else made.alias(name)
+
+
+def _checked(call: Call, found: dict[str, pl.Expr], columns: dict[str, pl.Expr]) -> dict[str, pl.Expr]:
+    """The results, for which the rows that may fail are run by the twin: it raises what Python raises."""
+    suspect = found.pop("suspect")
+    names = [f"p{k}" for k in range(len(columns))]
+    rows = pl.struct([suspect.alias("suspect"), *(c.alias(n) for n, c in zip(names, columns.values(), strict=True))])
+
+    def look(batch: Any) -> Any:
+        fields = batch.struct.unnest()
+        for row in fields.filter(pl.col("suspect")).iter_rows(named=True):
+            values = dict(zip(columns, [row[name] for name in names], strict=True))
+            call.run({path: values[call.name(path)] for path in call.places})
+        return fields["suspect"]
+
+    looked = rows.map_batches(look, return_dtype=pl.Boolean, is_elementwise=True)
+    return {name: pl.when(looked).then(None).otherwise(value) for name, value in found.items()}
+

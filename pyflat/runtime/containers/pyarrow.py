@@ -1,0 +1,76 @@
+"""Arrow: arrays and chunked arrays in and out with their nulls; tables by the names of their columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyflat.runtime.arrays import Array
+from pyflat.runtime.containers import Call, tables
+from pyflat.runtime.containers.columns import Column, Mask, named, run
+
+
+def call(call: Call) -> Any:
+    """Arrays in, an array out; a chunked one, in the chunks of the first, where one of them is chunked."""
+    given = call.arguments()
+    for path, value in given.items():
+        if isinstance(value, pa.Table | pa.RecordBatch):
+            raise TypeError(f"argument {call.name(path)!r} is a pyarrow.{type(value).__name__}: call "
+                            f"twin.by_name(table, {call.name(path)}='column'), which takes its columns as arguments")
+    scalars = {path: value.as_py() for path, value in given.items() if isinstance(value, pa.Scalar)}
+    arrays = {path: value for path, value in given.items() if path not in scalars}
+    for path, value in scalars.items():
+        if value is None:
+            raise TypeError(f"argument {call.name(path)!r} is null: pass float('nan'), or a number")
+    if not arrays:
+        return call.run(scalars)
+    columns = {path: _column(value) for path, value in arrays.items()}
+    chunked = next((value for value in arrays.values() if isinstance(value, pa.ChunkedArray)), None)
+    return run(call.with_arguments(scalars), columns, lambda array, missing: _wrapped(array, missing, chunked))
+
+
+def by_name(call: Call, table: Any) -> Any:
+    """An array for one number, a table for several results."""
+    if not isinstance(table, pa.Table | pa.RecordBatch):
+        raise TypeError(f"by_name takes a table of named columns, not a pyarrow.{type(table).__name__}")
+    columns = tables.chosen(call, table.schema.names)
+    found = tables.run(call, {name: table.column(column) for name, column in columns.items()})
+    value, *faults = found if call.options.errors == "mask" else (found,)
+    parts = dict(named(value))
+    made: Any = value if "" in parts else pa.table(parts)
+    return (made, *faults) if faults else made
+
+
+def _column(value: Any) -> Column:
+    """The values of an array, and where it has none."""
+    whole = value.combine_chunks() if isinstance(value, pa.ChunkedArray) else value
+    if isinstance(whole, pa.ChunkedArray):  # of several types of chunks, or of none
+        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], whole.type)
+    if pa.types.is_dictionary(whole.type):
+        whole = whole.dictionary_decode()
+    missing = whole.is_null().to_numpy(zero_copy_only=False) if whole.null_count else None
+    kind = whole.type
+    if pa.types.is_null(kind):
+        return Column(np.zeros(len(whole)), missing)
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        filled = whole if missing is None else pc.fill_null(whole, pa.scalar(0, pa.int8()).cast(kind))
+        return Column(filled.to_numpy(zero_copy_only=False), missing)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        items = np.empty(len(whole), object)
+        items[:] = whole.to_pylist()
+        return Column(items, missing)
+    return Column(whole.to_numpy(zero_copy_only=False), missing)
+
+
+def _wrapped(array: Array, missing: Mask | None, chunked: Any) -> Any:
+    if array.ndim != 1 or array.dtype.kind not in "fib":
+        return array
+    whole = pa.array(array, mask=missing)
+    if chunked is None:
+        return whole
+    starts = np.cumsum([0, *(len(chunk) for chunk in chunked.chunks)])
+    chunks = [whole.slice(int(start), len(chunk)) for start, chunk in zip(starts, chunked.chunks, strict=False)]
+    return pa.chunked_array(chunks, whole.type)

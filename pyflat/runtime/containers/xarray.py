@@ -1,0 +1,80 @@
+"""xarray: DataArrays and Variables in and out, Datasets by the names of their variables.
+
+Dimensions are broadcast by name, coordinates and equal attributes are kept; coordinates of one dimension have to be the
+same (xarray's `join="exact"`). What is in an array may be of another library: dask's arrays stay lazy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from pyflat.ir.shape import Path, make_record, record_of
+from pyflat.runtime.containers import Call, tables
+from pyflat.runtime.containers.columns import named
+
+
+def call(call: Call) -> Any:
+    """DataArrays (or Variables) of the results."""
+    given = call.arguments()
+    for path, value in given.items():
+        if isinstance(value, xr.Dataset):
+            raise TypeError(f"argument {call.name(path)!r} is an xarray.Dataset: call twin.by_name(dataset, "
+                            f"{call.name(path)}='variable'), which takes its variables as arguments")
+    found: list[Any] = []
+
+    def compute(*data: Any) -> Any:
+        _check(call, dict(zip(given, data, strict=True)))
+        found.append(call.run(dict(zip(given, data, strict=True))))
+        first = next(_arrays(found[0][0] if call.options.errors == "mask" else found[0]), None)
+        return np.zeros(np.broadcast_shapes(*[array.shape for array in data])) if first is None else first
+
+    try:
+        like = xr.apply_ufunc(compute, *given.values(), join="exact", dask="allowed", keep_attrs="drop_conflicts")
+    except xr.AlignmentError as error:
+        shown = ", ".join(map(call.name, given))
+        raise ValueError(f"the arguments {shown} have different coordinates: align them first, {shown} = "
+                         f"xr.align({shown}), or pass x.data to go by position") from error
+    value, *faults = found[0] if call.options.errors == "mask" else (found[0],)
+    result = _mapped(value, lambda array: like.copy(data=np.asarray(array) if np.ndim(array) == 0 else array))
+    return (result, *faults) if faults else result
+
+
+def by_name(call: Call, table: Any) -> Any:
+    """A DataArray for one number, a Dataset for several results."""
+    if not isinstance(table, xr.Dataset):
+        raise TypeError(f"by_name takes a table of named variables, not an xarray.{type(table).__name__}")
+    columns = tables.chosen(call, list(table.variables))
+    found = tables.run(call, {name: table[column] for name, column in columns.items()})
+    value, *faults = found if call.options.errors == "mask" else (found,)
+    parts = dict(named(value))
+    made: Any = value if "" in parts else xr.Dataset(parts)
+    return (made, *faults) if faults else made
+
+
+def _check(call: Call, data: dict[Path, Any]) -> None:
+    """ValueError for an array beside DataArrays that has not all their dimensions: which ones it has is not known."""
+    shape = np.broadcast_shapes(*[array.shape for array in data.values()])
+    for path, value in call.arrays().items():
+        if value.shape != shape:
+            raise ValueError(f"argument {call.name(path)!r} has shape {value.shape}, beside DataArrays that have "
+                             f"{shape}: say which dimensions it has, xr.DataArray(x, dims=...)")
+
+
+def _arrays(value: Any) -> Any:
+    found: list[Any] = []
+    _mapped(value, found.append)
+    return iter(found)
+
+
+def _mapped(value: Any, make: Callable[[Any], Any]) -> Any:
+    """A result with something else in the place of each array."""
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return make(value)
+    if (record := record_of(value)) is None:
+        return value
+    cls, names, items = record
+    return make_record(cls, names, [_mapped(item, make) for item in items])
