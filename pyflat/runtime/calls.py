@@ -162,6 +162,7 @@ class Caller:
 
     def compile(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, twin: Planned) -> None:
         """Flatten and compile what a call with such arguments takes, and learn its plan. Nothing runs."""
+        args, kwargs = containers.plain(self.parameters, args, kwargs, options.static)
         args, kwargs = with_stand_ins(self.parameters, args, kwargs, options.static)
         if texts := texts_in(self.parameters, args, kwargs, options.static):
             coded = word_call(self, texts, args, kwargs, options)
@@ -186,6 +187,7 @@ class Caller:
 
     def context(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> CallContext:
         """What a call works with: its arguments classified and broadcast."""
+        args, kwargs = containers.plain(self.parameters, args, kwargs, options.static)
         return self._prepared(self.classified(args, kwargs, options), options)
 
     def _prepared(

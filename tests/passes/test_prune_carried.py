@@ -72,3 +72,12 @@ def test_the_branches_of_an_if_lose_what_is_not_taken():
     assert "%n" not in format_function(found)
     for c in (True, False):
         assert run(fn, [c, 5.0]).values == run(found, [c, 5.0]).values
+
+
+def test_what_may_warn_stays():
+    _, found = pruned("""func @f(%x: f8) -> (f8) structured @return {
+  %y = divide %x, 0.0 : f8
+  yield %x
+}
+""")
+    assert "divide" in format_function(found)

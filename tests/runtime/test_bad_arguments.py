@@ -156,12 +156,6 @@ def test_the_way_that_works_is_named(name, way):
     assert way in str(caught.value)
 
 
-def test_an_expression_of_duckdb_is_told_of_the_sql_target():
-    duckdb = pytest.importorskip("duckdb")
-    with pytest.raises(TypeError, match=r"argument 'x' .* use pyflat.targets.sql.expression\(f\)"):
-        pyflat.twin(scale)(duckdb.ColumnExpression("a"))
-
-
 def test_nullable_arrays_of_pandas_are_told_how_missing_becomes_nan():
     dtype = foreign("pandas.core.arrays.integer", "Int64Dtype", na_value=None, kind="i")
     value = foreign("pandas.core.arrays.integer", "IntegerArray", dtype=dtype)

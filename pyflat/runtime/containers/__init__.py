@@ -225,6 +225,25 @@ def call(
     return _module(outermost).call(made)
 
 
+def plain(parameters: Parameters, args: Sequence[Any], kwargs: Mapping[str, Any], static: Sequence[str]
+          ) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """The arguments with NumPy's arrays in the place of lists and columns, for what looks at a call and does not make
+    it: compiling, verifying, profiling."""
+    found = find(parameters, args, kwargs, static)
+    if not found:
+        return args, kwargs
+    changed, named = list(args), dict(kwargs)
+    for path, library in found.items():
+        values = getattr(_module(library.module), "plain", None)
+        if values is None or len(path) > 1:
+            continue
+        if isinstance(path[0], int):
+            changed[path[0]] = values(changed[path[0]])
+        else:
+            named[path[0]] = values(named[path[0]])
+    return changed, named
+
+
 def by_name(caller: Caller, table: Any, columns: Mapping[str, Any], options: Options, twin: Planned | None) -> Any:
     """The result with the columns of a table as arguments: a frame, a Dataset, a dict, a structured array."""
     library = library_of(type(table))

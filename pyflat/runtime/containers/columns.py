@@ -28,6 +28,10 @@ class Column:
     values: Array
     missing: Mask | None = None
 
+    @property
+    def has_gaps(self) -> bool:
+        return self.missing is not None and bool(self.missing.any())
+
 
 Wrap = Callable[[Array, "Mask | None"], Any]
 """An array of results and its missing lanes -> an object of the library."""
@@ -98,7 +102,7 @@ def _length(call: Call, columns: Mapping[Path, Column]) -> int:
 def _missing(columns: Mapping[Path, Column]) -> Mask | None:
     found: Mask | None = None
     for column in columns.values():
-        if column.missing is not None and column.missing.any():
+        if column.missing is not None and column.has_gaps:
             found = column.missing if found is None else found | column.missing
     return found
 

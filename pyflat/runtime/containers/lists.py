@@ -24,6 +24,14 @@ def call(call: Call) -> Any:
         raise _refused(call, next(iter(given)), "which the function does not use as a number") from refusal
 
 
+def plain(value: list[Any]) -> Any:
+    """The numbers of a list as an array, or the list where it makes none."""
+    try:
+        return np.asarray(value)
+    except (ValueError, OverflowError):
+        return value
+
+
 def _is_used_as_a_list(call: Call) -> bool:
     """Whether the function takes these lists as they are."""
     names = {str(path[0]) if isinstance(path[0], str) else call.name(path[:1]) for path in call.places}

@@ -41,6 +41,12 @@ def call(call: Call) -> Any:
     return run(call, columns, lambda array, missing: _wrapped(array, missing, like, name, backed))
 
 
+def plain(value: Any) -> Any:
+    """The values of a column without gaps as an array; anything else as it is."""
+    column = _column(value, 1) if isinstance(value, pd.Series | pd.Index | pd.api.extensions.ExtensionArray) else None
+    return value if column is None or column.has_gaps else column.values
+
+
 def by_name(call: Call, table: Any) -> Any:
     """A Series for one number, a frame for several results."""
     if not isinstance(table, pd.DataFrame):

@@ -34,6 +34,12 @@ def call(call: Call) -> Any:
     return run(call, columns, lambda array, missing: _series(array, missing, name))
 
 
+def plain(value: Any) -> Any:
+    """The values of a column without gaps as an array; anything else as it is."""
+    column = _column(value) if isinstance(value, pl.Series) else None
+    return value if column is None or column.has_gaps else column.values
+
+
 def by_name(call: Call, table: Any) -> Any:
     """A Series for one number, a frame for several results; of a LazyFrame a LazyFrame."""
     if isinstance(table, pl.LazyFrame):

@@ -32,6 +32,12 @@ def call(call: Call) -> Any:
     return run(call.with_arguments(scalars), columns, lambda array, missing: _wrapped(array, missing, chunked))
 
 
+def plain(value: Any) -> Any:
+    """The values of a column without gaps as an array; anything else as it is."""
+    column = _column(value) if isinstance(value, pa.Array | pa.ChunkedArray) else None
+    return value if column is None or column.has_gaps else column.values
+
+
 def by_name(call: Call, table: Any) -> Any:
     """An array for one number, a table for several results."""
     if not isinstance(table, pa.Table | pa.RecordBatch):

@@ -97,6 +97,17 @@ def test_options_of_a_block_hold_for_columns():
         assert pyflat.twin(ratio)(pd.Series([1.0, 2.0]), pd.Series([0.0, 1.0])).isna().tolist() == [True, False]
 
 
+def test_columns_are_examples_for_compiling_and_looking_at_a_call():
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    twin = pyflat.twin(ratio)
+    for column in (pd.Series([1.0, 2.0]), pl.Series([1.0, 2.0]), [1.0, 2.0]):
+        assert twin.compile(column, y=2.0) is twin
+        assert twin.verify(column, 2.0)
+        assert "2 lanes" in str(twin.profile(column, column))
+    with pytest.raises(TypeError, match="pandas"):
+        twin.verify(pd.Series([1.0, None], dtype="Float64"), 2.0)
+
+
 # --- parts
 
 def fails_at(part, xs, **options):
