@@ -15,7 +15,7 @@ is data flow, equal loads of one memory are one value, and no pass needs to know
 
 Arrays that overlap share one memory, and `array` says which of them is meant. The indices of `load` and `store` are
 inside: `index` has seen to it, an operation that faults as Python does. `alloc` makes an array of this shape; its last
-operand is what the elements are, undefined where nobody has said (`np.empty`). The numbers of NumPy's narrow dtypes are
+operand is what the elements are, undefined after `np.empty`. The numbers of NumPy's narrow dtypes are
 lanes of the kinds that there are: `rounded` rounds to a narrow float format, `fitted` faults where an int leaves its
 dtype, in which NumPy would wrap around with a warning. `divide` is NumPy's division of floats, which never raises.
 """
@@ -118,8 +118,12 @@ ACCESSES: dict[str, Callable[..., Any]] = {"load": _load, "store": _store, "allo
 each memory once, in order."""
 
 
-MAY_WARN = frozenset({"add", "sub", "mul", "divide", "truediv", "rounded"})
-"""Operations of floats at whose overflows, nans and divisions by zero NumPy warns."""
+_MAY_WARN = frozenset({"add", "sub", "mul", "divide", "truediv", "rounded"})
+
+
+def may_warn(opcode: str, kind: Kind) -> bool:
+    """An operation of floats at whose overflows, nans and divisions by zero NumPy warns."""
+    return kind is FLOAT and (opcode in _MAY_WARN or opcode.startswith("np_"))
 
 
 def kind_of_dtype(dtype: np.dtype[Any]) -> Kind | None:

@@ -1,4 +1,4 @@
-"""Removes what loops and arms of a structured function carry for nobody.
+"""Removes what loops and arms of a structured function carry without a use.
 
 Before:                                          After:
     loop @l again @n (%i = 0, %seen = false) {       loop @l again @n (%i = 0) {
@@ -19,10 +19,9 @@ from typing import TypeVar
 
 from pyflat.ir.edit.copying import copy_function
 from pyflat.ir.faults import can_fault
-from pyflat.ir.memory import MAY_WARN
+from pyflat.ir.memory import may_warn
 from pyflat.ir.nodes import FAULT, Block, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.opaque_calls import has_effect
-from pyflat.ir.types import FLOAT
 from pyflat.passes.record import Pass
 
 _T = TypeVar("_T")
@@ -54,7 +53,7 @@ def _removable(fn: Function) -> Iterator[Value]:
 
 
 def _stays(op: Op) -> bool:
-    return has_effect(op) or can_fault(op) or op.opcode in MAY_WARN and op.kind is FLOAT
+    return has_effect(op) or can_fault(op) or may_warn(op.opcode, op.kind)
 
 
 @dataclass(slots=True)

@@ -154,8 +154,8 @@ class Kernels:
             return self.latest if options.target == name else _Version(kernel, targets.of(name).kernel(
                 kernel, _examples(kernel.arguments)))
         if kinds is None:
-            raise ValueError(f"{self.parameters.name} is a kernel over arrays: call it once, or say what its parameters "
-                             f'are, as kinds="f8[:,:],i8"')
+            raise ValueError(f"{self.parameters.name} is a kernel over arrays: call it once, or say what its "
+                             f'parameters are, as kinds="f8[:,:],i8"')
         described = _parsed(kinds, list(self.parameters.names))
         return self._made(described, _examples(described), name)
 

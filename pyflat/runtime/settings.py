@@ -39,8 +39,8 @@ class Options:
                 "wgsl" (a compute shader on a GPU: 32 bits, needs errors="unchecked"), or one of another package
                 (`pyflat.backend.target`, or a `pyflat.targets.Target` itself)
     static      names of parameters that specialise the twin instead of becoming lanes
-    arrays      names of parameters that are arrays of a kernel, which runs once on whole arrays; (): there is none; None:
-                those that the body subscripts, iterates over, or asks for length or shape (`twin.roles`)
+    arrays      names of parameters that are arrays of a kernel, which runs once on whole arrays; (): there is none;
+                None: those that the body subscripts, iterates over, or asks for length or shape (`twin.roles`)
     loops       "auto": constant loops become straight-line code, those whose trips differ by lane stay loops over live
                 masks; "unroll": every iteration is straight-line code or refused; "masked": every loop over a range and
                 every `while` stays a loop, however short; one whose body needs a known index is as with "auto"

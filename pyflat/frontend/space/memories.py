@@ -67,7 +67,7 @@ def argument(s: Evaluator, shape: ArrayArgument, name: str, params: list[Param],
 
 
 def allocated(s: Evaluator, extents: Sequence[Abstract], dtype: str, fill: Abstract | None, node: cst.CSTNode) -> View:
-    """A new array; `fill` is what the elements are, None: nobody has said."""
+    """A new array; `fill` is what the elements are, None: not known."""
     sizes = [_length(s, extent, node) for extent in extents]
     s.counter += 1
     array, memory = f"array {s.counter}", MemoryRef()

@@ -26,7 +26,7 @@ from pyflat.frontend.kernels import Kernel
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops, recognise_counted
-from pyflat.ir.memory import MAY_WARN, ArrayArgument
+from pyflat.ir.memory import ArrayArgument, may_warn
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Emitter, Lane, Symbols
@@ -107,7 +107,7 @@ class KernelCode:
         self.warned = stack(self.builder, I1)
         self.versions = True
         self.unused = _unused(kernel)
-        """Operations whose value nobody uses: no reason for LLVM to compute them, which would set the flags."""
+        """Operations whose value has no use: no reason for LLVM to compute them, which would set the flags."""
 
     def text(self) -> str:
         b, fn = self.builder, self.kernel.function
@@ -338,7 +338,7 @@ class KernelCode:
         if op in self.modest:
             return
         self._note(self.faulted, self._fault(op))
-        if op.opcode in MAY_WARN and op.kind is FLOAT and (self.careful or op in self.unused):
+        if may_warn(op.opcode, op.kind) and (self.careful or op in self.unused):
             self._watch(op, args)
 
     def _value(self, op: Op, args: list[Lane]) -> Lane:

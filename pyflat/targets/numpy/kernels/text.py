@@ -572,7 +572,9 @@ class KernelText:
         return _spelled(op, args, lanes=varying)
 
     def _python_call(self, op: Op, args: list[str]) -> str:
-        """The strict function of Python's scalars."""
+        """The strict function of Python's scalars; NumPy's own where that may warn."""
+        if op.opcode.startswith("np_"):
+            return spelling(op).format(*args)
         from pyflat.ir.ops import OPERATIONS
 
         stem = f"python_{op.opcode}"
