@@ -5,9 +5,9 @@
 All contenders of a kernel run in one process on one core and take turns on arguments made anew; the shortest turn of a
 contender is its time, in processor seconds. Each must have the bits of the Python loop on small arguments, and of njit
 on large ones: NumPy's sums have an order of their own, and where bits differ a `~` stands at the ratio. Ratios are to
-njit: 2 is twice as fast. Memory is the C library's as it comes, so that arrays made inside cost their page faults, which
-depend on what was freed before: as in the process of a user. The first call is the whole of it, with compiling, on small arguments, without a cache. A
-contender that is missing or fails is named with the reason.
+njit: 2 is twice as fast. Arrays made inside cost their page faults, as the C library happens to give memory. The first
+call is the whole of it, with compiling, on small arguments, without a cache. A contender that is missing or fails is
+named with the reason.
 """
 
 from __future__ import annotations

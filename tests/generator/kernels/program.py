@@ -36,10 +36,11 @@ def generate(seed: int) -> Kernel:
     scope = Scope(r, params, arrays, {}, numbers={p.name: p.number for p in params if p.number in ("int", "float")},
                   left=[r.choice((2, 3, 4, 6, 10, 30))], tame=tame)
     body = [*_prologue(scope), *_body(scope), *_result(scope)]
-    if not any(re.search(rf"\b{array.name}\b", line) for array in arrays for line in body):
-        body.insert(0, f"{arrays[0].name}[0] = {arrays[0].name}[-1]")
     named = set(re.findall(r"\w+", "\n".join(body)))
     params = tuple(p for p in params if p.name in named or not p.is_array)  # the role of one that is not used is not known
+    if not any(p.is_array for p in params):
+        params = (*params, Param(arrays[0].name, arrays[0].dims, arrays[0].dtype))
+    body = [*(f"{p.name}_size = {p.name}.size" for p in params if p.is_array and not _used_as_array(p.name, body)), *body]
     head = f"def main({', '.join(p.name for p in params)}):"
     texts = [*scope.tables.values(), *scope.helpers.values(), "\n".join([head, *indented(body)]) + "\n"]
     source = "import math\n\nimport numpy as np\n\n\n" + "\n\n".join(texts)
@@ -48,6 +49,10 @@ def generate(seed: int) -> Kernel:
     inputs = [draw_inputs(r, params, scope.deepest[0], None)]
     inputs += [draw_inputs(r, params, scope.deepest[0], inputs[0], tame=tame) for _ in range(SETS - 1)]
     return Kernel(seed, source, tuple(inputs))
+
+
+def _used_as_array(name: str, body: Lines) -> bool:
+    return any(re.search(rf"\b{name}(\[|\.(shape|size|ndim|dtype))|len\({name}\)", line) for line in body)
 
 
 def _params(r: Random, *, tame: bool) -> tuple[Param, ...]:
