@@ -18,6 +18,7 @@ from pyflat import graphics
 from pyflat.backend import Call
 from pyflat.errors import FlattenError
 from pyflat.functions.records import ABSENT, RECORDS
+from pyflat.ir.memory import MEMORY_OPERATIONS
 from pyflat.ir.nodes import count_ops
 from pyflat.ir.ops import FUSED, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, PACK
@@ -43,7 +44,7 @@ CANCELLING = ("mod", "fmod", "remainder", "lerp", "mad", "dot", "np_dot", "hadd"
 OPTIMIZED = ("vignette", "ripple", "truchet", "heat", "fresnel", "phong", "cube", "sunset")
 TESTED = sorted(name for name, row in {**PRIMITIVES, **FUSED}.items()
                 if row.accuracy is not Accuracy.NUMPY and name not in {
-                    "fault", "call", "part", "pack", "round_digits", "ufunc", "beyond_exact", "isnormal"}
+                    "fault", "call", "part", "pack", "round_digits", "ufunc", "beyond_exact", "isnormal", *MEMORY_OPERATIONS}
                 and (name not in RECORDS or RECORDS[name].on("wgsl") != ABSENT))
 
 

@@ -33,6 +33,7 @@ ALL: dict[str, tuple[Pipeline, frozenset[Construct]]] = {
     "FLATTEN": (FLATTEN, frozenset()),
     "STRAIGHTEN": (pipelines.STRAIGHTEN, frozenset()),
     "FLOAT32": (pipelines.FLOAT32, frozenset()),
+    "KERNEL": (pipelines.KERNEL, frozenset()),
     "FLOAT32_REFERENCE": (pipelines.FLOAT32_REFERENCE, frozenset()),
     "fast": (pipelines.fast(VECTOR_MATH, contract=True), frozenset()),
     "VALUES": (pipelines.VALUES, TOTAL),

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("fresh_defaults")
 
 
 def test_the_names_are_the_same_everywhere():
-    assert NAMES == ("target", "static", "loops", "max_unroll", "max_trips", "errors", "math", "dtype", "fast_math",
+    assert NAMES == ("target", "static", "arrays", "loops", "max_unroll", "max_trips", "errors", "math", "dtype", "fast_math",
                      "parallel", "cache", "strict_fold", "whitelist", "results", "none", "inject")
     made = pyflat.Options()
     assert (made.target, made.static, made.loops, made.max_unroll) == ("numpy", (), "auto", 4096)
