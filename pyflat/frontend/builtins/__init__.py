@@ -48,7 +48,7 @@ from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, GuardedUnion, Static, View
+from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, GuardedUnion, Static
 from pyflat.functions.records import RECORDS
 from pyflat.ir.types import BOOL
 
@@ -115,7 +115,7 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
         if (made := kernel_arrays.call(s, fn, arguments, node)) is not None:
             return made
         if fn in _OVER_ROWS:
-            arguments = Arguments([memories.rows(s, v, node) if isinstance(v, View) else v
+            arguments = Arguments([memories.rows(s, v, node) if memories.is_view(v) else v
                                    for v in arguments.positional], arguments.named)
     if str(getattr(fn, "__module__", "")).startswith("numpy"):
         refuse_texts(s, arguments, node)

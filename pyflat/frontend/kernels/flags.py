@@ -80,7 +80,7 @@ class _Flags:
             parts = [self.of(arg) for arg in op.args[1:]]
             made = Op("select", (op.args[0], *parts), BOOL)
         else:
-            first, *rest = [self.of(arg) for arg in op.args if arg.kind in (INT, FLOAT)]
+            first, *rest = [self.of(arg) for arg in op.args if arg.kind in (INT, FLOAT)] or [FALSE]
             if not rest:
                 return first
             made = Op("or", (first, rest[0]), BOOL)

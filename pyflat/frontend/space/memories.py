@@ -370,11 +370,23 @@ def attribute(s: Evaluator, owner: View, name: str, node: cst.CSTNode) -> Abstra
     raise s.refuse("flatten/not-yet", f"the attribute .{name} of an array of a kernel", node)
 
 
-def rows(s: Evaluator, owner: View, node: cst.CSTNode) -> Ranges:
+def is_view(value: Abstract) -> bool:
+    """An array of a kernel, or one of several."""
+    return isinstance(value, View) or isinstance(value, GuardedUnion) and is_view(value.then) and is_view(value.orelse)
+
+
+def rows(s: Evaluator, owner: Abstract, node: cst.CSTNode) -> Ranges:
     """What iterating over an array gives."""
+    return Ranges(Static(0), _rows_of(s, owner, node), 1, item=lambda counter: s.space.getitem(owner, counter, node))
+
+
+def _rows_of(s: Evaluator, owner: Abstract, node: cst.CSTNode) -> Abstract:
+    if isinstance(owner, GuardedUnion):
+        return s.split(owner, lambda v: _rows_of(s, v, node))
+    assert isinstance(owner, View)
     if not owner.extents:
         raise s.raised(TypeError, node)
-    return Ranges(Static(0), owner.extents[0], 1, item=lambda counter: index(s, owner, counter, node))
+    return owner.extents[0]
 
 
 def require_known(s: Evaluator, key: Any, node: cst.CSTNode) -> None:

@@ -349,7 +349,7 @@ def unary(s: Evaluator, opcode: str, value: Abstract) -> Abstract:
         return found
     if numpy and numeric_kind(value) is BOOL:
         if opcode == "invert":
-            return negate(s, value)
+            return s.mark_numpy(negate(s, value))
         raise s.refuse("flatten/unsupported-expression", "a sign in front of a NumPy bool")
     if isinstance(value, Static):
         if isinstance(getattr(type(value.value), f"__{opcode}__", None), types.FunctionType):

@@ -48,7 +48,7 @@ class Widths:
             return PYTHON
         if isinstance(value, Param):
             return self._somewhere(value.kind)
-        if not isinstance(value, Op):
+        if not isinstance(value, Op) or value.opcode == "not":
             return PYTHON
         operands = value.args[1:] if value.opcode == "select" else value.args
         width = self._union(self.of(arg) for arg in operands if arg.kind in OF_KIND)
