@@ -57,16 +57,24 @@ class Roles(dict[str, str]):
 
 
 class RunnableKernel(Protocol):
-    """A kernel as a target has compiled it."""
+    """A kernel as a target has compiled it. `in_order`: stores come in the order of the original, and none after an
+    index that is outside."""
+
+    in_order: bool
 
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool
             ) -> tuple[str, list[Any], dict[str, Any]]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Version:
     kernel: Kernel
     compiled: RunnableKernel
+
+    @cached_property
+    def undone(self) -> tuple[str, ...]:
+        """The arguments that a run may have to put back."""
+        return self.kernel.undone(in_order=self.compiled.in_order)
 
 
 def may_be_kernel(function: types.FunctionType, seen: frozenset[Any] = frozenset()) -> bool:
@@ -204,7 +212,7 @@ class Kernels:
         kernel, errors = version.kernel, np.geterr()
         if errors["under"] != "ignore":  # which nothing here looks for
             return original()
-        kept = {name: arguments[name].copy(order="K") for name in kernel.written}
+        kept = {name: arguments[name].copy(order="K") for name in version.undone}
         watch = any(how != "ignore" for how in errors.values())
         state, numbers, made = version.compiled.run(arguments, careful=False, watch=watch)
         if state in ("warning", "wraps"):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
+from pyflat.analysis.small_ints import small_ints
 from pyflat.errors import refuse
 from pyflat.frontend.capture import Captured, capture
 from pyflat.frontend.kernels import results as kernel_results
@@ -23,6 +24,7 @@ from pyflat.frontend.state.values import Abstract, MemoryRef, State
 from pyflat.frontend.state.widths import Widths
 from pyflat.frontend.syntax import calls
 from pyflat.ir.build import undefined
+from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import ArrayArgument, ScalarArgument
 from pyflat.ir.nodes import Function, Param, Yield
@@ -53,6 +55,33 @@ class Kernel:
     captured: Captured
     guards: Guards
     models: dict[str, str]
+
+    def lengths(self) -> list[Param]:
+        """The parameters that are lengths of axes."""
+        found: list[Param] = []
+        params, memories = iter(self.function.params), set[int]()
+        for argument in self.arguments.values():
+            if isinstance(argument, ArrayArgument):
+                if argument.memory not in memories:
+                    memories.add(argument.memory)
+                    next(params)
+                found += [next(params) for _ in range(argument.rank)]
+            elif not isinstance(argument, Fixed):
+                next(params)
+        return found
+
+    def undone(self, *, in_order: bool) -> tuple[str, ...]:
+        """The arguments whose elements have to be put back before the original can run on them: those that are read as
+        well, and all that are written where stores may come after a fault. `in_order`: an index outside ends a run at
+        its place, and stores before it are those of the original."""
+        ops = list(all_ops(self.function.body))
+        small = small_ints(self.function, self.lengths())
+        late = any(can_fault(op) for op in ops if op.opcode != "index" and op not in small)
+        if late or not in_order:
+            return self.written
+        memory = {name: a.memory for name, a in self.arguments.items() if isinstance(a, ArrayArgument)}
+        read = {memory.get(op.attr("array")) for op in ops if op.opcode == "load"}
+        return tuple(name for name in self.written if memory[name] in read)
 
 
 def specialise_kernel(function: types.FunctionType, arguments: Mapping[str, Argument]) -> Kernel:

@@ -85,6 +85,8 @@ class NumbaKernel:
     """A kernel for arguments that lie like the first ones. A call gives the status, the numbers of the result and the
     arrays that it returns."""
 
+    in_order = True
+
     def __init__(self, kernel: Kernel, layouts: Mapping[str, str]):
         self.kernel, self.layouts = kernel, dict(layouts)
         self.slots = argument_slots(kernel, layouts)

@@ -22,6 +22,8 @@ class NumpyKernel:
     """A kernel as a Python function. Where an index means another element than the code for all lanes takes it for, the
     version without lanes runs."""
 
+    in_order = False
+
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
         self._versions: dict[bool, tuple[Any, str]] = {}
