@@ -684,8 +684,10 @@ MUTANTS: tuple[Mutant, ...] = (
           "lambda lanes: lanes"),
          tests="runtime/containers/test_registry.py"),
     *_of("prune_carried", "passes/prune_carried.py",
-         ("what may fault goes", "_stays", "has_effect(op) or can_fault(op)", "has_effect(op)"),
-         ("what may warn goes", "_stays", "can_fault(op) or may_warn(op.opcode, op.kind)", "can_fault(op)"),
+         ("what may fault goes", "_stays", "has_effect(op) or can_fault(op) or may_warn(op.opcode, op.kind)",
+          "has_effect(op) or may_warn(op.opcode, op.kind)"),
+         ("what may warn goes", "_stays", "has_effect(op) or can_fault(op) or may_warn(op.opcode, op.kind)",
+          "has_effect(op) or can_fault(op)"),
          ("a parameter that is needed goes", "_Removal.kept", "param in self.needed", "param not in self.needed"),
          tests="passes/test_prune_carried.py"),
 )

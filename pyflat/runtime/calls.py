@@ -115,7 +115,7 @@ class Caller:
         if self.kernels.takes(args, kwargs, options):
             return self.kernels(args, kwargs, options)
         if texts := texts_in(self.parameters, args, kwargs, options.static):
-            coded = word_call(self, texts, args, kwargs, options, out)
+            coded = word_call(self, texts, args, kwargs, options, out, part)
             if coded is not None:
                 return self._run_coded(coded, args, kwargs)
         if found := columns(self.parameters, args, kwargs, options.static):

@@ -189,10 +189,11 @@ def _strictly_folded(exact: Function, spec: Specialised) -> Function:
     return flatten_fold(whole, strict=True).ir
 
 
-def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False
-                ) -> Specialised:
+def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False,
+                none: bool = True) -> Specialised:
     """The structured form of `fn` for these arguments, with the float format of the options. The text of an np.where
-    twin has no loop: loops that the NumPy `engine` keeps are unrolled there. Raises FlattenError."""
+    twin has no loop: loops that the NumPy `engine` keeps are unrolled there. Without `none` a lane that returns None
+    among numbers is a fault. Raises FlattenError."""
     from pyflat.frontend.specialise import LONG, specialise
     from pyflat.passes.pipelines import FLOAT32, run
 
@@ -202,7 +203,7 @@ def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Optio
     with _one_at_a_time(fn):
         spec = specialise(
             fn, arguments, loops=options.loops, max_unroll=options.max_unroll, whitelist=options.whitelist,
-            long=SHORT if short else LONG, floats=options.floats, none=target.shading is None,
+            long=SHORT if short else LONG, floats=options.floats, none=none and target.shading is None,
         )
         return replace(spec, function=run(spec.function, FLOAT32)) if options.floats is F4 else spec
 

@@ -155,9 +155,8 @@ class Replay:
         raising = () if self.context.lanes.scalars or self.context.options.none != "raise" else none_leaves(result)
 
         def fitted(values: Row) -> list[Any]:
-            found = list(fit(run(values), result))
-            if reference is not None:
-                found = list(reference.values(values))
+            value = run(values)
+            found = list(fit(value, result)) if reference is None else list(reference.values(values))
             if any(found[place] for place in raising):
                 raise LaneError(NONE_HERE)
             return found

@@ -26,6 +26,7 @@ from pyflat.runtime.arguments import ClassifiedCall, Coded
 from pyflat.runtime.arrays import Array, prepare
 from pyflat.runtime.compiled import Built
 from pyflat.runtime.context import CallContext
+from pyflat.runtime.faults import Part
 from pyflat.runtime.float32_reference import Float32Lanes
 from pyflat.runtime.grouping import parameter_at, takes_one
 from pyflat.runtime.outputs import arrays_in
@@ -137,7 +138,7 @@ class WordCall:
 
 def word_call(
     caller: Caller, found: Mapping[int | str, Texts], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options,
-    out: Any = None,
+    out: Any = None, part: Part | None = None,
 ) -> WordCall | None:
     """The call with codes; None where the function does more with a string than comparing it."""
     state = caller.words
@@ -163,7 +164,7 @@ def word_call(
             break
     lanes = prepare(call, arrays_in(out), convert=not built.converts, form=options.form)
     whole = _with_items(call, {text.name: text for text in found.values()})
-    context = CallContext(caller.callee, caller.parameters, whole, lanes, settled, out)
+    context = CallContext(caller.callee, caller.parameters, whole, lanes, settled, out, part)
     reference = None if built.reference is None else _CodedReference(built.reference, whole, tables)
     return WordCall(call, built, context, reference)
 

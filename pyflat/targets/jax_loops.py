@@ -5,7 +5,7 @@
 
 Without a bound it is a `lax.while_loop`, until no lane is left; JAX has no reverse gradient of that. With `max_trips=`
 it is a `lax.scan` of so many steps and has one. Lanes that are not in the loop compute, too: what they read there
-has no gradient, so that the infinite slope of a value that nobody uses does not become nan.
+has no gradient, so that the infinite slope of a value without a use does not become nan.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def _check(fn: Callable[..., Any], program: Program, rows: list[Lane], outcome: 
         validate(structured)
         forms: list[tuple[str, Function]] = []
         fused = gather_suspects(flatten_ir(structured, on_pass=lambda name, form: forms.append((name, form))))
-        oracle = Float32Reference(structured)
+        oracle = Float32Reference(lambda: structured)
         expected = [_expected(oracle, fused, row, original, spec.result, outcome)
                     for row, original in zip(rows, originals, strict=True)]
         outcome.raising = sum(isinstance(e, Raised) for e in expected)

@@ -85,7 +85,7 @@ def prove(
     try:
         chosen = resolve(settings(options))
         shapes = argument_shapes(callee.function, Parameters(callee, name), chosen, kinds, {})
-        spec = specialised(callee.function, shapes, chosen)
+        spec = specialised(callee.function, shapes, chosen, none=False)
         from pyflat.passes.pipelines import flatten_ir
 
         flat = flatten_ir(spec.function)

@@ -1,7 +1,7 @@
 """dask: `twin(dask_array)` is lazy, and runs block by block wherever dask computes.
 
 What comes out (how many results, which dtypes) is known from the function's twin for no lanes: the function itself is
-not run before `compute()`, and never on values that nobody gave. Several results are computed once for each block.
+not run before `compute()`, and never on made-up values. Several results are computed once for each block.
 """
 
 from __future__ import annotations

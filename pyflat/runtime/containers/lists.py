@@ -51,6 +51,8 @@ def _array(call: Call, path: Path, value: list[Any]) -> Any:
     note = "" if parameter is None or len(path) > 1 else inspect.formatannotation(parameter.annotation)
     if parameter is not None and parameter.annotation is not parameter.empty and _is_for_sequences(note):
         raise _refused(call, path, f"for a parameter that is annotated {note}")
+    if first in call.caller.kernels.roles(call.options):
+        raise _refused(call, path, "which the function subscripts or iterates over")
     try:
         return np.asarray(value)
     except (ValueError, OverflowError):
