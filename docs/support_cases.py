@@ -963,11 +963,6 @@ def nested_decorator(x):
     return power(3) + power(2)
 
 
-@case(SECTION, "string results", FLOATS, code="flatten/result-kind")
-def naming(x):
-    return "positive" if x > 0.0 else "negative"
-
-
 # --- complex numbers
 
 SECTION = "Complex numbers"
