@@ -71,14 +71,19 @@ class Off:
 @dataclass(frozen=True, slots=True)
 class Verified:
     """How many lanes agree, how many of them the twin runs through the original itself, and with `math="fast"` how far
-    the others are off."""
+    the others are off. Of a kernel over arrays `lanes` are the elements of arrays and the numbers that were compared, and
+    `replayed` says whether the call was run by the original."""
 
     lanes: int
     replayed: int
     dtype: str = "float64"
     off: Off | None = None
+    kernel: bool = False
 
     def __str__(self) -> str:
+        if self.kernel:
+            by = "the original ran itself" if self.replayed else "the original did not have to run"
+            return f"{self.lanes:,} elements and numbers agree with the original; {by}"
         if self.off is not None:
             return f"{self.lanes:,} lanes: {self.off}; {self.replayed:,} of them were run through it"
         if self.dtype != "float64":

@@ -35,7 +35,8 @@ SLOW_SHARE = 0.01
 
 class Stats:
     """What a twin has done so far: calls, their lanes, the lanes that were replayed through the original, and those
-    that failed and were kept (`errors="mask"` and "nan")."""
+    that failed and were kept (`errors="mask"` and "nan"). A call of a kernel has no lanes; where the original runs, it
+    is counted as one that was replayed."""
 
     __slots__ = ("_called", "calls_cell", "failed", "lanes_cell", "replayed")
 
@@ -81,7 +82,7 @@ class Caller:
         self.parameters = parameters
         self.compilations = compilations
         self.plans = plans or Plans()
-        self.kernels = Kernels(callee, parameters)
+        self.kernels = Kernels(callee, parameters, self._count)
         self.stats = Stats(compilations.functions)
         self._counting = threading.Lock()
         self._warned = False
@@ -93,7 +94,7 @@ class Caller:
         """The result of a call, in the arrays of `out` where there are some. `twin` is the one that is called, where
         these are its options: then it may learn a shorter way for calls like this one."""
         if self.kernels.takes(args, kwargs, options):
-            return self.kernels(args, kwargs, options)
+            return self.kernels(args, kwargs, options, out)
         if found := columns(self.parameters, args, kwargs, options.static):
             return run_grouped(self, found, args, kwargs, options, out)
         call = self.classified(args, kwargs, options)
@@ -118,6 +119,8 @@ class Caller:
 
     def compile(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, twin: Planned) -> None:
         """Flatten and compile what a call with such arguments takes, and learn its plan. Nothing runs."""
+        if self.kernels.compile(args, kwargs, options):
+            return
         args, kwargs = with_stand_ins(self.parameters, args, kwargs, options.static)
         if found := columns(self.parameters, args, kwargs, options.static):
             prepare_groups(self, found, args, kwargs, options)

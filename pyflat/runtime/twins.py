@@ -7,7 +7,7 @@ import inspect
 import pickle
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, Unpack, cast, overload
@@ -117,7 +117,8 @@ class Twin(Generic[P, R_co]):
         nothing. The function does not run, in no lane.
 
         Arguments are examples, as in a call, or dtypes: `np.float32`, "f4", `float`, `np.dtype(...)` stand for an array
-        of many lanes. A parameter in `static=`, or one that takes a string, has the value itself.
+        of many lanes. A parameter in `static=`, or one that takes a string, has the value itself. Of a kernel over
+        arrays they are arrays, or kinds such as "f8[:,:]".
 
         Raises what a call raises before anything runs: FlattenError, TypeError, ValueError.
         """
@@ -129,6 +130,7 @@ class Twin(Generic[P, R_co]):
         """The lanes in which the original raises, without the values: `twin.faults(xs)[417].exception()`, or
         `raise twin.faults(xs).group()` for all of them at once. See `pyflat.runtime.faults.Faults`."""
         self._check_receiver(args)
+        self._require_lanes("faults", "call the twin: it raises what the original raises", args, kwargs)
         _, found = self._caller(args, kwargs, dataclasses.replace(self.options, errors="mask"))
         return cast("Faults", found)
 
@@ -146,6 +148,7 @@ class Twin(Generic[P, R_co]):
         from pyflat.inspection.lane_trace import trace_lane
 
         self._check_receiver(args)
+        self._require_lanes("replay", "twin.verify(*arrays) compares it with the original", args, kwargs)
         return trace_lane(self._caller, args, kwargs, self.options, lane, pdb=pdb)
 
     def verify(self, /, *args: Any, **kwargs: Any) -> Verified:
@@ -153,8 +156,11 @@ class Twin(Generic[P, R_co]):
         lanes are off. Raises DifferenceError, an AssertionError, for the first lane that differs; of a fast twin, from
         the interpreter with the same functions."""
         from pyflat.inspection.verify import verify
+        from pyflat.inspection.verify_kernel import verify_kernel
 
         self._check_receiver(args)
+        if self._caller.kernels.takes(args, kwargs, self.options):
+            return verify_kernel(self._caller, args, kwargs, self.options)
         return verify(self._caller, args, kwargs, self.options)
 
     def check_static(self, static: Sequence[str]) -> None:
@@ -202,6 +208,25 @@ class Twin(Generic[P, R_co]):
             name=self.__name__, faults=faults,
         )
 
+    def _require_lanes(self, method: str, instead: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """ValueError for a call of a kernel."""
+        if self._caller.kernels.takes(args, kwargs, self.options):
+            raise self._caller.kernels.no_lanes(f"{method}()", instead)
+
+    def _is_kernel_first(self, options: Options, kinds: str | Sequence[str] | None = None) -> bool:
+        """The same, or a parameter without default is used as an array and nothing has been compiled."""
+        if self._is_kernel(options, kinds) or kinds is not None or self._last(options) is not None:
+            return self._is_kernel(options, kinds)
+        return bool(self.array_parameters())
+
+    def array_parameters(self) -> list[str]:
+        """The parameters that have to be arrays: those used as arrays that are neither bound, static nor have a
+        default."""
+        options, parameters = self.options, self._parameters.signature.parameters
+        bound = {*self._parameters.names[:len(self._callee.prefix)], *self._callee.preset, *options.static}
+        return [name for name in self._caller.kernels.roles(options)
+                if name not in bound and parameters[name].default is inspect.Parameter.empty]
+
     def _is_kernel(self, options: Options, kinds: str | Sequence[str] | None) -> bool:
         """What is looked at is a kernel over arrays: one has been called, or kinds name an array."""
         found = self._made.kernels.latest if self._made is not None else None
@@ -240,6 +265,8 @@ class Twin(Generic[P, R_co]):
         from pyflat.inspection import listing
 
         options = self.options
+        if self._is_kernel_first(options):
+            raise self._caller.kernels.no_lanes("function", "call the twin itself; twin.source is its text")
         if self._function is None or not self._function.holds(options):
             shapes = self._shapes(options, None)
             self._function = listing.make_function(self._callee.function, shapes, options, self.__name__)
@@ -257,6 +284,9 @@ class Twin(Generic[P, R_co]):
         from pyflat.runtime import ufuncs
 
         options = self.options
+        if self._is_kernel_first(options):
+            raise self._caller.kernels.no_lanes("ufunc", 'signature="(n)->(n)" and twin.gufunc make it one over outer '
+                                                         "dimensions")
         made = self._ufunc
         if made is None or not made.holds(options):
             shapes, text = self._shapes(options, None), self.__doc__ or ""
@@ -281,6 +311,7 @@ class Twin(Generic[P, R_co]):
         from pyflat.inspection.profile import profile
 
         self._check_receiver(args)
+        self._require_lanes("profile", "twin.explain() says what becomes of its loops", args, kwargs)
         return profile(self._caller, self.__name__.removesuffix("_flat"), args, kwargs, self.options)
 
     def inspect_llvm(self) -> str:
@@ -299,6 +330,9 @@ class Twin(Generic[P, R_co]):
         if not targets.of(options.target).machine_code:
             raise ValueError(f"target={options.target!r}: only the numba target makes machine code")
         built = self._last(options)
+        kernel = self._caller.kernels.latest_for(options)
+        if built is None and kernel is not None:
+            return kernel.compiled
         if built is None:
             raise ValueError(f"{self.__name__} has not run yet: call it once, then there is code to look at")
         return built.engine
@@ -313,7 +347,10 @@ class Twin(Generic[P, R_co]):
     def __repr__(self) -> str:
         options = self.options
         count = sum(self._caller.compilations.count(built) for built in options.all_built)
-        state = f"{count} kind{'s' * (count > 1)} compiled" if count else "not flattened yet"
+        kernels = self._made.kernels.count(options) if self._made is not None else 0
+        parts = [f"{number} {what}{'s' * (number > 1)}" for number, what in ((count, "kind"), (kernels, "kernel"))
+                 if number]
+        state = f"{' and '.join(parts)} compiled" if parts else "not flattened yet"
         format = "" if options.dtype == "float64" else f"dtype={options.dtype!r}, "
         return f"<pyflat twin {self.__name__}{inspect.signature(self)}, target={options.target!r}, {format}{state}>"
 
