@@ -129,7 +129,7 @@ class Kernels:
                             f"writes into its arguments; twin.gufunc of a twin with signature= takes out=")
         if os.environ.get("PYFLAT_DISABLE") == "1":
             return self.original(args, kwargs)
-        self._require_whole(options)
+        self.require_whole(options)
         given = self.parameters.bind(args, kwargs).arguments
         arrays = {name: _array(name, value) for name, value in given.items() if _is_array(value)}
         version = self._version(given, arrays, options)
@@ -139,7 +139,7 @@ class Kernels:
     def original(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         return self.callee.function(*self.callee.prefix, *args, **{**self.callee.preset, **kwargs})
 
-    def _require_whole(self, options: Options) -> None:
+    def require_whole(self, options: Options) -> None:
         """ValueError for options that speak of lanes."""
         if options.errors in ("mask", "nan"):
             raise ValueError(f"errors={options.errors!r}: {self.parameters.name} is a kernel, which runs once on whole "
@@ -156,7 +156,7 @@ class Kernels:
         given = [examples[name] for name, _ in pairs]
         if not self.takes(given[:len(args)], dict(list(examples.items())[len(args):]), options):
             return False
-        self._require_whole(options)
+        self.require_whole(options)
         if os.environ.get("PYFLAT_DISABLE") == "1":
             return True
         bound = self.parameters.bind(given[:len(args)], dict(list(examples.items())[len(args):])).arguments
@@ -198,6 +198,19 @@ class Kernels:
         return ValueError(f"{method}: {self.parameters.name} is a kernel over arrays, which has no lanes; {instead}")
 
     # --- versions
+    def version(self, given: Mapping[str, Any], options: Options) -> _Version:
+        """The version for calls with these arguments. Raises FlattenError."""
+        return self._version(given, {n: _array(n, value) for n, value in given.items() if _is_array(value)}, options)
+
+    def runner(self, given: Mapping[str, Any], options: Options) -> Callable[..., Any]:
+        """What runs calls whose arguments have the dtypes, layouts and overlaps of these: a function of all arguments
+        by their names, and of those of the call, for the original."""
+        if os.environ.get("PYFLAT_DISABLE") == "1":
+            return lambda _, args, kwargs: self.original(args, kwargs)
+        version = self.version(given, options)
+        self._require_writable(version.kernel, given)
+        return lambda bound, args, kwargs: self._run(version, bound, bound, lambda: self.original(args, kwargs))
+
     def _version(self, given: Mapping[str, Any], arrays: Mapping[str, Any], options: Options) -> _Version:
         described = self._described(given, arrays, options.static)
         layouts = tuple((name, _lies(array)) for name, array in arrays.items())

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyflat.inspection.profile import Profile
     from pyflat.inspection.verify import Verified
     from pyflat.ir.shape import Shape
-    from pyflat.runtime import ufuncs
+    from pyflat.runtime import gufuncs, ufuncs
     from pyflat.runtime.calls import Caller, Stats
     from pyflat.runtime.compiled import Built
     from pyflat.runtime.faults import Faults
@@ -66,6 +66,7 @@ class Twin(Generic[P, R_co]):
         self._made: Caller | None = None
         self._function: listing.MadeFunction | None = None
         self._ufunc: ufuncs.MadeUfunc | None = None
+        self._gufunc: gufuncs.MadeGufunc | None = None
 
     @property
     def _caller(self) -> Caller:
@@ -100,8 +101,12 @@ class Twin(Generic[P, R_co]):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         self._check_receiver(args)
+        options = resolve(self.settings)
+        if options.signature is not None:
+            writes = "out" in self._parameters.names
+            return self._gufunc_for(options)(args, kwargs, None if writes else kwargs.pop("out", None))
         out = None if self._parameters.takes_out else kwargs.pop("out", None)
-        return self._caller(args, kwargs, resolve(self.settings), self, out)
+        return self._caller(args, kwargs, options, self, out)
 
     def _check_receiver(self, args: Sequence[Any]) -> None:
         """`obj.method.flat(5)` would bind 5 to self."""
@@ -292,6 +297,24 @@ class Twin(Generic[P, R_co]):
             shapes, text = self._shapes(options, None), self.__doc__ or ""
             made = self._ufunc = ufuncs.make_ufunc(self._caller, self.__name__, text, shapes, options)
         return made.ufunc
+
+    @property
+    def gufunc(self) -> np.ufunc:
+        """The kernel as a generalised numpy.ufunc by the option signature=: core dimensions are the last ones, those
+        before broadcast; `out=`, `axes=`, casting by NumPy's rules.
+
+        An item in which the original raises makes the call raise. Raises ValueError where the signature does not fit
+        the parameters, FlattenError where an input is written or an output is read.
+        """
+        return self._gufunc_for(self.options).ufunc
+
+    def _gufunc_for(self, options: Options) -> gufuncs.MadeGufunc:
+        from pyflat.runtime import gufuncs
+
+        made = self._gufunc
+        if made is None or not made.holds(options):
+            made = self._gufunc = gufuncs.make_gufunc(self._caller, self.__name__, self.__doc__ or "", options)
+        return made
 
     def explain(self, kinds: str | Sequence[str] | None = None) -> Explanation:
         """What the twin costs and why: operations, arms, loops, elementary functions, the width of its vectors, and
