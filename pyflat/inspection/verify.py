@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pyflat.inspection import kernel_outcomes
 from pyflat.inspection.lane_trace import LaneTrace, trace_lane
 from pyflat.ir.formats import dtypes
 from pyflat.ir.interp import run
@@ -93,7 +94,14 @@ class Verified:
 
 
 def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Verified:
-    """Compare every lane of one call. Raises DifferenceError for the first lane that differs."""
+    """Compare every lane of one call, or all that a kernel returns, raises and writes. Raises DifferenceError for the
+    first lane that differs."""
+    if caller.kernels.takes(args, kwargs, options):
+        differs, compared, replayed = kernel_outcomes.compare(caller, args, kwargs, options)
+        if differs:
+            raise DifferenceError(f"the {options.target} kernel {caller.parameters.name} differs from its original in "
+                                  f"{differs}")
+        return Verified(compared, replayed, kernel=True)
     context = caller.context(args, kwargs, options)
     call, lanes, options = context.call, context.lanes, context.options
     built = caller.compilations.get(caller.callee.function, call.arguments, options.as_built)

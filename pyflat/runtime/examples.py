@@ -29,7 +29,8 @@ def with_stand_ins(
 
     def read(place: int | str, value: Any) -> Any:
         name = parameter_at(parameters, place)
-        return value if name in static or isinstance(value, str) and takes_one(parameters, name) else read_dtype(value, name)
+        as_it_is = name in static or isinstance(value, str) and takes_one(parameters, name)
+        return value if as_it_is else read_dtype(value, name)
 
     given = [read(place, value) for place, value in enumerate(args)]
     named = {name: read(name, value) for name, value in kwargs.items()}

@@ -14,9 +14,10 @@ results; the inner loop calls the kernel once for each outer index.
 from __future__ import annotations
 
 import ctypes
+import inspect
 import itertools
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +32,12 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.settings import Options
 from pyflat.runtime.signatures import Signature, parsed
+from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
     from pyflat.frontend.kernels import Kernel
     from pyflat.frontend.kernels.results import Result
+    from pyflat.targets.numba.outer_loop import Operand, OuterLoop
     from pyflat.targets.numba.strided_loop import StridedLoop
 
 _CLASSES = {type(np.dtype(t)): np.dtype(t) for t in "?bBhHiIlLqQfd"}
@@ -161,7 +164,8 @@ class _Loops:
         loop = self.find(key)
         for wanted, dtype in zip(asked[count:], loop.dtypes, strict=True):
             if wanted is not None and wanted is not type(dtype):
-                raise TypeError(f"ufunc {self.name!r} gives {', '.join(d.name for d in loop.dtypes)} for these operands")
+                gives = ", ".join(dtype.name for dtype in loop.dtypes)
+                raise TypeError(f"ufunc {self.name!r} gives {gives} for these operands")
         with self._lock:
             self._add(ufunc, key)
         interface.give_dtypes(new_at, [*key, *loop.dtypes])
@@ -191,6 +195,7 @@ class _Loop:
         self._require_roles(self.version.kernel)
         self.all = (*key, *self.dtypes)
         self._callback = interface.guarded(self.run)
+        self._outer: dict[Any, OuterLoop] = {}
         from pyflat.targets.numba.strided_loop import strided_loop
 
         self._strided = strided_loop(None, [d.itemsize for d in self.all], len(key), interface.location(self._callback))
@@ -204,8 +209,9 @@ class _Loop:
 
     def _bound(self, operands: Mapping[str, Any]) -> dict[str, Any]:
         parameters = self.loops.caller.parameters
-        return dict(parameters.bind((), {**self.loops.fixed, **operands}).arguments) if not parameters.by_position_only \
-            else dict(parameters.bind([operands[n] for n in self.names], self.loops.fixed).arguments)
+        positional = parameters.signature.parameters[self.names[0]].kind is inspect.Parameter.POSITIONAL_ONLY
+        args, kwargs = (list(operands.values()), {}) if positional else ([], operands)
+        return dict(parameters.bind(args, {**self.loops.fixed, **kwargs}).arguments)
 
     # --- outputs
     def _writing(self, examples: Mapping[str, Any], key: _Key) -> tuple[Any, list[np.dtype[Any]]]:
@@ -259,7 +265,8 @@ class _Loop:
 
     def _mismatch(self, does: str, wanted: str) -> Exception:
         return refuse("flatten/result-kind", f"{self.loops.name} {does}, and signature={self.options.signature!r} has "
-                                             f"{wanted}", help="make the signature say what the function returns")
+                                             f"{wanted}", why="each output is what the function returns at its place",
+                      help="make the signature say what the function returns")
 
     # --- running
     def run(self, data: int, dims: int, steps: int, _: int | None) -> None:
@@ -268,19 +275,41 @@ class _Loop:
         n, count = ctypes.c_ssize_t.from_address(dims).value, len(self.signature.inputs)
         if not n:
             return
-        call = self._caller([each[0] for each in operands])
-        for k in range(n):
-            items = [each[k] for each in operands]
-            returned = call(items)
+        first = self._bound(dict(zip(self.names, [each[0] for each in operands], strict=False)))
+        call, parts = self._caller(first), self._compiled_parts(first, data, steps, n)
+        for k in itertools.chain.from_iterable(itertools.starmap(range, parts)):
+            returned = call([each[k] for each in operands])
             if not self.writes:
                 self._keep(returned, [each[k, ...] for each in operands[count:]])
 
-    def _caller(self, first: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
-        names = self.names
-        run = self.kernels.runner(self._bound(dict(zip(names, first, strict=False))), self.options)
-        fixed, bound = self.loops.fixed, self._bound(dict(zip(names, first, strict=False)))
-        return lambda items: run({**bound, **dict(zip(names, items, strict=False))},
-                                 items[:len(names)], {n: v for n, v in fixed.items()})
+    def _compiled_parts(self, first: Mapping[str, Any], data: int, steps: int, n: int) -> Iterable[tuple[int, int]]:
+        """Let machine code call the kernel where it can; what is left to do, from and to."""
+        errors = np.geterr()
+        if errors["under"] != "ignore" or not targets.of(self.options.target).machine_code or self.kernels.disabled:
+            return [(0, n)]
+        from pyflat.targets.numba.outer_loop import OuterLoop
+
+        engine: Any = self.kernels.version(first, self.options).compiled
+        if not OuterLoop.fits(engine):
+            return [(0, n)]
+        if engine not in self._outer:
+            self._outer[engine] = OuterLoop(engine, self._operands())
+        places = (ctypes.c_ssize_t * len(self.all)).from_address(data)
+        apart = (ctypes.c_ssize_t * len(self.all)).from_address(steps)
+        return self._outer[engine].run(first, list(places), list(apart), n,
+                                       watch=any(how != "ignore" for how in errors.values()))
+
+    def _operands(self) -> list[Operand]:
+        from pyflat.targets.numba.outer_loop import Operand
+
+        cores, count = [*self.signature.inputs, *self.signature.outputs], len(self.signature.inputs)
+        return [Operand(self.names[k] if k < len(self.names) else None, dtype, not core and k < count)
+                for k, (core, dtype) in enumerate(zip(cores, self.all, strict=True))]
+
+    def _caller(self, first: dict[str, Any]) -> Callable[[Sequence[Any]], Any]:
+        run = self.kernels.runner(first, self.options)
+        return lambda items: run({**first, **dict(zip(self.names, items, strict=False))}, items[:len(self.names)],
+                                 self.loops.fixed)
 
     def _keep(self, returned: Any, places: Sequence[Any]) -> None:
         values = returned if isinstance(returned, tuple) else (returned,)

@@ -127,7 +127,7 @@ class Kernels:
         if out is not None:
             raise TypeError(f"{self.parameters.name}() got an unexpected keyword argument 'out': a kernel over arrays "
                             f"writes into its arguments; twin.gufunc of a twin with signature= takes out=")
-        if os.environ.get("PYFLAT_DISABLE") == "1":
+        if self.disabled:
             return self.original(args, kwargs)
         self.require_whole(options)
         given = self.parameters.bind(args, kwargs).arguments
@@ -135,6 +135,11 @@ class Kernels:
         version = self._version(given, arrays, options)
         self._require_writable(version.kernel, given)
         return self._run(version, {**given, **arrays}, given, lambda: self.original(args, kwargs))
+
+    @property
+    def disabled(self) -> bool:
+        """PYFLAT_DISABLE=1: originals run."""
+        return os.environ.get("PYFLAT_DISABLE") == "1"
 
     def original(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         return self.callee.function(*self.callee.prefix, *args, **{**self.callee.preset, **kwargs})
@@ -157,7 +162,7 @@ class Kernels:
         if not self.takes(given[:len(args)], dict(list(examples.items())[len(args):]), options):
             return False
         self.require_whole(options)
-        if os.environ.get("PYFLAT_DISABLE") == "1":
+        if self.disabled:
             return True
         bound = self.parameters.bind(given[:len(args)], dict(list(examples.items())[len(args):])).arguments
         arrays = {name: _array(name, value) for name, value in bound.items() if _is_array(value)}
@@ -205,7 +210,7 @@ class Kernels:
     def runner(self, given: Mapping[str, Any], options: Options) -> Callable[..., Any]:
         """What runs calls whose arguments have the dtypes, layouts and overlaps of these: a function of all arguments
         by their names, and of those of the call, for the original."""
-        if os.environ.get("PYFLAT_DISABLE") == "1":
+        if self.disabled:
             return lambda _, args, kwargs: self.original(args, kwargs)
         version = self.version(given, options)
         self._require_writable(version.kernel, given)

@@ -161,11 +161,8 @@ class Twin(Generic[P, R_co]):
         lanes are off. Raises DifferenceError, an AssertionError, for the first lane that differs; of a fast twin, from
         the interpreter with the same functions."""
         from pyflat.inspection.verify import verify
-        from pyflat.inspection.verify_kernel import verify_kernel
 
         self._check_receiver(args)
-        if self._caller.kernels.takes(args, kwargs, self.options):
-            return verify_kernel(self._caller, args, kwargs, self.options)
         return verify(self._caller, args, kwargs, self.options)
 
     def check_static(self, static: Sequence[str]) -> None:
