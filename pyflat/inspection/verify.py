@@ -72,8 +72,8 @@ class Off:
 @dataclass(frozen=True, slots=True)
 class Verified:
     """How many lanes agree, how many of them the twin runs through the original itself, and with `math="fast"` how far
-    the others are off. Of a kernel over arrays `lanes` are the elements of arrays and the numbers that were compared, and
-    `replayed` says whether the call was run by the original."""
+    the others are off. Of a kernel over arrays `lanes` are the elements of arrays and the numbers that were compared,
+    and `replayed` says whether the call was run by the original."""
 
     lanes: int
     replayed: int

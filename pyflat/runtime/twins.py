@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyflat.backend.registered import Registered
     from pyflat.inspection import listing
-    from pyflat.inspection.explain import Explanation
+    from pyflat.inspection.explain import Explanation, KernelExplanation
     from pyflat.inspection.lane_trace import LaneTrace
     from pyflat.inspection.profile import Profile
     from pyflat.inspection.verify import Verified
@@ -191,17 +191,19 @@ class Twin(Generic[P, R_co]):
         """The text of the twin, or of one of its stages.
 
         stage   None: the twin as Python text; "captured": the original's source; "structured", "flat": the
-                IR before and after flattening; "suspect": Python text that says which lanes go to the original
+                IR before and after flattening; "suspect": Python text that says which lanes go to the original;
+                "kernel": the IR of a kernel over arrays
         target  None: neutral text with `select`; "numpy" or "numba": text that runs as it stands; "dataflow": the
                 graph; "wgsl", "glsl": a compute shader; or a target of another package that has a text
-        kinds   argument kinds, as "f8,i8,b,c16" or ("float", "int", ...); else from annotations, defaults, or float
+        kinds   argument kinds, as "f8,i8,b,c16" or ("float", "int", ...); else from annotations, defaults, or float;
+                of a kernel over arrays "f8[:,:],i8"
         faults  beside the twin `<name>_suspect`: true in the lanes in which the original may raise, for which the text
                 of the twin does not answer
         """
         from pyflat.inspection import listing
 
         function, options = self._callee.function, self.options
-        if self._is_kernel(options, kinds):
+        if self._is_kernel(options, kinds) or stage != "captured" and self._is_kernel_first(options, kinds):
             chosen = targets.name_of(target or options.target)
             return listing.of_kernel(self._caller.kernels.shown(chosen, kinds, options), stage)
         shapes = self._shapes(options, kinds)
@@ -313,15 +315,20 @@ class Twin(Generic[P, R_co]):
             made = self._gufunc = gufuncs.make_gufunc(self._caller, self.__name__, self.__doc__ or "", options)
         return made
 
-    def explain(self, kinds: str | Sequence[str] | None = None) -> Explanation:
+    def explain(self, kinds: str | Sequence[str] | None = None) -> Explanation | KernelExplanation:
         """What the twin costs and why: operations, arms, loops, elementary functions, the width of its vectors, and
         what keeps it from being faster. `print(twin.explain())` is a page; its attributes are for programs.
 
+        Of a kernel over arrays: its arrays, its loops, and why some of them run one iteration after the other.
+
         kinds   as in `show`
         """
-        from pyflat.inspection.explain import explain
+        from pyflat.inspection.explain import explain, explain_kernel
 
         options = self.options
+        if self._is_kernel_first(options, kinds):
+            version = self._caller.kernels.shown(options.target, kinds, options)
+            return explain_kernel(version, options.target, self.__name__, self.stats)
         shapes = self._shapes(options, kinds)
         return explain(self._callee.function, shapes, options, self.__name__, self.stats)
 
