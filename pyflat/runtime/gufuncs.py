@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyflat.errors import refuse
+from pyflat.errors import FlattenError, refuse
 from pyflat.functions import ufunc_interface as interface
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import Const, Op
+from pyflat.ir.nodes import FAULT, Block, Const, Exit, Op, walk
 from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.calls import Caller
@@ -72,7 +72,11 @@ def make_gufunc(caller: Caller, name: str, text: str, options: Options) -> MadeG
                          f"for each input and output")
     caller.kernels.require_whole(options)
     loops = _Loops(caller, name, parsed(options.signature), options)
-    loops.find(tuple(np.dtype(np.float64) for _ in loops.inputs))
+    try:
+        loops.find(tuple(np.dtype(np.float64) for _ in loops.inputs))
+    except FlattenError as refusal:  # which may be of these dtypes only
+        if refusal.code in ("flatten/effect", "flatten/result-kind"):
+            raise
     made = interface.new_ufunc(name, text, len(loops.inputs), len(loops.outputs), loops, options.signature)
     loops.serve(made)
     return MadeGufunc(made, options, loops)
@@ -238,8 +242,9 @@ class _Loop:
                 raise refuse("flatten/effect", f"{self.loops.name} reads {name!r}, an output of its signature",
                              why="an output begins as memory that nothing has been written to",
                              help="keep what is read again in a variable, or call the twin without signature=")
-            if name not in kernel.written:
+            if name not in kernel.written and not _may_leave(kernel):
                 raise refuse("flatten/effect", f"{self.loops.name} never writes {name!r}, an output of its signature",
+                             why="nothing else puts a value there",
                              help="write it, or leave it out of the parameters and return the result")
 
     def _returned(self, result: Result, examples: Mapping[str, Any]) -> Iterator[np.dtype[Any]]:
@@ -348,6 +353,12 @@ def _only_ints(kernel: Kernel, name: str) -> bool:
               if op.opcode == "store" and op.attr("array") == name]
     numbers = [value for value in stored if not isinstance(value, Const)]
     return bool(numbers) and all(isinstance(v, Op) and v.opcode in _CONVERSIONS for v in numbers)
+
+
+def _may_leave(kernel: Kernel) -> bool:
+    """Whether a kernel may raise: with other dtypes it may go on from there."""
+    return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is FAULT
+               for item in walk(kernel.function.body))
 
 
 def _view(place: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
