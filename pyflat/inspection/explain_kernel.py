@@ -17,7 +17,22 @@ from pyflat.inspection.source_map import KeptLoop, SourceLine, SourceMap, source
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import all_ops, recognise_counted
 from pyflat.ir.memory import ArrayArgument
-from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, child_lists, walk
+from pyflat.ir.nodes import (
+    FAULT,
+    Block,
+    Const,
+    Exit,
+    If,
+    Item,
+    Label,
+    Loop,
+    Op,
+    Param,
+    Region,
+    Value,
+    child_lists,
+    walk,
+)
 from pyflat.ir.types import MEMORY
 from pyflat.targets.numpy.kernels.parallel import linear, nest_of
 

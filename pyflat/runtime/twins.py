@@ -128,6 +128,7 @@ class Twin(Generic[P, R_co]):
         Raises what a call raises before anything runs: FlattenError, TypeError, ValueError.
         """
         self._check_receiver(args)
+        self._require_no_outer_dimensions("compile")
         self._caller.compile(args, kwargs, self.options, self)
         return self
 
@@ -163,6 +164,7 @@ class Twin(Generic[P, R_co]):
         from pyflat.inspection.verify import verify
 
         self._check_receiver(args)
+        self._require_no_outer_dimensions("verify")
         return verify(self._caller, args, kwargs, self.options)
 
     def check_static(self, static: Sequence[str]) -> None:
@@ -211,6 +213,12 @@ class Twin(Generic[P, R_co]):
             function, shapes, options, stage=stage, target=targets.name_of(target or targets.NEUTRAL),
             name=self.__name__, faults=faults,
         )
+
+    def _require_no_outer_dimensions(self, method: str) -> None:
+        """ValueError where signature= makes calls those of a gufunc."""
+        if self.options.signature is not None:
+            raise ValueError(f"{method}() of {self.__name__} with signature={self.options.signature!r}: it takes the "
+                             f"arrays of one item, twin.with_options(signature=None).{method}(...)")
 
     def _require_lanes(self, method: str, instead: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """ValueError for a call of a kernel."""

@@ -250,6 +250,14 @@ def test_what_else_is_refused():
         _ = pyflat.twin(mean, signature="(n)->()", errors="nan").gufunc
 
 
+def test_methods_take_one_item():
+    twin = pyflat.twin(mean, signature="(n)->()")
+    for method in ("verify", "compile"):
+        with pytest.raises(ValueError, match=rf"{method}\(\) of mean_flat with signature=.*one item"):
+            getattr(twin, method)(A)
+        assert getattr(twin.with_options(signature=None), method)(A[0, 0])
+
+
 def test_a_fixed_length():
     def length(v):
         return v[0] * v[0] + v[1] * v[1] + v[2] * v[2]

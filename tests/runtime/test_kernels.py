@@ -124,6 +124,61 @@ def test_copies_keep_strides_and_overlaps():
     assert (made["b"].ctypes.data - values["b"].ctypes.data) % 64 == 0
 
 
+def truth(a):
+    return 1.0 if a[0:2] else 2.0
+
+
+def whole(a):
+    return -a[:]
+
+
+def root(a):
+    return np.sqrt(a[:])
+
+
+def reduced(a):
+    return np.sum(a) + a[0]
+
+
+def attribute(a):
+    return a[0].foo
+
+
+def unlike(a):
+    return a[0] if a[1] > 0.0 else len(a)
+
+
+def printed(a):
+    print(a[0])
+
+
+def ranged(a):
+    return np.arange(len(a))[0]
+
+
+def text(a):
+    return str(a[0])
+
+
+def listed(a):
+    return [x for x in a]
+
+
+@pytest.mark.parametrize("function", [truth, whole, root, reduced, attribute, unlike, printed, ranged, text, listed],
+                         ids=lambda function: function.__name__)
+def test_refusals_in_kernels_do_not_speak_of_lanes(function):
+    with pytest.raises(pyflat.FlattenError) as refused:
+        pyflat.twin(function)(np.ones(3))
+    assert "lane" not in str(refused.value) and refused.value.diagnostic.help
+
+
+def test_prove_says_that_it_is_about_lanes():
+    from pyflat.inspection.prove import prove
+
+    for kinds in (None, "f8[:]"):
+        assert "it is a kernel over arrays" in str(prove(total, kinds=kinds))
+
+
 @TARGETS
 def test_compiled_ahead_a_call_compiles_nothing(target, monkeypatch):
     twin = pyflat.twin(smooth, target=target)
