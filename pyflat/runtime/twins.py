@@ -242,7 +242,8 @@ class Twin(Generic[P, R_co]):
     def _is_kernel(self, options: Options, kinds: str | Sequence[str] | None) -> bool:
         """What is looked at is a kernel over arrays: one has been called, or kinds name an array."""
         found = self._made.kernels.latest if self._made is not None else None
-        return "[" in "".join(kinds or ()) or kinds is None and found is not None and self._last(options) is None
+        named = isinstance(kinds, Sequence) and any("[" in str(word) for word in kinds)
+        return named or kinds is None and found is not None and self._last(options) is None
 
     @property
     def roles(self) -> Roles:

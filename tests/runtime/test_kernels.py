@@ -169,7 +169,8 @@ def listed(a):
 def test_refusals_in_kernels_do_not_speak_of_lanes(function):
     with pytest.raises(pyflat.FlattenError) as refused:
         pyflat.twin(function)(np.ones(3))
-    assert "lane" not in str(refused.value) and refused.value.diagnostic.help
+    said = str(refused.value).replace(refused.value.code, "")
+    assert "lane" not in said and refused.value.diagnostic.help
 
 
 def test_prove_says_that_it_is_about_lanes():

@@ -89,7 +89,7 @@ def prove(
     name = callee.function.__qualname__
     try:
         chosen = resolve(settings(options))
-        if "[" in "".join(kinds or ()):
+        if any("[" in word for word in kinds or ()):
             return Answer("outside", name, _KERNEL)
         shapes = argument_shapes(callee.function, Parameters(callee, name), chosen, kinds, {})
         spec = specialised(callee.function, shapes, chosen)
