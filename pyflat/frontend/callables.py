@@ -142,11 +142,11 @@ class Parameters:
         made.__qualname__ = self.name
         return made
 
-    def check_static(self, static: Sequence[str]) -> None:
+    def check_static(self, static: Sequence[str], option: str = "static") -> None:
         for name in static:
             if name not in self.signature.parameters:
                 known = ", ".join(self.names) or "none"
-                raise refuse("flatten/static-name", f"static={name!r}: {self.name}() has no such parameter",
+                raise refuse("flatten/static-name", f"{option}={name!r}: {self.name}() has no such parameter",
                              help=f"its parameters are: {known}")
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from pyflat.errors import InternalError
 from pyflat.functions import libm
 
-_ADD_LOOP, _ADD_PROMOTER = 43, 44
+_WITH_SIGNATURE, _ADD_LOOP, _ADD_PROMOTER = 31, 43, 44
 """Slots of NumPy's ufunc interface (numpy/__ufunc_api.h)."""
 _NO_IDENTITY = -1
 _NO_CASTING = 0
@@ -73,11 +73,18 @@ def location(callback: Any) -> int:
     return ctypes.cast(callback, ctypes.c_void_p).value or 0
 
 
-def new_ufunc(name: str, text: str, inputs: int, outputs: int, keep: object) -> np.ufunc:
-    """A ufunc without loops. It holds `keep` as long as it lives, which holds its loops' code."""
+def new_ufunc(name: str, text: str, inputs: int, outputs: int, keep: object, signature: str | None = None) -> np.ufunc:
+    """A ufunc without loops, generalised where there is a signature. It holds `keep` as long as it lives, which holds
+    its loops' code."""
     label, doc = ctypes.c_char_p(name.encode()), ctypes.c_char_p(text.encode())
     held = (label, doc, keep)
-    made: np.ufunc = libm.ufunc_interface()[1](None, None, None, 0, inputs, outputs, _NO_IDENTITY, label, doc, 0)
+    what = (None, None, None, 0, inputs, outputs, _NO_IDENTITY, label, doc, 0)
+    if signature is None:
+        made: np.ufunc = libm.ufunc_interface()[1](*what)
+    else:
+        prototype = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.c_void_p] * 3, *[ctypes.c_int] * 4, ctypes.c_char_p,
+                                      ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p)
+        made = _function(_WITH_SIGNATURE, prototype)(*what, signature.encode())
     fields = _UFunc.from_address(id(made))
     if (fields.nin, fields.nout, fields.ntypes, fields.name, fields.obj) != (inputs, outputs, 0, label.value, None):
         raise InternalError("a ufunc of this NumPy does not have NumPy's layout")

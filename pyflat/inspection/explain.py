@@ -16,6 +16,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from pyflat.functions.loaded_library import standing
+from pyflat.inspection.explain_kernel import KernelExplanation, explain_kernel
 from pyflat.inspection.source_map import SourceLine, SourceMap, test_of
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function, Item, Op
@@ -31,6 +32,7 @@ from pyflat.targets import target as targets
 if TYPE_CHECKING:
     from pyflat.runtime.calls import Stats
 
+__all__ = ["Explanation", "KernelExplanation", "explain", "explain_kernel"]
 LARGE_SHARE = 0.2
 """From this share of the cost on a kind of operation is named as what the time goes to."""
 MANY_REPLAYED = 0.001

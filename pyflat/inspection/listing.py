@@ -29,8 +29,8 @@ from pyflat.targets.target import Request, Target
 if TYPE_CHECKING:
     from pyflat.targets.text.dialects import Target as TextTarget
 
-Stage = Literal["captured", "structured", "flat", "suspect"]
-STAGES = ("captured", "structured", "flat", "suspect")
+Stage = Literal["captured", "structured", "flat", "suspect", "kernel"]
+STAGES = ("captured", "structured", "flat", "suspect", "kernel")
 _KINDS: dict[str, Shape] = {"b": Leaf(BOOL), "bool": Leaf(BOOL), "i8": Leaf(INT), "int": Leaf(INT), "f8": Leaf(FLOAT),
                             "float": Leaf(FLOAT), "c16": COMPLEX, "complex": COMPLEX}
 _numbers = itertools.count(1)
@@ -185,6 +185,9 @@ def listing(
     """The text of one stage; the twin itself when `stage` is None, with `faults` its test for lanes beside it."""
     if stage is not None and stage not in STAGES:
         raise ValueError(f"stage={stage!r}: expected one of {', '.join(map(repr, STAGES))}, or None for the twin")
+    if stage == "kernel":
+        raise ValueError(f"stage='kernel': {name} is no kernel over arrays here; say which of its parameters are, as "
+                         f'kinds="f8[:,:],i8"')
     chosen = targets.find(target)
     if chosen is None or not chosen.shows:
         raise ValueError(f"target={target!r}: expected one of {', '.join(map(repr, targets.having('shows')))}")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pyflat.inspection import kernel_outcomes
 from pyflat.inspection.lane_trace import LaneTrace, trace_lane
 from pyflat.ir.formats import dtypes
 from pyflat.ir.interp import run
@@ -72,14 +73,19 @@ class Off:
 @dataclass(frozen=True, slots=True)
 class Verified:
     """How many lanes agree, how many of them the twin runs through the original itself, and with `math="fast"` how far
-    the others are off."""
+    the others are off. Of a kernel over arrays `lanes` are the elements of arrays and the numbers that were compared,
+    and `replayed` says whether the call was run by the original."""
 
     lanes: int
     replayed: int
     dtype: str = "float64"
     off: Off | None = None
+    kernel: bool = False
 
     def __str__(self) -> str:
+        if self.kernel:
+            by = "the original ran itself" if self.replayed else "the original did not have to run"
+            return f"{self.lanes:,} elements and numbers agree with the original; {by}"
         if self.off is not None:
             return f"{self.lanes:,} lanes: {self.off}; {self.replayed:,} of them were run through it"
         if self.dtype != "float64":
@@ -89,7 +95,14 @@ class Verified:
 
 
 def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Verified:
-    """Compare every lane of one call. Raises DifferenceError for the first lane that differs."""
+    """Compare every lane of one call, or all that a kernel returns, raises and writes. Raises DifferenceError for the
+    first lane that differs."""
+    if caller.kernels.takes(args, kwargs, options):
+        differs, compared, replayed = kernel_outcomes.compare(caller, args, kwargs, options)
+        if differs:
+            raise DifferenceError(f"the {options.target} kernel {caller.parameters.name} differs from its original in "
+                                  f"{differs}")
+        return Verified(compared, replayed, kernel=True)
     context = caller.context(args, kwargs, options)
     call, lanes, options = context.call, context.lanes, context.options
     built = caller.compilations.get(caller.callee.function, call.arguments, options.as_built)

@@ -51,7 +51,8 @@ SLOW_SHARE = 0.01
 
 class Stats:
     """What a twin has done so far: calls, their lanes, the lanes that were replayed through the original, and those
-    that failed and were kept (`errors="mask"` and "nan")."""
+    that failed and were kept (`errors="mask"` and "nan"). A call of a kernel has no lanes; where the original runs, it
+    is counted as one that was replayed."""
 
     __slots__ = ("_called", "calls_cell", "failed", "lanes_cell", "replayed")
 
@@ -97,7 +98,7 @@ class Caller:
         self.parameters = parameters
         self.compilations = compilations
         self.plans = plans or Plans()
-        self.kernels = Kernels(callee, parameters)
+        self.kernels = Kernels(callee, parameters, self._count)
         self.stats = Stats(compilations.functions)
         self.words = Words()
         self._counting = threading.Lock()
@@ -113,7 +114,7 @@ class Caller:
         if others := containers.find(self.parameters, args, kwargs, options.static):
             return containers.call(self, others, args, kwargs, options, twin, out, part)
         if self.kernels.takes(args, kwargs, options):
-            return self.kernels(args, kwargs, options)
+            return self.kernels(args, kwargs, options, out)
         if texts := texts_in(self.parameters, args, kwargs, options.static):
             coded = word_call(self, texts, args, kwargs, options, out, part)
             if coded is not None:
@@ -162,6 +163,8 @@ class Caller:
 
     def compile(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, twin: Planned) -> None:
         """Flatten and compile what a call with such arguments takes, and learn its plan. Nothing runs."""
+        if self.kernels.compile(args, kwargs, options):
+            return
         args, kwargs = containers.plain(self.parameters, args, kwargs, options.static)
         args, kwargs = with_stand_ins(self.parameters, args, kwargs, options.static)
         if texts := texts_in(self.parameters, args, kwargs, options.static):

@@ -29,7 +29,8 @@ def with_stand_ins(
 
     def read(place: int | str, value: Any) -> Any:
         name = parameter_at(parameters, place)
-        return value if name in static or isinstance(value, str) and takes_one(parameters, name) else _read(value, name)
+        as_it_is = name in static or isinstance(value, str) and takes_one(parameters, name)
+        return value if as_it_is else read_dtype(value, name)
 
     given = [read(place, value) for place, value in enumerate(args)]
     named = {name: read(name, value) for name, value in kwargs.items()}
@@ -37,10 +38,10 @@ def with_stand_ins(
     return [_filled(value, shape) for value in given], {name: _filled(value, shape) for name, value in named.items()}
 
 
-def _read(value: Any, name: str) -> Any:
+def read_dtype(value: Any, name: str) -> Any:
     """A dtype where the value is one, in tuples too."""
     if type(value) is tuple:
-        return tuple(_read(item, name) for item in value)
+        return tuple(read_dtype(item, name) for item in value)
     if isinstance(value, str) and not _NAMED.fullmatch(value):
         return value
     if not isinstance(value, str | np.dtype) and not (

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dis
 import logging
 import os
+import re
 import threading
 import types
 from collections import OrderedDict
@@ -25,6 +26,7 @@ from pyflat.errors import refuse
 from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.arguments import SCALARS
+from pyflat.runtime.examples import read_dtype
 from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ MAX_OVERLAP_WORK = 10_000
 _DTYPES = frozenset({"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"})
 _SUBSCRIPTS = frozenset(dis.opmap[name] for name in (
     "BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_SLICE", "STORE_SLICE", "GET_ITER") if name in dis.opmap)
+_ARRAY_KIND = re.compile(r"[bfiu][1248]\[[:, ]*\]")
 _NAMES = frozenset({"shape", "size", "ndim", "dtype", "T", "len"})
 
 
@@ -62,6 +65,7 @@ class RunnableKernel(Protocol):
 
     in_order: bool
 
+    def version(self, _: bool, /) -> Any: ...
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool
             ) -> tuple[str, list[Any], dict[str, Any]]: ...
 
@@ -92,8 +96,8 @@ def may_be_kernel(function: types.FunctionType, seen: frozenset[Any] = frozenset
 class Kernels:
     """The kernels of one function: one for each combination of dtypes, ranks, layouts and overlaps."""
 
-    def __init__(self, callee: Callee, parameters: Parameters):
-        self.callee, self.parameters = callee, parameters
+    def __init__(self, callee: Callee, parameters: Parameters, count: Callable[[int, int, int], None]):
+        self.callee, self.parameters, self._count = callee, parameters, count
         self._versions: OrderedDict[Any, _Version] = OrderedDict()
         self._lock = threading.Lock()
         self.latest: _Version | None = None
@@ -103,7 +107,7 @@ class Kernels:
         """The parameters that are arrays, and why. FlattenError for a name in arrays= that is no parameter."""
         if options.arrays is None:
             return self._inferred
-        self.parameters.check_static(options.arrays)
+        self.parameters.check_static(options.arrays, "arrays")
         return dict.fromkeys(options.arrays, "arrays= names it")
 
     @cached_property
@@ -123,23 +127,102 @@ class Kernels:
         roles = self.roles(options)
         if not roles:
             return False
-        names = self.parameters.names[len(self.callee.prefix) if self.callee.prefix else 0:]
-        pairs = [*zip(names, args, strict=False), *kwargs.items()]
+        pairs = [*zip(self._own_names, args, strict=False), *kwargs.items()]
         return any(name in roles and name not in options.static and _may_be_array(value) for name, value in pairs)
 
-    def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Any:
-        if os.environ.get("PYFLAT_DISABLE") == "1":
-            return self.callee.function(*args, **kwargs)
-        if options.errors in ("mask", "nan"):
-            raise ValueError(f"errors={options.errors!r}: {self.parameters.name} is a kernel, which runs once on whole "
-                             f"arrays; no element of a result can stand for an exception")
+    def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, out: Any = None) -> Any:
+        if out is not None:
+            raise TypeError(f"{self.parameters.name}() got an unexpected keyword argument 'out': a kernel over arrays "
+                            f"writes into its arguments; twin.gufunc of a twin with signature= takes out=")
+        if self.disabled:
+            return self.original(args, kwargs)
+        self.require_whole(options)
         given = self.parameters.bind(args, kwargs).arguments
         arrays = {name: _array(name, value) for name, value in given.items() if _is_array(value)}
         version = self._version(given, arrays, options)
         self._require_writable(version.kernel, given)
-        return self._run(version, {**given, **arrays}, given, lambda: self.callee.function(*args, **kwargs))
+        return self._run(version, {**given, **arrays}, given, lambda: self.original(args, kwargs))
+
+    @property
+    def disabled(self) -> bool:
+        """PYFLAT_DISABLE=1: originals run."""
+        return os.environ.get("PYFLAT_DISABLE") == "1"
+
+    def original(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        return self.callee.function(*self.callee.prefix, *args, **{**self.callee.preset, **kwargs})
+
+    def require_whole(self, options: Options) -> None:
+        """ValueError for options that speak of lanes."""
+        if options.errors in ("mask", "nan"):
+            raise ValueError(f"errors={options.errors!r}: {self.parameters.name} is a kernel, which runs once on whole "
+                             f"arrays; no element of a result can stand for an exception")
+        if options.dtype == "float32":
+            raise ValueError(f"dtype='float32': {self.parameters.name} is a kernel, which computes in the dtypes of "
+                             f"its arrays; leave dtype= out and pass float32 arrays")
+
+    def compile(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> bool:
+        """Compile what a call with such arguments takes, where that is one of a kernel: arrays, or kinds as "f8[:,:]".
+        Nothing runs."""
+        pairs = [*zip(self._own_names, args, strict=False), *kwargs.items()]
+        examples = {name: self._example(name, value, options) for name, value in pairs}
+        given = [examples[name] for name, _ in pairs]
+        if not self.takes(given[:len(args)], dict(list(examples.items())[len(args):]), options):
+            return False
+        self.require_whole(options)
+        if self.disabled:
+            return True
+        bound = self.parameters.bind(given[:len(args)], dict(list(examples.items())[len(args):])).arguments
+        arrays = {name: _array(name, value) for name, value in bound.items() if _is_array(value)}
+        made = self._version(bound, arrays, options)
+        for which in (False, True):  # with and without looking for warnings
+            made.compiled.version(which)
+        return True
+
+    @property
+    def _own_names(self) -> tuple[str, ...]:
+        return self.parameters.names[len(self.callee.prefix) if self.callee.prefix else 0:]
+
+    def _example(self, name: str, value: Any, options: Options) -> Any:
+        """What stands for a kind in `compile`: an array, or a number; other arguments are examples."""
+        if name in options.static or not self.roles(options):
+            return value
+        if isinstance(value, str) and _ARRAY_KIND.fullmatch(value):
+            dtype, _, axes = value.partition("[")
+            return np.empty((2,) * axes.count(":"), dtype)
+        dtype = read_dtype(value, name)
+        if not isinstance(dtype, np.dtype):
+            return value
+        if name in self.roles(options):
+            raise ValueError(f"argument {name!r} is an array: say how many axes it has, as {dtype.str[1:] + '[:]'!r}, "
+                             f"or pass an array like those that will come")
+        return dtype.type(0).item() if isinstance(value, str) or value in (bool, int, float) else dtype.type(0)
+
+    def latest_for(self, options: Options) -> _Version | None:
+        """The one that was made last for this target."""
+        return next((made for key, made in reversed(self._versions.items()) if key[0] == options.target), None)
+
+    def count(self, options: Options) -> int:
+        """How many are compiled for this target."""
+        return sum(key[0] == options.target for key in tuple(self._versions))
+
+    def no_lanes(self, method: str, instead: str) -> ValueError:
+        """The error of a method that looks at lanes."""
+        return ValueError(f"{method}: {self.parameters.name} is a kernel over arrays, which has no lanes; {instead}")
 
     # --- versions
+    def version(self, given: Mapping[str, Any], options: Options) -> _Version:
+        """The version for calls with these arguments. Raises FlattenError."""
+        return self._version(given, {n: _array(n, value) for n, value in given.items() if _is_array(value)}, options)
+
+    def runner(self, given: Mapping[str, Any], options: Options) -> Callable[..., Any]:
+        """What runs calls whose arguments have the dtypes, layouts and overlaps of these: a function of all arguments
+        by their names, and of those of the call, for the original."""
+        if self.disabled:
+            return lambda _, args, kwargs: self.original(args, kwargs)
+        version = self.version(given, options)
+        self._require_writable(version.kernel, given)
+        return lambda bound, args, kwargs: self._run(version, bound, bound, lambda: self.original(args, kwargs))
+
     def _version(self, given: Mapping[str, Any], arrays: Mapping[str, Any], options: Options) -> _Version:
         described = self._described(given, arrays, options.static)
         layouts = tuple((name, _lies(array)) for name, array in arrays.items())
@@ -158,7 +241,7 @@ class Kernels:
         """A version to look at: for these kinds, or the one that was made last. ValueError where there is none."""
         if kinds is None and self.latest is not None:
             kernel = self.latest.kernel
-            return self.latest if options.target == name else _Version(kernel, targets.of(name).kernel(
+            return self.latest if options.target == name else _Version(kernel, _having_kernels(name).kernel(
                 kernel, _examples(kernel.arguments)))
         if kinds is None:
             raise ValueError(f"{self.parameters.name} is a kernel over arrays: call it once, or say what its "
@@ -170,9 +253,7 @@ class Kernels:
         from pyflat.frontend.kernels import specialise_kernel
         from pyflat.passes import pipelines
 
-        target = targets.of(name)
-        if target.kernels is None:
-            raise refuse("flatten/not-yet", f"the target {name!r} has no kernels over arrays", help='target="numba"')
+        target = _having_kernels(name)
         kernel = specialise_kernel(self.callee.function, described)
         kernel.function = pipelines.run(kernel.function, pipelines.KERNEL)
         return _Version(kernel, target.kernel(kernel, arrays))
@@ -211,6 +292,7 @@ class Kernels:
              original: Callable[[], Any]) -> Any:
         kernel, errors = version.kernel, np.geterr()
         if errors["under"] != "ignore":  # which nothing here looks for
+            self._count(0, 1, 0)
             return original()
         kept = {name: arguments[name].copy(order="K") for name in version.undone}
         watch = any(how != "ignore" for how in errors.values())
@@ -218,6 +300,7 @@ class Kernels:
         if state in ("warning", "wraps"):
             _put_back(arguments, kept)
             state, numbers, made = version.compiled.run(arguments, careful=True, watch=watch)
+        self._count(0, int(state != "done"), 0)
         if state != "done":
             _put_back(given, kept)
             log.info("%s meets an exception or a warning: the original runs on the same arrays", self.parameters.name)
@@ -226,6 +309,14 @@ class Kernels:
             if arguments[name] is not given[name]:
                 given[name][...] = arguments[name]
         return _result(kernel.result, iter(numbers), {**given, **_in_order(made, kernel.models, given)})
+
+
+def _having_kernels(name: str) -> targets.Target:
+    """The target of this name. FlattenError where it has no kernels."""
+    target = targets.of(name)
+    if target.kernels is None:
+        raise refuse("flatten/not-yet", f"the target {name!r} has no kernels over arrays", help='target="numba"')
+    return target
 
 
 def _parsed(kinds: str | Sequence[str], names: list[str]) -> dict[str, Argument]:

@@ -42,6 +42,8 @@ class Options:
     static      names of parameters that specialise the twin instead of becoming lanes
     arrays      names of parameters that are arrays of a kernel, which runs once on whole arrays; (): there is none;
                 None: those that the body subscripts, iterates over, or asks for length or shape (`twin.roles`)
+    signature   "(n),()->(n)": the core dimensions of each input and output of a kernel over arrays, as `np.vectorize`
+                writes them; dimensions before those broadcast, and `twin.gufunc` is the ufunc that does it
     loops       "auto": constant loops become straight-line code, those whose trips differ by lane stay loops over live
                 masks; "unroll": every iteration is straight-line code or refused; "masked": every loop over a range and
                 every `while` stays a loop, however short; one whose body needs a known index is as with "auto"
@@ -73,6 +75,7 @@ class Options:
     target: EngineName | Registered = "numpy"
     static: tuple[str, ...] = ()
     arrays: tuple[str, ...] | None = None
+    signature: str | None = None
     loops: Literal["auto", "unroll", "masked"] = "auto"
     max_unroll: int = 4096
     max_trips: int | None = None
@@ -132,6 +135,7 @@ class OptionArguments(TypedDict, total=False):
     target: EngineName | Registered | Target
     static: str | Iterable[str]
     arrays: str | Iterable[str] | None
+    signature: str | None
     loops: Literal["auto", "unroll", "masked"]
     max_unroll: int
     max_trips: int | None
@@ -255,8 +259,12 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _value(name: str, value: Any) -> Any:
-    if value is None and name in ("max_trips", "parallel", "arrays"):
+    if value is None and name in ("max_trips", "parallel", "arrays", "signature"):
         return None
+    if name == "signature":
+        from pyflat.runtime.signatures import checked
+
+        return checked(value)
     if name == "target":
         return _target(value, f"target={value!r}")
     if isinstance(value, str) and (name, value) in _FORMER:

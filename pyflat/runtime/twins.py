@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, Unpack, cast, overload
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from pyflat.backend.registered import Registered
     from pyflat.inspection import listing
-    from pyflat.inspection.explain import Explanation
+    from pyflat.inspection.explain import Explanation, KernelExplanation
     from pyflat.inspection.lane_trace import LaneTrace
     from pyflat.inspection.profile import Profile
     from pyflat.inspection.verify import Verified
     from pyflat.ir.shape import Shape
-    from pyflat.runtime import ufuncs
+    from pyflat.runtime import gufuncs, ufuncs
     from pyflat.runtime.calls import Caller, Stats
     from pyflat.runtime.compiled import Built
     from pyflat.runtime.faults import Faults
@@ -63,6 +63,7 @@ class Twin(Generic[P, R_co]):
         self._made: Caller | None = None
         self._function: listing.MadeFunction | None = None
         self._ufunc: ufuncs.MadeUfunc | None = None
+        self._gufunc: gufuncs.MadeGufunc | None = None
 
     @property
     def _caller(self) -> Caller:
@@ -97,8 +98,12 @@ class Twin(Generic[P, R_co]):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         self._check_receiver(args)
+        options = resolve(self.settings)
+        if options.signature is not None:
+            writes = "out" in self._parameters.names
+            return self._gufunc_for(options)(args, kwargs, None if writes else kwargs.pop("out", None))
         out = None if self._parameters.takes_out else kwargs.pop("out", None)
-        return self._caller(args, kwargs, resolve(self.settings), self, out)
+        return self._caller(args, kwargs, options, self, out)
 
     def _check_receiver(self, args: Sequence[Any]) -> None:
         """`obj.method.flat(5)` would bind 5 to self."""
@@ -129,11 +134,13 @@ class Twin(Generic[P, R_co]):
         nothing. The function does not run, in no lane.
 
         Arguments are examples, as in a call, or dtypes: `np.float32`, "f4", `float`, `np.dtype(...)` stand for an array
-        of many lanes. A parameter in `static=`, or one that takes a string, has the value itself.
+        of many lanes. A parameter in `static=`, or one that takes a string, has the value itself. Of a kernel over
+        arrays they are arrays, or kinds such as "f8[:,:]".
 
         Raises what a call raises before anything runs: FlattenError, TypeError, ValueError.
         """
         self._check_receiver(args)
+        self._require_no_outer_dimensions("compile")
         self._caller.compile(args, kwargs, self.options, self)
         return self
 
@@ -141,6 +148,7 @@ class Twin(Generic[P, R_co]):
         """The lanes in which the original raises, without the values: `twin.faults(xs)[417].exception()`, or
         `raise twin.faults(xs).group()` for all of them at once. See `pyflat.runtime.faults.Faults`."""
         self._check_receiver(args)
+        self._require_lanes("faults", "call the twin: it raises what the original raises", args, kwargs)
         _, found = self._caller(args, kwargs, dataclasses.replace(self.options, errors="mask"))
         return cast("Faults", found)
 
@@ -158,6 +166,7 @@ class Twin(Generic[P, R_co]):
         from pyflat.inspection.lane_trace import trace_lane
 
         self._check_receiver(args)
+        self._require_lanes("replay", "twin.verify(*arrays) compares it with the original", args, kwargs)
         return trace_lane(self._caller, args, kwargs, self.options, lane, pdb=pdb)
 
     def verify(self, /, *args: Any, **kwargs: Any) -> Verified:
@@ -167,6 +176,7 @@ class Twin(Generic[P, R_co]):
         from pyflat.inspection.verify import verify
 
         self._check_receiver(args)
+        self._require_no_outer_dimensions("verify")
         return verify(self._caller, args, kwargs, self.options)
 
     def check_static(self, static: Sequence[str]) -> None:
@@ -195,17 +205,19 @@ class Twin(Generic[P, R_co]):
         """The text of the twin, or of one of its stages.
 
         stage   None: the twin as Python text; "captured": the original's source; "structured", "flat": the
-                IR before and after flattening; "suspect": Python text that says which lanes go to the original
+                IR before and after flattening; "suspect": Python text that says which lanes go to the original;
+                "kernel": the IR of a kernel over arrays
         target  None: neutral text with `select`; "numpy" or "numba": text that runs as it stands; "dataflow": the
                 graph; "wgsl", "glsl": a compute shader; or a target of another package that has a text
-        kinds   argument kinds, as "f8,i8,b,c16" or ("float", "int", ...); else from annotations, defaults, or float
+        kinds   argument kinds, as "f8,i8,b,c16" or ("float", "int", ...); else from annotations, defaults, or float;
+                of a kernel over arrays "f8[:,:],i8"
         faults  beside the twin `<name>_suspect`: true in the lanes in which the original may raise, for which the text
                 of the twin does not answer
         """
         from pyflat.inspection import listing
 
         function, options = self._callee.function, self.options
-        if self._is_kernel(options, kinds):
+        if self._is_kernel(options, kinds) or stage != "captured" and self._is_kernel_first(options, kinds):
             chosen = targets.name_of(target or options.target)
             return listing.of_kernel(self._caller.kernels.shown(chosen, kinds, options), stage)
         shapes = self._shapes(options, kinds)
@@ -214,10 +226,36 @@ class Twin(Generic[P, R_co]):
             name=self.__name__, faults=faults,
         )
 
+    def _require_no_outer_dimensions(self, method: str) -> None:
+        """ValueError where signature= makes calls those of a gufunc."""
+        if self.options.signature is not None:
+            raise ValueError(f"{method}() of {self.__name__} with signature={self.options.signature!r}: it takes the "
+                             f"arrays of one item, twin.with_options(signature=None).{method}(...)")
+
+    def _require_lanes(self, method: str, instead: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """ValueError for a call of a kernel."""
+        if self._caller.kernels.takes(args, kwargs, self.options):
+            raise self._caller.kernels.no_lanes(f"{method}()", instead)
+
+    def _is_kernel_first(self, options: Options, kinds: str | Sequence[str] | None = None) -> bool:
+        """The same, or a parameter without default is used as an array and nothing has been compiled."""
+        if self._is_kernel(options, kinds) or kinds is not None or self._last(options) is not None:
+            return self._is_kernel(options, kinds)
+        return bool(self.array_parameters())
+
+    def array_parameters(self) -> list[str]:
+        """The parameters that have to be arrays: those used as arrays that are neither bound, static nor have a
+        default."""
+        options, parameters = self.options, self._parameters.signature.parameters
+        bound = {*self._parameters.names[:len(self._callee.prefix)], *self._callee.preset, *options.static}
+        return [name for name in self._caller.kernels.roles(options)
+                if name not in bound and parameters[name].default is inspect.Parameter.empty]
+
     def _is_kernel(self, options: Options, kinds: str | Sequence[str] | None) -> bool:
         """What is looked at is a kernel over arrays: one has been called, or kinds name an array."""
         found = self._made.kernels.latest if self._made is not None else None
-        return "[" in "".join(kinds or ()) or kinds is None and found is not None and self._last(options) is None
+        named = isinstance(kinds, Sequence) and any("[" in str(word) for word in kinds)
+        return named or kinds is None and found is not None and self._last(options) is None
 
     @property
     def roles(self) -> Roles:
@@ -252,6 +290,8 @@ class Twin(Generic[P, R_co]):
         from pyflat.inspection import listing
 
         options = self.options
+        if self._is_kernel_first(options):
+            raise self._caller.kernels.no_lanes("function", "call the twin itself; twin.source is its text")
         if self._function is None or not self._function.holds(options):
             shapes = self._shapes(options, None)
             self._function = listing.make_function(self._callee.function, shapes, options, self.__name__)
@@ -271,20 +311,46 @@ class Twin(Generic[P, R_co]):
 
         pickle_ufuncs()
         options = self.options
+        if self._is_kernel_first(options):
+            raise self._caller.kernels.no_lanes("ufunc", 'signature="(n)->(n)" and twin.gufunc make it one over outer '
+                                                         "dimensions")
         made = self._ufunc
         if made is None or not made.holds(options):
             made = self._ufunc = ufuncs.make_ufunc(self, self._caller, self._shapes(options, None), options)
         return made.ufunc
 
-    def explain(self, kinds: str | Sequence[str] | None = None) -> Explanation:
+    @property
+    def gufunc(self) -> np.ufunc:
+        """The kernel as a generalised numpy.ufunc by the option signature=: core dimensions are the last ones, those
+        before broadcast; `out=`, `axes=`, casting by NumPy's rules.
+
+        An item in which the original raises makes the call raise. Raises ValueError where the signature does not fit
+        the parameters, FlattenError where an input is written or an output is read.
+        """
+        return self._gufunc_for(self.options).ufunc
+
+    def _gufunc_for(self, options: Options) -> gufuncs.MadeGufunc:
+        from pyflat.runtime import gufuncs
+
+        made = self._gufunc
+        if made is None or not made.holds(options):
+            made = self._gufunc = gufuncs.make_gufunc(self._caller, self.__name__, self.__doc__ or "", options)
+        return made
+
+    def explain(self, kinds: str | Sequence[str] | None = None) -> Explanation | KernelExplanation:
         """What the twin costs and why: operations, arms, loops, elementary functions, the width of its vectors, and
         what keeps it from being faster. `print(twin.explain())` is a page; its attributes are for programs.
 
+        Of a kernel over arrays: its arrays, its loops, and why some of them run one iteration after the other.
+
         kinds   as in `show`
         """
-        from pyflat.inspection.explain import explain
+        from pyflat.inspection.explain import explain, explain_kernel
 
         options = self.options
+        if self._is_kernel_first(options, kinds):
+            version = self._caller.kernels.shown(options.target, kinds, options)
+            return explain_kernel(version, options.target, self.__name__, self.stats)
         shapes = self._shapes(options, kinds)
         last = self._last(options)
         found = explain(self._callee.function, shapes, options, self.__name__, self.stats)
@@ -296,6 +362,7 @@ class Twin(Generic[P, R_co]):
         from pyflat.inspection.profile import profile
 
         self._check_receiver(args)
+        self._require_lanes("profile", "twin.explain() says what becomes of its loops", args, kwargs)
         return profile(self._caller, self.__name__.removesuffix("_flat"), args, kwargs, self.options)
 
     def inspect_llvm(self) -> str:
@@ -314,6 +381,9 @@ class Twin(Generic[P, R_co]):
         if not targets.of(options.target).machine_code:
             raise ValueError(f"target={options.target!r}: only the numba target makes machine code")
         built = self._last(options)
+        kernel = self._caller.kernels.latest_for(options)
+        if built is None and kernel is not None:
+            return kernel.compiled
         if built is None:
             raise ValueError(f"{self.__name__} has not run yet: call it once, then there is code to look at")
         return built.engine
@@ -328,7 +398,10 @@ class Twin(Generic[P, R_co]):
     def __repr__(self) -> str:
         options = self.options
         count = sum(self._caller.compilations.count(built) for built in options.all_built)
-        state = f"{count} kind{'s' * (count > 1)} compiled" if count else "not flattened yet"
+        kernels = self._made.kernels.count(options) if self._made is not None else 0
+        parts = [f"{number} {what}{'s' * (number > 1)}" for number, what in ((count, "kind"), (kernels, "kernel"))
+                 if number]
+        state = f"{' and '.join(parts)} compiled" if parts else "not flattened yet"
         format = "" if options.dtype == "float64" else f"dtype={options.dtype!r}, "
         return f"<pyflat twin {self.__name__}{inspect.signature(self)}, target={options.target!r}, {format}{state}>"
 

@@ -213,6 +213,9 @@ def verify(
         if resolve(settings(wanted)).dtype == "float32":
             raise ValueError('verify compares with the original, which computes in float64: with dtype="float32" '
                              "twin.verify(*arrays) compares with the interpreter")
+    for twin in twins.values():
+        if isinstance(twin, Twin):
+            require_numbers(twin)
     for twin in twins.values():  # what is refused is refused before the original, and what it does, has run
         if isinstance(twin, Twin):
             _run(functools.partial(_call_named, twin.verify, parameters, names, fixed), _columns([], chosen))
@@ -230,6 +233,14 @@ def verify(
         else:
             continue
         raise _with_trace(found, closer, chosen) from None
+
+
+def require_numbers(twin: Twin[..., Any]) -> None:
+    """ValueError for a kernel over arrays: nothing says which shapes go together."""
+    arrays = twin.array_parameters()
+    if arrays:
+        raise ValueError(f"{twin.__name__} is a kernel over arrays ({', '.join(arrays)}), and verify draws numbers: "
+                         f"pyflat.twin(f).verify(*arrays) compares it on arrays that fit together")
 
 
 Row = tuple[Any, ...]

@@ -365,6 +365,8 @@ class Evaluator:
         notes = tuple(calls)
         if not help and code == "flatten/lane-to-object":
             help = remedies.make_known(self, node)
+        if self.widths is not None:
+            message, why, help = remedies.in_kernel(code, message, why, help)
         help = remedies.in_library(self.frames) or help
         return refuse(code, message, self.span(node), label=label, why=why, help=help, notes=notes,
                       argument=argument or self.binding or (self._constant_operand(node) if needs_number else ""))

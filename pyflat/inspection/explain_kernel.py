@@ -1,0 +1,333 @@
+"""`twin.explain()` of a kernel over arrays: its arrays, what becomes of its loops and why, where indices are tested.
+
+An iteration of a loop is a lane where no iteration reads what another one has left, in variables or in memory. The
+NumPy target makes such loops operations on whole arrays (`targets.numpy.kernels.parallel` decides), and LLVM may.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyflat.inspection.source_map import KeptLoop, SourceLine, SourceMap, source_line
+from pyflat.ir.lists import definitions
+from pyflat.ir.loops import all_ops, recognise_counted
+from pyflat.ir.memory import ArrayArgument
+from pyflat.ir.nodes import (
+    FAULT,
+    Block,
+    Const,
+    Exit,
+    If,
+    Item,
+    Label,
+    Loop,
+    Op,
+    Param,
+    Region,
+    Value,
+    child_lists,
+    walk,
+)
+from pyflat.ir.types import MEMORY
+from pyflat.targets.numpy.kernels.parallel import linear, nest_of
+
+if TYPE_CHECKING:
+    from pyflat.frontend.kernels import Kernel
+    from pyflat.runtime.calls import Stats
+
+_LAYOUTS = {"C": "C order, without gaps", "R": "rows without gaps", "S": "strided"}
+_SYMBOLS = {"add": "+", "sub": "-", "mul": "*"}
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedArray:
+    """An array of a kernel.
+
+    where   "argument", or "local": made inside
+    size    its bytes, as a product of lengths
+    layout  how it lies in memory, as the code is made for it
+    place   where a local one is made
+    """
+
+    name: str
+    where: str
+    dtype: str
+    rank: int
+    size: str
+    read: bool
+    written: bool
+    layout: str
+    place: SourceLine | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedLoop:
+    """A loop of a kernel.
+
+    counted         over a range; otherwise a `while`, or one whose variable is changed
+    parallel        its iterations are lanes
+    why             why they are not; of a parallel loop what it becomes
+    depth           loops around it
+    tested_before   indices directly in it that are tested for all iterations at once
+    tested_each     indices directly in it that are tested at each access
+    """
+
+    place: SourceLine | None
+    counted: bool
+    parallel: bool
+    why: str
+    depth: int
+    tested_before: int
+    tested_each: int
+
+
+@dataclass(frozen=True)
+class KernelExplanation:
+    """What becomes of a kernel. `str()` of it is a page of text; `as_dict()` is for programs."""
+
+    name: str
+    target: str
+    arrays: tuple[ExplainedArray, ...]
+    numbers: tuple[str, ...]
+    loops: tuple[ExplainedLoop, ...]
+    calls: int
+    replayed: int
+
+    def as_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(_text(self))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def explain_kernel(version: Any, target: str, name: str, stats: Stats) -> KernelExplanation:
+    """What a version of a kernel (`pyflat.runtime.kernels`) becomes on a target."""
+    kernel: Kernel = version.kernel
+    layouts = getattr(version.compiled, "layouts", {})
+    numbers = tuple(n for n, argument in kernel.arguments.items() if not isinstance(argument, ArrayArgument))
+    return KernelExplanation(name, target, tuple(_arrays(kernel, layouts)), numbers,
+                             tuple(_loops(kernel, layouts, target)), stats.calls, stats.replayed)
+
+
+# --- arrays
+def _arrays(kernel: Kernel, layouts: dict[str, str]) -> Iterator[ExplainedArray]:
+    ops = list(all_ops(kernel.function.body))
+    used = {code: {op.attr("array") for op in ops if op.opcode == code} for code in ("load", "store")}
+    lengths = _lengths(kernel)
+
+    def row(name: str, where: str, dtype: str, sizes: Sequence[str], layout: str,
+            place: SourceLine | None = None) -> ExplainedArray:
+        shown = " * ".join([str(np.dtype(dtype).itemsize), *sizes])
+        size = f"{np.dtype(dtype).itemsize * int(np.prod(list(map(int, sizes)))):,}" if all(
+            each.isdigit() for each in sizes) else shown
+        return ExplainedArray(name, where, str(np.dtype(dtype)), len(sizes), size, name in used["load"],
+                              name in used["store"] or where == "local", layout, place)
+
+    for name, argument in kernel.arguments.items():
+        if isinstance(argument, ArrayArgument):
+            sizes = [f"{name}.shape[{axis}]" for axis in range(argument.rank)]
+            layout = _LAYOUTS.get(layouts.get(name, ""), "any layout")
+            yield row(name, "argument", argument.dtype, sizes, layout)
+    for op in ops:
+        if op.opcode == "alloc":
+            sizes = [_shown(size, lengths) for size in op.args[:-1]]
+            place = source_line(op.origin.span) if op.origin is not None else None
+            yield row(op.attr("array"), "local", op.attr("dtype"), sizes, _LAYOUTS["C"], place)
+
+
+def _lengths(kernel: Kernel) -> dict[Value, str]:
+    """The parameters of the IR, as a person names them."""
+    params = iter(kernel.function.params)
+    found: dict[Value, str] = {}
+    memories: set[int] = set()
+    for name, argument in kernel.arguments.items():
+        if isinstance(argument, ArrayArgument):
+            if argument.memory not in memories:
+                memories.add(argument.memory)
+                next(params)
+            found.update((next(params), f"{name}.shape[{axis}]") for axis in range(argument.rank))
+        elif hasattr(argument, "kind") or hasattr(argument, "dtype"):
+            found[next(params)] = name
+    return found
+
+
+def _shown(value: Value, known: dict[Value, str]) -> str:
+    if isinstance(value, Const):
+        return str(value.value)
+    if value in known:
+        return known[value]
+    if isinstance(value, Op) and value.opcode in _SYMBOLS:
+        return f"({f' {_SYMBOLS[value.opcode]} '.join(_shown(arg, known) for arg in value.args)})"
+    if isinstance(value, Op) and len(value.args) == 1:
+        return _shown(value.args[0], known)
+    return "?"
+
+
+# --- loops
+def _loops(kernel: Kernel, layouts: dict[str, str], target: str) -> Iterator[ExplainedLoop]:
+    lanes, inside = _parallel(kernel.function.body)
+    before = _tested(kernel, layouts, target, lanes | inside)
+    for found in SourceMap(kernel.function).loops:
+        indices = [op for op in _own_ops(found.node.body) if op.opcode == "index"]
+        at_once = sum(op in before for op in indices)
+        parallel = found.node in lanes
+        why = _lanes_on(target) if parallel else _reason(found)
+        if found.node in inside:
+            why += "; all lanes of the loop around it go through it together" if target == "numpy" else ""
+        yield ExplainedLoop(found.place, recognise_counted(found.node) is not None, parallel, why, found.depth, at_once,
+                            len(indices) - at_once)
+
+
+def _lanes_on(target: str) -> str:
+    return "operations on whole arrays" if target == "numpy" else "LLVM may compute several side by side"
+
+
+def _parallel(items: list[Item]) -> tuple[set[Loop], set[Loop]]:
+    """The loops whose iterations are lanes, and those that run inside of lanes."""
+    lanes: set[Loop] = set()
+    inside: set[Loop] = set()
+    for item in items:
+        if isinstance(item, Loop) and (nest := nest_of(item)) is not None:
+            lanes |= set(nest.loops)
+            inside |= {each for each in walk(nest.body) if isinstance(each, Loop)}
+        elif not isinstance(item, Block):
+            for inner in child_lists(item):
+                found = _parallel(inner)
+                lanes, inside = lanes | found[0], inside | found[1]
+    return lanes, inside
+
+
+def _tested(kernel: Kernel, layouts: dict[str, str], target: str, lanes: set[Loop]) -> set[Op]:
+    """The indices that are tested for all iterations at once."""
+    if target == "numpy":
+        return {op for loop in lanes for op in all_ops(loop.body) if op.opcode == "index"}
+    from pyflat.targets.numba.kernel_tests import tested_before
+
+    return set(tested_before(kernel, layouts))
+
+
+def _own_ops(items: list[Item]) -> Iterator[Op]:
+    """The operations of a list, without those of loops in it."""
+    for item in items:
+        if isinstance(item, Block):
+            yield from item.ops
+        elif not isinstance(item, Loop):
+            for inner in child_lists(item):
+                yield from _own_ops(inner)
+
+
+def _reason(found: KeptLoop) -> str:
+    """Why the iterations of a loop run one after the other."""
+    loop = found.node
+    counted = recognise_counted(loop)
+    if counted is None:
+        return "how often it runs is not known before"
+    carried = [param for param in loop.params if param is not counted.iv and param.kind is not MEMORY]
+    reads = _reads([loop.body[0], *loop.body[2:]])
+    names = [param.name.split(" ")[0] or "a value" for param in carried if param in reads]
+    if names:
+        return f"an iteration takes {', '.join(f'`{name}`' for name in dict.fromkeys(names))} from the one before"
+    if _leaves(loop):
+        return "it may be left before its end (break, return)"
+    if any(op.opcode == "alloc" for op in all_ops(loop.body)):
+        return "it makes an array in each iteration"
+    if any(op.opcode in ("call", "ufunc") for op in all_ops(loop.body)):
+        return "it calls a function that is computed one by one"
+    meeting = sorted(_meeting(loop, counted.iv))
+    if meeting:
+        return f"iterations may meet in {', '.join(f'`{name}`' for name in meeting)}"
+    return "nothing shows that its iterations are apart"
+
+
+def _reads(items: Sequence[Item]) -> set[Value]:
+    """What operations, conditions and inner loops take."""
+    found: set[Value] = {arg for op in all_ops(list(items)) for arg in op.args}
+    for item in walk(list(items)):
+        match item:
+            case Block() if item.end is not None:
+                found.update(item.end.values)
+            case If():
+                found.add(item.cond)
+            case Loop():
+                found.update(item.inits)
+    return found
+
+
+def _leaves(loop: Loop) -> bool:
+    """Something leaves it elsewhere than at its test."""
+    own: set[Label] = {FAULT, loop.again}
+    for item in walk(loop.body):
+        if isinstance(item, Loop | Region):
+            own.add(item.label)
+        if isinstance(item, Loop):
+            own.add(item.again)
+    rest = loop.body[2:]
+    return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label not in own
+               for item in walk(rest))
+
+
+def _meeting(loop: Loop, counter: Param) -> set[str]:
+    """The arrays in which a store of one iteration may be where another iteration loads or stores."""
+    accesses = [op for op in all_ops(loop.body) if op.opcode in ("load", "store")]
+    inside = set(definitions(loop.body)) | set(loop.params)
+
+    def apart(a: Op, b: Op) -> bool:
+        for x, y in zip(_places(a), _places(b), strict=True):
+            forms = linear(x), linear(y)
+            if forms[0] is not None and forms[0] == forms[1] and counter in forms[0][0] and not any(
+                    v in inside and v is not counter for v in forms[0][0]):
+                return True
+        return False
+
+    return {store.attr("array") for store in accesses if store.opcode == "store" for other in accesses
+            if store.attr("array") == other.attr("array") and not apart(store, other)}
+
+
+def _places(op: Op) -> Sequence[Value]:
+    return op.args[1:-1] if op.opcode == "store" else op.args[1:]
+
+
+# --- the page
+def _text(found: KernelExplanation) -> Iterator[str]:
+    yield f"{found.name} on {found.target}: a kernel over {len(found.arrays)} arrays, run once for each call"
+    yield ""
+    width = max((len(array.name) for array in found.arrays), default=0)
+    yield "arrays"
+    for array in found.arrays:
+        uses = " and ".join(what for what, does in (("read", array.read), ("written", array.written)) if does)
+        axes = ", ".join([":"] * array.rank)
+        made = f", made in line {array.place.line}: {array.place.text}" if array.place is not None else ""
+        yield (f"  {array.name:{width}}  {array.where}, {array.dtype}[{axes}], {uses or 'unused'}, {array.size} bytes, "
+               f"{array.layout}{made}")
+    if found.numbers:
+        yield f"the same for all iterations: {', '.join(found.numbers)}"
+    yield from ("", "loops" if found.loops else "there is no loop")
+    for loop in found.loops:
+        yield from _loop_text(loop)
+    if found.calls:
+        yield ""
+        yield f"so far {found.calls:,} calls, {found.replayed:,} of them run by the original"
+
+
+def _loop_text(loop: ExplainedLoop) -> Iterator[str]:
+    where = f"line {loop.place.line}" if loop.place else "?"
+    how = "lanes" if loop.parallel else "one after the other"
+    text = loop.place.text if loop.place is not None else ""
+    yield f"  {where:>9}  {'  ' * loop.depth}{text}"
+    yield f"             {'  ' * loop.depth}{how}: {loop.why}"
+    tests = [f"{count} {'index' if count == 1 else 'indices'} tested {when}" for count, when in (
+        (loop.tested_before, "for all iterations at once"), (loop.tested_each, "at each access")) if count]
+    if tests:
+        yield f"             {'  ' * loop.depth}{', '.join(tests)}"

@@ -1,0 +1,371 @@
+"""`twin.gufunc`: a kernel over arrays as a genuine generalised numpy.ufunc, with loops for the dtypes of its operands.
+
+NumPy broadcasts the outer dimensions, checks the core dimensions, casts, buffers and copies operands that overlap with
+results; the inner loop calls the kernel once for each outer index.
+
+- The function has a parameter for each input and returns the outputs, or it has one for each output too, after those of
+  the inputs, and writes them. An output with the core dimensions () is an array of one element there.
+- An operand with the core dimensions () is a NumPy scalar, as `np.vectorize` passes it.
+- A result has the dtype that the function gives it. A parameter that is an output has the dtype that NumPy promotes the
+  inputs to, float64 where those are ints and floats are written. What is not written there is undefined.
+- Where an item meets an exception, the original runs on it, and the call raises what it raises.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import itertools
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyflat.errors import FlattenError, refuse
+from pyflat.functions import ufunc_interface as interface
+from pyflat.ir.loops import all_ops
+from pyflat.ir.nodes import FAULT, Block, Const, Exit, Op, walk
+from pyflat.ir.recursion import with_room
+from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.runtime.calls import Caller
+from pyflat.runtime.settings import Options
+from pyflat.runtime.signatures import Signature, parsed
+from pyflat.targets import target as targets
+
+if TYPE_CHECKING:
+    from pyflat.frontend.kernels import Kernel
+    from pyflat.frontend.kernels.results import Result
+    from pyflat.targets.numba.outer_loop import Operand, OuterLoop
+    from pyflat.targets.numba.strided_loop import StridedLoop
+
+_CLASSES = {type(np.dtype(t)): np.dtype(t) for t in "?bBhHiIlLqQfd"}
+_PYTHON_CLASSES = {"_PyLongDType": np.dtype(np.int64), "_PyFloatDType": np.dtype(np.float64)}
+"""NumPy's classes for operands that are Python's int and float."""
+_CONVERSIONS = ("to_float", "exact_float")
+_Key = tuple[np.dtype[Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MadeGufunc:
+    """A generalised ufunc, and what it was made for."""
+
+    ufunc: np.ufunc
+    options: Options
+    loops: _Loops
+
+    def holds(self, options: Options) -> bool:
+        """Whether it is the ufunc for these options still."""
+        return options == self.options and self.loops.fresh()
+
+    def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> Any:
+        """A call with the arguments of the function: outputs may be among them."""
+        return self.loops.call(self.ufunc, args, kwargs, out)
+
+
+@with_room
+def make_gufunc(caller: Caller, name: str, text: str, options: Options) -> MadeGufunc:
+    """The generalised ufunc of a function. Raises FlattenError, ValueError where signature= does not fit it."""
+    if options.signature is None:
+        raise ValueError(f"twin.gufunc of {name} needs to know the core dimensions: signature=\"(n)->(n)\" says them, "
+                         f"for each input and output")
+    caller.kernels.require_whole(options)
+    loops = _Loops(caller, name, parsed(options.signature), options)
+    try:
+        loops.find(tuple(np.dtype(np.float64) for _ in loops.inputs))
+    except FlattenError as refusal:  # which may be of these dtypes only
+        if refusal.code in ("flatten/effect", "flatten/result-kind"):
+            raise
+    made = interface.new_ufunc(name, text, len(loops.inputs), len(loops.outputs), loops, options.signature)
+    loops.serve(made)
+    return MadeGufunc(made, options, loops)
+
+
+class _Loops:
+    """The loops of a generalised ufunc, made when they are needed first. It must not hold the ufunc, which holds it."""
+
+    def __init__(self, caller: Caller, name: str, signature: Signature, options: Options):
+        self.caller, self.name, self.signature, self.options = caller, name, signature, options
+        self.inputs, self.outputs = signature
+        parameters = caller.parameters
+        bound = {*parameters.names[:len(parameters.prefix)], *parameters.preset}
+        kinds = parameters.signature.parameters
+        self.fixed = {n: p.default for n, p in kinds.items() if n in options.static and p.default is not p.empty}
+        self.operands = self._operands([n for n in kinds if n not in bound and n not in self.fixed])
+        self.writes = len(self.operands) > len(self.inputs)
+        self.made: dict[_Key, _Loop] = {}
+        self._added: list[_Key] = []
+        self._tables: list[object] = []
+        self._lock = threading.RLock()
+        self._promote = interface.guarded(self.promote)
+        self._promoter: StridedLoop | None = None
+
+    def _operands(self, names: list[str]) -> list[str]:
+        kinds = self.caller.parameters.signature.parameters
+        required = sum(kinds[n].default is kinds[n].empty for n in names)
+        inputs, outputs = len(self.inputs), len(self.outputs)
+        for count in (inputs, inputs + outputs):
+            chosen = names[:count]
+            if required <= count == len(chosen) and all(
+                    kinds[n].kind in (kinds[n].POSITIONAL_ONLY, kinds[n].POSITIONAL_OR_KEYWORD) for n in chosen):
+                self.fixed |= {n: kinds[n].default for n in names[count:] if kinds[n].default is not kinds[n].empty}
+                return chosen
+        raise ValueError(f"signature={self.options.signature!r} has {inputs} inputs and {outputs} outputs, and "
+                         f"{self.name} the parameters {', '.join(names) or 'none'}: it takes one for each input and "
+                         f"returns the outputs, or one for each output too, which it writes")
+
+    def core(self, number: int) -> tuple[str, ...]:
+        return (*self.inputs, *self.outputs)[number]
+
+    def fresh(self) -> bool:
+        return all(loop.version.kernel.guards.stale() is None for loop in tuple(self.made.values()))
+
+    def find(self, key: _Key) -> _Loop:
+        """The loop for inputs of these dtypes. Raises FlattenError."""
+        with self._lock:
+            if key not in self.made:
+                self.made[key] = _Loop(self, key)
+            return self.made[key]
+
+    def call(self, ufunc: np.ufunc, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> Any:
+        given = self.caller.parameters.signature.bind_partial(*self.caller.parameters.prefix, *args, **kwargs).arguments
+        names = self.operands[:len(self.inputs)]
+        missing = [n for n in names if n not in given]
+        other = [n for n in given if n not in self.operands and n not in self.caller.parameters.names[
+            :len(self.caller.parameters.prefix)]]
+        if missing or other:
+            which = f"missing {', '.join(missing)}" if missing else f"{other[0]!r} is no operand of the signature"
+            raise TypeError(f"{self.name}() with signature={self.options.signature!r}: {which}")
+        results = [given.get(n) for n in self.operands[len(self.inputs):]]
+        if any(r is not None for r in results):
+            out = tuple(results)
+        return ufunc(*[given[n] for n in names], **({} if out is None else {"out": out}))
+
+    def serve(self, ufunc: np.ufunc) -> None:
+        """Give the ufunc the loops that exist, and the promoter for all others."""
+        from pyflat.targets.numba.strided_loop import promoter
+
+        for key in tuple(self.made):
+            self._add(ufunc, key)
+        self._promoter = promoter(interface.location(self._promote))
+        interface.add_promoter(ufunc, self._promoter.address)
+
+    def _add(self, ufunc: np.ufunc, key: _Key) -> None:
+        if key in self._added:
+            return
+        loop = self.made[key]
+        interface.add_loop(ufunc, interface.Loop(loop.address, key, loop.dtypes))
+        self._added.append(key)
+        self._tables.append(interface.list_types(ufunc, [(*k, *self.made[k].dtypes) for k in self._added]))
+
+    def promote(self, ufunc_at: int, dtypes_at: int, signature_at: int, new_at: int) -> None:
+        """Which dtypes the loop for some others has. TypeError where there is none."""
+        ufunc = ctypes.cast(ufunc_at, ctypes.py_object).value
+        count = len(self.inputs)
+        given, asked = (interface.dtype_classes(at, ufunc.nargs) for at in (dtypes_at, signature_at))
+        key = tuple(self._dtype(given[k] if asked[k] is None else asked[k], k) for k in range(count))
+        loop = self.find(key)
+        for wanted, dtype in zip(asked[count:], loop.dtypes, strict=True):
+            if wanted is not None and wanted is not type(dtype):
+                gives = ", ".join(dtype.name for dtype in loop.dtypes)
+                raise TypeError(f"ufunc {self.name!r} gives {gives} for these operands")
+        with self._lock:
+            self._add(ufunc, key)
+        interface.give_dtypes(new_at, [*key, *loop.dtypes])
+
+    def _dtype(self, found: Any, operand: int) -> np.dtype[Any]:
+        dtype = _CLASSES.get(found) or _PYTHON_CLASSES.get(getattr(found, "__name__", ""))
+        if dtype is None:
+            shown = getattr(found, "__name__", "nothing").removesuffix("DType").lower()
+            raise TypeError(f"ufunc {self.name!r}: operand {self.operands[operand]!r} is {shown}; a kernel takes bool, "
+                            f"ints, float32 and float64")
+        return dtype
+
+
+class _Loop:
+    """The inner loop for inputs of these dtypes."""
+
+    def __init__(self, loops: _Loops, key: _Key):
+        self.loops, self.kernels, self.options = loops, loops.caller.kernels, loops.options
+        self.signature, self.writes, self.names = loops.signature, loops.writes, loops.operands
+        examples = {name: _example(dtype, len(core)) for name, dtype, core in zip(
+            loops.operands, key, loops.inputs, strict=False)}
+        if loops.writes:
+            self.version, self.dtypes = self._writing(examples, key)
+        else:
+            self.version = self._version(examples)
+            self.dtypes = list(self._returned(self.version.kernel.result, examples))
+        self._require_roles(self.version.kernel)
+        self.all = (*key, *self.dtypes)
+        self._callback = interface.guarded(self.run)
+        self._outer: dict[Any, OuterLoop] = {}
+        from pyflat.targets.numba.strided_loop import strided_loop
+
+        self._strided = strided_loop(None, [d.itemsize for d in self.all], len(key), interface.location(self._callback))
+
+    @property
+    def address(self) -> int:
+        return self._strided.address
+
+    def _version(self, examples: Mapping[str, Any]) -> Any:
+        return self.kernels.version(self._bound(examples), self.options)
+
+    def _bound(self, operands: Mapping[str, Any]) -> dict[str, Any]:
+        parameters = self.loops.caller.parameters
+        positional = parameters.signature.parameters[self.names[0]].kind is inspect.Parameter.POSITIONAL_ONLY
+        args, kwargs = (list(operands.values()), {}) if positional else ([], operands)
+        return dict(parameters.bind(args, {**self.loops.fixed, **kwargs}).arguments)
+
+    # --- outputs
+    def _writing(self, examples: Mapping[str, Any], key: _Key) -> tuple[Any, list[np.dtype[Any]]]:
+        """Outputs that are parameters: float64 first, which says whether ints are all that is written."""
+        names = self.names[len(key):]
+        ranks = [max(len(core), 1) for core in self.signature.outputs]
+        promoted = np.result_type(*key)
+        floats = promoted if promoted.kind == "f" else np.dtype(np.float64)
+        tried = self._version({**examples, **{n: _example(floats, r) for n, r in zip(names, ranks, strict=True)}})
+        dtypes = [promoted if promoted.kind in "iu" and _only_ints(tried.kernel, n) else floats for n in names]
+        made = {n: _example(d, r) for n, d, r in zip(names, dtypes, ranks, strict=True)}
+        return self._version({**examples, **made}), dtypes
+
+    def _require_roles(self, kernel: Kernel) -> None:
+        count = len(self.signature.inputs)
+        for name in kernel.written:
+            if name in self.names[:count] or name not in self.names:
+                raise refuse("flatten/effect", f"{self.loops.name} writes into {name!r}, an input of its signature",
+                             why="outputs are parameters of their own, after those of the inputs",
+                             help="call the twin without signature=, or write into a new array")
+        read = {op.attr("array") for op in all_ops(kernel.function.body) if op.opcode == "load"}
+        for name in self.names[count:]:
+            if name in read:
+                raise refuse("flatten/effect", f"{self.loops.name} reads {name!r}, an output of its signature",
+                             why="an output begins as memory that nothing has been written to",
+                             help="keep what is read again in a variable, or call the twin without signature=")
+            if name not in kernel.written and not _may_leave(kernel):
+                raise refuse("flatten/effect", f"{self.loops.name} never writes {name!r}, an output of its signature",
+                             why="nothing else puts a value there",
+                             help="write it, or leave it out of the parameters and return the result")
+
+    def _returned(self, result: Result, examples: Mapping[str, Any]) -> Iterator[np.dtype[Any]]:
+        from pyflat.frontend.kernels.results import ArrayResult, NumberResult, TupleResult
+
+        outputs = self.signature.outputs
+        items = result.items if isinstance(result, TupleResult) else (result,)
+        if len(items) != len(outputs):
+            raise self._mismatch(f"returns {len(items)} results", f"{len(outputs)} outputs")
+        made = {op.attr("array"): op.attr("dtype") for op in all_ops(self.version.kernel.function.body)
+                if op.opcode == "alloc"}
+        for item, core in zip(items, outputs, strict=True):
+            match item:
+                case NumberResult() if not core:
+                    yield np.dtype(item.dtype or {BOOL: "b1", INT: "i8", FLOAT: "f8"}[item.kind])
+                case ArrayResult() if item.rank == len(core):
+                    yield np.dtype(made[item.array]) if item.array in made else examples[item.array].dtype
+                case ArrayResult():
+                    raise self._mismatch(f"returns an array of {item.rank} axes", f"an output of {len(core)}")
+                case _:
+                    what = "a number" if isinstance(item, NumberResult) else "no number or array"
+                    raise self._mismatch(f"returns {what}", f"an output of {len(core)} axes")
+
+    def _mismatch(self, does: str, wanted: str) -> Exception:
+        return refuse("flatten/result-kind", f"{self.loops.name} {does}, and signature={self.options.signature!r} has "
+                                             f"{wanted}", why="each output is what the function returns at its place",
+                      help="make the signature say what the function returns")
+
+    # --- running
+    def run(self, data: int, dims: int, steps: int, _: int | None) -> None:
+        """The kernel for each outer index. Raises what the original raises."""
+        operands = self._views(data, dims, steps)
+        n, count = ctypes.c_ssize_t.from_address(dims).value, len(self.signature.inputs)
+        if not n:
+            return
+        first = self._bound(dict(zip(self.names, [each[0] for each in operands], strict=False)))
+        call, parts = self._caller(first), self._compiled_parts(first, data, steps, n)
+        for k in itertools.chain.from_iterable(itertools.starmap(range, parts)):
+            returned = call([each[k] for each in operands])
+            if not self.writes:
+                self._keep(returned, [each[k, ...] for each in operands[count:]])
+
+    def _compiled_parts(self, first: Mapping[str, Any], data: int, steps: int, n: int) -> Iterable[tuple[int, int]]:
+        """Let machine code call the kernel where it can; what is left to do, from and to."""
+        errors = np.geterr()
+        if errors["under"] != "ignore" or not targets.of(self.options.target).machine_code or self.kernels.disabled:
+            return [(0, n)]
+        from pyflat.targets.numba.outer_loop import OuterLoop
+
+        engine: Any = self.kernels.version(first, self.options).compiled
+        if not OuterLoop.fits(engine):
+            return [(0, n)]
+        if engine not in self._outer:
+            self._outer[engine] = OuterLoop(engine, self._operands())
+        places = (ctypes.c_ssize_t * len(self.all)).from_address(data)
+        apart = (ctypes.c_ssize_t * len(self.all)).from_address(steps)
+        return self._outer[engine].run(first, list(places), list(apart), n,
+                                       watch=any(how != "ignore" for how in errors.values()))
+
+    def _operands(self) -> list[Operand]:
+        from pyflat.targets.numba.outer_loop import Operand
+
+        cores, count = [*self.signature.inputs, *self.signature.outputs], len(self.signature.inputs)
+        return [Operand(self.names[k] if k < len(self.names) else None, dtype, not core and k < count)
+                for k, (core, dtype) in enumerate(zip(cores, self.all, strict=True))]
+
+    def _caller(self, first: dict[str, Any]) -> Callable[[Sequence[Any]], Any]:
+        run = self.kernels.runner(first, self.options)
+        return lambda items: run({**first, **dict(zip(self.names, items, strict=False))}, items[:len(self.names)],
+                                 self.loops.fixed)
+
+    def _keep(self, returned: Any, places: Sequence[Any]) -> None:
+        values = returned if isinstance(returned, tuple) else (returned,)
+        for value, place in zip(values, places, strict=True):
+            if np.shape(value) != place.shape:
+                raise ValueError(f"{self.loops.name} returned an array of shape {np.shape(value)} for an output of "
+                                 f"shape {place.shape} by signature={self.options.signature!r}")
+            place[...] = value
+
+    def _views(self, data: int, dims: int, steps: int) -> list[Any]:
+        """The operands as arrays, the outer index first."""
+        cores = [*self.signature.inputs, *self.signature.outputs]
+        size, names = len(cores), self.signature.dimensions
+        places = (ctypes.c_size_t * size).from_address(data)
+        lengths = (ctypes.c_ssize_t * (1 + len(names))).from_address(dims)
+        extents = dict(zip(names, lengths[1:], strict=True))
+        strides = iter((ctypes.c_ssize_t * (size + sum(map(len, cores)))).from_address(steps))
+        outer = list(itertools.islice(strides, size))
+        found = []
+        for number, (core, dtype) in enumerate(zip(cores, self.all, strict=True)):
+            shape = (lengths[0], *[extents[name] for name in core])
+            apart = (outer[number], *itertools.islice(strides, len(core)))
+            if self.writes and not core and number >= len(self.signature.inputs):
+                shape, apart = (*shape, 1), (*apart, dtype.itemsize)
+            found.append(_view(places[number], shape, apart, dtype))
+        return found
+
+
+def _example(dtype: np.dtype[Any], rank: int) -> Any:
+    return np.empty((2,) * rank, dtype) if rank else dtype.type(0)
+
+
+def _only_ints(kernel: Kernel, name: str) -> bool:
+    """Whether what a kernel writes into an array of floats are ints."""
+    stored = [op.args[-1] for op in all_ops(kernel.function.body)
+              if op.opcode == "store" and op.attr("array") == name]
+    numbers = [value for value in stored if not isinstance(value, Const)]
+    return bool(numbers) and all(isinstance(v, Op) and v.opcode in _CONVERSIONS for v in numbers)
+
+
+def _may_leave(kernel: Kernel) -> bool:
+    """Whether a kernel may raise: with other dtypes it may go on from there."""
+    return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is FAULT
+               for item in walk(kernel.function.body))
+
+
+def _view(place: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """The elements from an address on."""
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    spans = [(n - 1) * step for n, step in zip(shape, strides, strict=True)]
+    low, high = sum(min(s, 0) for s in spans), sum(max(s, 0) for s in spans)
+    memory: Any = (ctypes.c_char * (high - low + dtype.itemsize)).from_address(place + low)
+    return np.ndarray(shape, dtype, memory, -low, strides)

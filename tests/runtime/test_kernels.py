@@ -1,0 +1,334 @@
+"""A twin's methods where it is a kernel over arrays: each works, or says what to do instead."""
+
+from __future__ import annotations
+
+import pickle
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+import pyflat
+from pyflat.inspection import kernel_outcomes
+from pyflat.inspection.verify import DifferenceError
+from pyflat.testing.flattened import NotVerifiableError, verify_flattened
+
+TARGETS = pytest.mark.parametrize("target", ["numpy", "numba"])
+
+
+@pyflat.flatten
+def smooth(a, out, w):
+    for i in range(1, a.shape[0] - 1):
+        out[i] = w * (a[i - 1] + a[i + 1])
+
+
+@pyflat.flatten
+def total(a):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i]
+    return s
+
+
+def gathered(a, at, out):
+    for i in range(len(at)):
+        out[i] = a[at[i]]
+
+
+def nested(a, out, w):
+    lap = np.zeros_like(a)
+    for i in range(1, a.shape[0] - 1):
+        for j in range(a.shape[1]):
+            lap[i, j] = a[i - 1, j] + a[i + 1, j]
+    for i in range(a.shape[0]):
+        s = 0.0
+        for j in range(a.shape[1]):
+            s += lap[i, j]
+        out[i] = s * w
+    for i in range(1, len(out)):
+        out[i] = out[i - 1] + out[i]
+    for i in range(len(out)):
+        if out[i] > 10.0:
+            break
+        out[i] = 1.0
+    k = 0
+    while k < len(out) and out[k] < 0.5:
+        k += 1
+    return k
+
+
+@TARGETS
+def test_verify_compares_arrays_results_and_exceptions(target):
+    a = np.arange(12.0).reshape(3, 4)
+    out = np.zeros(3)
+    found = pyflat.twin(nested, target=target).verify(a, out, 2.0)
+    assert found.kernel and found.lanes == 12 + 3 + 1 and found.replayed == 0
+    assert not out.any()
+    assert "16 elements and numbers agree" in str(found)
+    twin = pyflat.twin(gathered, target=target)
+    assert twin.verify(a[0], np.array([3, 9]), np.zeros(2)).replayed == 1
+    assert "the original ran itself" in str(twin.verify(a[0], np.array([3, 9]), np.zeros(2)))
+    line = np.arange(9.0)
+    assert twin.verify(line[::-1], np.array([2, 0]), line[1:3]).lanes == 9 + 2 + 2
+    np.testing.assert_array_equal(line, np.arange(9.0))
+
+
+def test_verify_names_what_differs(monkeypatch):
+    twin = pyflat.twin(smooth)
+    kernels = twin._caller.kernels
+
+    def wrong(args, kwargs):
+        args[1][2] = 1.5
+
+    monkeypatch.setattr(kernels, "original", wrong)
+    with pytest.raises(DifferenceError, match=r"argument 2 at \(1,\): np.float64\(4.0\) and np.float64\(0.0\) \(3 of"):
+        twin.verify(np.arange(5.0), np.zeros(5), 2.0)
+    monkeypatch.setattr(kernels, "original", lambda args, kwargs: 3)
+    with pytest.raises(DifferenceError, match="its result: None and 3"):
+        twin.verify(np.zeros(2), np.zeros(2), 2.0)
+    with pytest.raises(DifferenceError, match=r"what it raises: .*missing 2 required.* and 'nothing'"):
+        kernel_difference(twin, np.zeros(2))
+
+    def warned(args, kwargs):
+        warnings.warn("beware", RuntimeWarning, stacklevel=1)
+
+    monkeypatch.setattr(kernels, "original", warned)
+    with pytest.raises(DifferenceError, match=r"its warnings: \[\] and \['RuntimeWarning: beware'\]"):
+        twin.verify(np.zeros(2), np.zeros(2), 2.0)
+
+
+def kernel_difference(twin, *args):
+    differs, _, _ = kernel_outcomes.compare(twin._caller, args, {}, twin.options)
+    raise DifferenceError(differs)
+
+
+@pytest.mark.parametrize(("ours", "theirs", "same"), [
+    (0.0, -0.0, False), (np.nan, -np.nan, True), (1, 1.0, False), (np.float32(1), np.float64(1), False), (2, 2, True),
+    (np.zeros(2), np.zeros(3), False), (np.array([0.0]), np.array([-0.0]), False), (None, None, True)])
+def test_values_are_compared_bit_for_bit(ours, theirs, same):
+    assert (kernel_outcomes._difference(ours, theirs) == "") is same
+
+
+def test_copies_keep_strides_and_overlaps():
+    base = np.arange(20.0)
+    values = {"a": base[2:10][::-1], "b": base[8:].reshape(3, 4).T, "c": np.zeros((0, 3)), "d": 5}
+    values["a"].flags.writeable = False
+    made = kernel_outcomes.copies(values)
+    for name in "abc":
+        np.testing.assert_array_equal(made[name], values[name])
+        assert made[name].strides == values[name].strides and not np.shares_memory(made[name], values[name])
+    assert made["d"] == 5 and not made["a"].flags.writeable
+    made["b"][0, 0] = -1.0
+    assert made["a"][1] == -1.0 and base[8] == 8.0
+    assert (made["b"].ctypes.data - values["b"].ctypes.data) % 64 == 0
+
+
+def truth(a):
+    return 1.0 if a[0:2] else 2.0
+
+
+def whole(a):
+    return -a[:]
+
+
+def root(a):
+    return np.sqrt(a[:])
+
+
+def reduced(a):
+    return np.sum(a) + a[0]
+
+
+def attribute(a):
+    return a[0].foo
+
+
+def unlike(a):
+    return a[0] if a[1] > 0.0 else len(a)
+
+
+def printed(a):
+    print(a[0])
+
+
+def ranged(a):
+    return np.arange(len(a))[0]
+
+
+def text(a):
+    return str(a[0])
+
+
+def listed(a):
+    return [x for x in a]
+
+
+@pytest.mark.parametrize("function", [truth, whole, root, reduced, attribute, unlike, printed, ranged, text, listed],
+                         ids=lambda function: function.__name__)
+def test_refusals_in_kernels_do_not_speak_of_lanes(function):
+    with pytest.raises(pyflat.FlattenError) as refused:
+        pyflat.twin(function)(np.ones(3))
+    said = str(refused.value).replace(refused.value.code, "")
+    assert "lane" not in said and refused.value.diagnostic.help
+
+
+def test_prove_says_that_it_is_about_lanes():
+    from pyflat.inspection.prove import prove
+
+    for kinds in (None, "f8[:]"):
+        assert "it is a kernel over arrays" in str(prove(total, kinds=kinds))
+
+
+@TARGETS
+def test_compiled_ahead_a_call_compiles_nothing(target, monkeypatch):
+    twin = pyflat.twin(smooth, target=target)
+    before = twin._caller.kernels.count(twin.options)
+    for arguments in (("f4[:]", np.empty(2, "f4"), float), (np.empty(5), "f8[:]", np.float64),
+                      ("f8[:]", np.empty(2), "f8")):
+        assert twin.compile(*arguments) is twin
+    twin.compile("i8[:]", w=2.0, out="f8[:]")
+    assert twin._caller.kernels.count(twin.options) == before + 4
+    monkeypatch.setattr(type(twin._caller.kernels), "_made", None)
+    out = np.zeros(4)
+    twin(np.arange(4.0), out, 0.5)
+    twin(np.arange(4), out, 0.5)
+    assert out.tolist() == [0.0, 1.0, 2.0, 0.0]
+    assert f"{before + 4} kernels compiled" in repr(twin)
+
+
+def test_compile_needs_the_number_of_axes():
+    with pytest.raises(ValueError, match=r"'a' is an array: say how many axes it has, as 'f4\[:\]'"):
+        total.flat.compile(np.float32)
+    with pytest.raises(ValueError, match=r"errors='mask'.*is a kernel"):
+        total.flat.with_options(errors="mask").compile("f8[:]")
+
+
+@pytest.mark.parametrize(("method", "instead"), [
+    ("faults", "call the twin"), ("replay", r"twin.verify\(\*arrays\)"), ("profile", r"twin.explain\(\)")])
+def test_methods_that_look_at_lanes_are_refused(method, instead):
+    with pytest.raises(ValueError, match=rf"{method}\(\): smooth_flat is a kernel over arrays.*{instead}"):
+        getattr(smooth.flat, method)(np.zeros(3), np.zeros(3), 1.0)
+
+
+@pytest.mark.parametrize(("name", "instead"), [("ufunc", "twin.gufunc"), ("function", "twin.source")])
+def test_properties_of_lanes_are_refused(name, instead):
+    with pytest.raises(ValueError, match=rf"{name}: total_flat is a kernel.*{instead}"):
+        getattr(total.flat, name)
+
+
+def test_options_of_lanes_are_refused():
+    a = np.zeros(3)
+    for options in ({"errors": "mask"}, {"errors": "nan"}, {"dtype": "float32"}):
+        ((name, value),) = options.items()
+        with pytest.raises(ValueError, match=f"{name}='{value}': total_flat is a kernel"):
+            total.flat.with_options(**options)(a)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'out': a kernel"):
+        total.flat(a, out=a)
+    with pytest.raises(pyflat.FlattenError, match="arrays='q'"):
+        total.flat.with_options(arrays="q")(a)
+    for target in ("dataflow", "wgsl"):
+        with pytest.raises(pyflat.FlattenError, match=f"'{target}' has no kernels"):
+            total.flat.show(target=target, kinds="f8[:]")
+    for math in ("fast", "exact"):
+        assert total.flat.with_options(math=math, errors="unchecked", parallel=True)(a) == 0.0
+
+
+@TARGETS
+def test_stats_count_calls_and_those_of_the_original(target):
+    twin = pyflat.twin(types.FunctionType(gathered.__code__, globals(), "gathered"), target=target)
+    a, out = np.zeros(4), np.zeros(1)
+    twin(a, np.array([1]), out)
+    with pytest.raises(IndexError):
+        twin(a, np.array([7]), out)
+    assert (twin.stats.calls, twin.stats.replayed) == (2, 1)
+    assert "2 kernels" not in repr(twin) and "1 kernel compiled" in repr(twin)
+
+
+def test_disabled_the_original_runs(monkeypatch):
+    monkeypatch.setenv("PYFLAT_DISABLE", "1")
+    a = np.ones(3)
+    assert total.flat(a) == 3.0 and type(total.flat(a)) is np.float64
+    total.flat.compile(a)
+    assert total.flat.with_options(signature="(n)->()")(np.ones((2, 3))).tolist() == [3.0, 3.0]
+
+
+class Scaled:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def pick(self, a, i):
+        return a[i] * self.factor
+
+
+@TARGETS
+def test_a_bound_method_that_raises_raises_as_it_does(target):
+    twin = pyflat.twin(Scaled(2.0).pick, target=target)
+    a = np.arange(3.0)
+    assert twin(a, 2) == 4.0
+    with pytest.raises(IndexError, match="index 3 is out of bounds"):
+        twin(a, 3)
+
+
+def test_pickled_twins_run():
+    a = np.ones(3)
+    assert pickle.loads(pickle.dumps(total.flat))(a) == 3.0
+
+
+def test_machine_code_can_be_looked_at():
+    twin = total.flat.to("numba")
+    twin(np.ones(3))
+    assert "pyflat_kernel" in twin.inspect_llvm() and "pyflat_kernel" in twin.inspect_asm()
+    with pytest.raises(ValueError, match="only the numba target"):
+        total.flat.inspect_asm()
+
+
+def test_verifying_modules_says_that_arrays_are_needed():
+    with pytest.raises(NotVerifiableError, match=r"smooth is a kernel over arrays \(a, out\): smooth.flat.verify"):
+        verify_flattened("smooth", smooth, {})
+    with pytest.raises(ValueError, match=r"total_flat is a kernel over arrays \(a\)"):
+        pyflat.testing.verify(total)
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_explain_names_arrays_loops_and_reasons(target):
+    found = pyflat.twin(nested, target=target).explain("f8[:,:],f8[:],f8")
+    rows = {array.name: array for array in found.arrays}
+    local = next(array for array in found.arrays if array.where == "local")
+    assert (rows["a"].read, rows["a"].written, rows["a"].rank) == (True, False, 2)
+    assert (rows["out"].read, rows["out"].written, rows["out"].size) == (True, True, "8 * out.shape[0]")
+    assert local.size == "8 * a.shape[0] * a.shape[1]" and local.place.text == "lap = np.zeros_like(a)"
+    assert found.numbers == ("w",)
+    assert [(loop.parallel, loop.depth, loop.counted) for loop in found.loops] == [
+        (True, 0, True), (True, 1, True), (True, 0, True), (False, 1, True), (False, 0, True), (False, 0, True),
+        (False, 0, False)]
+    reasons = [loop.why for loop in found.loops[3:]]
+    assert reasons[0].startswith("an iteration takes `s` from the one before")
+    assert reasons[1] == "iterations may meet in `out`"
+    assert reasons[2] == "it may be left before its end (break, return)"
+    assert reasons[3] == "how often it runs is not known before"
+    tests = [(loop.tested_before, loop.tested_each) for loop in found.loops]
+    assert tests[1] == (6, 0) and tests[-1] == (0, 1)
+    assert tests[4] == ((0, 3) if target == "numpy" else (3, 0))
+    page = str(found)
+    assert "one after the other: iterations may meet in `out`" in page and "float64[:, :]" in page
+    assert found.as_dict()["arrays"][0]["name"] == "a"
+
+
+def test_explain_of_the_last_call_and_without_one():
+    twin = pyflat.twin(types.FunctionType(nested.__code__, globals(), "nested"), target="numba")
+    for look in (twin.explain, twin.show):
+        with pytest.raises(ValueError, match="call it once, or say what its parameters are"):
+            look()
+    twin(np.zeros((4, 3)).T, np.zeros(3), 1.0)
+    assert twin.explain().arrays[0].layout == "strided"
+    assert twin.explain().calls == 1
+
+
+def test_a_scalar_function_has_no_kernel_to_show():
+    def double(x):
+        return 2.0 * x
+
+    with pytest.raises(ValueError, match="no kernel over arrays"):
+        pyflat.twin(double).show(stage="kernel")
+
