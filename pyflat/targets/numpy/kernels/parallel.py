@@ -122,7 +122,7 @@ def _carried_by(item: Item) -> list[Value]:
 
 def _leaves(loops: Sequence[Loop]) -> bool:
     """Something in the nest leaves it in another way than at the end of its ranges, or makes an array."""
-    own = {label for loop in loops for label in (loop.label, loop.again)}
+    own = {label for loop in loops for label in (loop.label, loop.again)} - {loops[-1].again}
     inner = {label for item in walk(loops[0].body) for label in _labels(item)} - own | {FAULT}
     tests = {loop.body[1].orelse[-1] for loop in loops if isinstance(loop.body[1], If)}
     ends = [item.end for item in walk(loops[0].body) if isinstance(item, Block) and item not in tests]
@@ -213,7 +213,7 @@ def _never_meet(a: Op, b: Op, counters: set[Param], inside: set[Value]) -> bool:
     if a.attr("array") != b.attr("array"):
         return False
     equal: set[Value] = set()
-    for x, y in zip(_places(a), _places(b), strict=True):
+    for x, y in zip(places(a), places(b), strict=True):
         first, second = linear(x), linear(y)
         if first is None or second is None:
             continue
@@ -233,7 +233,7 @@ def _never_meet(a: Op, b: Op, counters: set[Param], inside: set[Value]) -> bool:
     return equal == counters
 
 
-def _places(op: Op) -> Sequence[Value]:
+def places(op: Op) -> Sequence[Value]:
     return op.args[1:-1] if op.opcode == "store" else op.args[1:]
 
 
@@ -262,3 +262,13 @@ def _sum(a: Form | None, b: Form | None, factor: int) -> Form | None:
     for value, count in b[0].items():
         total[value] = total.get(value, 0) + factor * count
     return {v: c for v, c in total.items() if c}, a[1] + factor * b[1]
+
+
+def subtracted(a: Form | None, b: Form | None) -> Form | None:
+    return _sum(a, b, -1)
+
+
+def continues(items: Sequence[Item], again: Label) -> bool:
+    """Something in a list goes to the next iteration before its end."""
+    return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is again
+               for item in walk(list(items)))
