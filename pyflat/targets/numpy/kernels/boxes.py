@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from pyflat.ir.lists import definitions
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Block, Op, Value
 from pyflat.targets.numpy.kernels.parallel import Form, Nest, continues, linear, places, subtracted
@@ -54,6 +55,7 @@ def _certain(nest: Nest) -> set[Op]:
 
 def _add(boxes: Boxes, nest: Nest, op: Op, varying: set[Value], nonnegative: set[Value], certain: set[Op]) -> None:
     axes: list[Axis | None] = []
+    inside = {value for loop in nest.loops for value in [*loop.params, *definitions(loop.body)]}
     above: list[tuple[int, int, Value]] = []
     unsure: list[tuple[int, int, Value]] = []
     below: list[Axis] = []
@@ -66,9 +68,12 @@ def _add(boxes: Boxes, nest: Nest, op: Op, varying: set[Value], nonnegative: set
             return
         axis, shift = found
         assert isinstance(place, Op)
+        extent = linear(place.args[1])
+        if extent is None or inside & set(extent[0]):
+            return
         lower, upper = linear(nest.counted[axis].lower), linear(nest.counted[axis].upper)
         first = (lower[0], lower[1] + shift) if lower is not None else None
-        gap = subtracted(linear(place.args[1]), (upper[0], upper[1] + shift)) if upper is not None else None
+        gap = subtracted(extent, (upper[0], upper[1] + shift)) if upper is not None else None
         if not is_nonnegative(first, nonnegative):
             if place not in certain or first is not None and not first[0]:
                 return

@@ -11,7 +11,7 @@ from pyflat.ir.types import INT, MEMORY
 from pyflat.targets.numpy.kernels.boxes import Boxes, boxes_of, is_nonnegative
 from pyflat.targets.numpy.kernels.names import counter_wish
 from pyflat.targets.numpy.kernels.operations import Mask, Operations
-from pyflat.targets.numpy.kernels.parallel import Nest, continues, linear
+from pyflat.targets.numpy.kernels.parallel import Nest, continues, linear, places
 from pyflat.targets.numpy.kernels.spelled import literal, spelled
 from pyflat.targets.numpy.kernels.varying import may_fault_outside, varying_in
 
@@ -113,20 +113,19 @@ class Nests(Operations):
             users = self.users.get(op, [])
             if op.opcode not in ("index", "add", "sub") or op.kind is not INT or not users:
                 continue
-            known = all(isinstance(user, Op) and (user in slices and op in user.args[1:] or user in self.skipped)
+            known = all(isinstance(user, Op) and (user in slices and op not in user.args[len(places(user)) + 1:] or user in self.skipped)
                         for user in users)
             if known and not (op.opcode == "index" and any(self._is_uniform_in(op, user) for user in users)):
                 self.skipped.add(op)
 
     def _is_uniform_in(self, op: Op, access: Op) -> bool:
         """The index is the same for all lanes: it stands in the subscript."""
-        given = access.args[1:-1] if access.opcode == "store" else access.args[1:]
         return any(place is op and axis is None
-                   for place, axis in zip(given, self.boxes.slices.get(access, [None] * len(given)), strict=True))
+                   for place, axis in zip(places(access), self.boxes.slices[access], strict=True))
 
     def _tests(self, nest: Nest) -> None:
         def beyond(axis: int, shift: int, extent: Value) -> str:
-            return f"{self.sum_text(nest.counted[axis].upper, shift)} > {self._twice(extent)}"
+            return f"{self.sum_text(nest.counted[axis].upper, shift)} > {self.sum_text(extent, 0)}"
 
         def below(axis: int, shift: int) -> str:
             return f"{self.sum_text(nest.counted[axis].lower, shift)} < 0"

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pyflat.errors import InternalError
 from pyflat.frontend.kernels.results import names as returned_names
 from pyflat.ir.memory import ArrayArgument
-from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Loop, Op, Region, Value, Yield
+from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Loop, Op, Region, Value, Yield, walk
 from pyflat.ir.types import MEMORY
 from pyflat.targets.numpy.kernels.boxes import is_nonnegative
 from pyflat.targets.numpy.kernels.loops import Loops
@@ -121,7 +121,8 @@ class KernelText(Loops):
             self.bare(node.cond)
             return mask
         names = self.variables(node.results)
-        after = self.fresh("mask") if mask != "None" or self.nest is not None else mask
+        parts = self.nest is not None and any(_leaves_by_exit(arm) for arm in (node.then, node.orelse))
+        after = self.fresh("mask") if parts else mask
         start = len(self.lines)
         condition = self.operand(node.cond, 7)
         ends: list[Given] = []
@@ -133,8 +134,8 @@ class KernelText(Loops):
                 if found is not None:
                     self.assign(names, found[0])
                     if after != mask:
-                        self.put(f"{after} = {found[1]}")
-                elif after != mask:
+                        self.put(f"{after} = {'True' if found[1] == 'None' else found[1]}")
+                elif after != mask and not _only_faults(items):
                     self.put(f"{after} = False")
                 ends.append(found)
         self._without_pass(start, middle, condition)
@@ -142,8 +143,6 @@ class KernelText(Loops):
         self.name_params(node.results, names, varying=varying)
         if all(end is None for end in ends):
             return "never"
-        if after != mask and all(end is not None and end[1] == mask for end in ends):
-            return mask
         return after
 
     def _without_pass(self, start: int, middle: int, condition: str) -> None:
@@ -159,12 +158,17 @@ class KernelText(Loops):
     def _never_faults(self, node: If) -> bool:
         """A test of a length, which is no negative number."""
         cond, last = node.cond, node.then[-1]
-        if not isinstance(cond, Op) or cond.opcode != "lt" or node.results or not isinstance(cond.args[1], Const):
+        if not isinstance(cond, Op) or cond.opcode not in ("lt", "ne") or node.results:
             return False
         faults = isinstance(last, Block) and isinstance(last.end, Exit) and last.end.label is FAULT
         rest = node.orelse[-1]
         empty = len(node.orelse) == 1 and isinstance(rest, Block) and not rest.ops and isinstance(rest.end, Yield)
-        return faults and empty and cond.args[1].value == 0 and is_nonnegative(linear(cond.args[0]), self.nonnegative)
+        if not faults or not empty:
+            return False
+        if cond.opcode == "ne":
+            return linear(cond.args[0]) == linear(cond.args[1]) is not None
+        bound = cond.args[1]
+        return isinstance(bound, Const) and bound.value == 0 and is_nonnegative(linear(cond.args[0]), self.nonnegative)
 
     def _masked_if(self, node: If, mask: Mask) -> Mask:
         names = self.variables(node.results)
@@ -221,6 +225,18 @@ class KernelText(Loops):
         name = self.fresh("mask")
         self.put(f"{name} = s.{'both' if then else 'without'}({mask}, {condition})")
         return name
+
+
+def _leaves_by_exit(items: list[Item]) -> bool:
+    """A lane may leave the list for a place outside of it, or not come to its end."""
+    inner = {label for item in walk(items) if isinstance(item, Loop | Region)
+             for label in ([item.label, item.again] if isinstance(item, Loop) else [item.label])}
+    return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is not FAULT
+               and item.end.label not in inner for item in walk(items))
+
+
+def _only_faults(items: list[Item]) -> bool:
+    return not _leaves_by_exit(items)
 
 
 def _is_nothing(items: list[Item]) -> bool:
