@@ -88,8 +88,8 @@ def _add(boxes: Boxes, nest: Nest, op: Op, varying: set[Value], nonnegative: set
         return
     boxes.slices[op] = axes
     for tests, more in ((boxes.above, above), (boxes.unsure, unsure)):
-        for axis, shift, extent in more:
-            tests[axis, extent] = max(shift, tests.get((axis, extent), shift))
+        for axis, shift, length in more:
+            tests[axis, length] = max(shift, tests.get((axis, length), shift))
     for axis, shift in below:
         boxes.below[axis] = min(shift, boxes.below.get(axis, shift))
 

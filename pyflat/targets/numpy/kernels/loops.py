@@ -105,7 +105,9 @@ class Loops(Nests):
 
     def masked_body(self, items: list[Item], loop: Loop) -> Sequence[Value]:
         """The body of a nest with `continue` in it."""
-        after = [Param(p.kind, p.name) for p in loop.params]
+        assert self.nest is not None
+        counter = self.nest.counted[-1].iv
+        after = [Param(MEMORY if p is counter else p.kind, p.name) for p in loop.params]
         names = self.variables(after)
         self._masked(items, loop.again, names, after, "None")
         self.name_params(after, names, varying=True)

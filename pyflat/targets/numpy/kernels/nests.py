@@ -43,8 +43,8 @@ class Nests(Operations):
         inside = varying_in(nest.loops[0], self.varying)
         self.boxes = boxes_of(nest, inside, self.nonnegative)
         self._skip(nest)
-        for counted, each in zip(nest.counted, nest.loops, strict=True):
-            self.skipped.update(self.steps(each, counted))
+        for inner, counted in zip(nest.loops, nest.counted, strict=True):
+            self.skipped.update(self.steps(inner, counted))
         otherwise = any(names) or may_fault_outside(nest)
         guard = [] if not otherwise and self._is_harmless(nest) else self._guards(nest, counts)
         if guard:
@@ -113,8 +113,8 @@ class Nests(Operations):
             users = self.users.get(op, [])
             if op.opcode not in ("index", "add", "sub") or op.kind is not INT or not users:
                 continue
-            known = all(isinstance(user, Op) and (user in slices and op not in user.args[len(places(user)) + 1:] or user in self.skipped)
-                        for user in users)
+            known = all(isinstance(user, Op) and (
+                user in self.skipped or user in slices and op not in user.args[len(places(user)) + 1:]) for user in users)
             if known and not (op.opcode == "index" and any(self._is_uniform_in(op, user) for user in users)):
                 self.skipped.add(op)
 

@@ -78,6 +78,8 @@ def _start(loop: Loop) -> tuple[list[Value], list[Item]] | None:
         return None
     if not isinstance(leave, Block) or not isinstance(leave.end, Exit) or leave.end.label is not loop.label:
         return None
+    if any(op.opcode in ("load", "store", "alloc") for op in leave.ops):
+        return None
     return leave.end.values, loop.body[2:]
 
 
@@ -123,7 +125,7 @@ def _carried_by(item: Item) -> list[Value]:
 def _leaves(loops: Sequence[Loop]) -> bool:
     """Something in the nest leaves it in another way than at the end of its ranges, or makes an array."""
     own = {label for loop in loops for label in (loop.label, loop.again)} - {loops[-1].again}
-    inner = {label for item in walk(loops[0].body) for label in _labels(item)} - own | {FAULT}
+    inner = {label for item in walk(loops[0].body) for label in _labels(item)} - own | {FAULT, loops[-1].again}
     tests = {loop.body[1].orelse[-1] for loop in loops if isinstance(loop.body[1], If)}
     ends = [item.end for item in walk(loops[0].body) if isinstance(item, Block) and item not in tests]
     if any(isinstance(end, Exit) and end.label not in inner for end in ends):

@@ -28,6 +28,8 @@ def spelled(op: Op, operand: Operand, *, lanes: bool) -> tuple[str, int]:
         left = level + 1 if level == 7 else level
         return f"{operand(op.args[0], left)} {sign} {operand(op.args[1], level + 1)}", level
     match op.opcode:
+        case "index":
+            return f"s.inside({operand(op.args[0], 0)}, {operand(op.args[1], 0)}, None)", ATOM
         case "rounded":
             return f"s.narrowed({operand(op.args[0], 0)})", ATOM
         case "divide":

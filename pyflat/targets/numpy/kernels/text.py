@@ -151,7 +151,7 @@ class KernelText(Loops):
         if self.lines[middle + 1:] == [f"{indent}    pass"]:
             del self.lines[middle:]
             if self.lines[start + 1:] == [f"{indent}    pass"]:
-                del self.lines[start:]
+                self.lines[start:] = [] if condition.isidentifier() else [f"{indent}{condition}  # which may warn"]
         elif self.lines[start + 1:middle] == [f"{indent}    pass"]:
             self.lines[start:middle + 1] = [f"{indent}if not {condition}:"]
 
@@ -172,7 +172,7 @@ class KernelText(Loops):
 
     def _masked_if(self, node: If, mask: Mask) -> Mask:
         names = self.variables(node.results)
-        arms = []
+        arms: list[tuple[Mask, Given]] = []
         lines: list[tuple[int, str]] = []
         self.settle(node.cond)
         condition = self.plain(node.cond)

@@ -81,7 +81,8 @@ class Writer:
     def operand(self, value: Value, level: int = ATOM) -> str:
         """A value in an expression, in parentheses where it binds less than the level."""
         if isinstance(value, Const):
-            return literal(value) if level else literal(value).strip("()") or "()"
+            text = literal(value)
+            return text[1:-1] if not level and text[0] == "(" else text
         self.waiting.pop(value, None)
         text = self.names[value]
         return f"({text})" if self.levels.get(value, ATOM) < level else text
