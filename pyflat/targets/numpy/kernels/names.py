@@ -23,7 +23,10 @@ class Names:
         self._given: set[str] = {kernel.function.name}
         self._numbers: dict[str, int] = {}
         self.arrays: dict[str, str] = {}
-        self._wished = _variables_of_arrays(kernel)
+        visitor = _Assignments()
+        kernel.captured.tree.visit(visitor)
+        self._wished = _variables_of_arrays(kernel, visitor)
+        self._lengths = visitor.lengths
 
     def fresh(self, wish: str) -> str:
         stem = re.sub(r"\W", "_", wish)
@@ -33,6 +36,17 @@ class Names:
             name = f"{stem}{'_' if wish[-1:].isdigit() or not stem else ''}{self._numbers[stem]}"
         self._given.add(name)
         return name
+
+    def lengths(self, name: str, rank: int) -> tuple[list[str], list[str]]:
+        """What the lengths of an argument's axes are called, and the lines that say so: `rows, columns = a.shape`."""
+        array = self.array(name)
+        texts = [f"{array}.shape[{axis}]" for axis in range(rank)]
+        wished = self._lengths.get(name, {})
+        for axis in (axis for axis in wished if axis < rank):
+            texts[axis] = self.fresh(wished[axis])
+        if rank > 1 and len(wished) == rank:
+            return texts, [f"{', '.join(texts)} = {array}.shape"]
+        return texts, [f"{texts[axis]} = {array}.shape[{axis}]" for axis in sorted(wished) if axis < rank]
 
     def array(self, name: str) -> str:
         if name not in self.arrays:
@@ -66,17 +80,24 @@ def _target(target: cst.BaseExpression) -> str:
 class _Assignments(cst.CSTVisitor):
     def __init__(self) -> None:
         self.found: dict[int, str] = {}
+        self.lengths: dict[str, dict[int, str]] = {}
+        """Array -> axis -> the variable that has its length."""
 
     def visit_Assign(self, node: cst.Assign) -> None:
         target = node.targets[0].target
         if isinstance(target, cst.Name):
             self.found[id(node.value)] = target.value
+        value = node.value
+        if not isinstance(value, cst.Attribute) or value.attr.value != "shape":
+            return
+        if isinstance(target, cst.Tuple) and isinstance(value.value, cst.Name):
+            for axis, element in enumerate(target.elements):
+                if isinstance(element.value, cst.Name) and element.value.value != "_":
+                    self.lengths.setdefault(value.value.value, {}).setdefault(axis, element.value.value)
 
 
-def _variables_of_arrays(kernel: Kernel) -> dict[str, str]:
+def _variables_of_arrays(kernel: Kernel, visitor: _Assignments) -> dict[str, str]:
     """Arrays that are made inside -> the variables that they are stored in."""
-    visitor = _Assignments()
-    kernel.captured.tree.visit(visitor)
     found: dict[str, str] = {}
     for op in all_ops(kernel.function.body):
         if op.opcode == "alloc" and op.origin is not None and id(op.origin.node) in visitor.found:

@@ -114,7 +114,8 @@ class Nests(Operations):
             if op.opcode not in ("index", "add", "sub") or op.kind is not INT or not users:
                 continue
             known = all(isinstance(user, Op) and (
-                user in self.skipped or user in slices and op not in user.args[len(places(user)) + 1:]) for user in users)
+                user in self.skipped or user in slices and op not in user.args[len(places(user)) + 1:])
+                for user in users)
             if known and not (op.opcode == "index" and any(self._is_uniform_in(op, user) for user in users)):
                 self.skipped.add(op)
 

@@ -71,7 +71,7 @@ class Operations(Writer):
         if condition is not None or repeats(op):
             for arg in op.args:
                 self.settle(arg)
-        if op.opcode not in OPERATORS and op.opcode != "select":
+        if op.opcode not in OPERATORS and op.opcode not in ("select", "divide"):
             for arg in op.args:
                 self.settle_view(arg)
         reads = self.reads_of(op)
@@ -86,6 +86,9 @@ class Operations(Writer):
         if self._is_line(op):
             self.counters.add(op)
             return spelled(op, self.operand, lanes=True)
+        if op.opcode == "divide" and any(
+                isinstance(arg, Op) and arg.opcode == "load" and arg in self.varying for arg in op.args):
+            return f"{self.plain(op.args[0], 13)} / {self.plain(op.args[1], 14)}", 13
         if varying:
             return spelled(op, self.plain, lanes=True)
         if op.opcode in OPERATORS or op.opcode in OWN or op.opcode == "select":

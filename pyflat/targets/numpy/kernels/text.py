@@ -65,9 +65,12 @@ class KernelText(Loops):
                     memories.add(argument.memory)
                     self.names[next(params)] = "None"
                 given.append(self.array(name))
-                for axis in range(argument.rank):
+                lengths, lines = self.given.lengths(name, argument.rank)
+                for line in lines:
+                    self.put(line)
+                for length in lengths:
                     param = next(params)
-                    self.names[param] = f"{self.array(name)}.shape[{axis}]"
+                    self.names[param] = length
                     self.modest.add(param)
                     self.nonnegative.add(param)
             elif hasattr(argument, "kind") or hasattr(argument, "dtype"):

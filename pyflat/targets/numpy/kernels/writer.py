@@ -207,7 +207,7 @@ def _used_once(items: list[Item]) -> tuple[set[Value], dict[Value, list[Any]]]:
                     users.setdefault(value, []).append(item)
     found: set[Value] = set()
     for block, follower in _blocks(items):
-        own = {*map(id, block.ops), id(block), id(follower)}
+        own = {*map(id, block.ops), id(block), *([id(follower)] if isinstance(follower, If) else [])}
         found.update(op for op in block.ops if len(uses := users.get(op, [])) == 1 and id(uses[0]) in own)
     return found, users
 
