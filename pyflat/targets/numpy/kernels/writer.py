@@ -38,7 +38,7 @@ class Writer:
         """What waits -> the arrays that it reads."""
         self.views: set[Value] = set()
         """Loads that are views of arrays which the nest writes."""
-        self.inlined, self.users = _used_once(kernel.function.body)
+        self.inlined, self.local, self.users = _used_once(kernel.function.body)
         self.modest: set[Value] = set()
         self.nonnegative: set[Value] = set()
         self.varying: set[Value] = set()
@@ -189,8 +189,9 @@ def _is_next(loop: Loop, block: Block) -> bool:
         isinstance(block.end, Exit) and block.end.label is loop.again)
 
 
-def _used_once(items: list[Item]) -> tuple[set[Value], dict[Value, list[Any]]]:
-    """Operations whose only use is in the same block, or is the condition right after it; the users of each value."""
+def _used_once(items: list[Item]) -> tuple[set[Value], set[Value], dict[Value, list[Any]]]:
+    """Operations whose only use is in the same block, or is the condition right after it; those all of whose uses are in
+    the same block; the users of each value."""
     users: dict[Value, list[Any]] = {}
     for item in walk(items):
         match item:
@@ -206,10 +207,12 @@ def _used_once(items: list[Item]) -> tuple[set[Value], dict[Value, list[Any]]]:
                 for value in item.inits:
                     users.setdefault(value, []).append(item)
     found: set[Value] = set()
+    local: set[Value] = set()
     for block, follower in _blocks(items):
         own = {*map(id, block.ops), id(block), *([id(follower)] if isinstance(follower, If) else [])}
         found.update(op for op in block.ops if len(uses := users.get(op, [])) == 1 and id(uses[0]) in own)
-    return found, users
+        local.update(op for op in block.ops if all(id(user) in own for user in users.get(op, [])))
+    return found, local, users
 
 
 def _blocks(items: list[Item]) -> Iterator[tuple[Block, Item | None]]:
