@@ -100,7 +100,7 @@ class Nests(Operations):
     def _is_harmless(self, nest: Nest) -> bool:
         """Without iterations all slices are empty, and nothing else is done."""
         accesses = [op for op in all_ops(nest.loops[0].body) if op.opcode in ("load", "store")]
-        tests = self.boxes.above or self.boxes.unsure or self.boxes.below
+        tests = nest.longer or self.boxes.above or self.boxes.unsure or self.boxes.below
         return not tests and all(op in self.boxes.slices for op in accesses) and all(
             each.step == 1 and is_nonnegative(
                 linear(each.lower), self.nonnegative) and is_nonnegative(linear(each.upper), self.nonnegative)
@@ -132,7 +132,8 @@ class Nests(Operations):
             return f"{self.sum_text(nest.counted[axis].lower, shift)} < 0"
 
         boxes = self.boxes
-        sequential = [below(*each) for each in boxes.below.items()]
+        sequential = [f"{self.sum_text(length, 0)} <= {gap}" for length, gap in nest.longer.items()]
+        sequential += [below(*each) for each in boxes.below.items()]
         sequential += [beyond(axis, shift, extent) for (axis, extent), shift in boxes.unsure.items()
                        if boxes.above.get((axis, extent), -1) < shift]
         certain = [beyond(axis, shift, extent) for (axis, extent), shift in boxes.above.items()]

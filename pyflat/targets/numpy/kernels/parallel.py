@@ -8,7 +8,7 @@ are free of the nest's counters, and differ by a number. What is no such functio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import Counted, all_ops, recognise_counted
@@ -26,6 +26,8 @@ class Nest:
     loops: list[Loop]
     counted: list[Counted]
     body: list[Item]
+    longer: dict[Value, int] = field(default_factory=dict)
+    """Lengths that must be more than a number: -1 and 0 are one element where the length is 1."""
 
 
 def nest_of(loop: Loop) -> Nest | None:
@@ -149,7 +151,7 @@ def _apart(nest: Nest) -> bool:
         if store.opcode != "store":
             continue
         for other in accesses:
-            if groups[store] is groups[other] and not _never_meet(store, other, counters, inside):
+            if groups[store] is groups[other] and not _never_meet(store, other, counters, inside, nest.longer):
                 return False
     return True
 
@@ -210,7 +212,7 @@ def _first_of(item: Item) -> list[tuple[Value, Value]]:
     return [(r, v) for r, v in zip(results, ends, strict=False) if r.kind is MEMORY]
 
 
-def _never_meet(a: Op, b: Op, counters: set[Param], inside: set[Value]) -> bool:
+def _never_meet(a: Op, b: Op, counters: set[Param], inside: set[Value], longer: dict[Value, int]) -> bool:
     """Two accesses to one memory have different elements in different iterations."""
     if a.attr("array") != b.attr("array"):
         return False
@@ -225,6 +227,12 @@ def _never_meet(a: Op, b: Op, counters: set[Param], inside: set[Value]) -> bool:
             continue
         gap = first[1] - second[1]
         if not own and not other and gap:
+            if not rests[0] and (first[1] < 0) == (second[1] < 0):
+                return True
+            length = x.args[1] if isinstance(x, Op) and x.opcode == "index" else None
+            if length is None or not set((linear(length) or ({length: 1}, 0))[0]).isdisjoint(inside):
+                continue
+            longer[length] = max(abs(gap), longer.get(length, 0))
             return True
         if len(own) == 1 and own == other:
             ((counter, factor),) = own.items()

@@ -54,6 +54,11 @@ def saved(a, b):
         b[i] = old
 
 
+def wrapped(b):
+    for i in range(b.shape[0] - 2, -1, -1):
+        b[i, -1] = b[i + 1, 0] + 1.0
+
+
 def bits(a):
     return [np.asarray(each).tobytes() for each in a]
 
@@ -104,6 +109,8 @@ def test_continue_is_a_mask():
     (shifted, (np.arange(5.0), np.zeros(5), 0)),
     (shifted, (np.arange(5.0), np.zeros(5), -2)),
     (saved, (np.arange(5.0), np.arange(5.0) * 3.0)),
+    (wrapped, (np.arange(4.0).reshape(4, 1),)),
+    (wrapped, (np.arange(8.0).reshape(4, 2),)),
     (smooth, (np.zeros((0, 4)), np.zeros((0, 4)))),
     (smooth, (np.zeros((2, 4)), np.zeros((0, 0)))),
 ])
