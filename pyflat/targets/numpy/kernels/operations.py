@@ -156,7 +156,8 @@ class Operations(Writer):
 
     # --- memory
     def _index(self, op: Op, mask: Mask) -> None:
-        if op in self.by_python and op in self.local and (self.nest is None or mask == "None" and self._is_in_slices(op)):
+        is_plain = self.nest is None or mask == "None" and self._is_in_slices(op)
+        if is_plain and op in self.by_python and op in self.local:
             position = op.args[0]
             if op not in self.inlined or isinstance(position, Const):
                 self.settle(position)

@@ -190,8 +190,8 @@ def _is_next(loop: Loop, block: Block) -> bool:
 
 
 def _used_once(items: list[Item]) -> tuple[set[Value], set[Value], dict[Value, list[Any]]]:
-    """Operations whose only use is in the same block, or is the condition right after it; those all of whose uses are in
-    the same block; the users of each value."""
+    """Operations whose only use is in the same block, or is the condition right after it; those that are used in the
+    same block only; the users of each value."""
     users: dict[Value, list[Any]] = {}
     for item in walk(items):
         match item:
