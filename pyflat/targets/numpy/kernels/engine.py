@@ -9,10 +9,11 @@ from typing import Any, Literal
 import numpy as np
 
 from pyflat.frontend.kernels import Kernel
-from pyflat.functions import lanes
+from pyflat.frontend.kernels.results import names as returned_names
+from pyflat.functions import array_lanes
 from pyflat.ir.shape import Fixed
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
-from pyflat.targets.numpy.kernels import support
+from pyflat.targets.numpy.kernels.names import returned
 from pyflat.targets.numpy.kernels.text import KernelText
 
 _PYTHON: dict[Kind, Any] = {BOOL: bool, INT: int, FLOAT: float}
@@ -34,11 +35,9 @@ class NumpyKernel:
             if lanes_too not in self._versions:
                 writer = KernelText(self.kernel, lanes=lanes_too)
                 text = writer.text()
-                names: dict[str, Any] = {"np": np, "s": support, "lanes": lanes, **writer.functions}
+                names: dict[str, Any] = {}
                 exec(compile(text, f"<pyflat kernel {self.kernel.function.name}>", "exec"), names)
-                function = self.kernel.function.name
-                found = names[function if function.isidentifier() else "kernel"]
-                self._versions[lanes_too] = found, text
+                self._versions[lanes_too] = names[writer.function_name], text
             return self._versions[lanes_too]
 
     @property
@@ -53,15 +52,22 @@ class NumpyKernel:
         try:
             with np.errstate(over=how, divide=how, invalid=how, under="ignore",
                              call=lambda kind, _: warned.append(kind)):
-                numbers, made = self.version(not careful)[0](*given)
-        except support.Wraps:
+                result = self.version(not careful)[0](*given)
+        except array_lanes.Wraps:
             return "wraps", [], {}
-        except (support.Faulted, ArithmeticError, ValueError, IndexError):
+        except (array_lanes.Faulted, ArithmeticError, ValueError, IndexError):
             return "fault", [], {}
         if warned:
             return "warning", [], {}
+        return "done", *self._taken_apart(result)
+
+    def _taken_apart(self, result: Any) -> tuple[list[Any], dict[str, Any]]:
+        """The numbers and the arrays among what the function has returned."""
         kinds = [kind for kind in self.kernel.function.result_kinds if kind is not MEMORY]
-        return "done", [_PYTHON[kind](number) for kind, number in zip(kinds, numbers, strict=True)], made
+        arrays = returned(self.kernel, list(returned_names(self.kernel.result)))
+        each = () if not kinds and not arrays else result if len(kinds) + len(arrays) > 1 else (result,)
+        numbers = [_PYTHON[kind](number) for kind, number in zip(kinds, each, strict=False)]
+        return numbers, dict(zip(arrays, each[len(kinds):], strict=True))
 
 
 def engine(kernel: Kernel, _: Mapping[str, Any]) -> NumpyKernel:

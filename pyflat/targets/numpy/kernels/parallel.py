@@ -8,7 +8,7 @@ are free of the nest's counters, and differ by a number. What is no such functio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import Counted, all_ops, recognise_counted
@@ -26,6 +26,8 @@ class Nest:
     loops: list[Loop]
     counted: list[Counted]
     body: list[Item]
+    longer: dict[Value, int] = field(default_factory=dict)
+    """Lengths that must be more than a number: -1 and 0 are one element where the length is 1."""
 
 
 def nest_of(loop: Loop) -> Nest | None:
@@ -78,6 +80,8 @@ def _start(loop: Loop) -> tuple[list[Value], list[Item]] | None:
         return None
     if not isinstance(leave, Block) or not isinstance(leave.end, Exit) or leave.end.label is not loop.label:
         return None
+    if any(op.opcode in ("load", "store", "alloc") for op in leave.ops):
+        return None
     return leave.end.values, loop.body[2:]
 
 
@@ -122,8 +126,8 @@ def _carried_by(item: Item) -> list[Value]:
 
 def _leaves(loops: Sequence[Loop]) -> bool:
     """Something in the nest leaves it in another way than at the end of its ranges, or makes an array."""
-    own = {label for loop in loops for label in (loop.label, loop.again)}
-    inner = {label for item in walk(loops[0].body) for label in _labels(item)} - own | {FAULT}
+    own = {label for loop in loops for label in (loop.label, loop.again)} - {loops[-1].again}
+    inner = {label for item in walk(loops[0].body) for label in _labels(item)} - own | {FAULT, loops[-1].again}
     tests = {loop.body[1].orelse[-1] for loop in loops if isinstance(loop.body[1], If)}
     ends = [item.end for item in walk(loops[0].body) if isinstance(item, Block) and item not in tests]
     if any(isinstance(end, Exit) and end.label not in inner for end in ends):
@@ -147,7 +151,7 @@ def _apart(nest: Nest) -> bool:
         if store.opcode != "store":
             continue
         for other in accesses:
-            if groups[store] is groups[other] and not _never_meet(store, other, counters, inside):
+            if groups[store] is groups[other] and not _never_meet(store, other, counters, inside, nest.longer):
                 return False
     return True
 
@@ -208,12 +212,12 @@ def _first_of(item: Item) -> list[tuple[Value, Value]]:
     return [(r, v) for r, v in zip(results, ends, strict=False) if r.kind is MEMORY]
 
 
-def _never_meet(a: Op, b: Op, counters: set[Param], inside: set[Value]) -> bool:
+def _never_meet(a: Op, b: Op, counters: set[Param], inside: set[Value], longer: dict[Value, int]) -> bool:
     """Two accesses to one memory have different elements in different iterations."""
     if a.attr("array") != b.attr("array"):
         return False
     equal: set[Value] = set()
-    for x, y in zip(_places(a), _places(b), strict=True):
+    for x, y in zip(places(a), places(b), strict=True):
         first, second = linear(x), linear(y)
         if first is None or second is None:
             continue
@@ -223,6 +227,12 @@ def _never_meet(a: Op, b: Op, counters: set[Param], inside: set[Value]) -> bool:
             continue
         gap = first[1] - second[1]
         if not own and not other and gap:
+            if not rests[0] and (first[1] < 0) == (second[1] < 0):
+                return True
+            length = x.args[1] if isinstance(x, Op) and x.opcode == "index" else None
+            if length is None or not set((linear(length) or ({length: 1}, 0))[0]).isdisjoint(inside):
+                continue
+            longer[length] = max(abs(gap), longer.get(length, 0))
             return True
         if len(own) == 1 and own == other:
             ((counter, factor),) = own.items()
@@ -233,7 +243,7 @@ def _never_meet(a: Op, b: Op, counters: set[Param], inside: set[Value]) -> bool:
     return equal == counters
 
 
-def _places(op: Op) -> Sequence[Value]:
+def places(op: Op) -> Sequence[Value]:
     return op.args[1:-1] if op.opcode == "store" else op.args[1:]
 
 
@@ -262,3 +272,13 @@ def _sum(a: Form | None, b: Form | None, factor: int) -> Form | None:
     for value, count in b[0].items():
         total[value] = total.get(value, 0) + factor * count
     return {v: c for v, c in total.items() if c}, a[1] + factor * b[1]
+
+
+def subtracted(a: Form | None, b: Form | None) -> Form | None:
+    return _sum(a, b, -1)
+
+
+def continues(items: Sequence[Item], again: Label) -> bool:
+    """Something in a list goes to the next iteration before its end."""
+    return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is again
+               for item in walk(list(items)))

@@ -1,4 +1,4 @@
-"""What the text of a kernel calls: lanes of a loop nest, and elements of arrays for all of them at once.
+"""What the text of a kernel over arrays calls: lanes of a loop nest, and elements of arrays for all of them at once.
 
 The lanes of a nest of D loops are arrays of D axes, one for each loop, of length 1 where a value does not depend on its
 counter. The counters are `Line`s, arithmetic progressions: an array that is indexed with them is sliced, not gathered.
@@ -6,7 +6,7 @@ counter. The counters are `Line`s, arithmetic progressions: an array that is ind
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,18 @@ class Faulted(Exception):
 
 class Wraps(Exception):
     """An index is negative, and what it means is another element than the code for all lanes takes it for."""
+
+
+LANES_AT_ONCE = 2**15
+"""Lanes of a nest that run together: their temporaries stay in the cache, and are few where there are 1e9."""
+
+
+def blocks(lower: int, upper: int, each: int) -> Iterator[tuple[int, int]]:
+    """Parts of range(lower, upper), where each number stands for `each` lanes."""
+    count = upper - lower
+    parts = max(1, min(count, -(-count * max(each, 1) // LANES_AT_ONCE)))
+    for part in range(parts if count > 0 else 0):
+        yield lower + count * part // parts, lower + count * (part + 1) // parts
 
 
 class Line(np.lib.mixins.NDArrayOperatorsMixin):
@@ -42,14 +54,14 @@ class Line(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
         if method == "__call__" and not options and len(operands) == 2:
             a, b = operands
-            if isinstance(a, Line) and type(b) is int:
+            if isinstance(a, Line) and _is_int(b):
                 if ufunc is np.add:
                     return self._moved(1, b)
                 if ufunc is np.subtract:
                     return self._moved(1, -b)
                 if ufunc is np.multiply:
                     return self._scaled(b)
-            if isinstance(b, Line) and type(a) is int:
+            if isinstance(b, Line) and _is_int(a):
                 if ufunc is np.add:
                     return b._moved(1, a)
                 if ufunc is np.subtract:
@@ -60,10 +72,15 @@ class Line(np.lib.mixins.NDArrayOperatorsMixin):
         return getattr(ufunc, method)(*plain, **options)
 
     def _moved(self, sign: int, offset: int) -> Line:
-        return Line(sign * self.first + offset, sign * self.step, self.count, self.axis, self.axes)
+        return Line(sign * self.first + int(offset), sign * self.step, self.count, self.axis, self.axes)
 
-    def _scaled(self, factor: int) -> Any:
-        return Line(self.first * factor, self.step * factor, self.count, self.axis, self.axes) if factor else 0
+    def _scaled(self, factor: int) -> Line:
+        factor = int(factor)
+        return Line(self.first * factor, self.step * factor, self.count, self.axis, self.axes)
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 Position = Any

@@ -1,0 +1,256 @@
+"""Parallel nests of loops: their iterations are lanes, their arrays slices, a block of the outermost loop at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pyflat.ir.loops import all_ops
+from pyflat.ir.nodes import Block, Const, If, Item, Loop, Op, Value
+from pyflat.ir.types import INT, MEMORY
+from pyflat.targets.numpy.kernels.boxes import Boxes, boxes_of, is_nonnegative
+from pyflat.targets.numpy.kernels.names import counter_wish
+from pyflat.targets.numpy.kernels.operations import Mask, Operations
+from pyflat.targets.numpy.kernels.parallel import Nest, continues, linear, places
+from pyflat.targets.numpy.kernels.spelled import literal, spelled
+from pyflat.targets.numpy.kernels.varying import may_fault_outside, varying_in
+
+Given = tuple[Sequence[Value], Mask] | None
+"""What a list yields and the lanes that come to its end, None where nothing does."""
+
+
+class Nests(Operations):
+    """Writes a nest."""
+
+    def items(self, items: list[Item], mask: Mask) -> Given:
+        raise NotImplementedError
+
+    def masked_body(self, items: list[Item], loop: Loop) -> Sequence[Value]:
+        raise NotImplementedError
+
+    def plain_loop(self, loop: Loop, mask: Mask) -> None:
+        raise NotImplementedError
+
+    def put_nest(self, loop: Loop, nest: Nest) -> None:
+        """The nest under the test that it has an iteration; its results have variables."""
+        names = self.variables(loop.results)
+        for each in nest.counted:
+            self._ready(each.lower)
+            self._ready(each.upper)
+        counts = [self._count(nest, axis) for axis in range(len(nest.loops))]
+        self.nest, self.ranges = nest, [None] * len(nest.loops)
+        self.varying.update(each.iv for each in nest.counted)
+        inside = varying_in(nest.loops[0], self.varying)
+        self.boxes = boxes_of(nest, inside, self.nonnegative)
+        self._skip(nest)
+        for inner, counted in zip(nest.loops, nest.counted, strict=True):
+            self.skipped.update(self.steps(inner, counted))
+        otherwise = any(names) or may_fault_outside(nest)
+        guard = [] if not otherwise and self._is_harmless(nest) else self._guards(nest, counts)
+        if guard:
+            with self.block(f"if {' and '.join(guard)}:"):
+                self._lanes(nest, counts, names)
+        else:
+            self._lanes(nest, counts, names)
+        if otherwise and guard:
+            with self.block("else:"):
+                known, self.lanes = dict(self.names), False
+                self.plain_loop(loop, "None")
+                self.set_to([(n, self.bare(r)) for n, r in zip(names, loop.results, strict=True) if n])
+                self.names, self.lanes = known, True
+        self.name_params(loop.results, names)
+
+    def _ready(self, value: Value) -> None:
+        """Compute what does not change in a nest before it."""
+        if isinstance(value, Op) and value not in self.names:
+            for arg in value.args:
+                self._ready(arg)
+            self.op(value, "None")
+        form = linear(value)
+        for each in form[0] if form is not None else ():
+            if each is not value:
+                self._ready(each)
+
+    # --- before the lanes
+    def _count(self, nest: Nest, axis: int) -> str:
+        """How many iterations a loop has."""
+        each = nest.counted[axis]
+        if each.step != 1:
+            name = self.fresh("n")
+            self.put(f"{name} = len(range({self._twice(each.lower)}, {self._twice(each.upper)}, {each.step}))")
+            return name
+        lower, upper = self.sum_text(each.lower, 0), self.sum_text(each.upper, 0)
+        if isinstance(each.lower, Const):
+            return self.sum_text(each.upper, -int(each.lower.value or 0))
+        return f"{upper} - ({lower})" if " " in lower else f"{upper} - {lower}"
+
+    def _twice(self, value: Value) -> str:
+        self.settle(value)
+        return self.operand(value)
+
+    def _guards(self, nest: Nest, counts: Sequence[str]) -> list[str]:
+        found = []
+        for each, count in zip(nest.counted, counts, strict=True):
+            if each.step != 1:
+                found.append(f"{count} > 0")
+            else:
+                found.append(f"{self.sum_text(each.lower, 0)} < {self.sum_text(each.upper, 0)}")
+        return found
+
+    def _is_harmless(self, nest: Nest) -> bool:
+        """Without iterations all slices are empty, and nothing else is done."""
+        accesses = [op for op in all_ops(nest.loops[0].body) if op.opcode in ("load", "store")]
+        tests = nest.longer or self.boxes.above or self.boxes.unsure or self.boxes.below
+        return not tests and all(op in self.boxes.slices for op in accesses) and all(
+            each.step == 1 and is_nonnegative(
+                linear(each.lower), self.nonnegative) and is_nonnegative(linear(each.upper), self.nonnegative)
+            for each in nest.counted) and all(isinstance(item, Block) for item in nest.body)
+
+    def _skip(self, nest: Nest) -> None:
+        """Indices, and sums in them, that only slices use."""
+        slices = self.boxes.slices
+        for op in reversed(list(all_ops(nest.body))):
+            users = self.users.get(op, [])
+            if op.opcode not in ("index", "add", "sub") or op.kind is not INT or not users:
+                continue
+            known = all(isinstance(user, Op) and (
+                user in self.skipped or user in slices and op not in user.args[len(places(user)) + 1:])
+                for user in users)
+            if known and not (op.opcode == "index" and any(self._is_uniform_in(op, user) for user in users)):
+                self.skipped.add(op)
+
+    def _is_uniform_in(self, op: Op, access: Op) -> bool:
+        """The index is the same for all lanes: it stands in the subscript."""
+        return any(place is op and axis is None
+                   for place, axis in zip(places(access), self.boxes.slices[access], strict=True))
+
+    def _tests(self, nest: Nest) -> None:
+        def beyond(axis: int, shift: int, extent: Value) -> str:
+            return f"{self.sum_text(nest.counted[axis].upper, shift)} > {self.sum_text(extent, 0)}"
+
+        def below(axis: int, shift: int) -> str:
+            return f"{self.sum_text(nest.counted[axis].lower, shift)} < 0"
+
+        boxes = self.boxes
+        sequential = [f"{self.sum_text(length, 0)} <= {gap}" for length, gap in nest.longer.items()]
+        sequential += [below(*each) for each in boxes.below.items()]
+        sequential += [beyond(axis, shift, extent) for (axis, extent), shift in boxes.unsure.items()
+                       if boxes.above.get((axis, extent), -1) < shift]
+        certain = [beyond(axis, shift, extent) for (axis, extent), shift in boxes.above.items()]
+        for tests, what in ((sequential, "s.Wraps"), (certain, 'IndexError("index out of bounds")')):
+            if tests:
+                with self.block(f"if {' or '.join(dict.fromkeys(tests))}:"):
+                    self.put(f"raise {what}")
+
+    # --- the lanes
+    def _lanes(self, nest: Nest, counts: Sequence[str], names: Sequence[str]) -> None:
+        self._tests(nest)
+        if any(names) or nest.counted[0].step != 1 or not self._is_much(nest):
+            self._body(nest, list(counts), names)
+        else:
+            start, stop = self.fresh("start"), self.fresh("stop")
+            each = " * ".join(f"({count})" if " " in count else count for count in counts[1:]) or "1"
+            lower, upper = self.sum_text(nest.counted[0].lower, 0), self.sum_text(nest.counted[0].upper, 0)
+            each = each[1:-1] if len(counts) == 2 and each[0] == "(" else each
+            with self.block(f"for {start}, {stop} in s.blocks({lower}, {upper}, {each}):"):
+                self.ranges[0] = start, stop
+                self._body(nest, [f"{stop} - {start}", *counts[1:]], names)
+        self.nest, self.boxes, self.ranges = None, Boxes(), []
+        self.skipped.clear()
+
+    def _is_much(self, nest: Nest) -> bool:
+        """Whether there are temporaries of all lanes."""
+        inside = [op for op in all_ops(nest.body) if op.kind is not MEMORY and op not in self.skipped]
+        return sum(op.opcode not in ("load", "index") for op in inside) > 1 or any(
+            not isinstance(item, Block) for item in nest.body) or any(
+            op not in self.boxes.slices for op in all_ops(nest.body) if op.opcode in ("load", "store"))
+
+    def _body(self, nest: Nest, counts: list[str], names: Sequence[str]) -> None:
+        start = len(self.lines)
+        lines = []
+        for axis, (loop, each, count) in enumerate(zip(nest.loops, nest.counted, counts, strict=True)):
+            name = self.fresh(counter_wish(loop, each))
+            block = self.ranges[axis]
+            lower = block[0] if block is not None else self._twice(each.lower)
+            lines.append((name, f"{name} = s.Line({lower}, {each.step}, {count}, {axis}, {len(counts)})"))
+            self.names[each.iv] = name
+            self.counters.add(each.iv)
+            self.modest.add(each.iv)
+            for param, init in zip(loop.params, loop.inits, strict=True):
+                if param is not each.iv:
+                    self.settle(init)
+                    self.names[param] = "None" if param.kind is MEMORY else self.bare(init)
+        carried = [(loop, self._one_level(loop, inner))
+                   for loop, inner in zip(nest.loops, [*nest.loops[1:], None], strict=True)]
+        self._finish(nest, carried, names)
+        text = "\n".join(self.lines[start:])
+        for name, line in reversed(lines):
+            if re.search(rf"\b{name}\b", text):
+                self.put_before(start, line)
+
+    def _one_level(self, loop: Loop, inner: Loop | None) -> Sequence[Value]:
+        """What one level of the nest does before the next one; what an iteration gives to the next one."""
+        head, body = loop.body[0], loop.body[2:]
+        assert isinstance(head, Block)
+        used = {arg for op in all_ops(body) for arg in op.args}
+        for op in head.ops:
+            if op in used:
+                self.op(op, "None")
+        if inner is None:
+            if continues(body, loop.again):
+                return self.masked_body(body, loop)
+            found = self.items(body, "None")
+            assert found is not None
+            return found[0]
+        for item in body:
+            if isinstance(item, Block):
+                self._known_ops(item)
+        last = body[-1]
+        assert isinstance(last, Block) and last.end is not None
+        return last.end.values
+
+    def _known_ops(self, block: Block) -> None:
+        """The operations of a block whose operands there are."""
+        for op in block.ops:
+            if op not in self.names and all(isinstance(arg, Const) or arg in self.names for arg in op.args):
+                self.op(op, "None")
+
+    # --- after the lanes
+    def _finish(self, nest: Nest, carried: Sequence[tuple[Loop, Sequence[Value]]], names: Sequence[str]) -> None:
+        """The results of the loops, from the inside: what the last iteration has left."""
+        if not any(names):
+            ivs = [each.iv for each in nest.counted]
+            for loop, values in carried:
+                for param, value in zip(loop.params, values, strict=True):
+                    if param not in ivs:
+                        self.settle(value)
+            return
+        after: dict[Value, str] = {}
+
+        def known(value: Value) -> str:
+            return literal(value) if isinstance(value, Const) else after.get(value) or self._last_text(value)
+
+        for loop, values in reversed(carried):
+            test = loop.body[1]
+            assert isinstance(test, If)
+            for item in loop.body[2:]:
+                if isinstance(item, Block):
+                    self._known_ops(item)
+            inner = dict(after)
+            for param, value in zip(loop.params, values, strict=True):
+                if param.kind is not MEMORY:
+                    text = literal(value) if isinstance(value, Const) else inner.get(value) or self._last_text(value)
+                    after[param] = text if text == "None" else f"s.last({text})"
+            ending = test.orelse[-1]
+            assert isinstance(ending, Block) and ending.end is not None
+            for op in ending.ops:
+                after[op] = f"({spelled(op, lambda value, _: known(value), lanes=False)[0]})"
+            for result, value in zip(loop.results, ending.end.values, strict=True):
+                if result.kind is not MEMORY:
+                    after[result] = self.names[result] = known(value)
+        self.set_to([(name, after[r]) for name, r in zip(names, nest.loops[0].results, strict=True) if name])
+
+    def _last_text(self, value: Value) -> str:
+        self.settle(value)
+        return self.operand(value) if value in self.names else "None"
+

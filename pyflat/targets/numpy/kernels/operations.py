@@ -1,0 +1,325 @@
+"""Operations of a kernel as expressions: arithmetic with its tests, and elements of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pyflat.frontend.kernels import Kernel
+from pyflat.ir.build import Builder
+from pyflat.ir.faults import fault_condition
+from pyflat.ir.loops import all_ops
+from pyflat.ir.memory import ArrayArgument
+from pyflat.ir.nodes import Block, Const, Op, Value, walk
+from pyflat.ir.types import INT
+from pyflat.targets.numpy.kernels.boxes import Axis
+from pyflat.targets.numpy.kernels.parallel import Form, linear, places
+from pyflat.targets.numpy.kernels.spelled import ATOM, OPERATORS, OWN, as_scalar, joined, repeats, spelled
+from pyflat.targets.numpy.kernels.writer import Writer
+from pyflat.targets.numpy.spelling import spelling
+
+Mask = str
+"""The name of an array that says which lanes run, "None" for all of them."""
+_WITHIN = frozenset({"and", "or", "xor", "invert", "mod", "shr", "select", "fitted", "load", "index", "gather"})
+"""Operations of ints that give one of 64 bits."""
+
+
+class Operations(Writer):
+    """Writes operations."""
+
+    def __init__(self, kernel: Kernel, *, lanes: bool):
+        super().__init__(kernel, lanes=lanes)
+        self.by_python = checked_by_python(kernel)
+        """Indices that Python's own subscripts check."""
+
+    def op(self, op: Op, mask: Mask) -> None:
+        varying = self.vary(op.args)
+        if varying:
+            self.varying.add(op)
+        if op in self.skipped:
+            return
+        if self._is_modest(op):
+            self.modest.add(op)
+        match op.opcode:
+            case "store":
+                self._store(op, mask)
+            case "alloc":
+                self._alloc(op)
+            case "load":
+                self._load(op, varying)
+            case "index":
+                self._index(op, mask)
+            case "fitted":
+                if isinstance(op.args[0], Const) and _holds(op.attr("dtype"), int(op.args[0].value or 0)):
+                    self._same_as(op, op.args[0])
+                    return
+                limits, reads = np.iinfo(op.attr("dtype")), self.reads_of(op)
+                text = self.plain(op.args[0])
+                self.settle_view(op.args[0])
+                high = min(int(limits.max), 2**63 - 1)
+                self.define(op, f"s.fitted({text}, {limits.min}, {high}, {mask})", reads=reads)
+            case _:
+                self._arithmetic(op, mask, varying)
+
+    # --- arithmetic
+    def _arithmetic(self, op: Op, mask: Mask, varying: bool) -> None:
+        if op.opcode == "select" and op.args[1] is op.args[2]:
+            self._same_as(op, op.args[1])
+            return
+        condition = self._test_of(op) if varying and op not in self.modest else None
+        if condition is not None or repeats(op):
+            for arg in op.args:
+                self.settle(arg)
+        if op.opcode not in OPERATORS and op.opcode not in ("select", "divide"):
+            for arg in op.args:
+                self.settle_view(arg)
+        reads = self.reads_of(op)
+        text, level = self._expression(op, varying)
+        if not varying and op.kind is INT and op.opcode not in _WITHIN and op not in self.modest:
+            text, level = f"s.fit({text})", ATOM
+        self.define(op, text, level, reads)
+        if condition is not None:
+            self._hit(condition, mask)
+
+    def _expression(self, op: Op, varying: bool) -> tuple[str, int]:
+        if self._is_line(op):
+            self.counters.add(op)
+            return spelled(op, self.operand, lanes=True)
+        if op.opcode == "divide" and any(
+                isinstance(arg, Op) and arg.opcode == "load" and arg in self.varying for arg in op.args):
+            return f"{self.plain(op.args[0], 13)} / {self.plain(op.args[1], 14)}", 13
+        if varying:
+            return spelled(op, self.plain, lanes=True)
+        if op.opcode in OPERATORS or op.opcode in OWN or op.opcode == "select":
+            return spelled(op, self.operand, lanes=False)
+        return self._python_call(op), ATOM
+
+    def _is_line(self, op: Op) -> bool:
+        """A counter plus or times a number."""
+        if op not in self.modest or op.opcode not in ("add", "sub", "mul"):
+            return False
+        lines = [arg in self.counters for arg in op.args]
+        return lines.count(True) == 1 and op.args[lines.index(False)] not in self.varying
+
+    def _same_as(self, op: Op, value: Value) -> None:
+        self.settle(value)
+        self.names[op], self.levels[op] = self.bare(value), self.levels.get(value, ATOM)
+        if value in self.counters:
+            self.counters.add(op)
+
+    def _python_call(self, op: Op) -> str:
+        """The strict function of Python's scalars; NumPy's own where that may warn."""
+        args = [self.bare(arg) for arg in op.args]
+        if op.opcode.startswith("np_"):
+            return spelling(op).format(*args)
+        from pyflat.ir.ops import OPERATIONS
+
+        function, attrs = OPERATIONS[op.opcode].python, dict(op.attrs)
+        if getattr(function, "__module__", None) == "math" and not attrs:
+            return f"math.{function.__name__}({', '.join(args)})"
+        text = f'OPERATIONS["{op.opcode}"].python'
+        text = f"partial({text}, **{attrs!r})" if attrs else text
+        known = {what: name for name, what in self.functions.items()}
+        name = known.get(text) or self.fresh(f"python_{op.opcode}")
+        self.functions[name] = text
+        return f"{name}({', '.join(args)})"
+
+    def _is_modest(self, op: Op) -> bool:
+        """An int that is far from leaving 64 bits."""
+        if op.kind is not INT or op.opcode not in ("add", "sub", "mul", "index", "select"):
+            return False
+        if op.opcode == "index":
+            return True
+        if op.opcode == "select":
+            return all(self._small(a) for a in op.args[1:])
+        return all(map(self._small, op.args)) and (op.opcode != "mul" or any(isinstance(a, Const) for a in op.args))
+
+    def _small(self, value: Value) -> bool:
+        return value in self.modest or isinstance(value, Const) and abs(int(value.value or 0)) < 2**16
+
+    def _test_of(self, op: Op) -> tuple[list[Op], Value] | None:
+        build = Builder()
+        condition = fault_condition(build, op)
+        return None if condition is None else (build.block.ops, condition)
+
+    def _hit(self, test: tuple[list[Op], Value], mask: Mask) -> None:
+        ops, condition = test
+        for each in ops:
+            for arg in each.args:
+                self.settle(arg)
+            if self.vary(each.args):
+                self.varying.add(each)
+            text, level = spelled(each, self.plain, lanes=True)
+            self.define(each, text, level)
+        self.put(f"s.hit({self.plain(condition)}, {mask})")
+
+    # --- memory
+    def _index(self, op: Op, mask: Mask) -> None:
+        is_plain = self.nest is None or mask == "None" and self._is_in_slices(op)
+        if is_plain and op in self.by_python and op in self.local:
+            position = op.args[0]
+            if op not in self.inlined or isinstance(position, Const):
+                self.settle(position)
+                self.names[op] = self.operand(position)
+                return
+            reads = self.waiting.get(position, frozenset())
+            self.names[op], self.levels[op] = self.bare(position), self.levels.get(position, ATOM)
+            self.waiting[op] = reads
+            return
+        self.settle_view(op.args[0])
+        reads = self.reads_of(op)
+        self.define(op, f"s.inside({self.bare(op.args[0])}, {self.bare(op.args[1])}, {mask})", reads=reads)
+
+    def _is_in_slices(self, op: Op) -> bool:
+        return op not in self.varying and all(user in self.boxes.slices for user in self.users.get(op, []))
+
+    def _load(self, op: Op, varying: bool) -> None:
+        array, dtype = self.array(op.attr("array")), op.attr("dtype")
+        for place in places(op):
+            self.settle_view(place)
+        reads = self.reads_of(op)
+        if not varying:
+            text = f"{array}[{', '.join(map(self.bare, places(op))) or '()'}]"
+            self.define(op, as_scalar(text, dtype), reads=reads)
+            return
+        if op in self.boxes.slices:
+            text = self._slice(op)
+        else:
+            text = f"s.read({array}, ({joined([self.bare(p) for p in places(op)])}), {len(self.ranges)})"
+        if dtype == "f4":
+            text += ".astype(np.float64)"
+        elif dtype[0] in "iu" and dtype != "i8":
+            text += ".astype(np.int64)"
+        elif self._is_stored(op.attr("array")):
+            self.views.add(op)
+        self.define(op, text, reads=reads)
+
+    def _is_stored(self, array: str) -> bool:
+        assert self.nest is not None
+        return any(op.opcode == "store" and op.attr("array") == array for op in all_ops(self.nest.loops[0].body))
+
+    def _slice(self, op: Op) -> str:
+        """The subscript of an access whose indices are those of a box, its axes those of the nest."""
+        parts: list[str] = []
+        before = -1
+        for axis, place in zip(self.boxes.slices[op], places(op), strict=True):
+            if axis is None:
+                parts.append(self.bare(place))
+                continue
+            parts += ["None"] * (axis[0] - before - 1 if before >= 0 else 0)
+            assert isinstance(place, Op)
+            parts.append(self._part(axis, place.args[1]))
+            before = axis[0]
+        parts += ["None"] * (len(self.ranges) - before - 1)
+        return f"{self.array(op.attr('array'))}[{', '.join(parts)}]"
+
+    def _part(self, axis: Axis, extent: Value) -> str:
+        number, shift = axis
+        assert self.nest is not None
+        block = self.ranges[number]
+        if block is not None:
+            start, stop = (f"{name} {'+' if shift > 0 else '-'} {abs(shift)}" if shift else name for name in block)
+            return f"{start}:{stop}"
+        counted = self.nest.counted[number]
+        start = self.sum_text(counted.lower, shift)
+        upper = linear(counted.upper)
+        ends = upper is not None and (upper[0], upper[1] + shift) == linear(extent)
+        return f"{'' if start == '0' else start}:{'' if ends else self.sum_text(counted.upper, shift)}"
+
+    def sum_text(self, value: Value, shift: int) -> str:
+        """`rows - 1` and the like: a value and a number, as one sum."""
+        form = linear(value)
+        assert form is not None
+        return self.form_text((form[0], form[1] + shift))
+
+    def form_text(self, form: Form) -> str:
+        text = ""
+        for value, factor in form[0].items():
+            self.settle(value)
+            name = self.operand(value) if abs(factor) == 1 else f"{abs(factor)} * {self.operand(value)}"
+            text += f" {'-' if factor < 0 else '+'} {name}" if text else f"-{name}" if factor < 0 else name
+        if not text:
+            return str(form[1])
+        return f"{text} {'-' if form[1] < 0 else '+'} {abs(form[1])}" if form[1] else text
+
+    def _store(self, op: Op, mask: Mask) -> None:
+        array = self.array(op.attr("array"))
+        self.names[op] = "None"
+        for place in places(op):
+            self.settle_view(place)
+        if self.nest is None:
+            target = f"{array}[{', '.join(map(self.bare, places(op))) or '()'}]"
+            value = self.bare(op.args[-1])
+            self.settle_reads(op.attr("array"))
+            self.put(f"{target} = {value}")
+            return
+        boxed = op in self.boxes.slices
+        target = self._slice(op) if boxed else joined([self.bare(p) for p in places(op)])
+        value = self.plain(op.args[-1])
+        self.settle_reads(op.attr("array"))
+        if not boxed:
+            self.put(f"s.write({array}, ({target}), {value}, {mask}, {len(self.ranges)})")
+        elif mask == "None":
+            self.put(f"{target} = {value}")
+        else:
+            casting = "" if op.attr("dtype") in ("f8", "i8", "b1") else ', casting="unsafe"'
+            self.put(f"np.copyto({target}, {value}, where={mask}{casting})")
+
+    def _alloc(self, op: Op) -> None:
+        *sizes, fill = op.args
+        self.names[op] = "None"
+        texts = [self.bare(size) for size in sizes]
+        shape = texts[0] if len(texts) == 1 else f"({joined(texts)})"
+        name = self.array(op.attr("array"))
+        dtype = "bool" if op.attr("dtype") == "b1" else f"np.{np.dtype(op.attr('dtype')).name}"
+        last = "" if dtype == "np.float64" else f", {dtype}"
+        if isinstance(fill, Const) and fill.value is None:
+            self.put(f"{name} = np.empty({shape}{last})")
+        elif isinstance(fill, Const) and not fill.value and str(fill.value) != "-0.0":
+            self.put(f"{name} = np.zeros({shape}{last})")
+        else:
+            self.put(f"{name} = np.full({shape}, {self.bare(fill)}, {dtype})")
+
+
+def _holds(dtype: str, number: int) -> bool:
+    limits = np.iinfo(dtype)
+    return bool(limits.min <= number <= limits.max)
+
+
+def checked_by_python(kernel: Kernel) -> set[Op]:
+    """Indices that are used for an axis of their length, and nothing else: subscripts of Python check them."""
+    fn = kernel.function
+    ops = list(all_ops(fn.body))
+    extents = _extents(kernel)
+    extents.update((op.attr("array"), op.args[:-1]) for op in ops if op.opcode == "alloc")
+    found = {arg for op in ops if op.opcode in ("load", "store") for arg in op.args
+             if isinstance(arg, Op) and arg.opcode == "index"}
+    for item in walk(fn.body):
+        if isinstance(item, Block) and item.end is not None:
+            found.difference_update(v for v in item.end.values if isinstance(v, Op))
+    for op in ops:
+        given = places(op) if op.opcode in ("load", "store") else ()
+        sizes = extents[op.attr("array")] if given else ()
+        for arg in op.args:
+            if isinstance(arg, Op) and arg in found and not (
+                    arg in given and all(arg.args[1] is size for place, size in zip(given, sizes, strict=True)
+                                         if place is arg)):
+                found.discard(arg)
+    return found
+
+
+def _extents(kernel: Kernel) -> dict[str, Sequence[Value]]:
+    """The lengths of the axes of each argument."""
+    params = iter(kernel.function.params)
+    found: dict[str, Sequence[Value]] = {}
+    memories: set[int] = set()
+    for name, argument in kernel.arguments.items():
+        if isinstance(argument, ArrayArgument):
+            if argument.memory not in memories:
+                memories.add(argument.memory)
+                next(params)
+            found[name] = [next(params) for _ in range(argument.rank)]
+        elif hasattr(argument, "kind") or hasattr(argument, "dtype"):
+            next(params)
+    return found

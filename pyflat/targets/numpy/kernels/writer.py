@@ -1,0 +1,230 @@
+"""Lines and names of a kernel's text, and which operations have no line of their own.
+
+An operation whose value is used once, in the same block, is written where it is used: it *waits* as an expression. What
+waits and reads an array gets its line before the array is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pyflat.frontend.kernels import Kernel
+from pyflat.ir.loops import Counted
+from pyflat.ir.memory import ArrayArgument
+from pyflat.ir.nodes import Block, Const, Exit, If, Item, Loop, Op, Param, Value, Yield, walk
+from pyflat.ir.types import MEMORY
+from pyflat.targets.numpy.kernels.boxes import Boxes
+from pyflat.targets.numpy.kernels.names import Names, counter_wish, wish
+from pyflat.targets.numpy.kernels.parallel import Nest, linear
+from pyflat.targets.numpy.kernels.spelled import ATOM, literal
+
+WIDEST = 90
+"""Characters of an expression that still waits."""
+
+
+class Writer:
+    """What all parts of the text share. `nest` is the loops whose iterations are lanes, where there are some."""
+
+    def __init__(self, kernel: Kernel, *, lanes: bool):
+        self.kernel, self.lanes = kernel, lanes
+        self.lines: list[str] = []
+        self.indent = 1
+        self.given = Names(kernel)
+        self.names: dict[Value, str] = {}
+        self.levels: dict[Value, int] = {}
+        self.waiting: dict[Value, frozenset[str]] = {}
+        """What waits -> the arrays that it reads."""
+        self.views: set[Value] = set()
+        """Loads that are views of arrays which the nest writes."""
+        self.inlined, self.local, self.users = _used_once(kernel.function.body)
+        self.modest: set[Value] = set()
+        self.nonnegative: set[Value] = set()
+        self.varying: set[Value] = set()
+        self.counters: set[Value] = set()
+        """What may be a `Line`."""
+        self.nest: Nest | None = None
+        self.boxes = Boxes()
+        self.ranges: list[tuple[str, str] | None] = []
+        """Of a nest in blocks: the names of where each axis starts and stops."""
+        self.skipped: set[Value] = set()
+        self.functions: dict[str, str] = {}
+        self._memories = {name: str(argument.memory) for name, argument in kernel.arguments.items()
+                          if isinstance(argument, ArrayArgument)}
+
+    # --- lines
+    def put(self, line: str) -> None:
+        self.lines.append("    " * self.indent + line)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        self.put(head)
+        self.indent += 1
+        start = len(self.lines)
+        yield
+        if len(self.lines) == start:
+            self.put("pass")
+        self.indent -= 1
+
+    def put_before(self, start: int, line: str) -> None:
+        """A line at a place that is written already, as far in as this one."""
+        self.lines.insert(start, "    " * self.indent + line)
+
+    # --- names
+    def fresh(self, stem: str = "t") -> str:
+        return self.given.fresh(stem)
+
+    def array(self, name: str) -> str:
+        return self.given.array(name)
+
+    def operand(self, value: Value, level: int = ATOM) -> str:
+        """A value in an expression, in parentheses where it binds less than the level."""
+        if isinstance(value, Const):
+            text = literal(value)
+            return text[1:-1] if not level and text[0] == "(" else text
+        self.waiting.pop(value, None)
+        text = self.names[value]
+        return f"({text})" if self.levels.get(value, ATOM) < level else text
+
+    def bare(self, value: Value) -> str:
+        return self.operand(value, 0)
+
+    def plain(self, value: Value, level: int = 0) -> str:
+        """A value of lanes as NumPy takes it."""
+        if value in self.counters:
+            return f"{self.operand(value)}.array()"
+        return self.operand(value, level)
+
+    def lanes_text(self, value: Value) -> str:
+        """A value that is kept: no view of what may change."""
+        self.settle_view(value)
+        return self.plain(value) if self.nest is not None else self.bare(value)
+
+    def array_name_of_memory(self, name: str) -> str:
+        return self._memories.get(name, name)
+
+    # --- what waits
+    def define(self, op: Value, text: str, level: int = ATOM, reads: frozenset[str] = frozenset()) -> None:
+        """The expression of an operation: it waits, or has a line."""
+        self.levels[op] = level
+        self.names[op] = text
+        self.waiting[op] = reads
+        if self._is_simple_sum(op):
+            return
+        if op not in self.inlined or len(text) > WIDEST or wish(op) != "t":
+            self.settle(op)
+
+    def _is_simple_sum(self, value: Value) -> bool:
+        """A length of an argument plus a number: as short as any name."""
+        form = linear(value)
+        return form is not None and value in self.modest and len(form[0]) == 1 and all(
+            factor == 1 and each in self.nonnegative and each in self.kernel.function.params
+            for each, factor in form[0].items()) and self.levels[value] > 0
+
+    def settle(self, value: Value) -> None:
+        """A line for what waits."""
+        if value not in self.waiting or self._is_simple_sum(value):
+            return
+        del self.waiting[value]
+        copy = ".copy()" if value in self.views else ""
+        self.views.discard(value)
+        name = self.fresh(wish(value))
+        self.put(f"{name} = {self.names[value]}{copy}")
+        self.names[value], self.levels[value] = name, ATOM
+
+    def settle_view(self, value: Value) -> None:
+        if value in self.views:
+            self.settle(value)
+
+    def settle_reads(self, array: str) -> None:
+        """Lines for what reads an array that is written next."""
+        memory = self.array_name_of_memory(array)
+        for value in [v for v, reads in self.waiting.items() if memory in reads]:
+            self.settle(value)
+
+    def reads_of(self, op: Op) -> frozenset[str]:
+        found = frozenset[str]().union(*[self.waiting.get(arg, frozenset()) for arg in op.args])
+        return found | {self.array_name_of_memory(op.attr("array"))} if op.opcode == "load" else found
+
+    # --- variables of nodes
+    def variables(self, params: Sequence[Param]) -> list[str]:
+        """New names for what a node gives or a loop carries, "" for memories."""
+        return ["" if p.kind is MEMORY else self.fresh(wish(p)) for p in params]
+
+    def name_params(self, params: Sequence[Param], names: Sequence[str], *, varying: bool = False) -> None:
+        for param, name in zip(params, names, strict=True):
+            self.names[param] = name or "None"
+            if varying and name:
+                self.varying.add(param)
+
+    def set_to(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """One assignment of all at once."""
+        found = [(name, text) for name, text in pairs if name and name != text]
+        if found:
+            self.put(f"{', '.join(name for name, _ in found)} = {', '.join(text for _, text in found)}")
+
+    def steps(self, loop: Loop, counted: Counted) -> list[Op]:
+        """The additions that only bring a counter to its next value."""
+        at = loop.params.index(counted.iv)
+        found: list[Op] = []
+        for op in (each for item in walk(loop.body) if isinstance(item, Block) for each in item.ops):
+            users = self.users.get(op, [])
+            if op.opcode == "add" and op.args[0] is counted.iv and users and all(
+                    isinstance(user, Block) and user.end is not None and _is_next(loop, user)
+                    and [k for k, value in enumerate(user.end.values) if value is op] == [at] for user in users):
+                found.append(op)
+        return found
+
+    def counter(self, loop: Loop, counted: Counted) -> str:
+        return self.fresh(counter_wish(loop, counted))
+
+    def vary(self, values: Sequence[Value]) -> bool:
+        return self.nest is not None and any(value in self.varying for value in values)
+
+
+def _is_next(loop: Loop, block: Block) -> bool:
+    """The block ends an iteration of the loop."""
+    return block is loop.body[-1] if isinstance(block.end, Yield) else (
+        isinstance(block.end, Exit) and block.end.label is loop.again)
+
+
+def _used_once(items: list[Item]) -> tuple[set[Value], set[Value], dict[Value, list[Any]]]:
+    """Operations whose only use is in the same block, or is the condition right after it; those that are used in the
+    same block only; the users of each value."""
+    users: dict[Value, list[Any]] = {}
+    for item in walk(items):
+        match item:
+            case Block():
+                for op in item.ops:
+                    for arg in op.args:
+                        users.setdefault(arg, []).append(op)
+                for value in item.end.values if item.end is not None else ():
+                    users.setdefault(value, []).append(item)
+            case If():
+                users.setdefault(item.cond, []).append(item)
+            case Loop():
+                for value in item.inits:
+                    users.setdefault(value, []).append(item)
+    found: set[Value] = set()
+    local: set[Value] = set()
+    for block, follower in _blocks(items):
+        own = {*map(id, block.ops), id(block), *([id(follower)] if isinstance(follower, If) else [])}
+        found.update(op for op in block.ops if len(uses := users.get(op, [])) == 1 and id(uses[0]) in own)
+        local.update(op for op in block.ops if all(id(user) in own for user in users.get(op, [])))
+    return found, local, users
+
+
+def _blocks(items: list[Item]) -> Iterator[tuple[Block, Item | None]]:
+    """Every block, and the node that follows it."""
+    for at, item in enumerate(items):
+        match item:
+            case Block():
+                yield item, items[at + 1] if at + 1 < len(items) else None
+            case If():
+                yield from _blocks(item.then)
+                yield from _blocks(item.orelse)
+            case _:
+                yield from _blocks(item.body)
+
+
