@@ -371,6 +371,15 @@ def test_float32_lanes_have_their_reference(execute, target):
     assert found[0][0] == found[1][0] and [made for _, made in found] == [1, 0]
 
 
+def test_each_pattern_of_arguments_has_its_code(execute):
+    pytest.importorskip("llvmlite")
+    xs, ys = np.arange(1.0, 601.0), np.arange(3.0, 603.0)
+    for _ in range(2):
+        twin = pyflat.twin(execute("def f(x, y):\n    return x / y - x\n").f, target="numba")
+        for x, y in ((xs, 7.0), (xs, ys), (xs[::2], ys[::2]), (xs.astype(np.int32), ys), (7.0, ys), (xs, ys.astype(">f8"))):
+            assert np.array_equal(twin(x, y), x / y - x)
+
+
 def test_no_cache_where_none_is_wanted(execute, monkeypatch):
     for name, value in (("PYFLAT_CACHE", "0"), ("PYFLAT_VALIDATE", "1")):
         with monkeypatch.context() as set_to:

@@ -111,7 +111,7 @@ def quotient_and_more(x, y):
 def test_results_lie_as_the_arguments_do(target, shape):
     x, y = turned(shape), turned(shape, 1)
     for args, fortran in (((x, y), True), ((x, 2.0), True), ((x, np.array(2)), True), ((x, y.copy(order="C")), False),
-                          ((x, y[:1]), False), ((x.copy(order="C"), 1), False)):
+                          ((x, y[:1]), False), ((x, turned((2, *shape))), False), ((x.copy(order="C"), 1), False)):
         twin = pyflat.twin(quotient_and_more, target=target)
         for _ in range(3):
             for result, wanted in zip(twin(*args), pyflat.twin(quotient_and_more)(*map(np.ascontiguousarray, args))):
