@@ -5,7 +5,7 @@
         kernel; numbers of its result stored. It ends with 1 after the first call that has met anything.
 
 The kernel is the one without tests for warnings: where a flag of the processor is raised in a part of the calls, or one
-has met a fault, `run` says so, and nobody knows what the outputs of that part hold.
+has met a fault, `run` says so, and what the outputs of that part hold is undefined.
 """
 
 from __future__ import annotations
