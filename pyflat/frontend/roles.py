@@ -10,6 +10,7 @@ import ast
 import inspect
 import textwrap
 import types
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -48,7 +49,8 @@ def array_parameters(function: types.FunctionType, seen: frozenset[Any] = frozen
 def _body(function: types.FunctionType) -> list[ast.AST] | None:
     """The statements of a function, the expression of a lambda; None where they are not found."""
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        with warnings.catch_warnings(action="ignore"):  # Python has said what it thinks of this text
+            tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError, SyntaxError):
         return None
     code = function.__code__

@@ -34,6 +34,7 @@ from pyflat.ir.nodes import (
     walk,
 )
 from pyflat.ir.types import MEMORY
+from pyflat.targets import target as targets
 from pyflat.targets.numpy.kernels.parallel import linear, nest_of
 
 if TYPE_CHECKING:
@@ -178,20 +179,17 @@ def _shown(value: Value, known: dict[Value, str]) -> str:
 # --- loops
 def _loops(kernel: Kernel, layouts: dict[str, str], target: str) -> Iterator[ExplainedLoop]:
     lanes, inside = _parallel(kernel.function.body)
-    before = _tested(kernel, layouts, target, lanes | inside)
+    costs = targets.of(target).costs()
+    before = costs.tested_before(kernel, layouts, lanes | inside)
     for found in SourceMap(kernel.function).loops:
         indices = [op for op in _own_ops(found.node.body) if op.opcode == "index"]
         at_once = sum(op in before for op in indices)
         parallel = found.node in lanes
-        why = _lanes_on(target) if parallel else _reason(found)
+        why = costs.parallel_loops if parallel else _reason(found)
         if found.node in inside:
-            why += "; all lanes of the loop around it go through it together" if target == "numpy" else ""
+            why += costs.loops_inside
         yield ExplainedLoop(found.place, recognise_counted(found.node) is not None, parallel, why, found.depth, at_once,
                             len(indices) - at_once)
-
-
-def _lanes_on(target: str) -> str:
-    return "operations on whole arrays" if target == "numpy" else "LLVM may compute several side by side"
 
 
 def _parallel(items: list[Item]) -> tuple[set[Loop], set[Loop]]:
@@ -207,15 +205,6 @@ def _parallel(items: list[Item]) -> tuple[set[Loop], set[Loop]]:
                 found = _parallel(inner)
                 lanes, inside = lanes | found[0], inside | found[1]
     return lanes, inside
-
-
-def _tested(kernel: Kernel, layouts: dict[str, str], target: str, lanes: set[Loop]) -> set[Op]:
-    """The indices that are tested for all iterations at once."""
-    if target == "numpy":
-        return {op for loop in lanes for op in all_ops(loop.body) if op.opcode == "index"}
-    from pyflat.targets.numba.kernel_tests import tested_before
-
-    return set(tested_before(kernel, layouts))
 
 
 def _own_ops(items: list[Item]) -> Iterator[Op]:

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from pyflat.frontend.kernels import Kernel
     from pyflat.frontend.result import Specialised
     from pyflat.inspection.explain import Explanation
-    from pyflat.ir.nodes import Function, Op
+    from pyflat.ir.nodes import Function, Loop, Op
     from pyflat.ir.opaque_calls import OpaqueCalls
     from pyflat.ir.shape import Shape
     from pyflat.targets.kept import Shelf
@@ -176,6 +176,17 @@ class Costs:
     def slower(found: Explanation) -> Iterator[str]:
         """What keeps twins on this target from being faster."""
         yield from ()
+
+    parallel_loops = "LLVM may compute several side by side"
+    """What becomes of a loop of a kernel whose iterations do not depend on each other."""
+    loops_inside = ""
+    """What becomes of a loop inside of such a one, where there is more to say."""
+
+    @staticmethod
+    def tested_before(kernel: Kernel, layouts: Mapping[str, str], lanes: set[Loop]) -> set[Op]:
+        """The indices of a kernel that are tested for all iterations of a loop at once; `lanes`: its parallel loops,
+        and those inside."""
+        return set()
 
 
 @dataclass(frozen=True, slots=True)

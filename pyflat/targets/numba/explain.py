@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from pyflat.analysis.liveness import used_outside
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import Block, Function, Op, walk
+from pyflat.ir.nodes import Block, Function, Loop, Op, walk
 from pyflat.targets.numba import costs
 from pyflat.targets.numba import engine as numba
 from pyflat.targets.numba.arms import Arm, plan_arms
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.kernel import arms_waited, choose_shape, narrowed_of, refills
+from pyflat.targets.numba.kernel_tests import tested_before
 from pyflat.targets.numba.library import library_function
 from pyflat.targets.target import Costs, Lanes
 
 if TYPE_CHECKING:
+    from pyflat.frontend.kernels import Kernel
     from pyflat.inspection.explain import Explanation
 
 
@@ -57,3 +59,7 @@ class RegisterCosts(Costs):
     def slower(found: Explanation) -> Iterator[str]:
         if found.width == 1 and found.form == "masked":
             yield "the loops mostly call functions, so that lanes run one by one"
+
+    @staticmethod
+    def tested_before(kernel: Kernel, layouts: Mapping[str, str], lanes: set[Loop]) -> set[Op]:
+        return set(tested_before(kernel, layouts))

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from pyflat.ir.nodes import Function
+from pyflat.ir.loops import all_ops
+from pyflat.ir.nodes import Function, Loop, Op
 from pyflat.targets.numpy.engine import BLOCK
 from pyflat.targets.numpy.library import has_vectors
 from pyflat.targets.target import Costs, Lanes
 
 if TYPE_CHECKING:
+    from pyflat.frontend.kernels import Kernel
     from pyflat.inspection.explain import Explanation
 
 
 class BlockCosts(Costs):
     """Lanes in blocks, each operation a pass over a block."""
+
+    parallel_loops = "operations on whole arrays"
+    loops_inside = "; all lanes of the loop around it go through it together"
 
     @staticmethod
     def lanes(fused: Function, unchecked: bool) -> Lanes:
@@ -34,3 +39,7 @@ class BlockCosts(Costs):
     @staticmethod
     def slower(found: Explanation) -> Iterator[str]:
         yield 'every operation is a pass over a block of lanes: target="numba" compiles them into one loop'
+
+    @staticmethod
+    def tested_before(kernel: Kernel, layouts: Mapping[str, str], lanes: set[Loop]) -> set[Op]:
+        return {op for loop in lanes for op in all_ops(loop.body) if op.opcode == "index"}

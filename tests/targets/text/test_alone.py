@@ -81,6 +81,7 @@ def test_lanes_that_are_not_suspect_are_right(fn: Callable[..., Any], columns: l
 ALONE = [case for case in FLATTENING if not {"static", "whitelist"} & set(case.options)]
 
 
+@pytest.mark.filterwarnings("ignore::pyflat.LaneWarning")  # of scratch lists and counters
 @pytest.mark.parametrize("case", ALONE, ids=lambda case: case.function.__name__)
 def test_what_flattens_is_printed_to_stand_alone(case: Any) -> None:
     try:
