@@ -87,7 +87,7 @@ def cases(options: argparse.Namespace) -> Iterator[Case]:
     if options.what == "taxes":
         from benchmarks.real_taxes import tax_cases
 
-        return tax_cases(widened=options.widened, chosen=options.only, math=options.math)
+        return tax_cases(widened=options.widened, out=options.out, chosen=options.only, math=options.math)
     from benchmarks.real_sample import sample_cases
 
     return sample_cases(options.functions, options.seed, options.part, options.only, CHOSEN, options.math)
@@ -119,6 +119,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="functions whose name contains this")
     parser.add_argument("--math", default="exact", help="the twins' option; exact has the bits of the original")
     parser.add_argument("--widened", action="store_true", help="taxes: int64 and float64 columns")
+    parser.add_argument("--out", action="store_true", help="taxes: the twin writes into columns, as the loop does")
     parser.add_argument("--functions", type=int, default=100, help="sample: how many")
     parser.add_argument("--seed", type=int, default=16, help="sample: of the random choice")
     parser.add_argument("--part", default="1/1", help="sample: one part of it, as 2/4")

@@ -2,7 +2,8 @@
 
 The package decorates each function with `iterate_jit`, which compiles a loop over columns of records and writes into
 columns. The loop is called here as the package calls it, with copies of the output columns; the twin is called with the
-same columns, and the year's parameters as numbers and tuples.
+same columns, and the year's parameters as numbers and tuples, and returns fresh arrays, or writes into columns of its
+own with `out=`, as the loop does.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ def tax_functions(module: Any) -> Mapping[str, TaxFunction]:
     return found
 
 
-def tax_cases(*, widened: bool, chosen: str, math: str) -> Iterator[Case]:
-    """The functions over the columns of a calculation that has been made; `widened`: with ints of 64 bits."""
+def tax_cases(*, widened: bool, out: bool, chosen: str, math: str) -> Iterator[Case]:
+    """The functions over the columns of a calculation that has been made; `widened`: with ints of 64 bits; `out`: the
+    twin writes into columns, as the package's loop does."""
     try:
         import taxcalc
         from taxcalc import calcfunctions
@@ -54,10 +56,10 @@ def tax_cases(*, widened: bool, chosen: str, math: str) -> Iterator[Case]:
     calculator.calc_all()
     for name, function in tax_functions(calcfunctions).items():
         if chosen in name:
-            yield _case(name, function, calculator, widened, math)
+            yield _case(name, function, calculator, widened, out, math)
 
 
-def _case(name: str, function: TaxFunction, calculator: Any, widened: bool, math: str) -> Case:
+def _case(name: str, function: TaxFunction, calculator: Any, widened: bool, out: bool, math: str) -> Case:
     columns = [_value(calculator, each, widened) for each in function.inputs]
     given = [value if np.shape(value) == (calculator.array_len,) else _plain(value) for value in columns]
     twin = pyflat.twin(function.original, target="numba").with_options(math=math)
@@ -67,11 +69,15 @@ def _case(name: str, function: TaxFunction, calculator: Any, widened: bool, math
         function.loop(*outputs, *columns)
         return outputs
 
+    own = tuple(column.copy() for column in outputs)
+    options = {"out": own if len(own) > 1 else own[0]} if out else {}
+
     def run() -> tuple[np.ndarray, ...]:
-        found = twin(*given)
+        found = twin(*given, **options)
         return found if isinstance(found, tuple) else (found,)
 
-    return Case(name, "positional, 64 bits" if widened else "positional", calculator.array_len, run, loop)
+    form = ", ".join(["positional", *["64 bits"] * widened, *["out="] * out])
+    return Case(name, form, calculator.array_len, run, loop)
 
 
 def _value(calculator: Any, name: str, widened: bool) -> Any:
