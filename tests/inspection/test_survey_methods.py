@@ -97,6 +97,14 @@ class Basket:
         return price * len(self.items)
 
 
+class Asked:
+    def __init__(self, x):
+        self.x = x + float(input())
+
+    def twice(self, y):
+        return (self.x + y) * 2
+
+
 class Base(abc.ABC):
     @abc.abstractmethod
     def shape(self, x):
@@ -159,6 +167,8 @@ def test_methods_that_are_no_functions_of_numbers_are_skipped(found):
     assert {name: row.message for name, row in found.items() if row.verdict == "skipped"} == {
         "Ramp.__init__": "a special function", "Ramp.__add__": "a special function", "Ramp.grow": "returns nothing",
         "Basket.__init__": "a special function", "Basket.total": "a method of an object that takes a container or an object",
+        "Asked.__init__": "a special function",
+        "Asked.twice": "a method of an object that cannot be made of numbers",
         "Base.shape": "a method of an object that cannot be made of numbers",
         "Problem.cost": "a method of an object that cannot be made of numbers",
     }

@@ -18,12 +18,12 @@ import linecache
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pyflat.errors import FlattenError, Span
 from pyflat.inspection.prove import prove_shapes
-from pyflat.inspection.survey.find import Found
+from pyflat.inspection.survey.find import NO_OBJECT, Found
 from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape, leaves
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
 from pyflat.runtime.compiled import flatten
@@ -128,12 +128,24 @@ def _try(found: Found, row: Row, prove: float | None) -> None:
             row.proved = "proved" if answer.verdict == "proved" else f"{answer.verdict}: {answer.reason}"
         return
     said = [error for error in refusals if not no_kernel(error)]
-    if said:
+    if found.maker is not None and not _is_made(found):
+        row.verdict, row.message = "skipped", NO_OBJECT
+    elif said:
         describe(row, said[0])
         if found.written is not None and found.function.__code__.co_filename in row.at:  # the text made of the method
             row.construct, row.at = "", f"{row.file}:{row.line}"
     else:
         row.verdict, row.message = "skipped", no_kernel(refusals[0])
+
+
+def _is_made(found: Found) -> bool:
+    """Whether an object can be made of numbers, as the class of a method wants them."""
+    maker: Any = found.maker
+    try:
+        flatten(maker, first_shapes(replace(found, function=maker)), resolve())
+    except FlattenError:
+        return False
+    return True
 
 
 def no_kernel(error: FlattenError) -> str:

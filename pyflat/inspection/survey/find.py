@@ -33,6 +33,7 @@ from pyflat.inspection.survey.methods import (
     behind,
     constructor,
     init_of,
+    maker,
     parameters_of,
     use_of,
 )
@@ -47,6 +48,9 @@ _STRING_ATTRIBUTES = frozenset({"lower", "upper", "strip", "startswith", "endswi
 _CONTAINERS = ("list", "dict", "set", "tuple", "sequence", "iterable", "iterator", "mapping", "ndarray", "array",
                "callable", "series", "dataframe", "bytes", "date", "path")
 _NUMBERS = ("float", "int", "bool", "number", "real", "complex", "any")
+
+
+NO_OBJECT = "a method of an object that cannot be made of numbers"
 
 
 class NoPlaceError(ValueError):
@@ -145,6 +149,8 @@ class Found:
     """Of a method, which is tried as a function that makes the object (`methods`)."""
     use: str = ""
     """How that function uses it."""
+    maker: FunctionType | None = None
+    """Of a method: what only makes the object."""
 
 
 def functions(module: ModuleType) -> Iterator[Found]:
@@ -202,7 +208,7 @@ def _look_at_method(module: ModuleType, name: str, method: Method) -> Found:
         return skipped(reason)
     made_of = [] if method.how == "of the class" else constructor(method.owner)
     if made_of is None or issubclass(method.owner, BaseException) or inspect.isabstract(method.owner):
-        return skipped("a method of an object that cannot be made of numbers")
+        return skipped(NO_OBJECT)
     made = init_of(method.owner) if made_of else None
     if made is not None and (reason := _with_parameters(name, made, {p.name: p for p in made_of}).reason):
         return skipped(f"a method of an object that {reason}")
@@ -215,7 +221,7 @@ def _look_at_method(module: ModuleType, name: str, method: Method) -> Found:
     if issubclass(method.owner, enum.Enum):
         choices[MEMBER] = tuple(method.owner)
     return replace(looked, function=as_function(module, method, taken), choices=choices,
-                   written=method.function.__code__, use=use_of(method, taken))
+                   written=method.function.__code__, use=use_of(method, taken), maker=maker(module, method, taken))
 
 
 def _is_special(name: str) -> bool:

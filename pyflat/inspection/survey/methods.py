@@ -87,8 +87,23 @@ def parameters_of(method: Method, made_of: list[inspect.Parameter]) -> dict[str,
 def as_function(
     module: ModuleType, method: Method, taken: Mapping[str, tuple[bool, inspect.Parameter]]
 ) -> FunctionType:
-    """The function of numbers. Its text is kept where `inspect` finds it."""
-    text = f"def method({', '.join(taken)}):\n    return {use_of(method, taken)}\n"
+    """The function of numbers."""
+    return _function(module, f"return {use_of(method, taken)}", taken)
+
+
+def maker(
+    module: ModuleType, method: Method, taken: Mapping[str, tuple[bool, inspect.Parameter]]
+) -> FunctionType | None:
+    """The function that only makes the object; None where there is none to make."""
+    own = {name: each for name, each in taken.items() if each[0]}
+    if method.how == "of the class" or issubclass(method.owner, enum.Enum):
+        return None
+    return _function(module, f"{_instance(method, taken)}; return 0.0", own)
+
+
+def _function(module: ModuleType, body: str, taken: Mapping[str, tuple[bool, inspect.Parameter]]) -> FunctionType:
+    """The text is kept where `inspect` finds it."""
+    text = f"def method({', '.join(taken)}):\n    {body}\n"
     file = f"<survey of {module.__name__}, method {next(_numbers)}>"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     scope: dict[str, Any] = {}
@@ -103,14 +118,20 @@ def as_function(
 
 def use_of(method: Method, taken: Mapping[str, tuple[bool, inspect.Parameter]]) -> str:
     """How the method is written: `Ramp(low=low, high=high)(x=x)`."""
-    made, call = (", ".join(_passed(name, each) for name, (to_object, each) in taken.items() if to_object is wanted)
-                  for wanted in (True, False))
-    owner = method.owner.__qualname__
+    call = _arguments(taken, to_object=False)
     if method.how == "of the class":
-        return f"{owner}.{method.name}({call})"
-    instance = MEMBER if issubclass(method.owner, enum.Enum) else f"{owner}({made})"
+        return f"{method.owner.__qualname__}.{method.name}({call})"
+    instance = MEMBER if issubclass(method.owner, enum.Enum) else _instance(method, taken)
     return {"read": f"{instance}.{method.name}", "special": f"{instance}({call})"}.get(
         method.how, f"{instance}.{method.name}({call})")
+
+
+def _instance(method: Method, taken: Mapping[str, tuple[bool, inspect.Parameter]]) -> str:
+    return f"{method.owner.__qualname__}({_arguments(taken, to_object=True)})"
+
+
+def _arguments(taken: Mapping[str, tuple[bool, inspect.Parameter]], *, to_object: bool) -> str:
+    return ", ".join(_passed(name, each) for name, (made, each) in taken.items() if made is to_object)
 
 
 def _passed(name: str, parameter: inspect.Parameter) -> str:
