@@ -5,9 +5,12 @@ Exit status: 0, whatever is refused; 2 when PATH_OR_MODULE names nothing.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,22 +28,31 @@ _STYLE = {"flattens": "green", "refused": "red", "timeout": "yellow", "bug": "ma
 @click.command()
 @click.argument("place", metavar="PATH_OR_MODULE")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
+@click.option("--html", "html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Write a page too.")
+@click.option("--prove", is_flag=True, help="Let z3 prove the flat form of what flattens (pip install pyflat[prove]).")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Try at most N functions.")
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=5.0, show_default=True, metavar="S",
               help="Seconds of processor time for one function.")
-def survey(place: str, as_json: bool, limit: int | None, timeout: float) -> None:
-    """Try to flatten every function that looks like a scalar kernel.
+def survey(
+    place: str, as_json: bool, html: Path | None, prove: bool, limit: int | None, timeout: float
+) -> None:
+    """Try to flatten every function and method that looks like a scalar kernel.
 
     PATH_OR_MODULE is a file, a folder, a module or an installed package. The modules are imported, in a process of
     their own; their functions are not run.
     """
+    from pyflat.inspection.prove import SECONDS
     from pyflat.inspection.survey import NoPlaceError
     from pyflat.inspection.survey import survey as look
 
     try:
-        found = look(place, limit=limit, timeout=timeout, on_row=None if as_json else _progress())
-    except NoPlaceError as error:
+        with _progress() as on_row:
+            found = look(place, limit=limit, timeout=timeout, prove=SECONDS if prove else None, on_row=on_row)
+    except (NoPlaceError, ImportError) as error:
         raise BadSpec(str(error)) from None
+    if html is not None:
+        _write(html, found)
     if as_json:
         click.echo(json.dumps(found.as_dict(), indent=1))
     elif sys.stdout.isatty():
@@ -49,19 +61,28 @@ def survey(place: str, as_json: bool, limit: int | None, timeout: float) -> None
         click.echo("\n".join(lines(found)))
 
 
-class _Counter:
-    """The function that is being tried, on stderr when that is a terminal."""
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[Row], None] | None]:
+    """Which function is being tried, on stderr when that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __call__(self, row: Row) -> None:
-        self.count += 1
-        click.echo(f"\r\x1b[K{self.count} functions, {row.module[-60:]}\r", err=True, nl=False)
+    columns = SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("importing", total=None)
+        yield lambda row: progress.update(task, advance=1, description=f"{row.module[-40:]} {row.function[-40:]}")
 
 
-def _progress() -> _Counter | None:
-    return _Counter() if sys.stderr.isatty() else None
+def _write(file: Path, found: Survey) -> None:
+    from pyflat.cli.survey_page import page
+
+    try:
+        file.write_text(page(found), encoding="utf-8")
+    except OSError as error:
+        raise click.FileError(str(file), error.strerror or str(error)) from None
 
 
 # --- the table
@@ -80,7 +101,7 @@ def cells(row: Row, found: Survey) -> tuple[str, str, str, str]:
 
 def options(row: Row) -> str:
     """With which kinds and static arguments a function flattens; "" for float lanes alone."""
-    parts = []
+    parts = [row.use] if row.use else []
     if row.static:
         names = ", ".join(repr(name) for name in row.static)
         parts.append(f"static=({names},), tried with {', '.join(f'{n}={row.fixed[n]}' for n in row.static)}")
@@ -95,6 +116,8 @@ def options(row: Row) -> str:
     if row.but:
         refused = (f"{call} ({code.removeprefix('flatten/')})" for call, code in row.but.items())
         parts.append("but not " + ", ".join(refused))
+    if row.proved:
+        parts.append(row.proved)
     return "; ".join(parts)
 
 
@@ -107,7 +130,8 @@ def shown_place(at: str, found: Survey) -> str:
     return best
 
 
-def _modules(found: Survey) -> list[tuple[str, list[Row]]]:
+def by_module(found: Survey) -> list[tuple[str, list[Row]]]:
+    """The rows of what was tried."""
     groups: dict[str, list[Row]] = {}
     for row in found.rows:
         if row.verdict not in ("skipped", "import-failed"):
@@ -121,7 +145,7 @@ def _rich(found: Survey) -> None:
     from rich.text import Text
 
     console: Console = Console()
-    for module, rows in _modules(found):
+    for module, rows in by_module(found):
         table = Table(title=module, title_justify="left", title_style="bold", expand=True, show_edge=False, box=None)
         for column, ratio in (("function", 3), ("verdict", 2), ("options / reason", 6), ("where", 3)):
             table.add_column(column, ratio=ratio, overflow="fold")
@@ -136,7 +160,7 @@ def _rich(found: Survey) -> None:
 def lines(found: Survey) -> list[str]:
     """The table as plain text."""
     text = []
-    for module, rows in _modules(found):
+    for module, rows in by_module(found):
         text.append(module)
         made = [cells(row, found) for row in rows]
         name_width = min(40, max(len(row[0]) for row in made))
@@ -157,9 +181,11 @@ def summary(found: Survey) -> list[str]:
     for code, count in counts["by_code"].items():
         text.append(f"{count:5}  {code}")
         reasons = [r for r in counts["by_reason"] if r["code"] == code]
-        text += [f"         {r['count']:3} {_reason(r, found)}" for r in reasons[:5]]
+        text += [f"         {r['count']:3} {reason_text(r, found)}" for r in reasons[:5]]
         if len(reasons) > 5:
             text.append(f"             and {len(reasons) - 5} other reasons")
+    if any(row.proved for row in found.rows):
+        text.append(f"{counts['proved']:5}  proved by z3")
     for verdict in ("timeout", "bug"):
         if counts[verdict]:
             text.append(f"{counts[verdict]:5}  {verdict}")
@@ -173,7 +199,7 @@ def summary(found: Survey) -> list[str]:
     return text
 
 
-def _reason(reason: dict[str, Any], found: Survey) -> str:
+def reason_text(reason: dict[str, Any], found: Survey) -> str:
     """A reason, with its place where it is the same for several functions: a helper that they call."""
     if reason["count"] == 1 or not reason["at"]:
         return str(reason["message"])

@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyflat.errors import FlattenError
@@ -36,6 +37,9 @@ from pyflat.targets.extras import require
 
 if TYPE_CHECKING:
     from typing import Unpack
+
+    from pyflat.ir.shape import Shape
+    from pyflat.runtime.settings import Options
 
 SECONDS = 20.0
 MOST_ROWS = 1000
@@ -92,15 +96,30 @@ def prove(
         if any("[" in word for word in kinds or ()):
             return Answer("outside", name, _KERNEL)
         shapes = argument_shapes(callee.function, Parameters(callee, name), chosen, kinds, {})
-        spec = specialised(callee.function, shapes, chosen, none=False)
-        from pyflat.passes.pipelines import flatten_ir
+    except FlattenError as refusal:
+        return _refused(callee.function, refusal)
+    return prove_shapes(callee.function, shapes, chosen, seconds=seconds, work=work)
 
+
+def prove_shapes(
+    function: FunctionType, shapes: Mapping[str, Shape], options: Options, *, seconds: float = SECONDS,
+    work: int | None = None
+) -> Answer:
+    """The same for a function whose arguments have these shapes."""
+    from pyflat.passes.pipelines import flatten_ir
+
+    try:
+        spec = specialised(function, shapes, options, none=False)
         flat = flatten_ir(spec.function)
     except FlattenError as refusal:
-        if array_parameters(callee.function):
-            return Answer("outside", name, _KERNEL)
-        return Answer("outside", name, f"the function is refused: {str(refusal).splitlines()[0]}")
-    return compare(name, spec.function, flat, seconds=seconds, work=work)
+        return _refused(function, refusal)
+    return compare(function.__qualname__, spec.function, flat, seconds=seconds, work=work)
+
+
+def _refused(function: FunctionType, refusal: FlattenError) -> Answer:
+    if array_parameters(function):
+        return Answer("outside", function.__qualname__, _KERNEL)
+    return Answer("outside", function.__qualname__, f"the function is refused: {str(refusal).splitlines()[0]}")
 
 
 @with_room

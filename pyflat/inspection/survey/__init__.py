@@ -25,6 +25,8 @@ from typing import IO, Any
 from pyflat.errors import PACKAGE
 from pyflat.inspection.survey.attempt import Row
 from pyflat.inspection.survey.find import NoPlaceError, Place, find_place
+from pyflat.inspection.survey.worker import ATTEMPTS
+from pyflat.targets.extras import require
 
 SCHEMA = 1
 IMPORT_SECONDS = 75.0
@@ -63,6 +65,7 @@ class Survey:
             "bug": self.count("bug"),
             "import-failed": self.count("import-failed"),
             "share": round(self.count("flattens") / kernels, 4) if kernels else None,
+            "proved": sum(row.proved == "proved" for row in self.rows),
             "by_code": dict(Counter(row.code for row in refused).most_common()),
             "by_reason": [{"code": code, "message": message, "construct": construct, "at": at, "count": count}
                           for (code, message, construct, at), count in reasons.most_common()],
@@ -77,19 +80,28 @@ class Survey:
 
 
 def survey(
-    spec: str, *, limit: int | None = None, timeout: float = 5.0, on_row: Callable[[Row], None] | None = None
+    spec: str,
+    *,
+    limit: int | None = None,
+    timeout: float = 5.0,
+    prove: float | None = None,
+    on_row: Callable[[Row], None] | None = None,
 ) -> Survey:
-    """Try to flatten what looks like a scalar kernel in a file, folder, module or installed package.
+    """Try to flatten what looks like a scalar kernel in a file, folder, module or installed package: functions,
+    methods, and objects that are called.
 
     limit    how many kernels are tried at most
     timeout  seconds of processor time for one function
+    prove    seconds for z3 to prove the flat form of each function that flattens (`pyflat.inspection.prove`)
     on_row   is called with each row as it is known
 
-    Raises NoPlaceError, a ValueError, where `spec` names nothing.
+    Raises NoPlaceError, a ValueError, where `spec` names nothing; ImportError where z3 is wanted and missing.
     """
+    if prove is not None:
+        require("z3", "prove=")
     working = os.getcwd()
     place = find_place(spec, working)
-    work = _Work(place, [*place.path, *sys.path], limit, timeout, on_row)
+    work = _Work(place, [*place.path, *sys.path], limit, timeout, prove, on_row)
     modules = list(place.modules)
     while modules and not work.full:
         at = work.run(modules)
@@ -103,12 +115,14 @@ class _Work:
     """The rows so far, and the processes that make them."""
 
     def __init__(
-        self, place: Place, path: list[str], limit: int | None, timeout: float, on_row: Callable[[Row], None] | None
+        self, place: Place, path: list[str], limit: int | None, timeout: float, prove: float | None,
+        on_row: Callable[[Row], None] | None
     ):
         self.place = place
         self.path = path
         self.limit = limit
         self.timeout = timeout
+        self.prove = prove
         self.on_row = on_row
         self.rows: list[Row] = []
         self.full = False
@@ -117,7 +131,8 @@ class _Work:
 
     def run(self, modules: list[str]) -> str | None:
         """One process over these modules. The module to go on with where it ended early, None when all is done."""
-        order = {"path": self.path, "modules": modules, "timeout": self.timeout, "skip": sorted(self._skip)}
+        order = {"path": self.path, "modules": modules, "timeout": self.timeout, "skip": sorted(self._skip),
+                 "prove": self.prove}
         command = [sys.executable, "-m", "pyflat.inspection.survey.worker"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               env=_environment(), text=True, encoding="utf-8") as process:
@@ -135,7 +150,7 @@ class _Work:
     def _listen(self, answers: queue.Queue[str | None], modules: list[str]) -> str | None:
         module, function = "", ""
         while True:
-            patience = SHARE * self.timeout + GRACE if function else IMPORT_SECONDS
+            patience = SHARE * (self.timeout + ATTEMPTS * (self.prove or 0.0)) + GRACE if function else IMPORT_SECONDS
             try:
                 line = answers.get(timeout=patience)
             except queue.Empty:

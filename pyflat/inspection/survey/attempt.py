@@ -1,6 +1,7 @@
 """Whether one function flattens, and with which options: it is specialised and flattened for several sets of shapes.
 
-    1. kinds from annotations, else defaults, else float; None, strings and flags static with their defaults
+    1. kinds from annotations, else of defaults, else int where the body uses the parameter as one, else float; None,
+       strings and flags static with their defaults
     2. where that is refused: parameters that default to None as float lanes; int lanes; one parameter static, tried
        with a sample value
     3. where a parameter is compared with strings or is an enum: its other values too
@@ -17,13 +18,14 @@ import linecache
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pyflat.errors import FlattenError, Span
-from pyflat.inspection.survey.find import Found
+from pyflat.inspection.prove import prove_shapes
+from pyflat.inspection.survey.find import NO_OBJECT, Found
 from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape, leaves
-from pyflat.ir.types import BOOL, FLOAT, INT, kind_of
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
 from pyflat.runtime.compiled import flatten
 from pyflat.runtime.settings import resolve
 
@@ -54,6 +56,8 @@ class Row:
     static     the parameters to name in static=, which are lanes otherwise
     loop       a loop stays a loop
     but        values of a string parameter that are refused, with the code
+    use        of a method: how it was tried, with an object that is made of numbers
+    proved     what z3 says of a function that flattens, where that was asked for
     code, message, construct, at, help    the refusal; why for the other verdicts is in `message`
     """
 
@@ -73,6 +77,8 @@ class Row:
     at: str = ""
     help: str = ""
     seconds: float = 0.0
+    use: str = ""
+    proved: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -82,15 +88,17 @@ class TimeUp(BaseException):  # not an Exception: no handler of the code that ru
     """The time for one function is over."""
 
 
-def attempt(found: Found, module: str, clock: Callable[[], float] = time.perf_counter) -> Row:
-    """The row of one function."""
-    code = found.function.__code__
-    row = Row(found.name, module, code.co_filename, code.co_firstlineno, "skipped", message=found.reason)
+def attempt(
+    found: Found, module: str, clock: Callable[[], float] = time.perf_counter, prove: float | None = None
+) -> Row:
+    """The row of one function; `prove`: seconds that z3 has for it."""
+    code = found.written or found.function.__code__
+    row = Row(found.name, module, code.co_filename, code.co_firstlineno, "skipped", message=found.reason, use=found.use)
     if found.reason:
         return row
     started = clock()
     try:
-        _try(found, row)
+        _try(found, row, prove)
     except TimeUp:
         row.verdict, row.message = "timeout", "flattening takes longer than the limit (--timeout)"
     except RecursionError:
@@ -102,7 +110,7 @@ def attempt(found: Found, module: str, clock: Callable[[], float] = time.perf_co
     return row
 
 
-def _try(found: Found, row: Row) -> None:
+def _try(found: Found, row: Row, prove: float | None) -> None:
     refusals: list[FlattenError] = []
     for static, shapes in _variants(found, first_shapes(found), refusals):
         try:
@@ -115,12 +123,29 @@ def _try(found: Found, row: Row) -> None:
             row.verdict, row.message = "skipped", "returns no number"
             return
         _other_choices(row, found, shapes)
+        if prove is not None:
+            answer = prove_shapes(found.function, shapes, resolve(), seconds=prove)
+            row.proved = "proved" if answer.verdict == "proved" else f"{answer.verdict}: {answer.reason}"
         return
     said = [error for error in refusals if not no_kernel(error)]
-    if said:
+    if found.maker is not None and not _is_made(found):
+        row.verdict, row.message = "skipped", NO_OBJECT
+    elif said:
         describe(row, said[0])
+        if found.written is not None and found.function.__code__.co_filename in row.at:  # the text made of the method
+            row.construct, row.at = "", f"{row.file}:{row.line}"
     else:
         row.verdict, row.message = "skipped", no_kernel(refusals[0])
+
+
+def _is_made(found: Found) -> bool:
+    """Whether an object can be made of numbers, as the class of a method wants them."""
+    maker: Any = found.maker
+    try:
+        flatten(maker, first_shapes(replace(found, function=maker)), resolve())
+    except FlattenError:
+        return False
+    return True
 
 
 def no_kernel(error: FlattenError) -> str:
@@ -152,15 +177,15 @@ def first_shapes(found: Found) -> Shapes:
         elif name in found.choices and default is parameter.empty:
             shapes[name] = Fixed(found.choices[name][0])
         else:
-            shapes[name] = _lane(parameter)
+            shapes[name] = _lane(parameter, INT if name in found.ints else FLOAT)
     return shapes
 
 
-def _lane(parameter: inspect.Parameter) -> Shape:
+def _lane(parameter: inspect.Parameter, kind: Kind) -> Shape:
     note = parameter.annotation
     shape = _ANNOTATED.get(note if isinstance(note, str) else getattr(note, "__name__", ""))
     default = None if parameter.default is parameter.empty else kind_of(parameter.default)
-    return shape or Leaf(default or FLOAT)
+    return shape or Leaf(default or kind)
 
 
 def _variants(found: Found, base: Shapes, refusals: list[FlattenError]) -> Iterator[tuple[tuple[str, ...], Shapes]]:

@@ -1,8 +1,8 @@
 """Which modules a survey looks at, and which of their functions look like scalar kernels.
 
-Modules are found by their files, without importing anything. A function looks like a kernel when it takes at least one
-parameter that is not evidently a container, a callable or an object, and returns something; this is read off its
-signature and its syntax, nothing is called.
+Modules are found by their files, without importing anything. A function or a method looks like a kernel when it takes
+at least one parameter that is not evidently a container, a callable or an object, and returns something; this is read
+off its signature and its syntax, nothing is called.
 """
 
 from __future__ import annotations
@@ -17,23 +17,40 @@ import numbers
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.callables import unwrap
+from pyflat.inspection.survey.methods import (
+    MEMBER,
+    Method,
+    as_function,
+    behind,
+    constructor,
+    init_of,
+    maker,
+    parameters_of,
+    use_of,
+)
 
 _ITERATED = frozenset({"len", "sum", "enumerate", "zip", "sorted", "list", "tuple", "set", "dict", "iter", "map",
                        "reversed", "any", "all", "array", "asarray", "open", "next"})
-_NUMBER_ATTRIBUTES = frozenset({"real", "imag", "is_integer", "conjugate", "bit_length", "item"})
+_NUMBER_ATTRIBUTES = frozenset({"real", "imag", "is_integer", "conjugate", "bit_length", "bit_count", "item"})
+_INT_METHODS = frozenset({"bit_length", "bit_count"})
+_OF_INTS = frozenset({"range", "gcd", "lcm", "factorial", "comb", "perm", "isqrt", "bin", "hex", "chr"})
+_BIT_OPERATORS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 _STRING_ATTRIBUTES = frozenset({"lower", "upper", "strip", "startswith", "endswith", "title", "casefold"})
 _CONTAINERS = ("list", "dict", "set", "tuple", "sequence", "iterable", "iterator", "mapping", "ndarray", "array",
                "callable", "series", "dataframe", "bytes", "date", "path")
 _NUMBERS = ("float", "int", "bool", "number", "real", "complex", "any")
+
+
+NO_OBJECT = "a method of an object that cannot be made of numbers"
 
 
 class NoPlaceError(ValueError):
@@ -126,29 +143,38 @@ class Found:
     function: FunctionType
     reason: str
     choices: Mapping[str, tuple[Any, ...]]
+    ints: frozenset[str] = frozenset()
+    """Parameters that the body uses as ints."""
+    written: CodeType | None = None
+    """Of a method, which is tried as a function that makes the object (`methods`)."""
+    use: str = ""
+    """How that function uses it."""
+    maker: FunctionType | None = None
+    """Of a method: what only makes the object."""
 
 
 def functions(module: ModuleType) -> Iterator[Found]:
-    """The functions that are defined in `module`, in the order of their lines."""
+    """The functions and methods that are defined in `module`, in the order of their lines."""
     seen: set[object] = set()
-    found: list[Found] = []
+    found: list[tuple[int, Found]] = []
     for name, function, method in _defined(module):
-        if function.__code__ in seen:
-            continue
-        seen.add(function.__code__)
-        found.append(_look_at(name, function, method))
-    yield from sorted(found, key=lambda each: each.function.__code__.co_firstlineno)
+        if function.__code__ not in seen:
+            seen.add(function.__code__)
+            looked = _look_at(name, function) if method is None else _look_at_method(module, name, method)
+            found.append((function.__code__.co_firstlineno, looked))
+    yield from (looked for _, looked in sorted(found, key=lambda each: each[0]))
 
 
-def _defined(module: ModuleType) -> Iterator[tuple[str, FunctionType, bool]]:
+def _defined(module: ModuleType) -> Iterator[tuple[str, FunctionType, Method | None]]:
     for name, value in list(vars(module).items()):
         if isinstance(value, type) and value.__module__ == module.__name__:
             for inner, member in list(vars(value).items()):
-                function = _own(module, getattr(member, "__func__", member))
+                called, how = behind(member)
+                function = _own(module, called)
                 if function is not None:
-                    yield f"{value.__qualname__}.{inner}", function, not isinstance(member, staticmethod)
+                    yield f"{value.__qualname__}.{inner}", function, Method(value, inner, function, how)
         elif (function := _own(module, value)) is not None:
-            yield name, function, False
+            yield name, function, None
 
 
 def _own(module: ModuleType, value: Any) -> FunctionType | None:
@@ -163,27 +189,68 @@ def _own(module: ModuleType, value: Any) -> FunctionType | None:
     return function if function.__module__ == module.__name__ and same_file else None
 
 
-def _look_at(name: str, function: FunctionType, method: bool) -> Found:
+def _look_at(name: str, function: FunctionType) -> Found:
+    if _is_special(function.__name__):
+        return Found(name, function, "a special function", {})
+    if reason := _no_result(function):
+        return Found(name, function, reason, {})
+    return _with_parameters(name, function, inspect.signature(function, follow_wrapped=False).parameters)
+
+
+def _look_at_method(module: ModuleType, name: str, method: Method) -> Found:
+    """A method as a function that makes the object, where its class can be made of numbers."""
+    def skipped(reason: str) -> Found:
+        return Found(name, method.function, reason, {})
+
+    if _is_special(method.name) and method.how != "special":
+        return skipped("a special function")
+    if reason := _no_result(method.function):
+        return skipped(reason)
+    made_of = [] if method.how == "of the class" else constructor(method.owner)
+    if made_of is None or issubclass(method.owner, BaseException) or inspect.isabstract(method.owner):
+        return skipped(NO_OBJECT)
+    made = init_of(method.owner) if made_of else None
+    if made is not None and (reason := _with_parameters(name, made, {p.name: p for p in made_of}).reason):
+        return skipped(f"a method of an object that {reason}")
+    taken = parameters_of(method, made_of)
+    own = {each.name: each for to_object, each in taken.values() if not to_object}
+    looked = _with_parameters(name, method.function, own, alone=not taken)
+    if looked.reason:
+        return looked
+    choices = dict(looked.choices)
+    if issubclass(method.owner, enum.Enum):
+        choices[MEMBER] = tuple(method.owner)
+    return replace(looked, function=as_function(module, method, taken), choices=choices,
+                   written=method.function.__code__, use=use_of(method, taken), maker=maker(module, method, taken))
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _no_result(function: FunctionType) -> str:
+    """Why a function gives no number, as its text says; "" otherwise."""
+    if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        return "a generator or coroutine"
+    tree = _tree(function)
+    if tree is not None and not _returns(tree):
+        return "returns nothing"
+    note = inspect.signature(function, follow_wrapped=False).return_annotation
+    return "returns no number" if _class(note, function) in _NO_RESULTS else ""
+
+
+def _with_parameters(
+    name: str, function: FunctionType, parameters: Mapping[str, inspect.Parameter], *, alone: bool = True
+) -> Found:
+    """What the text says of the parameters; `alone`: a function without any is no kernel."""
     def skipped(reason: str) -> Found:
         return Found(name, function, reason, {})
 
-    if function.__name__.startswith("__") and function.__name__.endswith("__"):
-        return skipped("a special function")
-    if method:
-        return skipped("a method: flatten pyflat.twin(object.method)")
-    if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        return skipped("a generator or coroutine")
-    signature = inspect.signature(function, follow_wrapped=False)
-    parameters = signature.parameters
-    if not any(p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters.values()):
+    if alone and not any(p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters.values()):
         return skipped("takes no parameters" if not parameters else "takes *args only")
     tree = _tree(function)
     if tree is None:
         return Found(name, function, "", {})  # the attempt says that there is no source
-    if not _returns(tree):
-        return skipped("returns nothing")
-    if _class(signature.return_annotation, function) in _NO_RESULTS:
-        return skipped("returns no number")
     use = _Use(set(parameters))
     use.visit(tree)
     for parameter in parameters.values():
@@ -199,7 +266,7 @@ def _look_at(name: str, function: FunctionType, method: bool) -> Found:
             return skipped("takes an object")
         elif required and parameter.name not in choices and _textual(parameter, use):
             return skipped("takes a string of no known values")
-    return Found(name, function, "", choices)
+    return Found(name, function, "", choices, frozenset(use.ints))
 
 
 _NO_RESULTS = (str, bytes, bytearray, dict, set, list, type(None), datetime.datetime, datetime.date, datetime.time,
@@ -288,6 +355,7 @@ class _Use(ast.NodeVisitor):
         self.objects: set[str] = set()
         self.called: set[str] = set()
         self.texts: set[str] = set()
+        self.ints: set[str] = set()
         self.strings: dict[str, list[str]] = {}
 
     def _name(self, node: ast.AST) -> str:
@@ -297,8 +365,27 @@ class _Use(ast.NodeVisitor):
         if name := self._name(node):
             self.containers.add(name)
 
+    def _int(self, *nodes: ast.AST) -> None:
+        self.ints.update(filter(None, map(self._name, nodes)))
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        if isinstance(node.op, _BIT_OPERATORS):
+            self._int(node.left, node.right)
+        self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.op, _BIT_OPERATORS):
+            self._int(node.target, node.value)
+        self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
+        if isinstance(node.op, ast.Invert):
+            self._int(node.operand)
+        self.generic_visit(node)
+
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self._container(node.value)
+        self._int(node.slice)
         self.generic_visit(node)
 
     def visit_For(self, node: ast.For) -> None:
@@ -320,6 +407,8 @@ class _Use(ast.NodeVisitor):
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         name = self._name(node.value)
+        if name and node.attr in _INT_METHODS:
+            self.ints.add(name)
         if name and node.attr in _STRING_ATTRIBUTES:
             self.texts.add(name)
         elif name and node.attr not in _NUMBER_ATTRIBUTES:
@@ -330,6 +419,8 @@ class _Use(ast.NodeVisitor):
         if name := self._name(node.func):
             self.called.add(name)
         called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        if called in _OF_INTS:
+            self._int(*(part for argument in node.args for part in ast.walk(argument)))
         lone = called in ("min", "max") and len(node.args) == 1
         if called in _ITERATED or lone:
             for argument in node.args:

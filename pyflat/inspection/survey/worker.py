@@ -25,10 +25,12 @@ from pyflat.inspection.survey.attempt import Row, TimeUp, attempt
 from pyflat.inspection.survey.find import functions
 
 Say = Callable[[dict[str, Any]], None]
+ATTEMPTS = 3
+"""A proof is tried twice, and building its terms takes time too."""
 
 
 def work() -> None:
-    """Carry out the order on stdin: {"path", "modules", "timeout", "skip"}."""
+    """Carry out the order on stdin: {"path", "modules", "timeout", "skip", "prove"}."""
     order = json.load(sys.stdin)
     say = _silence()
     sys.path[:0] = [p for p in order["path"] if p not in sys.path]
@@ -40,7 +42,7 @@ def work() -> None:
         say({"begin": [name, ""]})
         module = _import(name, say, order["timeout"])
         if module is not None:
-            _survey(module, name, order["timeout"], skip, say)
+            _survey(module, name, order["timeout"], order["prove"], skip, say)
     say({"end": True})
 
 
@@ -90,13 +92,15 @@ def _import_file(path: Path) -> ModuleType:
     return module
 
 
-def _survey(module: ModuleType, name: str, timeout: float, skip: set[tuple[str, ...]], say: Say) -> None:
+def _survey(
+    module: ModuleType, name: str, timeout: float, prove: float | None, skip: set[tuple[str, ...]], say: Say
+) -> None:
     for found in functions(module):
         if (name, found.name) in skip:
             continue
         say({"begin": [name, found.name]})
-        with alarm(timeout, processor=True):
-            row = attempt(found, name)
+        with alarm(timeout + ATTEMPTS * (prove or 0.0), processor=True):
+            row = attempt(found, name, prove=prove)
         say({"row": row.as_dict()})
 
 

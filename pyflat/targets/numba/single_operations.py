@@ -25,8 +25,8 @@ import numpy as np
 import pyflat
 from pyflat.functions import libm
 from pyflat.functions.loaded_library import standing
-from pyflat.functions.vmath import exact, glibc
-from pyflat.ir.formats import F8, FloatFormat, dtypes
+from pyflat.functions.vmath import exact, glibc, rounding
+from pyflat.ir.formats import F4, F8, FloatFormat, dtypes
 from pyflat.ir.nodes import Block, Const, Op, Param, Value
 from pyflat.ir.types import BOOL, FLOAT, Kind
 from pyflat.targets.numba.disk_cache import key_of, opened
@@ -74,6 +74,8 @@ class Wanted:
         """Whether there is vector code for this processor and library."""
         if not self.is_function:
             return True
+        if self.floats is F4:
+            return self.name in rounding.TABLE and multiplies_and_adds() and standing(self.opcode) != "called"
         known = self.name in glibc.TABLE or self.name in exact.TABLE
         return known and multiplies_and_adds() and exact.kernel_for(self.name) is not None
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from pyflat.functions import libm
 from pyflat.functions.records import of_accuracy
-from pyflat.ir.formats import F8, dtypes
+from pyflat.ir.formats import dtypes
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import PRIMITIVES, Accuracy
 from pyflat.ir.tables import array_of
@@ -216,12 +216,12 @@ class Frame(Values):
         if found is None:
             return False
         args = list(op.args)
-        if self.floats is F8 and has_vectors(op.opcode):
+        if has_vectors(op.opcode, self.floats):
             last = args[-1].value if isinstance(args[-1], Const) else None
             exponent = literal_exponent(op.opcode, None if last is None else float(last))
             args = args if exponent is None else args[:1]
             uniform = tuple(map(self.is_uniform, args))
-            name = self.program.named("library", library_function(op.opcode, exponent, uniform))
+            name = self.program.named("library", library_function(op.opcode, exponent, uniform, self.floats))
         else:
             name = self.program.named("library", found)
         operands = [self.array(arg) for arg in args]

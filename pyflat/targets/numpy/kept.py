@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.functions import libm
+from pyflat.ir.formats import FORMATS
 from pyflat.targets.kept import Made
 from pyflat.targets.numpy.library import LibraryFunction, library_function
 from pyflat.targets.numpy.memory import Layout
@@ -35,8 +36,8 @@ def _note(value: Any) -> list[Any] | None:
         case Layout():
             return ["layout", value.slots]
         case LibraryFunction():
-            opcode, exponent, uniform = value.key
-            return ["library", opcode, None if exponent is None else exponent.hex(), uniform]
+            opcode, exponent, uniform, _, floats = value.key
+            return ["library", opcode, None if exponent is None else exponent.hex(), uniform, floats.name]
         case np.ndarray():
             return ["table", value.dtype.str, base64.b64encode(value.tobytes()).decode()]
         case np.ufunc():
@@ -51,8 +52,9 @@ def _object(what: str, *words: Any) -> Any:
     match what, *words:
         case "layout", slots:
             return Layout([tuple(slot) for slot in slots])
-        case "library", opcode, exponent, uniform:
-            return library_function(opcode, None if exponent is None else float.fromhex(exponent), tuple(uniform))
+        case "library", opcode, exponent, uniform, floats:
+            power = None if exponent is None else float.fromhex(exponent)
+            return library_function(opcode, power, tuple(uniform), FORMATS[floats])
         case "table", dtype, text:
             return np.frombuffer(base64.b64decode(text), dtype).copy()
         case "ufunc", name:

@@ -14,7 +14,9 @@ from functools import cache
 from typing import Any, Literal
 
 from pyflat.functions import libm
-from pyflat.functions.vmath import exact, glibc
+from pyflat.functions.vmath import exact, glibc, rounding
+from pyflat.ir.formats import F4, F8, FloatFormat
+from pyflat.ir.types import FLOAT
 
 SHORT = 256
 """Calls with fewer lanes do not count."""
@@ -50,14 +52,15 @@ class Patience:
 
 
 class LibraryFunction:
-    """A function of float64 arrays and a result array; `uniform` says which operands have one number for all lanes.
-    Where there is a literal `exponent`, it is no operand."""
+    """A function of arrays of floats and a result array; `uniform` says which operands have one number for all lanes.
+    Where there is a literal `exponent`, it is no operand. Of float32 lanes it is the library's function of float64
+    rounded."""
 
     __slots__ = ("_call", "_patience", "_plain", "key")
 
-    def __init__(self, opcode: str, exponent: float | None, uniform: tuple[bool, ...]):
+    def __init__(self, opcode: str, exponent: float | None, uniform: tuple[bool, ...], floats: FloatFormat):
         plain = libm.ufunc(opcode)
-        self.key, self._patience = (opcode, exponent, uniform), Patience()
+        self.key, self._patience = (opcode, exponent, uniform, FLOAT, floats), Patience()
         self._plain: Call = plain if exponent is None else lambda x, out: plain(x, exponent, out)
         self._call: Call = self._count
 
@@ -76,9 +79,11 @@ class LibraryFunction:
 
 
 @cache
-def library_function(opcode: str, exponent: float | None, uniform: tuple[bool, ...]) -> LibraryFunction:
+def library_function(
+    opcode: str, exponent: float | None, uniform: tuple[bool, ...], floats: FloatFormat
+) -> LibraryFunction:
     """One for all twins, which count their lanes together."""
-    return LibraryFunction(opcode, exponent, uniform)
+    return LibraryFunction(opcode, exponent, uniform, floats)
 
 
 def literal_exponent(opcode: str, exponent: float | None) -> float | None:
@@ -86,9 +91,9 @@ def literal_exponent(opcode: str, exponent: float | None) -> float | None:
     return exponent if opcode == "pow" and exponent in glibc.POWERS else None
 
 
-def has_vectors(opcode: str) -> bool:
+def has_vectors(opcode: str, floats: FloatFormat = F8) -> bool:
     """Whether there may be vector code."""
-    return opcode in glibc.TABLE or opcode in exact.TABLE
+    return opcode in rounding.TABLE if floats is F4 else opcode in glibc.TABLE or opcode in exact.TABLE
 
 
 def is_kept() -> bool:

@@ -13,6 +13,7 @@ import pytest
 
 import pyflat
 from pyflat.functions import libm
+from pyflat.functions.vmath import rounding
 from pyflat.ir.formats import F4, F8, dtypes
 from pyflat.ir.types import FLOAT, INT
 from pyflat.targets.numba import library as numba_library
@@ -93,6 +94,36 @@ def test_without_vector_code_the_library_goes_on(monkeypatch):
 
 
 @needs_vectors
+@pytest.mark.parametrize("name", sorted(rounding.TABLE))
+def test_float32_lanes_are_the_rounded_results_of_float64(name):
+    row = rounding.TABLE[name]
+    call = numpy_library.compiled(row.name, row.exponent, (False,) * row.operands, FLOAT, F4)
+    rng, plain = np.random.default_rng(3), libm.ufunc(row.name)
+    powers = np.float32(10.0) ** rng.uniform(-12, 12, (2, 20_000)).astype(np.float32)
+    edges = np.float32([0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 1e-45, 3e38, -3e38])
+    columns = [np.concatenate([rng.uniform(-3, 3, 20_000).astype(np.float32), some, np.roll(edges, k)])
+               for k, some in enumerate(powers)][: row.operands]
+    wide = [column.astype(np.float64) for column in columns]
+    with np.errstate(all="ignore"):
+        exact = plain(*wide, *([] if row.exponent is None else [row.exponent]), np.empty_like(wide[0]))
+        expected = exact.astype(np.float32)
+        found = call(*columns, np.empty_like(columns[0]))
+    ordered = expected == expected
+    assert np.array_equal(np.isnan(found), ~ordered)
+    assert np.array_equal(found[ordered].view(np.int32), expected[ordered].view(np.int32))
+
+
+@needs_vectors
+def test_float32_functions_are_compiled_for_float32(monkeypatch):
+    made = []
+    monkeypatch.setattr(numpy_library, "compiled", lambda *key: made.append(key))
+    nothing_is_kept(monkeypatch)
+    nothing_is_kept(monkeypatch)
+    pyflat.twin(mixed, target="numpy", dtype="float32", max_trips=12)(*[x.astype(np.float32) for x in lanes(20_000)])
+    assert {key[4] for key in made if key[0] in libm.NAMES} == {F4}
+
+
+@needs_vectors
 def test_in_place_and_overlapping():
     """The engine writes results over operands."""
     x = np.random.default_rng(1).uniform(-9, 9, 10_001)
@@ -119,9 +150,10 @@ xs = np.random.default_rng(0).uniform(-2, 2, {lanes})
 for _ in range({calls}):
     found = f.flat(xs)
 assert found.tolist() == [f(x) for x in xs.tolist()]
+from pyflat.ir import formats
 from pyflat.targets.numpy import library
 print("llvmlite.binding" in sys.modules, "pyflat.targets.numba.kernel" in sys.modules,
-      type(library.library_function("exp", None, (False,))._call).__name__)
+      type(library.library_function("exp", None, (False,), formats.F8)._call).__name__)
 """
 
 
