@@ -53,6 +53,35 @@ def explain(spec: str, kinds: str | None, static: tuple[str, ...], as_json: bool
 @click.command()
 @click.argument("spec")
 @click.argument("data", nargs=-1)
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, metavar="FILE",
+              help="The page that is written.")
+@click.option("--target", type=_TARGETS, help="The engine; default: the decorator's, or numpy.")
+@click.option("--kinds", metavar="f8,i8,b", help="Kinds of the arguments; default: annotations, defaults, float.")
+@click.option("--static", multiple=True, metavar="NAME[=VALUE]", help=_STATIC_HELP)
+def report(
+    spec: str, data: tuple[str, ...], output: Path, target: str | None, kinds: str | None, static: tuple[str, ...]
+) -> None:
+    """Write a page with the original of SPEC beside its twin, each line linked with what became of it.
+
+    DATA are arguments as for `pyflat profile`: then the page says how many lanes take each arm. A function that is
+    refused has a page too, and the exit status is 1. The module of SPEC is imported; the function is not run.
+    """
+    positional, named = _arguments(data)
+    try:
+        twin = _twin(spec, static, {"target": target})
+        profiled = twin.profile(*positional, **named) if data else None
+        found = twin.report(kinds, profile=profiled)
+        found.save(output)
+    except (TypeError, ValueError, ImportError, OSError) as error:
+        raise BadSpec(" ".join(str(error).split())) from error
+    click.echo(f"{output}: {found.name}, {found.title}")
+    if found.refused:
+        raise SystemExit(1)
+
+
+@click.command()
+@click.argument("spec")
+@click.argument("data", nargs=-1)
 @click.option("--static", multiple=True, metavar="NAME[=VALUE]", help=_STATIC_HELP)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
 @click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Write a picture too (needs matplotlib).")
@@ -62,8 +91,7 @@ def profile(spec: str, data: tuple[str, ...], static: tuple[str, ...], as_json: 
     DATA are its arguments: file.npy, file.npz:name, or a Python literal; NAME=DATA passes one by name.
     The module of SPEC is imported; the function is not run.
     """
-    positional = [_argument(item) for item in data if not _named(item)]
-    named = {name: _argument(item) for name, _, item in (text.partition("=") for text in data if _named(text))}
+    positional, named = _arguments(data)
     try:
         found = _twin(spec, static, {}).profile(*positional, **named)
         if plot is not None:
@@ -76,6 +104,13 @@ def profile(spec: str, data: tuple[str, ...], static: tuple[str, ...], as_json: 
         _rich(found)
     else:
         click.echo(str(found))
+
+
+def _arguments(data: tuple[str, ...]) -> tuple[list[Any], dict[str, Any]]:
+    """What DATA are, by position and by name."""
+    positional = [_argument(item) for item in data if not _named(item)]
+    named = {name: _argument(item) for name, _, item in (text.partition("=") for text in data if _named(text))}
+    return positional, named
 
 
 def _named(text: str) -> bool:

@@ -12,7 +12,7 @@ import click
 
 from pyflat.cli.codes import codes
 from pyflat.cli.dataflow import dataflow
-from pyflat.cli.explain import explain, profile
+from pyflat.cli.explain import explain, profile, report
 from pyflat.cli.graph import graph
 from pyflat.cli.output import die
 from pyflat.cli.show import show
@@ -30,7 +30,7 @@ def commands() -> None:
     """Flatten branchy scalar functions into branch-free twins that run over whole arrays."""
 
 
-for _command in (show, codes, dataflow, graph, verify, prove, survey, explain, profile):
+for _command in (show, codes, dataflow, graph, verify, prove, survey, explain, profile, report):
     commands.add_command(_command)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyflat.inspection.explain import Explanation, KernelExplanation
     from pyflat.inspection.lane_trace import LaneTrace
     from pyflat.inspection.profile import Profile
+    from pyflat.inspection.report import Report
     from pyflat.inspection.verify import Verified
     from pyflat.ir.shape import Shape
     from pyflat.runtime import gufuncs, ufuncs
@@ -355,6 +356,38 @@ class Twin(Generic[P, R_co]):
         last = self._last(options)
         found = explain(self._callee.function, shapes, options, self.__name__, self.stats)
         return found if last is None else dataclasses.replace(found, not_kept=last.not_kept)
+
+    def report(self, kinds: str | Sequence[str] | None = None, *, profile: Profile | None = None) -> Report:
+        """The original beside the twin, each line linked with what became of it: a notebook shows it, and
+        `twin.report().save("page.html")` writes one page that needs nothing beside it.
+
+        kinds    as in `show`
+        profile  what `twin.profile(*arrays)` gave: how many lanes take each arm
+
+        A function that is refused has a report too: the refusal in its place.
+        """
+        from pyflat.errors import FlattenError
+        from pyflat.inspection import report
+
+        options = self.options
+        try:
+            explained = self.explain(kinds)
+            if self._is_kernel_first(options, kinds):
+                version = self._caller.kernels.shown(options.target, kinds, options)
+                return report.report_kernel(version, cast("KernelExplanation", explained), self.__name__)
+            shapes = self._shapes(options, kinds)
+            return report.report(self._callee.function, shapes, options, self.__name__,
+                                 cast("Explanation", explained), profile)
+        except FlattenError as refusal:
+            return report.report_refusal(self._callee.function, refusal, self.__name__)
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; None, so that it shows the plain text, where a static argument is not known yet."""
+        try:
+            found: str = self.report()._repr_html_()
+            return found
+        except (TypeError, ValueError):
+            return None
 
     def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
         """Where the lanes of this call go: how many take each arm and each number of trips, which arms none takes. The

@@ -22,7 +22,7 @@ from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves
 from pyflat.ir.types import BOOL, FLOAT, kind_of
 from pyflat.targets.text import source
 from pyflat.targets.text.dialects import DIALECTS, Dialect, Target
-from pyflat.targets.text.expr import Call, Expr, Global, Hole, Word, fill, flat, layout, parts, under_other_names
+from pyflat.targets.text.expr import Call, Expr, Global, Hole, Word, fill, flat, holes, layout, parts, under_other_names
 from pyflat.targets.text.match import SourceMatcher
 from pyflat.targets.text.names import Names, assign_names
 from pyflat.targets.text.plan import plan
@@ -40,15 +40,25 @@ IMPORTS = {"math": "import math", "numba": "import numba", "np": "import numpy a
 
 def render(spec: Specialised, flat_form: Function, *, target: Target = "neutral", name: str) -> str:
     """The text of the twin `name`: `flat_form` is the flat function without fault operations."""
+    return render_linked(spec, flat_form, target=target, name=name)[0]
+
+
+def render_linked(
+    spec: Specialised, flat_form: Function, *, target: Target = "neutral", name: str
+) -> tuple[str, list[frozenset[tuple[str, int]]]]:
+    """The text, and of each of its last lines the places (file, line) that its operations come from."""
     dialect = DIALECTS[target]
     _require_text(flat_form, dialect)
     straight = flat_form.floats is F8 and is_straight(spec.captured.tree)
     same = _own_twin(spec, dialect, name) if straight else None
     if same is not None:
-        return same
+        own = spec.captured.source.rstrip("\n").count("\n") + 1
+        lines = range(spec.captured.first_line, spec.captured.first_line + own)
+        return same, [frozenset([(spec.captured.file, line)]) for line in lines]
     end = flat_form.flat_block.end
     assert end is not None
-    return _Printer(spec, flat_form, dialect).text(name, end.values, spec.result)
+    printer = _Printer(spec, flat_form, dialect)
+    return printer.text(name, end.values, spec.result), printer.places
 
 
 def _require_text(function: Function, dialect: Dialect) -> None:
@@ -163,6 +173,7 @@ class _Printer:
         self.commented: set[cst.CSTNode] = set()
         self.codes: dict[cst.CSTNode, list[str]] = {}
         self.constants: dict[str, Const] = {}
+        self.places: list[frozenset[tuple[str, int]]] = []
 
     def text(self, name: str, values: Sequence[Value], result: Shape, says: str = "") -> str:
         """`says`: the docstring of a test, instead of the user's."""
@@ -175,14 +186,33 @@ class _Printer:
         parameters = set(self.spec.arguments) | {v for v, _ in self.params.values()}
         self.aliases = {word: self._alias(word) for word in sorted(words & parameters)}
         self.names = assign_names(self.plan, self.params, Names(words | set(self.aliases.values()), self.known))
-        body = [line for op in self.plan.statements for line in self.statement(op)]
-        body += self.final_lines(node if results.exact else None)
+        written = [(self.statement(op), self._places(op)) for op in self.plan.statements]
+        last = self.final_lines(node if results.exact else None)
+        written.append((last, self._places(*self._folded(self.plan.final))))
+        body = [line for lines, _ in written for line in lines]
+        self.places = [places for lines, places in written for _ in lines]
         documented = [f'{source.STEP}"""{says}"""'] if says else source.docstring(self.spec.captured)
         while not documented and not body[0]:
             del body[0]  # a blank line that stood between two statements
         head = source.definition(self.spec, name, self.dialect, "bool" if says else "")
         lines = [*head, *documented, *self.narrowed(), *body]
         return _module(self.spec, self.dialect, self.constants, lines, self.aliases)
+
+    def _folded(self, expr: Expr) -> list[Op]:
+        """The operations that an expression writes in place."""
+        values = (hole.value for hole in holes(expr))
+        return [value for value in values if isinstance(value, Op) and value in self.plan.folded]
+
+    def _places(self, *ops: Op) -> frozenset[tuple[str, int]]:
+        """Where these operations, and those written in place in them, come from."""
+        found: set[tuple[str, int]] = set()
+        todo = list(ops)
+        while todo:
+            op = todo.pop()
+            todo += self._folded(self.plan.expressions[op])
+            spans = (each.span for each in (op.origin, op.statement) if each is not None)
+            found.update((span.file, span.line) for span in spans if span is not None)
+        return frozenset(found)
 
     def expression(self, op: Op) -> Expr:
         """The expression of one operation over holes: the user's if it still denotes it."""

@@ -1,0 +1,357 @@
+"""`twin.report()`: the original beside the twin, each line linked with what became of it.
+
+The facts are those of `explain`, `profile` and `show`; here they are put beside the lines of the source. `Report` has
+them for programs; `pyflat.inspection.report_page` makes one HTML page of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Literal
+
+from pyflat.errors import FlattenError
+from pyflat.inspection.explain import Explanation, KernelExplanation
+from pyflat.ir.loops import all_ops
+from pyflat.ir.nodes import TRIP_LIMIT, Op
+from pyflat.ir.ops import OPERATIONS, Accuracy
+from pyflat.ir.recursion import with_room
+from pyflat.targets import target as targets
+
+if TYPE_CHECKING:
+    from pyflat.inspection.profile import Profile
+    from pyflat.inspection.source_map import SourceLine
+    from pyflat.ir.shape import Shape
+    from pyflat.runtime.compiled import FlatForm
+    from pyflat.runtime.settings import Options
+
+Sort = Literal["select", "branch", "loop", "call", "array", "fault", "gone", "refused"]
+Place = tuple[str, int]
+"""A file, and a line of it."""
+
+_CALLS = {Accuracy.LIBM: "the C library's", Accuracy.NUMPY: "NumPy's", Accuracy.CALL: "a call of Python for each lane",
+          Accuracy.VECTOR: "in registers"}
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What became of a line, or why it was refused."""
+
+    sort: Sort
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of source. `share` of the twin's cost; `linked`: the lines of the twin's text, from 0, that come from
+    it."""
+
+    number: int
+    text: str
+    share: float = 0.0
+    remarks: tuple[Remark, ...] = ()
+    linked: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A function of the source: the one that was flattened first, then helpers that were put into it."""
+
+    name: str
+    file: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A twin beside its original. `facts` are lines above, `text` the twin's lines, `more` what `explain` says."""
+
+    name: str
+    title: str
+    facts: tuple[str, ...]
+    parts: tuple[Part, ...]
+    text: tuple[str, ...]
+    more: str
+    refused: bool = False
+
+    def html(self) -> str:
+        """One page that needs nothing beside it."""
+        from pyflat.inspection.report_page import page
+
+        return page(self)
+
+    def save(self, file: str | Path) -> None:
+        """Writes the page. OSError where that cannot be."""
+        Path(file).write_text(self.html(), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        from pyflat.inspection.report_page import fragment
+
+        return fragment(self)
+
+    def __str__(self) -> str:
+        return "\n".join(_plain(self))
+
+    __repr__ = __str__
+
+
+class _Remarks:
+    """What is said of lines, in the order in which it is found."""
+
+    def __init__(self) -> None:
+        self._found: dict[Place, dict[Remark, None]] = defaultdict(dict)
+
+    def add(self, place: Place | SourceLine | None, sort: Sort, text: str) -> None:
+        if place is not None:
+            file, line = place if isinstance(place, tuple) else (place.file, place.line)
+            self._found[file, line][Remark(sort, text)] = None
+
+    def of(self, place: Place) -> tuple[Remark, ...]:
+        return tuple(self._found.get(place, ()))
+
+    def __iter__(self) -> Iterator[Place]:
+        return iter(list(self._found))
+
+
+# --- functions of lanes
+
+
+@with_room
+def report(
+    fn: FunctionType, shapes: dict[str, Shape], options: Options, name: str, explained: Explanation,
+    profiled: Profile | None = None
+) -> Report:
+    """The report of a function of lanes. Raises FlattenError."""
+    from pyflat.runtime.compiled import flatten
+
+    done = flatten(fn, shapes, options)
+    text, origins = _text(done, name)
+    linked = _linked(len(text), origins)
+    remarks = _Remarks()
+    _of_branches(remarks, explained, profiled)
+    _of_operations(remarks, done)
+    costs = _costs(done, options, explained.width)
+    kept = set(costs) | set(linked) | set(remarks)
+    parts = [_function(done.spec.captured.qualname, fn, costs, linked, remarks)]
+    parts += _helpers(kept, parts[0], costs, linked, remarks)
+    title = f"{explained.kinds} on {explained.target}"
+    facts = (f"cost {explained.cost:,}, of it {explained.detection:,} to detect faults",
+             f"{explained.selects} selects, {explained.faults} fault conditions", *explained.slower)
+    return Report(name, title, facts, tuple(parts), text, str(explained) if profiled is None else
+                  f"{explained}\n\n{profiled}")
+
+
+def _text(done: FlatForm, name: str) -> tuple[tuple[str, ...], list[frozenset[Place]]]:
+    """The lines of the twin, and where the last of them come from. A twin with a loop has its IR."""
+    from pyflat.ir.print import format_function
+    from pyflat.passes.pipelines import VALUES, run
+    from pyflat.targets.text import render_linked
+
+    if done.flat.form == "masked":
+        return tuple(format_function(done.flat).rstrip("\n").split("\n")), []
+    text, places = render_linked(done.spec, run(done.spelled, VALUES), name=name)
+    return tuple(text.rstrip("\n").split("\n")), places
+
+
+def _linked(count: int, origins: Sequence[frozenset[Place]]) -> dict[Place, tuple[int, ...]]:
+    """Place -> lines of the text."""
+    found: dict[Place, list[int]] = defaultdict(list)
+    for number, places in enumerate(origins, count - len(origins)):
+        for place in places:
+            found[place].append(number)
+    return {place: tuple(lines) for place, lines in found.items()}
+
+
+def _of_branches(remarks: _Remarks, explained: Explanation, profiled: Profile | None) -> None:
+    for arms in explained.branches:
+        copies = f", {arms.copies} copies" if arms.copies > 1 else ""
+        remarks.add(arms.place, "branch", f"both arms are computed: then {arms.then:,}, else {arms.orelse:,}{copies}")
+    for place, what in explained.loops:
+        remarks.add(place, "loop", what)
+    for row in profiled.branches if profiled is not None else ():
+        never = f"; {row.dead} is never taken" if row.dead else ""
+        remarks.add(row.place, "branch", f"{row.share:.0%} of {row.then + row.orelse:,} lanes take it{never}")
+    for loop in profiled.loops if profiled is not None else ():
+        remarks.add(loop.place, "loop", f"{loop.least:,} to {loop.most:,} trips, median {loop.median:,g}")
+
+
+def _of_operations(remarks: _Remarks, done: FlatForm) -> None:
+    selects: Counter[Place] = Counter()
+    for op in all_ops(done.flat.body):
+        if op.opcode == "fault":
+            fault = op.attr("fault")
+            span = fault.span or (op.origin.span if op.origin is not None else None)
+            if span is not None and fault != TRIP_LIMIT:
+                remarks.add((span.file, span.line), "fault", f"lanes may end here with {fault.type}")
+        condition = op.args[0] if op.opcode == "select" else None
+        for place in _places(condition) if isinstance(condition, Op) else ():
+            selects[place] += 1
+        for place in _places(op):
+            whose = _CALLS.get(OPERATIONS[op.opcode].accuracy)
+            if whose is not None:
+                remarks.add(place, "call", f"{op.opcode.removeprefix('np_')}: {whose}")
+    for place, count in selects.items():
+        remarks.add(place, "select", f"{count} select{'s' * (count > 1)} by this condition")
+
+
+def _places(op: Op) -> set[Place]:
+    spans = (origin.span for origin in (op.origin, op.statement) if origin is not None)
+    return {(span.file, span.line) for span in spans if span is not None}
+
+
+def _costs(done: FlatForm, options: Options, width: int) -> dict[Place, float]:
+    """Place -> the share of the cost of the flat form."""
+    price: Callable[[Op], float] = partial(targets.of(options.target).costs().price, width=width)
+    found: dict[Place, float] = defaultdict(float)
+    total = 0.0
+    for op in all_ops(done.flat.body):
+        span = op.origin.span if op.origin is not None else None
+        total += price(op)
+        if span is not None:
+            found[span.file, span.line] += price(op)
+    return {place: cost / total for place, cost in found.items() if total}
+
+
+# --- kernels over arrays, refusals
+
+
+def report_kernel(version: Any, explained: KernelExplanation, name: str) -> Report:
+    """The report of a kernel over arrays."""
+    from pyflat.inspection.listing import of_kernel
+
+    remarks = _Remarks()
+    for loop in explained.loops:
+        remarks.add(loop.place, "loop", f"{'parallel: ' if loop.parallel else 'in order: '}{loop.why}")
+    for array in explained.arrays:
+        remarks.add(array.place, "array", f"{array.name}: {array.rank} dimensions of {array.dtype}, {array.size} bytes")
+    for op in all_ops(version.kernel.function.body):
+        if op.opcode == "fault" and (span := op.attr("fault").span) is not None:
+            remarks.add((span.file, span.line), "fault", f"may end here with {op.attr('fault').type}")
+    captured = version.kernel.captured
+    lines = captured.source.rstrip("\n").split("\n")
+    part = Part(captured.qualname, captured.file, tuple(
+        Line(number, text, remarks=remarks.of((captured.file, number)))
+        for number, text in enumerate(lines, captured.first_line)))
+    facts = tuple(f"{array.name}: {array.where}, {array.rank} dimensions of {array.dtype}, {array.layout}"
+                  for array in explained.arrays)
+    text = tuple(of_kernel(version, None).rstrip("\n").split("\n"))
+    return Report(name, f"a kernel over arrays on {explained.target}", facts, (part,), text, str(explained))
+
+
+def report_refusal(fn: FunctionType, refusal: FlattenError, name: str) -> Report:
+    """Why there is no twin: the function with its refusal in place, and the function where that is."""
+    said = refusal.diagnostic
+    remarks = _Remarks()
+    if said.span is not None:
+        remarks.add((said.span.file, said.span.line), "refused", said.message)
+    for note in said.notes:
+        if note.span is not None:
+            remarks.add((note.span.file, note.span.line), "refused", note.message)
+    first = _function(fn.__qualname__, fn, {}, {}, remarks, gone=False)
+    parts = (first, *_helpers(set(remarks), first, {}, {}, remarks))
+    facts = tuple(filter(None, (f"{said.message} [{said.code}]", said.why and f"why: {said.why}",
+                                said.help and f"help: {said.help}")))
+    return Report(name, "refused", facts, parts, (), str(refusal), refused=True)
+
+
+# --- lines
+
+
+def _function(
+    name: str, fn: FunctionType, costs: Mapping[Place, float], linked: Mapping[Place, tuple[int, ...]],
+    remarks: _Remarks, *, gone: bool = True
+) -> Part:
+    """The lines of a function, by its code; what is left of none of its statements is said."""
+    from pyflat.frontend.capture import capture
+
+    try:
+        captured = capture(fn)
+    except FlattenError:  # there is no text of it
+        return Part(name, fn.__code__.co_filename, ())
+    lines = captured.source.rstrip("\n").split("\n")
+    part = _part(name, captured.file, captured.first_line, lines, costs, linked, remarks)
+    return _with_gone(part, lines, captured.first_line) if gone else part
+
+
+def _part(
+    name: str, file: str, first: int, lines: Sequence[str], costs: Mapping[Place, float],
+    linked: Mapping[Place, tuple[int, ...]], remarks: _Remarks
+) -> Part:
+    made = (Line(number, text, costs.get((file, number), 0.0), remarks.of((file, number)),
+                 linked.get((file, number), ())) for number, text in enumerate(lines, first))
+    return Part(name, file, tuple(made))
+
+
+def _with_gone(part: Part, lines: Sequence[str], first: int) -> Part:
+    """Statements of which nothing is left."""
+    try:
+        tree = ast.parse("\n".join(lines))
+    except SyntaxError:  # a lambda in the middle of an expression
+        return part
+    simple = ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return
+    starts = {first + node.lineno - 1: range(first + node.lineno - 1, first + (node.end_lineno or node.lineno))
+              for node in ast.walk(tree) if isinstance(node, simple)}
+    by_number = {line.number: line for line in part.lines}
+
+    def is_gone(number: int) -> bool:
+        own = [by_number[each] for each in starts[number] if each in by_number]
+        return not any(line.share or line.linked or line.remarks for line in own)
+
+    said = Remark("gone", "no operation: only a name, known while flattening, or not needed")
+    found = {number for number in starts if number in by_number and is_gone(number)}
+    return replace(part, lines=tuple(
+        replace(line, remarks=(said,)) if line.number in found else line for line in part.lines))
+
+
+def _helpers(
+    places: Iterable[Place], main: Part, costs: Mapping[Place, float], linked: Mapping[Place, tuple[int, ...]],
+    remarks: _Remarks
+) -> Iterator[Part]:
+    """The other functions that have some of these places; files that cannot be read are left out."""
+    own = {(main.file, line.number) for line in main.lines}
+    numbers: dict[str, set[int]] = defaultdict(set)
+    for file, number in places:
+        if (file, number) not in own:
+            numbers[file].add(number)
+    for file, wanted in numbers.items():
+        lines = [line.rstrip("\n") for line in linecache.getlines(file)]
+        try:
+            tree = ast.parse("\n".join(lines))
+        except (SyntaxError, ValueError):
+            continue
+        for node in _around(tree, wanted):
+            chosen = lines[node.lineno - 1:node.end_lineno]
+            yield _part(node.name, file, node.lineno, chosen, costs, linked, remarks)
+
+
+def _around(tree: ast.Module, wanted: set[int]) -> list[ast.FunctionDef]:
+    """The outermost functions that have one of these lines."""
+    found: list[ast.FunctionDef] = []
+    todo: list[ast.AST] = list(tree.body)
+    while todo:
+        node = todo.pop(0)
+        if isinstance(node, ast.FunctionDef):
+            if wanted & set(range(node.lineno, (node.end_lineno or node.lineno) + 1)):
+                found.append(node)
+        elif isinstance(node, ast.ClassDef | ast.If | ast.Try | ast.With):
+            todo += ast.iter_child_nodes(node)
+    return found
+
+
+def _plain(found: Report) -> Iterator[str]:
+    yield f"{found.name}: {found.title}"
+    yield from (f"  {fact}" for fact in found.facts)
+    for part in found.parts:
+        yield from ("", f"{part.name}  {part.file}")
+        for line in part.lines:
+            share = f"{line.share:4.0%}" if line.share else ""
+            yield f"{line.number:5} {share:4}  {line.text}"
+            yield from (f"{'':12}# {remark.text}" for remark in line.remarks)
+    if found.text:
+        yield from ("", *found.text)
