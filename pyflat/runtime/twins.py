@@ -56,7 +56,7 @@ class Twin(Generic[P, R_co]):
         self.__name__ = twin_name(function)
         self.__qualname__ = function.__qualname__.removesuffix(function.__name__) + self.__name__
         self.__module__ = function.__module__
-        self.__doc__ = getattr(original, "__doc__", None) if isinstance(original, FunctionType) else function.__doc__
+        self.__doc__ = function.__doc__ or f"The twin of {function.__qualname__}, over arrays (help(pyflat.Twin))."
         self.settings = settings
         self._callee = callee
         self._plans = Plans()
@@ -393,6 +393,8 @@ class Twin(Generic[P, R_co]):
         def __getattr__(self, name: str) -> Any:
             if name == "__signature__":
                 return inspect.signature(self.original, follow_wrapped=False)
+            if name == "__annotations__":
+                return self.original.__annotations__
             raise AttributeError(f"{type(self).__name__} object has no attribute {name!r}", name=name, obj=self)
 
     def __repr__(self) -> str:
