@@ -183,10 +183,10 @@ class Twin(Generic[P, R_co]):
         """Raises FlattenError `flatten/static-name` for a name that is no parameter."""
         self._parameters.check_static(static)
 
-    def to(self, target: EngineName | Registered | Target) -> Twin[P, R_co]:
+    def to(self, target: EngineName | Registered | Target) -> Self:
         """The same twin on another engine: its name, a `pyflat.targets.Target`, or `pyflat.backend.target(name)` for
         one that another package brings."""
-        return self.with_options(target=target)
+        return cast("Self", self.with_options(target=target))
 
     def with_options(self, **options: Unpack[OptionArguments]) -> Twin[P, R_co]:
         """The twin with some options changed; the same object for the same options."""
