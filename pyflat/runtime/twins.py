@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, Unpack, cast, overload
 
+from pyflat.errors import FlattenError
 from pyflat.frontend.callables import Parameters, explain_method_call, unwrap
 from pyflat.runtime.plans import Plans
 from pyflat.runtime.settings import OptionArguments, Options, Settings, resolve
@@ -103,7 +105,12 @@ class Twin(Generic[P, R_co]):
             writes = "out" in self._parameters.names
             return self._gufunc_for(options)(args, kwargs, None if writes else kwargs.pop("out", None))
         out = None if self._parameters.takes_out else kwargs.pop("out", None)
-        return self._caller(args, kwargs, options, self, out)
+        try:
+            return self._caller(args, kwargs, options, self, out)
+        except FlattenError as refusal:
+            if os.environ.get("PYFLAT_TRACEBACK"):
+                raise
+            raise refusal.with_traceback(None)  # noqa: B904 - its place is in the message, and not in pyflat
 
     def _check_receiver(self, args: Sequence[Any]) -> None:
         """`obj.method.flat(5)` would bind 5 to self."""
