@@ -60,7 +60,7 @@ def definitions(code: types.CodeType, text: str) -> list[Found]:
         return [found for line in starts for found in find_lambdas(line, lines)]
     found = []
     for node in tree:
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == code.co_name:
             first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
             found.append(Found("".join(lines[first - 1:node.end_lineno]), first))
     return found

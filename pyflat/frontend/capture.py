@@ -162,8 +162,8 @@ def give_source(fn: types.FunctionType, source: str) -> None:
     text = textwrap.dedent(source).strip("\f\n") + "\n"
     try:
         ast.parse(text)
-    except SyntaxError as error:
-        raise ValueError(f"source= of {fn.__qualname__} is no Python: {error.msg} (line {error.lineno})") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ValueError(f"source= of {fn.__qualname__} is no Python: {str(error) or 'nested too deeply'}") from None
     texts = [text]
     if "." in fn.__code__.co_qualname:  # the function alone, without what it stands in
         texts.append("if True:\n" + textwrap.indent(text, "    "))

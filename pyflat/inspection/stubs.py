@@ -66,13 +66,17 @@ class _Outline:
 
     def __init__(self, functions: Mapping[str, Twin[..., Any]], twins: Mapping[str, Twin[..., Any]]):
         self.functions, self.twins = functions, twins
+        self.overloaded: set[str] = set()
+        """Functions that have had overloads: their implementation has no place in a stub."""
 
     def lines(self, statement: ast.stmt) -> Iterator[str]:
         """What the stub says for a statement of the module."""
         match statement:
             case ast.ImportFrom(module="__future__") | ast.Expr() | ast.If(test=ast.Compare(left=ast.Name("__name__"))):
                 return
-            case ast.FunctionDef(name=name) if name in self.functions:
+            case ast.FunctionDef(name=name) if name in self.overloaded and not _is_overload(statement):
+                return
+            case ast.FunctionDef(name=name) if name in self.functions and _is_of(statement, self.functions[name]):
                 yield from _function(statement, self.functions[name])
             case ast.Assign(targets=[ast.Name(name)]) if name in self.twins:
                 yield from _twin_class(f"_{name}", _parameters(self.twins[name], None), None, self.twins[name].options)
@@ -82,6 +86,8 @@ class _Outline:
             case ast.For() | ast.While() | ast.With() | ast.Assert() | ast.Delete() | ast.Raise():
                 return
             case _:
+                if isinstance(statement, ast.FunctionDef) and _is_overload(statement):
+                    self.overloaded.add(statement.name)
                 yield ast.unparse(_outlined(statement))
 
     def _compound(self, statement: ast.If | ast.Try) -> Iterator[str]:
@@ -95,6 +101,16 @@ class _Outline:
             if body:
                 inside = [line for each in body for line in self.lines(each)] or ["pass"]
                 yield from (head, *("    " + line for text in inside for line in text.splitlines()))
+
+
+def _is_overload(node: ast.FunctionDef) -> bool:
+    return any(ast.unparse(each).rpartition(".")[2] == "overload" for each in node.decorator_list)
+
+
+def _is_of(node: ast.FunctionDef, twin: Twin[..., Any]) -> bool:
+    """Whether this def of a name, of several, is the one that has been flattened."""
+    first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+    return bool(first == twin.original.__code__.co_firstlineno)  # type: ignore[attr-defined]
 
 
 def _outlined(statement: ast.stmt) -> ast.stmt:
@@ -135,17 +151,25 @@ def _attributes(method: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
 # --- twins
 @dataclass(frozen=True)
 class _Parameter:
-    """A parameter of a twin. `annotation` as it is written; `lane`: an array may stand for it."""
+    """A parameter of a twin. `annotation` as it is written; `lane`: an array may stand for it; `fixed`: nothing else
+    than what it says (static parameters, arrays of kernels)."""
 
     name: str
     kind: Any
     annotation: str
     lane: bool
+    fixed: bool
     default: bool
+
+    @property
+    def among_arrays(self) -> str:
+        """Its type where others may be arrays."""
+        return self.annotation if self.fixed else f"{self.annotation} | _NDArray[_Any]" if self.lane else "_Any"
 
     def written(self, type: str, *, required: bool = False) -> str:
         """Its text in a signature."""
-        return f"{self.name}: {type}" + (" = ..." if self.default and not required else "")
+        stars = "*" * (self.kind is self.kind.VAR_POSITIONAL) + "**" * (self.kind is self.kind.VAR_KEYWORD)
+        return f"{stars}{self.name}: {type}" + (" = ..." if self.default and not required else "")
 
 
 def _function(node: ast.FunctionDef, twin: Twin[..., Any]) -> Iterator[str]:
@@ -169,8 +193,9 @@ def _parameters(twin: Twin[..., Any], node: ast.FunctionDef | None) -> list[_Par
     roles, found = twin.roles, []
     for name, parameter in inspect.signature(twin).parameters.items():
         text = _annotation(parameter, written.get(name))
-        lane = roles.get(name) == "lanes" and (text in _LANES or text == "_Any")
-        found.append(_Parameter(name, parameter.kind, text, lane, parameter.default is not parameter.empty))
+        fixed = roles.get(name) != "lanes"
+        lane = not fixed and (text in _LANES or text == "_Any")
+        found.append(_Parameter(name, parameter.kind, text, lane, fixed, parameter.default is not parameter.empty))
     return found
 
 
@@ -200,7 +225,8 @@ def _calls(parameters: list[_Parameter], result: str, returns: ast.expr | None, 
     """The overloads, signature and result of each; none where nothing is known of the call."""
     lanes = [p for p in parameters if p.lane]
     unknown = any(p.annotation == "_Any" for p in lanes) or options.signature is not None
-    if unknown or not lanes or any(p.kind in (p.kind.VAR_POSITIONAL, p.kind.VAR_KEYWORD) for p in parameters):
+    several = any(p.kind in (p.kind.VAR_POSITIONAL, p.kind.VAR_KEYWORD) for p in parameters)
+    if unknown or several or all(p.fixed for p in parameters):
         return
     masked = "tuple[{}, _pyflat.Faults]" if options.errors == "mask" else "{}"
     yield f"{_signature(parameters, [p.annotation for p in parameters])}) -> {masked.format(result)}"
@@ -210,7 +236,7 @@ def _calls(parameters: list[_Parameter], result: str, returns: ast.expr | None, 
         for by_name in (False, True):
             if (signature := _with_first(parameters, first, out, by_name=by_name)) is not None:
                 yield f"{signature}) -> {arrays}"
-    anything = [f"{p.annotation} | _NDArray[_Any] | _Column" if p.lane else p.annotation for p in parameters]
+    anything = [f"{p.among_arrays} | _Column" if p.lane else p.among_arrays for p in parameters]
     yield f"{_signature(parameters, anything, out)}) -> _Any"
 
 
@@ -221,8 +247,8 @@ def _with_first(parameters: list[_Parameter], first: _Parameter, out: str, *, by
     left_out = any(p.default for p in parameters[:at]) and first.kind is not first.kind.KEYWORD_ONLY
     if by_name and (not left_out or first.kind is first.kind.POSITIONAL_ONLY):
         return None
-    types = [p.annotation if i < at or not p.lane else "_NDArray[_Any]" if i == at else
-             f"{p.annotation} | _NDArray[_Any]" for i, p in enumerate(parameters)]
+    types = ["_NDArray[_Any]" if p is first else p.annotation if p.lane and i < at else p.among_arrays
+             for i, p in enumerate(parameters)]
     required = 0 if by_name or first.kind is first.kind.KEYWORD_ONLY else at
     return _signature(parameters, types, out, required=required, first=at, keywords=by_name)
 
@@ -238,7 +264,7 @@ def _signature(
     for i, (parameter, type) in enumerate(zip(parameters, types, strict=True)):
         if not star and (parameter.kind is parameter.kind.KEYWORD_ONLY or keywords and i == first):
             written.append("*")
-            star = True
+        star = star or written[-1:] == ["*"] or parameter.kind is parameter.kind.VAR_POSITIONAL
         written.append(parameter.written(type, required=i < required or i == first))
         later = parameters[i + 1].kind if i + 1 < len(parameters) else None
         if parameter.kind is parameter.kind.POSITIONAL_ONLY and later is not parameter.kind:

@@ -107,12 +107,25 @@ def test_another_text_is_refused(text: str) -> None:
 
 def test_wrong_arguments() -> None:
     f = defined(TEXTS["def"])
-    with pytest.raises(ValueError, match=r"source= of f is no Python: .* \(line 2\)"):
-        pyflat.twin(f, source="def f(x):\n    return return x\n")
+    for text in ("def f(x):\n    return return x\n", "def f(x):\0", "x = '\udc80'", "x = " + "-" * 100_000 + "1"):
+        with pytest.raises(ValueError, match="source= of f is no Python: "):
+            pyflat.twin(f, source=text)
     with pytest.raises(TypeError, match="source=3: expected the text of the function"):
         pyflat.twin(f, source=3)  # type: ignore[call-overload, unused-ignore]
     with pytest.raises(TypeError, match="class"):
         pyflat.twin(int, source="")
+
+
+def test_coroutines_stay_what_they_are() -> None:
+    text = "async def f(x):\n    return x\n"
+    with pytest.raises(pyflat.FlattenError) as caught:
+        pyflat.twin(defined(text), source=text)(XS)
+    assert caught.value.code == "flatten/generator"
+
+
+def test_defaults_are_the_functions_own() -> None:
+    f = defined("def f(x, n=2.0):\n    return x * n\n")
+    assert pyflat.twin(f, source="def f(x, n=3.0):\n\treturn x * n\n")(XS).tolist() == (XS * 2.0).tolist()
 
 
 def test_refusals_and_tracebacks_show_the_lines() -> None:

@@ -21,7 +21,7 @@ import math
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,8 +65,21 @@ def total(a: NDArray[np.float64]) -> float:
 
 
 @pyflat.flatten
-def many(x: float, *rest: float) -> float:
-    return x + sum(rest)
+def many(x: float, *rest: float, scale: float = 1.0) -> float:
+    return (x + sum(rest)) * scale
+
+
+@pyflat.flatten
+def maybe(x: float | None, y: float = 0.0) -> float:
+    return y if x is None else x + y
+
+
+@overload
+def either(x: int) -> int: ...
+@overload
+def either(x: str) -> str: ...
+def either(x: int | str) -> int | str:
+    return x
 
 
 to_hsv = pyflat.twin(colorsys.rgb_to_hsv)
@@ -124,7 +137,7 @@ import numpy as np
 import numpy.typing as npt
 
 import pyflat
-from prices import RATE, Curve, Fraction, Pair, Point, fee, fee_flat, many, newer, plain, power, split, to_hsv, total, untyped
+from prices import RATE, Curve, Fraction, Pair, Point, either, fee, fee_flat, many, maybe, newer, plain, power, split, to_hsv, total, untyped
 
 xs = np.zeros(3)
 assert_type(fee(1.0, rate=0.5), float)
@@ -144,6 +157,11 @@ assert_type(power.flat(xs, 2), npt.NDArray[np.float32])
 assert_type(newer.flat(xs), npt.NDArray[np.bool_])
 untyped.flat(xs, 1)
 many.flat(xs, xs)
+assert_type(many(1.0, 2.0, 3.0, scale=2.0), float)
+assert_type(maybe.flat(None, 1.0), float)
+assert_type(maybe.flat(xs), Any)
+assert_type(maybe.flat(xs, xs), npt.NDArray[np.float64])
+assert_type(either("a"), str)
 assert_type(total(xs), float)
 total.flat(xs)
 to_hsv(xs, xs, 0.5)
