@@ -110,7 +110,7 @@ def _is_overload(node: ast.FunctionDef) -> bool:
 def _is_of(node: ast.FunctionDef, twin: Twin[..., Any]) -> bool:
     """Whether this def of a name, of several, is the one that has been flattened."""
     first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-    return bool(first == twin.original.__code__.co_firstlineno)  # type: ignore[attr-defined]
+    return bool(first == twin.original.__code__.co_firstlineno)
 
 
 def _outlined(statement: ast.stmt) -> ast.stmt:
