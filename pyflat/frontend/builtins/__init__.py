@@ -184,7 +184,7 @@ _HANDLERS: dict[Any, Handler] = {
     min: sequences.least("lt"), max: sequences.least("gt"), sum: sequences.sum_, any: sequences.some("or"),
     all: sequences.some("and"), len: sequences.len_, range: sequences.range_, dict: sequences.dict_,
     tuple: sequences.sequence(lambda s, items: heap.make_tuple(items)),
-    list: sequences.sequence(heap.new_list),
+    list: sequences.list_,
     set: sequences.set_, frozenset: sequences.set_,
     **iterators.HANDLERS, **records.HANDLERS, **signatures.HANDLERS, functools.reduce: sequences.reduce_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,

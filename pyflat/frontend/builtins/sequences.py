@@ -13,7 +13,7 @@ import libcst as cst
 from pyflat.frontend import remedies
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import containers, scalars, texts, width_rules
+from pyflat.frontend.space import containers, ragged, scalars, texts, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
@@ -25,6 +25,7 @@ from pyflat.frontend.state.values import (
     Arguments,
     DictRef,
     GuardedUnion,
+    Lazy,
     ObjRef,
     Ranges,
     Seq,
@@ -32,6 +33,7 @@ from pyflat.frontend.state.values import (
     Text,
     View,
 )
+from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
 
@@ -112,8 +114,9 @@ def product(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     total = arguments.named.get("start", Static(1))
     if is_folded(arguments.positional[0]):
         return s.space.fold(arguments.positional[0], total, lambda old, make: num.binary(s, "mul", old, make()), node)
-    for item in s.space.items(arguments.positional[0], node):
-        total = num.binary(s, "mul", total, item)
+    for item in containers.items_or_gaps(s, arguments.positional[0], node):
+        total = heap.where_present(s, item, functools.partial(num.binary, s, "mul", total),
+                                   functools.partial(_same, total))
     return total
 
 
@@ -176,6 +179,10 @@ def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         if not value.extents:
             raise s.raised(TypeError, node)
         return value.extents[0]
+    if ragged.is_ragged(s, value):
+        return ragged.length(s, ragged.items_of(s, value, node))
+    if isinstance(value, Lazy) and value.written is not None and isinstance(value.written.node, cst.ListComp):
+        return s.space.fold(value, Static(0), lambda old, make: _one_more(s, old, make), node)
     if isinstance(value, DictRef):
         return Static(len(heap.contents(s, value, node)))
     if isinstance(value, Ranges):
@@ -195,6 +202,11 @@ def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return Static(len(items))
 
 
+def _one_more(s: Evaluator, count: Abstract, make: Callable[[], Abstract]) -> Abstract:
+    make()  # it may raise
+    return num.binary(s, "add", count, Static(1))
+
+
 def range_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = only(s, arguments, node, 1, 3)
     if any(numeric_kind(v) is FLOAT for v in values):
@@ -208,6 +220,11 @@ def range_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if not isinstance(step, Static) or step.value == 0:
         raise s.refuse("flatten/iterable-not-static", "the step of this range differs from lane to lane", node)
     return Ranges(start, stop, step.value)
+
+
+def list_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    values = only(s, arguments, node, 0, 1)
+    return heap.new_list(s, containers.items_or_gaps(s, values[0], node) if values else [])
 
 
 def sequence(make: Callable[[Evaluator, list[Abstract]], Abstract]) -> Handler:
@@ -232,13 +249,27 @@ def dict_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """A stable insertion network of compare-and-exchange: for a few lanes."""
-    items = s.space.items(arguments.positional[0], node)
+    items = containers.items_or_gaps(s, arguments.positional[0], node)
+    if heap.has_gaps(items):
+        return _sort_ragged(s, items, arguments, node)
     known = [v.value for v in [*items, *arguments.named.values()] if isinstance(v, Static)]
     if len(known) == len(items) + len(arguments.named) and not any(isinstance(v, types.FunctionType) for v in known):
         named = {k: v.value for k, v in arguments.named.items() if isinstance(v, Static)}
         ordered = const_eval(s, lambda: sorted(known[:len(items)], **named))
         assert isinstance(ordered, Static)
         return heap.new_list(s, [Static(v) for v in ordered.value])
+    return heap.new_list(s, _sorted(s, items, len(items), Static(len(items)), arguments, node))
+
+
+def _sort_ragged(s: Evaluator, items: list[Abstract], arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """Behind the last item of a lane nothing is exchanged."""
+    items, least, count = ragged.packed(s, items, node)
+    return heap.new_list(s, ragged.gapped(s, _sorted(s, items, least, count, arguments, node), least, count))
+
+
+def _sorted(s: Evaluator, items: list[Abstract], least: int, count: Abstract, arguments: Arguments, node: cst.CSTNode
+            ) -> list[Abstract]:
+    """The items in their order, of which every lane has `least` and a lane has `count`."""
     key, reverse = arguments.named.get("key", Static(None)), arguments.named.get("reverse", Static(False))
     if not isinstance(reverse, Static) or arguments.named.keys() - {"key", "reverse"}:
         raise s.refuse("flatten/bad-call", "these options of sorted()", node)
@@ -247,18 +278,34 @@ def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstrac
     if isinstance(key, Static) and key.value is None:
         ranks = list(items)
     else:
-        ranks = [s.space.call(key, Arguments([item], {}), node) for item in items]
-    for rank in ranks:
-        _suspect_nan(s, rank, node)
+        ranks = []
+        for at, item in enumerate(items):
+            def ranked(item: Abstract = item) -> Abstract:
+                return s.space.call(key, Arguments([item], {}), node)
+
+            ranks.append(_where(s, at < least, count, at, ranked, item))
+    for at, rank in enumerate(ranks):
+        _where(s, at < least, count, at, functools.partial(_suspect_nan, s, rank, node), Static(None))
     opcode = "gt" if reverse.value else "lt"  # both keep the order of equal items
     for end in range(1, len(items)):
         for at in range(end, 0, -1):
-            swap = s.space.truth(s.space.compare(opcode, ranks[at], ranks[at - 1], node))
+            def before(at: int = at) -> Abstract:
+                return s.space.truth(s.space.compare(opcode, ranks[at], ranks[at - 1], node))
+
+            swap = s.space.truth(_where(s, end < least, count, end, before, Static(False)))
             together = ranks[at] is items[at] and ranks[at - 1] is items[at - 1]
             items[at - 1], items[at] = _exchange(s, swap, items[at - 1], items[at])
             exchanged = _exchange(s, swap, ranks[at - 1], ranks[at])
             ranks[at - 1], ranks[at] = items[at - 1:at + 1] if together else exchanged
-    return heap.new_list(s, items)
+    return items
+
+
+def _where(s: Evaluator, always: bool, count: Abstract, at: int, make: Callable[[], Abstract | None],
+           otherwise: Abstract) -> Abstract:
+    """`make()` in the lanes that have an item at this place."""
+    if always:
+        return make() or otherwise
+    return s.branch(s.build.op("gt", lane(count), const(at)), make, lambda: otherwise)
 
 
 def _exchange(s: Evaluator, swap: Static | Value, a: Abstract, b: Abstract) -> tuple[Abstract, Abstract]:

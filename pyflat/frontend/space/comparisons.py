@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from pyflat.frontend.space import arrays, complex_numbers, operators, scalars, scratch
+from pyflat.frontend.space import arrays, complex_numbers, operators, ragged, scalars, scratch
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, const_eval, is_number_union
 from pyflat.frontend.state import heap, lookup
@@ -54,6 +54,8 @@ def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNod
         return _between(s, container, item)
     if isinstance(container, DictRef):
         members: Sequence[Abstract] = [Static(k) for k, _ in heap.contents(s, container, node)]
+    elif ragged.is_ragged(s, container):
+        return _among(s, ragged.items_of(s, container, node), item, node)
     else:
         members = s.space.items(container, node)
     found: Abstract = Static(False)
@@ -66,6 +68,22 @@ def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNod
             continue
         same_lane = s.space.truth(same)
         found = same_lane if isinstance(found, Static) else s.build.op("or", lane(found), lane(same_lane))
+    return found
+
+
+def _among(s: Evaluator, members: Sequence[Abstract], item: Abstract, node: cst.CSTNode) -> Abstract:
+    """Membership of a list whose length differs from lane to lane."""
+    found: Static | Value = Static(False)
+    for member in members:
+        def same(there: Abstract) -> Static | Value:
+            return s.space.truth(same_element(s, there, item, node))
+
+        held = s.space.truth(heap.where_present(s, member, same, lambda: Static(False)))
+        if isinstance(held, Static):
+            if held.value:
+                return held
+            continue
+        found = held if isinstance(found, Static) else s.build.op("or", found, held)
     return found
 
 
@@ -116,6 +134,9 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
         return s.split(a, lambda v: compare(s, opcode, v, b, node))
     if isinstance(b, GuardedUnion) and not is_number_union(b):
         return s.split(b, lambda v: compare(s, opcode, a, v, node))
+    for one in (a, b):
+        if ragged.is_ragged(s, one):
+            return ragged.by_length(s, one, lambda: compare(s, opcode, a, b, node), node)
     if is_number_union(a) and is_number_union(b) or isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
         return num.compare(s, opcode, a, b)
     for one, other in ((a, b), (b, a)):

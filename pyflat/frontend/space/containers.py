@@ -14,7 +14,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend import remedies
-from pyflat.frontend.space import array_items, arrays, memories, scalars
+from pyflat.frontend.space import array_items, arrays, memories, ragged, scalars
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -87,6 +87,8 @@ def gaps_of(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
     if isinstance(value, Lazy):
         s.use_up(value, node)
         return value.start()
+    if type(value) is ListRef:
+        return _live(s, value, node)
     return iterate(s, value, node)
 
 
@@ -110,7 +112,7 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
         case IterRef():
             return _used_up(s, value, node)
         case ListRef():
-            return _live(s, value, node)
+            return _without_gaps(s, _live(s, value, node), node)
         case DictRef():
             return dict_view(s, value, {}, "keys", node)
         case Lazy():
@@ -143,10 +145,19 @@ def dict_view(s: Evaluator, ref: DictRef | None, known: dict[Any, Abstract], vie
 
 
 def _live(s: Evaluator, ref: ListRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
-    position = 0
-    while position < len(heap.contents(s, ref, node)):
-        yield heap.contents(s, ref, node)[position]
+    """The items of a list as they are when the iteration reaches them, gaps included. Where there are gaps, a position
+    is no index: items may be added behind them, and no other changed."""
+    position, seen = 0, heap.contents_with_gaps(s, ref, node)
+    while position < len(items := heap.contents_with_gaps(s, ref, node)):
+        if items is not seen and (heap.has_gaps(items) or heap.has_gaps(seen)) and items[:len(seen)] != seen:
+            break
+        seen = items
+        yield items[position]
         position += 1
+    items = heap.contents_with_gaps(s, ref, node)
+    if items is not seen and (heap.has_gaps(items) or heap.has_gaps(seen)) and items[:len(seen)] != seen:
+        raise s.refuse("flatten/list-mutation", "a list is iterated over and changed, and its length differs from lane "
+                       "to lane", node, help="iterate over a copy: `for x in list(xs)`")
 
 
 def _used_up(s: Evaluator, ref: IterRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
@@ -195,6 +206,8 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
         return s.split(owner, lambda v: index(s, v, key, node))
     if isinstance(owner, Scratch) and not isinstance(key, Axes | Slice) and type(owner.value) in (list, dict):
         return s.space.scratch_item(owner, key, node)
+    if ragged.is_ragged(s, owner):
+        return ragged.by_length(s, owner, lambda: index(s, owner, key, node), node)
     if isinstance(key, Axes):
         raise s.refuse("flatten/unsupported-expression", f"slices of several axes of {describe(owner)}", node)
     if isinstance(key, Slice):

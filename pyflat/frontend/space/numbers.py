@@ -10,7 +10,7 @@ import types
 
 import libcst as cst
 
-from pyflat.frontend.space import complex_numbers, scalars
+from pyflat.frontend.space import complex_numbers, ragged, scalars
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind, plain_number
@@ -92,7 +92,8 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
         case Seq() if not _has_own_truth(value.cls):
             return Static(bool(value.items))
         case ListRef() | DictRef():
-            return Static(bool(s.state.heap[value]))
+            items = s.state.heap[value]
+            return ragged.is_filled(s, items) if ragged.is_ragged(s, value) else Static(bool(items))
         case GuardedUnion():
             joined = s.split(value, lambda v: truth(s, v))
             assert isinstance(joined, Static | Value)

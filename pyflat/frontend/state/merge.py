@@ -40,6 +40,8 @@ from pyflat.ir.build import undefined
 from pyflat.ir.nodes import FALSE, TRUE, Op, Param, Value
 from pyflat.ir.types import BOOL, Kind
 
+MAX_GAPS = 128
+"""Items of a list that some lanes have and others have not."""
 MAX_ALTERNATIVES = 128
 """Objects (strings, functions, tuples of several lengths) that one name may mean after a join. What is done with it is
 done to each under a condition that excludes the others: time and memory grow with more than their square."""
@@ -91,8 +93,15 @@ class Joiner:
         if old is not None and all(c is old for c in edges):
             return old
         first = present[0]
-        if any(len(c) != len(first) for c in present) or any(c is CONFLICT for c in present):
+        if any(c is CONFLICT for c in present):
             return CONFLICT
+        if any(len(c) != len(first) for c in present):
+            longest = max(map(len, present))
+            if type(ref) is not ListRef or longest > MAX_GAPS:
+                return CONFLICT
+            edges = [None if c is None else (*c, *[UNBOUND] * (longest - len(c))) for c in edges]
+            present = [c for c in edges if c is not None]
+            first = present[0]
         if isinstance(ref, DictRef | ObjRef):
             if any([k for k, _ in c] != [k for k, _ in first] for c in present):
                 return CONFLICT
@@ -101,7 +110,7 @@ class Joiner:
                       for i in range(len(first))]
             return tuple((k, v) for (k, _), v in zip(first, joined, strict=True))
         return tuple(self._slot([None if c is None else c[i] for c in edges],
-                                None if old is None or len(old) != len(first) else old[i], "")
+                                None if old is None or i >= len(old) else old[i], "")
                      for i in range(len(first)))
 
     def _slot(self, values: list[Abstract | None], old: Abstract | None, name: str) -> Abstract:

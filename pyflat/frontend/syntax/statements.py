@@ -160,8 +160,8 @@ def _combine(s: Evaluator, opcode: str, old: Abstract, value: Abstract, node: cs
         return lookup.call_method(s, in_place, [old, value], node)
     if isinstance(old, ListRef):
         if opcode == "add":
-            added = s.space.items(value, node)
-            heap.rewrite(s, old, (*heap.contents(s, old, node), *added), node)
+            added = containers.items_or_gaps(s, value, node)
+            heap.rewrite(s, old, (*heap.contents_with_gaps(s, old, node), *added), node)
             return old
         raise s.refuse("flatten/unsupported-statement", "this augmented assignment to a list", node)
     if isinstance(old, Static) and isinstance(old.value, list | dict | set) or type(old).__name__ == "DictRef":
