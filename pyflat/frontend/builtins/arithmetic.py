@@ -10,7 +10,7 @@ import libcst as cst
 from pyflat.frontend.builtins.support import Handler, inlined_for_ints, only
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import arrays, operators, scalars
+from pyflat.frontend.space import arrays, characters, operators, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import as_float, const_eval
 from pyflat.frontend.state import heap, lookup
@@ -41,6 +41,8 @@ def int_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if len(arguments.positional) != 1:
         raise s.refuse("flatten/lane-to-object", "int() of a lane takes one argument", node,
                        why="a base is for strings", help="leave the second argument out")
+    if characters.is_text(arguments.positional[0]):
+        return characters.to_int(s, characters.items_of(s, arguments.positional[0]) or (), node)
     return to_whole("to_int")(s, arguments, node)
 
 

@@ -16,7 +16,7 @@ import libcst as cst
 
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import arrays, containers, ragged
+from pyflat.frontend.space import arrays, characters, containers, ragged
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
@@ -54,6 +54,8 @@ def enumerate_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstrac
         number: Abstract = start
         for item in containers.gaps_of(s, values[0], node):
             present, value = ragged.split_gap(s, item)
+            if value is UNBOUND:
+                continue
             pair = heap.make_tuple([number, value])
             yield pair if isinstance(present, Static) else GuardedUnion(present, pair, UNBOUND)
             number = num.binary(s, "add", number, Static(1) if isinstance(present, Static) else present)
@@ -90,6 +92,8 @@ def reversed_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract
         if value.once:
             raise s.raised(TypeError, node)
         return _backwards(s, value, node)
+    if characters.is_text(value):
+        return Lazy(lambda: iter(list(reversed(characters.items_of(s, value) or ()))))
     if ragged.is_ragged(s, value):
         before = ragged.items_of(s, value, node)
 
@@ -133,6 +137,8 @@ def filter_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     def items() -> Iterator[Abstract]:
         for each in containers.gaps_of(s, source, node):
             present, item = ragged.split_gap(s, each)
+            if item is UNBOUND:
+                continue
 
             def kept(item: Abstract = item) -> Static | Value:
                 by_itself = isinstance(fn, Static) and fn.value is None

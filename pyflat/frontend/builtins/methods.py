@@ -17,6 +17,7 @@ from pyflat.frontend.library import table as library
 from pyflat.frontend.space import (
     array_items,
     arrays,
+    characters,
     comparisons,
     complex_numbers,
     containers,
@@ -63,12 +64,14 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
             return _dict_method(s, s.space.dict_entries(receiver), receiver, name, arguments, node)
         case Static() if isinstance(receiver.value, dict) and name in ("get", "items", "keys", "values"):
             return _dict_method(s, s.space.dict_entries(receiver), None, name, arguments, node)
+        case Static() if receiver.value == "" and name == "join" and len(arguments.positional) == 1:
+            return characters.joined(s, containers.items_or_gaps(s, arguments.positional[0], node))
         case Static() if isinstance(receiver.value, str) and not arguments.all_static():
             return texts.formatted(receiver.value, arguments) if name == "format" else Text()
         case Static() if name in ("index", "count") and not arguments.all_static():
             return _find(s, s.space.items(receiver, node), name, arguments, node)
         case Text():
-            return Text()
+            return characters.method(s, receiver, name, arguments.positional, node)
         case Seq() if name in ("index", "count"):
             return _find(s, list(receiver.items), name, arguments, node)
         case Array() | GuardedUnion() | Static() if arrays.is_array(receiver) and not (

@@ -13,7 +13,7 @@ import libcst as cst
 from pyflat.frontend import remedies
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import containers, ragged, scalars, texts, width_rules
+from pyflat.frontend.space import characters, containers, ragged, scalars, texts, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
@@ -23,8 +23,10 @@ from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
     Arguments,
+    Char,
     DictRef,
     GuardedUnion,
+    IntText,
     Lazy,
     ObjRef,
     Ranges,
@@ -35,7 +37,7 @@ from pyflat.frontend.state.values import (
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
-from pyflat.ir.types import FLOAT
+from pyflat.ir.types import BOOL, FLOAT, INT
 
 
 # --- reductions and sequences
@@ -179,6 +181,8 @@ def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         if not value.extents:
             raise s.raised(TypeError, node)
         return value.extents[0]
+    if characters.is_text(value):
+        return characters.length(s, value, characters.items_of(s, value) or (), node)
     if ragged.is_ragged(s, value):
         return ragged.length(s, ragged.items_of(s, value, node))
     if isinstance(value, Lazy) and value.written is not None and isinstance(value.written.node, cst.ListComp):
@@ -400,8 +404,29 @@ def callable_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract
 
 def text(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = arguments.positional
+    if len(values) == 1 and not arguments.named:
+        return texts.of_int(s, values[0])
     spec = values[1].value if len(values) == 2 and isinstance(values[1], Static) else ""
     return texts.written(values[0], spec) if spec and not arguments.named else Text()
+
+
+def in_base(base: int) -> Handler:
+    """bin, oct, hex"""
+
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+        (value,) = only(s, arguments, node, 1, 1)
+        if numeric_kind(value) not in (INT, BOOL):
+            raise s.raised(TypeError, node)
+        return IntText(scalars.to_kind(s, lane(value), INT), base)
+
+    return handler
+
+
+def ord_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    (value,) = only(s, arguments, node, 1, 1)
+    if not isinstance(value, Char):
+        raise s.refuse("flatten/unsupported-expression", f"ord() of {describe(value)}", node)
+    return value.code
 
 
 def operator_add(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from pyflat.frontend.space import arrays, complex_numbers, operators, ragged, scalars, scratch
+from pyflat.frontend.space import arrays, characters, complex_numbers, operators, ragged, scalars, scratch
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, const_eval, is_number_union
 from pyflat.frontend.state import heap, lookup
@@ -35,6 +35,11 @@ def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNod
     if isinstance(container, GuardedUnion):
         return s.split(container, lambda v: contains(s, v, item, node))
     container = scratch.seen(s, container)
+    if characters.is_text(container) or characters.is_text(item) and isinstance(container, Static) \
+            and type(container.value) is str:
+        if isinstance(item, GuardedUnion):
+            return s.split(item, lambda v: contains(s, container, v, node))
+        return characters.among(s, characters.items_of(s, container) or (), item, node)
     if isinstance(container, Scratch) and type(container.value) is dict:
         return scratch.contains(s, container, item, node)
     if isinstance(item, GuardedUnion):
@@ -139,6 +144,8 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
             return ragged.by_length(s, one, lambda: compare(s, opcode, a, b, node), node)
     if is_number_union(a) and is_number_union(b) or isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
         return num.compare(s, opcode, a, b)
+    if characters.is_text(a) or characters.is_text(b):
+        return characters.compare(s, opcode, a, b, node)
     for one, other in ((a, b), (b, a)):
         if isinstance(one, OtherText):
             return _compare_text(s, opcode, one, other, node)

@@ -14,7 +14,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend import remedies
-from pyflat.frontend.space import array_items, arrays, memories, ragged, scalars
+from pyflat.frontend.space import array_items, arrays, characters, memories, ragged, scalars
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -23,8 +23,11 @@ from pyflat.frontend.state.values import (
     Abstract,
     Array,
     Axes,
+    Char,
+    Chars,
     DictRef,
     GuardedUnion,
+    IntText,
     IterRef,
     Lazy,
     ListRef,
@@ -89,6 +92,8 @@ def gaps_of(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
         return value.start()
     if type(value) is ListRef:
         return _live(s, value, node)
+    if characters.is_text(value):
+        return iter(characters.items_of(s, value) or ())
     return iterate(s, value, node)
 
 
@@ -113,6 +118,8 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
             return _used_up(s, value, node)
         case ListRef():
             return _without_gaps(s, _live(s, value, node), node)
+        case Char() | Chars() | IntText():
+            return _without_gaps(s, iter(characters.items_of(s, value) or ()), node)
         case DictRef():
             return dict_view(s, value, {}, "keys", node)
         case Lazy():
@@ -210,6 +217,13 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
         return ragged.by_length(s, owner, lambda: index(s, owner, key, node), node)
     if isinstance(key, Axes):
         raise s.refuse("flatten/unsupported-expression", f"slices of several axes of {describe(owner)}", node)
+    if characters.is_text(owner) and not isinstance(key, GuardedUnion):
+        if isinstance(key, Slice) and key.start is not None:
+            raise s.refuse("flatten/unsupported-expression", "a slice of a string at a lane index", node)
+        chars = characters.items_of(s, owner) or ()
+        if isinstance(key, Slice):
+            return characters.part(s, chars, key.value, node)
+        return characters.at(s, chars, key, node)
     if isinstance(key, Slice):
         return _window(s, owner, key, node) if key.start is not None else _slice(s, owner, key.value, node)
     if isinstance(key, GuardedUnion):

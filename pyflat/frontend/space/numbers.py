@@ -18,10 +18,13 @@ from pyflat.frontend.state.values import (
     Abstract,
     Array,
     BoundMethod,
+    Char,
+    Chars,
     Closure,
     Complex,
     DictRef,
     GuardedUnion,
+    IntText,
     ListRef,
     ObjRef,
     Partial,
@@ -85,6 +88,10 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
             return known
         case Complex():
             return complex_numbers.truth(s, value)
+        case Chars():
+            return ragged.is_filled(s, value.items)
+        case Char() | IntText():
+            return Static(True)
         case Array():
             if value.places.size == 1:
                 return truth(s, s.state.heap[value.store][value.places.flat[0]])

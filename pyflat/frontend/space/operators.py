@@ -11,7 +11,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.space import array_items, arrays, complex_numbers, products, ragged, scalars, texts
+from pyflat.frontend.space import array_items, arrays, characters, complex_numbers, products, ragged, scalars, texts
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
 from pyflat.frontend.state import heap, lookup
@@ -60,6 +60,8 @@ def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
     done = by_method(s, method, "__r" + method[2:], a, b, node)
     if done is not None:
         return done
+    if opcode == "add" and (characters.is_text(a) or characters.is_text(b)):
+        return characters.joined(s, [a, b])
     if isinstance(a, Text) or isinstance(a, Static) and isinstance(a.value, str) and not isinstance(b, Static):
         return texts.percent(a.value, b) if opcode == "mod" and isinstance(a, Static) else Text()
     left, right = _items(s, a), _items(s, b)

@@ -18,11 +18,13 @@ from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
     Array,
+    Char,
     Complex,
     Contents,
     DictRef,
     GuardedUnion,
     IncomingEdge,
+    IntText,
     IterRef,
     ListRef,
     ObjRef,
@@ -38,7 +40,7 @@ from pyflat.frontend.state.values import (
 from pyflat.frontend.state.widths import Widths
 from pyflat.ir.build import undefined
 from pyflat.ir.nodes import FALSE, TRUE, Op, Param, Value
-from pyflat.ir.types import BOOL, Kind
+from pyflat.ir.types import BOOL, INT, Kind
 
 MAX_GAPS = 128
 """Items of a list that some lanes have and others have not."""
@@ -160,6 +162,12 @@ class Joiner:
                                             for i in range(len(first.items))))
             case View() if all(isinstance(v, View) and _like_view(v, first) for v in present):
                 return self._view(values, first, name)
+            case Char() if all(isinstance(v, Char) for v in present):
+                codes = [v.code if isinstance(v, Char) else None for v in values]
+                return Char(self.leaf(INT, codes, name), all(isinstance(v, Char) and v.decimal for v in present))
+            case IntText() if all(isinstance(v, IntText) and v.base == first.base for v in present):
+                numbers = [v.number if isinstance(v, IntText) else None for v in values]
+                return first if len(set(map(id, present))) == 1 else IntText(self.leaf(INT, numbers, name), first.base)
             case Text() if all(isinstance(v, Text) for v in present):
                 return first if all(v is first for v in present) else Text()
             case Value() | GuardedUnion() | Seq():

@@ -259,6 +259,29 @@ class RoundedText(Text):
 
 
 @dataclass(eq=False, slots=True)
+class Char(Text):
+    """One character, as its number. `decimal`: certainly a digit."""
+
+    code: Value
+    decimal: bool
+
+
+@dataclass(eq=False, slots=True)
+class Chars(Text):
+    """Several characters: each is a Char or known, and one that a lane does not have is a GuardedUnion with UNBOUND."""
+
+    items: tuple[Abstract, ...]
+
+
+@dataclass(eq=False, slots=True)
+class IntText(Text):
+    """An int as str(), bin(), oct() or hex() write it: the characters are made where they are asked for."""
+
+    number: Value
+    base: int
+
+
+@dataclass(eq=False, slots=True)
 class OtherText:
     """`known`: it is none of these. `asked`: other strings that it was compared with, which `known` should have had."""
 

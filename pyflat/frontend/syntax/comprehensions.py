@@ -50,7 +50,7 @@ def evaluate(s: Evaluator, node: Any, *, at_once: bool = False) -> Abstract:
         return lazily(s, node, first)
     items = list(_elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)))
     if isinstance(node, cst.ListComp):
-        return heap.new_list(s, items)
+        return heap.new_list(s, [item for item in items if item is not UNBOUND])
     if any(maybe_unbound(item) for item in items):
         raise s.refuse("flatten/list-mutation", "the `if` of this comprehension depends on lanes", node,
                        help="use a generator inside sum, min, max, any or all, or a conditional expression")

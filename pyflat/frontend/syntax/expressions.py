@@ -196,6 +196,8 @@ def _formatted(s: Evaluator, node: cst.FormattedString) -> Abstract:
             evaluate(s, part.expression)
             return Text()
         parts.append(evaluate(s, part.expression))
+    if len(parts) == 1 and numeric_kind(parts[0]) is INT and isinstance(parts[0], Value):
+        return texts.of_int(s, parts[0])
     options = [alternatives(part) for part in parts]
     known = all(isinstance(option, Static) for each in options for option in each)
     if not known or math.prod(map(len, options)) > MAX_TEXTS:
