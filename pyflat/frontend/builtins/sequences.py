@@ -426,7 +426,7 @@ def ord_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     if not isinstance(value, Char):
         raise s.refuse("flatten/unsupported-expression", f"ord() of {describe(value)}", node)
-    return value.code
+    return characters.code_of(s, value)
 
 
 def operator_add(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

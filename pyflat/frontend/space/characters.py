@@ -49,20 +49,41 @@ def _digits(s: Evaluator, number: Value, base: int) -> Items:
     power = 1
     while power < 2**63:
         digit = s.build.op("mod", s.build.op("floordiv", size, const(power)), const(base))
-        code = s.build.op("add", digit, const(_ZERO))
+        char = Char(digit, True)
         if base > 10:
-            letter = s.build.op("add", digit, const(ord("a") - 10))
-            code = s.build.op("select", s.build.op("lt", digit, const(10)), code, letter)
-        char = Char(code, base == 10)
+            code, letter = (s.build.op("add", digit, const(offset)) for offset in (_ZERO, ord("a") - 10))
+            char = Char(s.build.op("select", s.build.op("lt", digit, const(10)), code, letter), False)
         digits.append(char if power == 1 else GuardedUnion(s.build.op("ge", size, const(power)), char, UNBOUND))
         power *= base
     return [sign, *map(Static, _PREFIX[base]), *reversed(digits)]
 
 
-def code_of(value: Abstract) -> Value:
-    """The number of one character."""
-    assert isinstance(value, Char | Static)
-    return value.code if isinstance(value, Char) else const(ord(value.value))
+def code_of(s: Evaluator, value: Abstract) -> Value:
+    """The code point of one character."""
+    if isinstance(value, Char):
+        return s.build.op("add", value.number, const(_ZERO)) if value.decimal else value.number
+    assert isinstance(value, Static)
+    return const(ord(value.value))
+
+
+def _digit_of(s: Evaluator, value: Abstract) -> Value:
+    """The digit that a character is, 0 for others."""
+    if isinstance(value, Char) and value.decimal:
+        return value.number
+    return s.build.op("select", _is_digit(s, value), s.build.op("sub", code_of(s, value), const(_ZERO)), const(0))
+
+
+def _is_digit(s: Evaluator, value: Abstract) -> Value:
+    if isinstance(value, Char) and value.decimal:
+        return const(True)
+    code = code_of(s, value)
+    return s.build.op("and", s.build.op("ge", code, const(_ZERO)), s.build.op("le", code, const(_ZERO + 9)))
+
+
+def _is_minus(s: Evaluator, value: Abstract) -> Value:
+    if isinstance(value, Char) and value.decimal:
+        return const(False)
+    return s.build.op("eq", code_of(s, value), const(_MINUS))
 
 
 def joined(s: Evaluator, parts: Items) -> Abstract:
@@ -98,20 +119,22 @@ def length(s: Evaluator, value: Abstract, items: Items, node: cst.CSTNode) -> Ab
     return ragged.length(s, items)
 
 
-def number(s: Evaluator, items: Items, base: int, digit: Callable[[Value], Value]) -> Abstract:
+def number(s: Evaluator, items: Items, base: int, digit: Callable[[Abstract], Value]) -> Abstract:
     """Horner's rule over the characters that a lane has."""
     total: Abstract = Static(0)
     for item in items:
         present, value = ragged.split_gap(s, item)
         if value is UNBOUND:
             continue
-        longer = scalars.binary(s, "add", scalars.binary(s, "mul", total, Static(base)), digit(code_of(value)))
+        longer = scalars.binary(s, "add", scalars.binary(s, "mul", total, Static(base)), digit(value))
         total = longer if isinstance(present, Static) else s.build.op("select", present, lane(longer), lane(total))
     return total
 
 
 def to_int(s: Evaluator, items: Items, node: cst.CSTNode) -> Abstract:
     """int(text): digits, of which one at least, and a sign in front of them."""
+    if len(items) == 1 and isinstance(only := items[0], Char) and only.decimal:
+        return only.number
     wrong: Value = const(False)
     negative: Value = const(False)
     count: Abstract = Static(0)
@@ -120,9 +143,8 @@ def to_int(s: Evaluator, items: Items, node: cst.CSTNode) -> Abstract:
         present, value = ragged.split_gap(s, item)
         if value is UNBOUND:
             continue
-        code = code_of(value)
-        minus = s.build.op("and", s.build.op("eq", code, const(_MINUS)), s.build.op("eq", lane(rank), const(0)))
-        digit = s.build.op("and", s.build.op("ge", code, const(_ZERO)), s.build.op("le", code, const(_ZERO + 9)))
+        minus = s.build.op("and", _is_minus(s, value), s.build.op("eq", lane(rank), const(0)))
+        digit = _is_digit(s, value)
         neither = s.build.op("not", s.build.op("or", minus, digit))
         wrong = s.build.op("or", wrong, s.build.op("and", lane(present), neither))
         negative = s.build.op("or", negative, s.build.op("and", lane(present), minus))
@@ -130,11 +152,7 @@ def to_int(s: Evaluator, items: Items, node: cst.CSTNode) -> Abstract:
         rank = scalars.binary(s, "add", rank, present)
     heap.raise_if(s, s.build.op("or", wrong, s.build.op("eq", lane(count), const(0))), ValueError)
 
-    def digit_of(code: Value) -> Value:
-        minus = s.build.op("eq", code, const(_MINUS))
-        return s.build.op("select", minus, const(0), s.build.op("sub", code, const(_ZERO)))
-
-    size = lane(number(s, items, 10, digit_of))
+    size = lane(number(s, items, 10, functools.partial(_digit_of, s)))
     return s.build.op("select", negative, s.build.op("neg", size), size)
 
 
@@ -143,7 +161,7 @@ def equal(s: Evaluator, a: Items, b: Items, node: cst.CSTNode) -> Abstract:
     if not any(map(maybe_unbound, [*a, *b])):
         if len(a) != len(b):
             return Static(False)
-        return _all(s, [s.build.op("eq", code_of(x), code_of(y)) for x, y in zip(a, b, strict=True)])
+        return _all(s, [s.build.op("eq", code_of(s, x), code_of(s, y)) for x, y in zip(a, b, strict=True)])
     known = [[item.value for item in items if isinstance(item, Static)] for items in (a, b)]
     for each, other in ((known[0], b), (known[1], a)):
         if any(char not in "-0123456789" for char in each) and len(each) in (len(a), len(b)) and _are_digits(other):
@@ -175,8 +193,8 @@ def _are_digits(items: Items) -> bool:
     return all(isinstance(v, Char) and v.decimal or isinstance(v, Static) and v.value in "-0123456789" for v in values)
 
 
-def _in_base_11(s: Evaluator, code: Value) -> Value:
-    return s.build.op("select", s.build.op("eq", code, const(_MINUS)), const(10), s.build.op("sub", code, const(_ZERO)))
+def _in_base_11(s: Evaluator, value: Abstract) -> Value:
+    return s.build.op("select", _is_minus(s, value), const(10), _digit_of(s, value))
 
 
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
@@ -192,7 +210,7 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
     if len(left) != 1 or len(right) != 1:
         raise s.refuse("flatten/unsupported-expression", "the order of strings made from lanes", node,
                        why="only single characters are ordered", help="compare the numbers")
-    return s.build.op(opcode, code_of(left[0]), code_of(right[0]))
+    return s.build.op(opcode, code_of(s, left[0]), code_of(s, right[0]))
 
 
 def is_text(value: Abstract) -> bool:
@@ -217,7 +235,7 @@ def _each_equal(s: Evaluator, items: Items, wanted: Abstract) -> list[Value]:
     for item in items:
         present, value = ragged.split_gap(s, item)
         if value is not UNBOUND:
-            same = s.build.op("eq", code_of(value), code_of(wanted))
+            same = s.build.op("eq", code_of(s, value), code_of(s, wanted))
             tests.append(s.build.op("and", lane(present), same))
     return tests
 
@@ -248,19 +266,18 @@ def at(s: Evaluator, items: Items, position: Abstract, node: cst.CSTNode) -> Abs
         wanted = s.build.op("select", s.build.op("lt", place, const(0)), from_end, place)
     rank: Abstract = Static(0)
     there: Value = const(False)
-    code: Value = const(_ZERO)
-    decimal = True
+    decimal = all(isinstance(ragged.split_gap(s, item)[1], Char) and _are_digits([item]) for item in items)
+    found: Value = const(0)
     for item in reversed(items) if backwards else items:
         present, value = ragged.split_gap(s, item)
         if value is UNBOUND:
             continue
         here = s.build.op("and", lane(present), s.build.op("eq", lane(rank), wanted))
-        code = s.build.op("select", here, code_of(value), code)
+        found = s.build.op("select", here, _digit_of(s, value) if decimal else code_of(s, value), found)
         there = s.build.op("or", there, here)
-        decimal = decimal and _are_digits([value])
         rank = scalars.binary(s, "add", rank, present)
     heap.raise_if(s, s.build.op("not", there), IndexError)
-    return Char(code, decimal)
+    return Char(found, decimal)
 
 
 def part(s: Evaluator, items: Items, which: slice, node: cst.CSTNode) -> Abstract:
@@ -295,7 +312,5 @@ def method(s: Evaluator, value: Abstract, name: str, values: list[Abstract], nod
         case "count" if items is not None and len(values) == 1:
             return count(s, value, items, values[0], node)
         case "isdigit" | "isdecimal" | "isnumeric" if isinstance(value, Char) and not values:
-            low, high = (s.build.op(opcode, value.code, const(bound))
-                         for opcode, bound in (("ge", _ZERO), ("le", _ZERO + 9)))
-            return s.build.op("and", low, high)
+            return _is_digit(s, value)
     return Text()

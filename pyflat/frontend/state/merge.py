@@ -163,8 +163,7 @@ class Joiner:
             case View() if all(isinstance(v, View) and _like_view(v, first) for v in present):
                 return self._view(values, first, name)
             case Char() if all(isinstance(v, Char) for v in present):
-                codes = [v.code if isinstance(v, Char) else None for v in values]
-                return Char(self.leaf(INT, codes, name), all(isinstance(v, Char) and v.decimal for v in present))
+                return self._char(values, name)
             case IntText() if all(isinstance(v, IntText) and v.base == first.base for v in present):
                 numbers = [v.number if isinstance(v, IntText) else None for v in values]
                 return first if len(set(map(id, present))) == 1 else IntText(self.leaf(INT, numbers, name), first.base)
@@ -173,6 +172,12 @@ class Joiner:
             case Value() | GuardedUnion() | Seq():
                 return None
         return first if all(v is first for v in present) else None
+
+    def _char(self, values: Sequence[Abstract | None], name: str) -> Abstract:
+        """One of several characters; a string of lanes where digits meet others."""
+        chars = [v if isinstance(v, Char) else None for v in values]
+        kinds = {v.decimal for v in chars if v is not None}
+        return Text() if len(kinds) > 1 else Char(self.leaf(INT, [None if v is None else v.number for v in chars], name), kinds.pop())
 
     def _view(self, values: Sequence[Abstract | None], first: View, name: str) -> View:
         """One view of an array, whose places are joined."""

@@ -260,9 +260,9 @@ class RoundedText(Text):
 
 @dataclass(eq=False, slots=True)
 class Char(Text):
-    """One character, as its number. `decimal`: certainly a digit."""
+    """One character: `number` is its digit where it is `decimal`, else its code point."""
 
-    code: Value
+    number: Value
     decimal: bool
 
 
