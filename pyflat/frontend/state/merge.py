@@ -177,7 +177,9 @@ class Joiner:
         """One of several characters; a string of lanes where digits meet others."""
         chars = [v if isinstance(v, Char) else None for v in values]
         kinds = {v.decimal for v in chars if v is not None}
-        return Text() if len(kinds) > 1 else Char(self.leaf(INT, [None if v is None else v.number for v in chars], name), kinds.pop())
+        if len(kinds) > 1:
+            return Text()
+        return Char(self.leaf(INT, [None if v is None else v.number for v in chars], name), kinds.pop())
 
     def _view(self, values: Sequence[Abstract | None], first: View, name: str) -> View:
         """One view of an array, whose places are joined."""

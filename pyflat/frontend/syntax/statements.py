@@ -16,7 +16,7 @@ from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe
 from pyflat.frontend.state.values import UNBOUND, Abstract, Arguments, Caught, GuardedUnion, ListRef, Scratch, Static
-from pyflat.frontend.syntax import calls, cleanups, expressions, handlers, loops, patterns, scopes
+from pyflat.frontend.syntax import calls, cleanups, expressions, handlers, loops, patterns, recursive_calls, scopes
 
 
 def execute_suite(s: Evaluator, suite: cst.BaseSuite) -> None:
@@ -198,6 +198,8 @@ def _orelse(s: Evaluator, node: cst.If | cst.Else) -> None:
 
 
 def _return(s: Evaluator, node: cst.Return) -> None:
+    if s.frame.recursion is not None:
+        recursive_calls.go_around(s, s.frame, s.frame.recursion, node.value)
     value = Static(None) if node.value is None else s.space.evaluate(node.value)
     cleanups.before_jump(s)
     calls.drop_locals(s)

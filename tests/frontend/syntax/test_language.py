@@ -739,7 +739,6 @@ def large_constant(n: int) -> int:
 
 FLOAT, INT = np.array([1.0, 2.5, -1.0]), np.array([1, 2, 3])
 REFUSED: list[tuple[Callable[..., Any], np.ndarray[Any, Any], str]] = [
-    (recursion_on_lanes, INT, "flatten/recursion"),
     (mutual_recursion, INT, "flatten/recursion"),
     (prints, FLOAT, "flatten/unknown-call"),
     (opens, FLOAT, "flatten/unknown-call"),
@@ -751,7 +750,6 @@ REFUSED: list[tuple[Callable[..., Any], np.ndarray[Any, Any], str]] = [
     (coroutine, FLOAT, "flatten/generator"),
     (with_statement, FLOAT, "flatten/unsupported-statement"),
     (deletes_captured, FLOAT, "flatten/effect"),
-    (lists_of_differing_length, FLOAT, "flatten/list-mutation"),
     (undefined_name, FLOAT, "flatten/unbound-name"),
     (wrong_number_of_arguments, FLOAT, "flatten/bad-call"),
     (calls_unknown_c_function, FLOAT, "flatten/unknown-call"),
