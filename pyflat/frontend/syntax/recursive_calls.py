@@ -35,7 +35,7 @@ _OPERATORS: dict[type, str] = {cst.Add: "add", cst.Subtract: "sub", cst.Multiply
 
 @dataclass(eq=False, slots=True)
 class Recursion:
-    """The loop that a frame runs as: `calls` are those that go around, `opcode` is what is collected, "" for nothing."""
+    """The loop that a frame runs as: `calls` go around, `opcode` is what is collected ("" for nothing)."""
 
     calls: frozenset[cst.Call]
     opcode: str

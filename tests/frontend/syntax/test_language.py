@@ -625,10 +625,6 @@ def range_of_lane(n: int) -> int:
     return s
 
 
-def recursion_on_lanes(n: int) -> int:
-    return 1 if n <= 1 else n * recursion_on_lanes(n - 1)
-
-
 def _ping(n: int) -> int:
     return 0 if n <= 0 else mutual_recursion(n - 1)
 
@@ -686,16 +682,6 @@ def with_statement(x: float) -> float:
 def deletes_captured(x: float) -> float:
     del TABLE[0]
     return x
-
-
-def lists_of_differing_length(x: float) -> float:
-    items = [x]
-    if x > 0:
-        items.append(x)
-    s = 0.0
-    for v in items:
-        s += v
-    return s
 
 
 def none_or_number(x: float) -> Any:

@@ -2,6 +2,14 @@
 
 import math
 import statistics
+from types import FunctionType
+
+import pytest
+
+import pyflat
+from tests.frontend.constructs.test_constructs import XS, lanes_are_pythons
+
+CODES = ("flatten/list-mutation", "flatten/result-kind")
 
 _TABLE = (3.0, -1.0, 0.5, 2.0, -4.0)
 
@@ -389,3 +397,20 @@ def REFUSED_grows_in_a_loop_of_lanes(x):
     for i in range(int(x) if abs(x) < 10 else 3):
         values.append(i)
     return values[-1]
+
+
+ALL = [fn for name, fn in list(globals().items()) if isinstance(fn, FunctionType) and fn.__module__ == __name__ and name[0] != "_"]
+REFUSED = [fn for fn in ALL if fn.__name__.startswith("REFUSED_")]
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("fn", [fn for fn in ALL if fn not in REFUSED], ids=lambda fn: fn.__name__)
+def test_every_lane_is_pythons(fn, target):
+    lanes_are_pythons(fn, target)
+
+
+@pytest.mark.parametrize("fn", REFUSED, ids=lambda fn: fn.__name__)
+def test_what_has_no_twin_is_refused(fn):
+    with pytest.raises(pyflat.FlattenError) as caught:
+        pyflat.twin(fn)(XS)
+    assert caught.value.code in CODES
