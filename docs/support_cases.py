@@ -780,6 +780,30 @@ def rearranged(x):
     return values.pop() + values.index(3.0) + sum(values[1:])
 
 
+@case(SECTION, "sets of lanes: `len`, `in`, `add`, `discard`, `min`, `max`, `sorted`, `==`", INTS, INTS)
+def distinct(a, b):
+    seen = {a, b, 2}
+    if a > 1:
+        seen.add(a * b)
+    return len(seen), 5 in seen, max(seen)
+
+
+@case(SECTION, "the order of a set of lanes", INTS, code="flatten/iterable-not-static")
+def ordered_set(n):
+    total = 0
+    for member in {n, 2}:
+        total = total * 10 + member
+    return total
+
+
+@case(SECTION, "`d[k] += 1` at a lane key of a dict that has its keys", INTS, INTS)
+def counted(a, b):
+    counts = {0: 0, 1: 0, 2: 0}
+    for value in (a, b):
+        counts[value % 3] += 1
+    return counts[0] * 100 + counts[1] * 10 + counts[2]
+
+
 @case(SECTION, "a list of several lengths as a result", FLOATS, code="flatten/result-kind")
 def several_lengths(x):
     return [v for v in (x, 1.0) if v > 0.0]

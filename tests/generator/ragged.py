@@ -41,5 +41,6 @@ def _read(self: Statements, name: str) -> tuple[str, str]:
         (FLOAT, f"({name}[0] if {name} else {self.real(1)})"), (FLOAT, f"({name}[-1] if len({name}) > 1 else {self.real(1)})"),
         (FLOAT, f"sum(k * v for k, v in enumerate({name}, 1)) + 0.0"), (INT, f"int({self.real(1)} in {name})"),
         (FLOAT, f"sum(sorted({name})[:1], 0.5)"),
+        (INT, f"len(set({name}))"), (INT, f"len(str({self.integer(1)}))"), (INT, f"sum(c == '1' for c in str({self.integer(1)}))"),
         (INT, f"{name}.count({self.real(1)})"), (FLOAT, f"{name}[{self.integer(1)}]"),
         (INT, f"len([v for v in {name} if v > {self.real(1)}])"), (FLOAT, f"sum(map(abs, reversed({name})), 0.0)")))

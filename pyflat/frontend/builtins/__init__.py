@@ -185,7 +185,7 @@ _HANDLERS: dict[Any, Handler] = {
     all: sequences.some("and"), len: sequences.len_, range: sequences.range_, dict: sequences.dict_,
     tuple: sequences.sequence(lambda s, items: heap.make_tuple(items)),
     list: sequences.list_,
-    set: sequences.set_, frozenset: sequences.set_,
+    set: sequences.set_, frozenset: sequences.frozenset_,
     **iterators.HANDLERS, **records.HANDLERS, **signatures.HANDLERS, functools.reduce: sequences.reduce_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,

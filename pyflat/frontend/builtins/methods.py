@@ -22,6 +22,7 @@ from pyflat.frontend.space import (
     complex_numbers,
     containers,
     item_writes,
+    lane_sets,
     ragged,
     scalars,
     texts,
@@ -39,6 +40,7 @@ from pyflat.frontend.state.values import (
     DictRef,
     Grid,
     GuardedUnion,
+    LaneSet,
     Lazy,
     ListRef,
     Seq,
@@ -58,6 +60,8 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
     match receiver:
         case View():
             return kernel_arrays.method(s, bound, arguments, node)
+        case LaneSet() if not arguments.named:
+            return lane_sets.method(s, receiver, name, arguments.positional, node)
         case ListRef():
             return _list_method(s, receiver, name, arguments, node)
         case DictRef():

@@ -13,7 +13,7 @@ import libcst as cst
 from pyflat.frontend import remedies
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import characters, containers, ragged, scalars, texts, width_rules
+from pyflat.frontend.space import characters, containers, lane_sets, ragged, scalars, texts, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
@@ -27,6 +27,7 @@ from pyflat.frontend.state.values import (
     DictRef,
     GuardedUnion,
     IntText,
+    LaneSet,
     Lazy,
     ObjRef,
     Ranges,
@@ -53,7 +54,7 @@ def least(opcode: str) -> Handler:
                                 node)
             items = []
         elif len(items) == 1:
-            items = containers.items_or_gaps(s, items[0], node)
+            items = lane_sets.unordered(s, items[0], node, key) or containers.items_or_gaps(s, items[0], node)
         for item in items:
             best = heap.where_present(s, item, functools.partial(_better, s, opcode, key, best, node),
                                       functools.partial(_same, best))
@@ -101,7 +102,8 @@ def sum_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     total: Abstract = rest[0] if rest else Static(0)
     if is_folded(arguments.positional[0]):
         return s.space.fold(arguments.positional[0], total, lambda old, make: _plus(s, old, node, make()), node)
-    items = containers.items_or_gaps(s, arguments.positional[0], node)
+    items = lane_sets.unordered(s, arguments.positional[0], node, Static(None), of_ints=True) or containers.items_or_gaps(
+        s, arguments.positional[0], node)
     for item in items:
         total = heap.where_present(s, item, functools.partial(_plus, s, total, node),
                                    functools.partial(_same, total))
@@ -172,7 +174,24 @@ def _next_truth(s: Evaluator, items: Iterator[Abstract], known: Abstract, stop: 
 
 def set_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = only(s, arguments, node, 0, 1)
-    return containers.make_set(s, s.space.items(values[0], node) if values else [], node)
+    if not values:
+        return lane_sets.make(s, [], node)
+    source = values[0]
+    items: Sequence[Abstract]
+    if isinstance(source, LaneSet):
+        items = lane_sets.members(s, source, node)
+    else:
+        items = containers.items_or_gaps(s, source, node)
+    known = all(isinstance(item, Static) for item in items)
+    return containers.make_set(s, items, node) if known else lane_sets.make(s, items, node)
+
+
+def frozenset_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    values = only(s, arguments, node, 0, 1)
+    items = s.space.items(values[0], node) if values else []
+    if not all(isinstance(item, Static) for item in items):
+        raise s.refuse("flatten/unsupported-expression", "a frozenset of lanes", node, help="use a set")
+    return containers.make_set(s, items, node)
 
 
 def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
@@ -181,6 +200,8 @@ def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         if not value.extents:
             raise s.raised(TypeError, node)
         return value.extents[0]
+    if isinstance(value, LaneSet):
+        return ragged.length(s, lane_sets.members(s, value, node))
     if characters.is_text(value):
         return characters.length(s, value, characters.items_of(s, value) or (), node)
     if ragged.is_ragged(s, value):
@@ -253,7 +274,9 @@ def dict_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """A stable insertion network of compare-and-exchange: for a few lanes."""
-    items = containers.items_or_gaps(s, arguments.positional[0], node)
+    source = arguments.positional[0]
+    key = arguments.named.get("key", Static(None))
+    items = lane_sets.unordered(s, source, node, key) or containers.items_or_gaps(s, source, node)
     if heap.has_gaps(items):
         return _sort_ragged(s, items, arguments, node)
     known = [v.value for v in [*items, *arguments.named.values()] if isinstance(v, Static)]

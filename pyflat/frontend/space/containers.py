@@ -29,6 +29,7 @@ from pyflat.frontend.state.values import (
     GuardedUnion,
     IntText,
     IterRef,
+    LaneSet,
     Lazy,
     ListRef,
     ObjRef,
@@ -41,7 +42,7 @@ from pyflat.frontend.state.values import (
     View,
 )
 from pyflat.ir.build import const
-from pyflat.ir.nodes import Value
+from pyflat.ir.nodes import TRUE, Value
 from pyflat.ir.tables import table_of
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind, kind_of
 
@@ -52,11 +53,8 @@ _ITERABLES: Any = (tuple, list, dict, np.ndarray, str, frozenset, set, EnumMeta,
 
 # --- building
 def make_set(s: Evaluator, items: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
-    """A set of known values; which members a set of lanes has differs from lane to lane."""
+    """A set of known values."""
     known = [v.value for v in items if isinstance(v, Static)]
-    if len(known) != len(items):
-        raise s.refuse("flatten/unsupported-expression", "a set of lane values", node,
-                       help="use a tuple with `in`, or compare the values")
 
     def build() -> set[Any]:
         made = set()
@@ -133,6 +131,9 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
             return iterate(s, made, node)
         case Static():
             return iter(_static_items(s, value.value, node))
+    if isinstance(value, LaneSet):
+        raise s.refuse("flatten/iterable-not-static", "the order of a set of lanes", node,
+                       why="it goes by hashes, which differ from lane to lane", help="iterate over sorted(...) of it")
     raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(value)}", node,
                    help=remedies.ONE_NUMBER if numeric_kind(value) is not None else "")
 
@@ -391,18 +392,11 @@ def _dict_index(s: Evaluator, entries: dict[Any, Abstract], key: Abstract, node:
 def dict_lookup(s: Evaluator, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode
                 ) -> tuple[Value, Abstract] | None:
     """(is there, value) for a lane key among static keys; None when no key can match."""
-    is_tuple = isinstance(key, Seq) and issubclass(key.cls, tuple)
-    if numeric_kind(key) is None and not is_tuple and not isinstance(key, OtherText):
-        raise s.refuse("flatten/lane-to-object", f"{describe(key)} is used as a dict key", node)
     matches: list[tuple[Value, Abstract]] = []
-    for known, value in entries.items():
-        if not isinstance(known, tuple if is_tuple else str if isinstance(key, OtherText) else int | float):
-            continue
-        same = s.space.truth(s.space.compare("eq", key, Static(known), node))
-        if isinstance(same, Value):
-            matches.append((same, value))
-        elif same.value:
-            return const(True), value
+    for known, same in key_matches(s, entries, key, node):
+        if same is TRUE:
+            return same, entries[known]
+        matches.append((same, entries[known]))
     if not matches:
         return None
     hit, chosen = matches[-1]
@@ -410,6 +404,24 @@ def dict_lookup(s: Evaluator, entries: dict[Any, Abstract], key: Abstract, node:
         chosen = scalars.choose(s, same, value, chosen)
         hit = s.build.op("or", same, hit)
     return hit, chosen
+
+
+def key_matches(s: Evaluator, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode
+                ) -> list[tuple[Any, Value]]:
+    """The known keys that a lane key may be, each with the lanes in which it is."""
+    is_tuple = isinstance(key, Seq) and issubclass(key.cls, tuple)
+    if numeric_kind(key) is None and not is_tuple and not isinstance(key, OtherText):
+        raise s.refuse("flatten/lane-to-object", f"{describe(key)} is used as a dict key", node)
+    matches: list[tuple[Any, Value]] = []
+    for known in entries:
+        if not isinstance(known, tuple if is_tuple else str if isinstance(key, OtherText) else int | float):
+            continue
+        same = s.space.truth(s.space.compare("eq", key, Static(known), node))
+        if isinstance(same, Value):
+            matches.append((known, same))
+        elif same.value:
+            return [(known, TRUE)]
+    return matches
 
 
 def starred_items(s: Evaluator, value: Abstract, node: cst.CSTNode) -> list[Abstract]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import array_items, arrays, memories, ragged, scalars, scratch
+from pyflat.frontend.space import array_items, arrays, containers, memories, ragged, scalars, scratch
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
@@ -58,6 +58,8 @@ def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, n
             entries = dict(heap.contents(s, owner, node))
             entries[key.value] = value
             heap.rewrite(s, owner, tuple(entries.items()), node)
+        case DictRef() if not isinstance(key, Slice | Axes):
+            _store_at_lane(s, owner, key, value, node)
         case Static() | Scratch() if type(owner.value) in (list, dict) and not isinstance(key, Slice):
             scratch.set_item(s, owner.value, key, value, node)
         case Static() if not isinstance(owner.value, bool | int | float | str | tuple | type(None)):
@@ -99,6 +101,24 @@ def delete_item(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode
         heap.rewrite(s, owner, tuple(entries.items()), node)
     else:
         raise s.refuse("flatten/effect", f"an item of {describe(owner)} is deleted", node, help="use a local list")
+
+
+def _store_at_lane(s: Evaluator, ref: DictRef, key: Abstract, value: Abstract, node: cst.CSTNode) -> None:
+    """An entry of a dict with known keys; a lane with another key is left to the original."""
+    entries = dict(heap.contents(s, ref, node))
+    if isinstance(key, GuardedUnion):
+        s.split(key, lambda one: store_item(s, ref, one, value, node))
+        return
+    hits = containers.key_matches(s, entries, key, node)
+    if not hits:
+        raise s.refuse("flatten/list-mutation", "a key that differs from lane to lane is added to a dict", node,
+                       help="give the dict its keys first, as in {0: 0, 1: 0, 2: 0}")
+    found: Value = const(False)
+    for known, hit in hits:
+        entries[known] = scalars.choose(s, hit, value, entries[known])
+        found = s.build.op("or", found, hit)
+    heap.suspect_if(s, s.build.op("not", found), "a new key of a dict", node)
+    heap.rewrite(s, ref, tuple(entries.items()), node)
 
 
 def take_item(s: Evaluator, ref: ListRef, key: Abstract, node: cst.CSTNode) -> Abstract:

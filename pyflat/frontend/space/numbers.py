@@ -25,6 +25,7 @@ from pyflat.frontend.state.values import (
     DictRef,
     GuardedUnion,
     IntText,
+    LaneSet,
     ListRef,
     ObjRef,
     Partial,
@@ -88,6 +89,8 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
             return known
         case Complex():
             return complex_numbers.truth(s, value)
+        case LaneSet():
+            return ragged.is_filled(s, s.state.heap[value.members])
         case Chars():
             return ragged.is_filled(s, value.items)
         case Char() | IntText():

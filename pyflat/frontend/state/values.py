@@ -69,6 +69,13 @@ class ListRef:
 
 
 @dataclass(eq=False, slots=True)
+class LaneSet:
+    """A set whose members differ from lane to lane: a list of its own has them."""
+
+    members: ListRef
+
+
+@dataclass(eq=False, slots=True)
 class IterRef(ListRef):
     """Identity of an iterator over known items; heap contents: those that are left."""
 
@@ -320,7 +327,7 @@ UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef | StoreRef | MemoryRef
 Abstract = (Static | Value | Complex | Seq | Array | View | Ref | Closure | BoundMethod | Partial | Super | Lazy
-            | Ranges | Text | OtherText | Caught | GuardedUnion | Scratch | Unavailable | _Unbound)
+            | Ranges | Text | OtherText | Caught | LaneSet | GuardedUnion | Scratch | Unavailable | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
 

@@ -23,11 +23,11 @@ import libcst as cst
 from pyflat.frontend.space import containers, ragged
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator, Frame
-from pyflat.frontend.state.kinds import maybe_unbound
 from pyflat.frontend.state.values import (
     NONE,
     UNBOUND,
     Abstract,
+    Arguments,
     GeneratorExpression,
     GuardedUnion,
     Lazy,
@@ -51,10 +51,7 @@ def evaluate(s: Evaluator, node: Any, *, at_once: bool = False) -> Abstract:
     items = list(_elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)))
     if isinstance(node, cst.ListComp):
         return heap.new_list(s, [item for item in items if item is not UNBOUND])
-    if any(maybe_unbound(item) for item in items):
-        raise s.refuse("flatten/list-mutation", "the `if` of this comprehension depends on lanes", node,
-                       help="use a generator inside sum, min, max, any or all, or a conditional expression")
-    return containers.make_set(s, items, node)
+    return s.space.call(Static(set), Arguments([heap.new_list(s, items)], {}), node)
 
 
 def lazily(s: Evaluator, node: cst.GeneratorExp | cst.ListComp, first: Abstract) -> Lazy:
