@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import libcst as cst
@@ -20,6 +20,7 @@ from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, is_folded, lane, numeric_kind
 from pyflat.frontend.state.values import (
+    NONE,
     UNBOUND,
     Abstract,
     Arguments,
@@ -102,8 +103,8 @@ def sum_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     total: Abstract = rest[0] if rest else Static(0)
     if is_folded(arguments.positional[0]):
         return s.space.fold(arguments.positional[0], total, lambda old, make: _plus(s, old, node, make()), node)
-    items = lane_sets.unordered(s, arguments.positional[0], node, Static(None), of_ints=True) or containers.items_or_gaps(
-        s, arguments.positional[0], node)
+    source = arguments.positional[0]
+    items = lane_sets.unordered(s, source, node, NONE, of_ints=True) or containers.items_or_gaps(s, source, node)
     for item in items:
         total = heap.where_present(s, item, functools.partial(_plus, s, total, node),
                                    functools.partial(_same, total))

@@ -157,7 +157,7 @@ def a_pair_as_a_key(x):
 
 
 def floats_as_keys(x):
-    book = {1: 1.0, 2.0: 2.0, True: 5.0}
+    book = {1: 1.0, 2.0: 2.0}
     book[float(_n(x, 2) + 1)] = 9.0
     return book[1] * 10 + book[2]
 
