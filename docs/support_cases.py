@@ -922,6 +922,11 @@ def factorial(n):
     return 1 if n <= 1 else n * factorial(n - 1)
 
 
+@case(SECTION, "`pow(a, b, m)` of ints", (0, 2, 3, -7, 2**62), (5, 1000, 2**62), (7, 10**9 + 7, 2**50))
+def powers_modulo(a, b, m):
+    return pow(a, b, m)
+
+
 def fibonacci(n):
     return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
 
