@@ -156,6 +156,9 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
     if all(v is UNBOUND or isinstance(v, Static) and _is_label(v.value) for v, _ in options):
         return _labels([v.value for v, _ in options if isinstance(v, Static)])
     given = next((name for v, _ in options if (name := s.constants.get(id(v))) is not None), "")
+    if any(type(v) is ListRef and has_gaps(state.heap[v]) for v, state in options):
+        raise s.refuse("flatten/result-kind", "the function returns a list whose length differs from lane to lane",
+                       help="return numbers that are made of it, or a list of one length that is filled up")
     raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
         f" or {describe(options[1][0])}" if len(options) > 1 else ""), argument=given)
 

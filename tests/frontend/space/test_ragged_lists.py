@@ -414,3 +414,4 @@ def test_what_has_no_twin_is_refused(fn):
     with pytest.raises(pyflat.FlattenError) as caught:
         pyflat.twin(fn)(XS)
     assert caught.value.code in CODES
+    assert fn is not REFUSED_returned or "length differs from lane to lane" in str(caught.value)
