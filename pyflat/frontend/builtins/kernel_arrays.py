@@ -14,7 +14,7 @@ from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
 from pyflat.frontend.state.values import NONE, Abstract, Arguments, BoundMethod, ListRef, Seq, Static, View
 from pyflat.frontend.state.widths import OF_KIND
-from pyflat.ir.nodes import TRUE, Value
+from pyflat.ir.nodes import FALSE, Value
 from pyflat.ir.types import INT
 
 FEW = 16
@@ -70,7 +70,7 @@ def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNo
             or len(given) != len(arguments.positional):
         raise s.refuse("flatten/not-yet", f"np.{fn.__name__} of a NumPy scalar that is no float64", node,
                        help=f"convert it first: np.{fn.__name__}(float(x))")
-    plain = [widths.mark(s.build.op("select", TRUE, v, v), frozenset({None})) for v in given]
+    plain = [widths.mark(s.build.op("select", FALSE, v, v), frozenset({None})) for v in given]
     result = s.space.call(Static(fn), Arguments(list(plain), {}), node)
     return result if fn in (np.isnan, np.isinf, np.isfinite) or not isinstance(result, Value) \
         else width_rules.cast(s, widths, result, "f4")

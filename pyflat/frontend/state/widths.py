@@ -75,10 +75,12 @@ class Widths:
             self.known[param] = self._union(map(self.of, real)) or PYTHON
 
     def as_numpy(self, build: Builder, value: Value) -> Value:
-        """The value as a scalar of NumPy's dtype for its kind; it may mean another number as well."""
+        """The value as a scalar of NumPy's dtype for its kind; it may mean another number as well. `select true` of a
+        number twice is that number as NumPy's, `select false` as Python's: on the NumPy target it is what it says."""
         wanted = frozenset({OF_KIND[value.kind]}) if value.kind in OF_KIND else PYTHON
         if self.known.get(value) == wanted:
             return value
-        if isinstance(value, Op) and value not in self.known and build.block.ops and build.block.ops[-1] is value:
+        last = build.block.ops[-1] if build.block.ops else None
+        if value is last and value not in self.known and (value.kind is not FLOAT or last.opcode.startswith("np_")):
             return self.mark(value, wanted)
         return self.mark(build.op("select", TRUE, value, value), wanted)
