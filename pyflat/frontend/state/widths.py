@@ -55,7 +55,8 @@ class Widths:
         if value.opcode == "select" or width <= PYTHON:
             return width or PYTHON
         if value.opcode in _LOGIC:
-            return frozenset({"b1"})
+            certain = any(None not in self.of(arg) for arg in operands if arg.kind in OF_KIND)
+            return frozenset({"b1"}) if certain else frozenset({None, "b1"})
         return self._somewhere(value.kind)
 
     def _somewhere(self, kind: Kind) -> Width:

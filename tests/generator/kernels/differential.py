@@ -214,7 +214,8 @@ def differences(expected: Seen, got: Seen, inputs: Inputs | Written, call: int =
         return [Difference("crash", inputs, repr(expected.error or expected.result), repr(got.error), call)]
     for part in PARTS:
         one, other = getattr(expected, part), getattr(got, part)
-        if one != other:
+        if one != other and not (part == "line" and expected.error[0] == "UnboundLocalError"):
+            # CPython has one instruction for a store and the next statement's load, in code that has run often
             more = f" ({got.error[0]} at {got.line})" if part == "error" and got.error and not expected.error else ""
             return [Difference(part, inputs, _short(one, other), _short(other, one) + more, call)]
     return []
