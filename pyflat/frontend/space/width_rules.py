@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pyflat.frontend.space import narrow_division
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
@@ -120,8 +121,10 @@ def _loop(s: Evaluator, opcode: str, x: str | None, kx: Kind, y: str | None, ky:
 def _computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract, loop: Loop) -> Abstract:
     operands, result = loop
     x, y = (_operand(s, widths, value, operands) for value in (a, b))
-    if opcode in ("floordiv", "mod", "pow") and operands == "f4":
-        raise s.refuse("flatten/not-yet", f"`{_SIGNS[opcode]}` of float32", help="compute it in float64: float(x)")
+    if opcode in ("floordiv", "mod") and operands == "f4":
+        return widths.mark(narrow_division.divided(s, opcode, x, y), frozenset({result}))
+    if opcode == "pow" and operands == "f4":
+        raise s.refuse("flatten/not-yet", "`**` of float32", help="compute it in float64: float(x)")
     if opcode == "pow" and operands != "f8":
         made = s.build.op("ipow", x, y)
     else:
