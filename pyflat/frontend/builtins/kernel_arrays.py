@@ -9,7 +9,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.builtins.support import Given, bind_names
-from pyflat.frontend.space import memories, width_rules
+from pyflat.frontend.space import memories, whole_arrays, width_rules
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
 from pyflat.frontend.state.values import NONE, Abstract, Arguments, BoundMethod, ListRef, Seq, Static, View
@@ -42,6 +42,8 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abst
     if not isinstance(fn, np.ufunc) and callable(fn) and _is_maker(fn):
         return _made(s, fn, arguments, node)
     if isinstance(fn, np.ufunc):
+        if (made := whole_arrays.function(s, fn, arguments, node)) is not None:
+            return made
         return _of_narrow(s, fn, arguments, node)
     return None
 

@@ -113,28 +113,15 @@ def assign(s: Evaluator, target: View, value: Abstract, node: cst.CSTNode) -> No
         put(s, target, element(s, value, target.dtype, node))
         return
     if isinstance(value, View):
-        _require_apart(s, target, value, node)
-        lead = len(target.extents) - len(value.extents)
-        if lead < 0:
-            raise s.refuse("flatten/not-yet", "an array of more axes is put into one of fewer", node)
-        for own, other in zip(target.extents[lead:], value.extents, strict=True):
-            differ = s.space.truth(num.compare(s, "ne", own, other))
-            if isinstance(differ, Static) and not differ.value:
-                continue
-            if isinstance(differ, Static):
-                raise s.refuse("flatten/not-yet", "an array is broadcast", node)
-            heap.suspect_if(s, differ, "arrays of different shapes", node)
+        require_shape(s, target.extents, value.extents, node)
+        value = _apart(s, target, value, node)
     elif numeric_kind(value) is None:
         raise s.refuse("flatten/not-yet", f"{describe(value)} is put into a part of an array", node,
                        help="write the elements in a loop")
 
     def put_row(at: tuple[Abstract, ...]) -> None:
-        place = _element(s, target, at, checked=True)
-        if isinstance(value, View):
-            skipped = at[len(target.extents) - len(value.extents):]
-            put(s, place, element(s, load(s, _element(s, value, skipped, checked=True)), target.dtype, node))
-        else:
-            put(s, place, element(s, value, target.dtype, node))
+        number = load(s, part_at(s, value, at)) if isinstance(value, View) else value
+        put(s, part_at(s, target, at), element(s, number, target.dtype, node))
 
     over(s, target.extents, put_row, node)
 
@@ -149,10 +136,55 @@ def over(s: Evaluator, extents: Sequence[Abstract], use: Callable[[tuple[Abstrac
                    lambda _, counter: over(s, extents, use, node, (*at, counter)))
 
 
-def _require_apart(s: Evaluator, target: View, value: View, node: cst.CSTNode) -> None:
-    if target.memory is value.memory:
-        raise s.refuse("flatten/not-yet", "a part of an array is put into another part of it", node,
-                       why="NumPy copies what overlaps", help="write a loop, or put a copy: v.copy()")
+def _apart(s: Evaluator, target: View, value: View, node: cst.CSTNode) -> View:
+    """The value, copied where it may overlap with what is written, as NumPy does."""
+    if target.memory is not value.memory:
+        return value
+    made = allocated(s, value.extents, value.dtype, None, node)
+    assign(s, made, value, node)
+    return made
+
+
+def broadcast(s: Evaluator, shapes: Sequence[Sequence[Abstract]], node: cst.CSTNode) -> tuple[Abstract, ...]:
+    """The shape of arrays together. Lengths of which it is not known that they agree: the original decides."""
+    rank = max(map(len, shapes))
+    found: list[Abstract] = [Static(1)] * rank
+    for shape in shapes:
+        for axis, extent in enumerate(shape, rank - len(shape)):
+            if _is_one(found[axis]):
+                found[axis] = extent
+            elif not _is_one(extent):
+                _require_equal(s, found[axis], extent, node)
+    return tuple(found)
+
+
+def require_shape(s: Evaluator, extents: Sequence[Abstract], given: Sequence[Abstract], node: cst.CSTNode) -> None:
+    """An array of the shape `given` is put into one of `extents`."""
+    lead = len(extents) - len(given)
+    if lead < 0:
+        raise s.refuse("flatten/not-yet", "an array of more axes is put into one of fewer", node)
+    for own, other in zip(extents[lead:], given, strict=True):
+        if not _is_one(other):
+            _require_equal(s, own, other, node)
+
+
+def _is_one(extent: Abstract) -> bool:
+    return isinstance(extent, Static) and extent.value == 1
+
+
+def _require_equal(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> None:
+    differ = s.space.truth(num.compare(s, "ne", a, b))
+    if not isinstance(differ, Static):
+        heap.suspect_if(s, differ, "arrays of different shapes", node)
+    elif differ.value:
+        raise s.raised(ValueError, node)
+
+
+def part_at(s: Evaluator, view: View, at: Sequence[Abstract]) -> View:
+    """The element of an array at indices of what it is broadcast to, which are inside."""
+    own = at[len(at) - len(view.extents):]
+    return _element(s, view, [Static(0) if _is_one(extent) else place
+                              for extent, place in zip(view.extents, own, strict=True)])
 
 
 def load(s: Evaluator, place: View) -> Abstract:
@@ -264,7 +296,7 @@ def _through(s: Evaluator, stored: Stored, starts: Sequence[tuple[Abstract, int 
     return Stored(_plus(s, stored.start, _times(s, stored.step, start)), axis, _times(s, stored.step, step))
 
 
-def _element(s: Evaluator, view: View, at: Sequence[Abstract], *, checked: bool = False) -> View:
+def _element(s: Evaluator, view: View, at: Sequence[Abstract]) -> View:
     """The element at these indices, which are inside."""
     stored = tuple(each if each.axis is None else
                    Stored(_plus(s, each.start, _times(s, each.step, at[each.axis])), None, Static(0))

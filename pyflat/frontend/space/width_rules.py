@@ -54,7 +54,7 @@ def binary(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) 
         return None
     if "?" in first | second:
         raise _unknown(s)
-    loops = {_loop(s, opcode, x, kinds[0], y, kinds[1]) for x in first for y in second}
+    loops = {loop_of(s, opcode, x, kinds[0], y, kinds[1]) for x in first for y in second}
     if len(loops) == 1 and (loop := loops.pop()) is not None:
         return _computed(s, widths, opcode, a, b, loop)
     wide = {None if loop is None else loop[1] for loop in loops}
@@ -99,7 +99,7 @@ def _unknown(s: Evaluator) -> Exception:
                     help="convert it: float(x), int(x), np.float32(x)")
 
 
-def _loop(s: Evaluator, opcode: str, x: str | None, kx: Kind, y: str | None, ky: Kind) -> Loop | None:
+def loop_of(s: Evaluator, opcode: str, x: str | None, kx: Kind, y: str | None, ky: Kind) -> Loop | None:
     """The loop that NumPy takes; None: Python computes."""
     if x is None and y is None:
         return None

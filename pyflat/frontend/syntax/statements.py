@@ -15,7 +15,17 @@ from pyflat.frontend.space.scalars import METHODS, is_number_union
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe
-from pyflat.frontend.state.values import UNBOUND, Abstract, Arguments, Caught, GuardedUnion, ListRef, Scratch, Static
+from pyflat.frontend.state.values import (
+    UNBOUND,
+    Abstract,
+    Arguments,
+    Caught,
+    GuardedUnion,
+    ListRef,
+    Scratch,
+    Static,
+    View,
+)
 from pyflat.frontend.syntax import calls, cleanups, expressions, handlers, loops, patterns, scopes
 
 
@@ -138,7 +148,9 @@ def _augmented(s: Evaluator, node: cst.AugAssign) -> None:
                     return
             old = s.space.getitem(owner, key, node.target)
             value = s.space.evaluate(node.value)
-            s.space.setitem(owner, key, _combine(s, opcode, old, value, node), node.target)
+            made = _combine(s, opcode, old, value, node)
+            if not isinstance(made, View) or made is not old or isinstance(key, View):  # else it is written already
+                s.space.setitem(owner, key, made, node.target)
         case cst.Attribute():
             owner = s.space.evaluate(node.target.value)
             name = node.target.attr.value
@@ -151,7 +163,7 @@ def _augmented(s: Evaluator, node: cst.AugAssign) -> None:
 
 
 def _combine(s: Evaluator, opcode: str, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
-    if arrays.is_array(old):
+    if arrays.is_array(old) or isinstance(old, View):
         return operators.in_place(s, opcode, old, value, node)
     if isinstance(old, GuardedUnion) and not is_number_union(old):
         return s.split(old, lambda part: _combine(s, opcode, part, value, node))
