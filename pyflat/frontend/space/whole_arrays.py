@@ -20,6 +20,7 @@ from pyflat.frontend.state.kinds import describe, lane, numeric_kind
 from pyflat.frontend.state.values import Abstract, Arguments, Static, View
 from pyflat.frontend.state.widths import PYTHON
 from pyflat.ir.nodes import Value
+from pyflat.ir.types import FLOAT, INT
 
 _SAME_BITS = frozenset({"add", "sub", "mul", "truediv", "and", "or", "xor"})
 ELEMENTWISE: dict[Any, int] = {np.sqrt: 1, np.abs: 1, np.fabs: 1, np.floor: 1, np.ceil: 1, np.trunc: 1, np.rint: 1,
@@ -56,12 +57,26 @@ def in_place(s: Evaluator, opcode: str, old: View, value: Abstract, node: cst.CS
 
 
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> View:
-    """`a < b` and the like, an array of bools."""
-    kinds = {_kind(s, value, node) for value in (a, b)}
-    if len(kinds) > 1:
+    """`a < b` and the like, an array of bools. Ints beside floats are compared as float64."""
+    kinds = {_dtype(s, value, node)[1] for value in (a, b)}
+    if len(kinds) > 1 and kinds != {INT, FLOAT}:
         raise s.refuse("flatten/not-yet", "a comparison of whole arrays of different kinds", node,
                        help="write the loop over the elements")
-    return mapped(s, "b1", [a, b], lambda x: num.compare(s, opcode, x[0], x[1]), node)
+
+    def test(given: Sequence[Abstract]) -> Abstract:
+        x, y = given if len(kinds) == 1 else (_as_float(s, each) for each in given)
+        return num.compare(s, opcode, x, y)
+
+    return mapped(s, "b1", [a, b], test, node)
+
+
+def _as_float(s: Evaluator, value: Abstract) -> Abstract:
+    if numeric_kind(value) is FLOAT:
+        return value
+    if isinstance(value, Static):
+        return Static(float(value.value))
+    dtype = next(iter(memories.widths_of(s).of(lane(value))))
+    return value if dtype is None else width_rules.as_dtype(s, memories.widths_of(s), value, "f8")
 
 
 def unary(s: Evaluator, opcode: str, value: View, node: cst.CSTNode) -> View:
@@ -173,10 +188,6 @@ def _require_indices(s: Evaluator, indices: View, node: cst.CSTNode) -> None:
 
 
 # --- operands
-def _kind(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Any:
-    return _dtype(s, value, node)[1]
-
-
 def _dtype(s: Evaluator, value: Abstract, node: cst.CSTNode) -> tuple[str | None, Any]:
     """The dtype of an operand, None for a number of Python's, and its kind."""
     if isinstance(value, View):

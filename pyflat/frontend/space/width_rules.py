@@ -132,7 +132,7 @@ def _computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstrac
     if opcode in ("floordiv", "mod"):
         _suspect_quotient(s, made)
     if made.kind is FLOAT and opcode in ("floordiv", "mod", "pow"):
-        made = widths.as_numpy(s.build, made)
+        return cast(s, widths, widths.as_numpy(s.build, made), result)
     return cast(s, widths, made, result)
 
 
