@@ -110,6 +110,8 @@ class KernelCode:
         self.versions = True
         self.removable = set[Op]() if careful else removable(kernel.function)
         """Operations that LLVM may leave out, though they set the flags that say whether a run may warn."""
+        self.constant: set[Value] = set()
+        """Operations that LLVM computes, without any flag."""
         self.kept: dict[int, Any] = {}
         """For as many lanes: the sum of the bits of such operations."""
 
@@ -336,6 +338,7 @@ class KernelCode:
 
     def _compute(self, op: Op) -> None:
         if op.opcode == "select" and op.args[1] is op.args[2]:
+            self.constant.update([op] if isinstance(op.args[1], Const) or op.args[1] in self.constant else [])
             self.values[op] = self.lane(op.args[1])
             return
         args = [self.lane(arg) for arg in op.args]
@@ -343,10 +346,14 @@ class KernelCode:
         if op in self.modest:
             return
         self._note(self.faulted, self._fault(op))
-        if op in self.removable:
-            self.keep(self.lane(op))
-        elif self.careful and may_warn(op.opcode, op.kind):
+        if all(isinstance(arg, Const) or arg in self.constant for arg in op.args):
+            self.constant.add(op)
+        if not may_warn(op.opcode, op.kind):
+            return
+        if self.careful or op in self.constant:
             self._watch(op, args)
+        elif op in self.removable:
+            self.keep(self.lane(op))
 
     def _value(self, op: Op, args: list[Lane]) -> Lane:
         b = self.builder
