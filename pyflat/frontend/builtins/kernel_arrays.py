@@ -85,7 +85,7 @@ def _made(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abs
         if not isinstance(first, View):
             return None
         given = bind_names(s, f"np.{fn.__name__}", _COPIES[fn], arguments, node)
-        return copy(s, first, _dtype(s, given, node) or first.dtype, node)
+        return _copy_in_order(s, first, _dtype(s, given, node) or first.dtype, node)
     parameters, fill = _MAKERS[fn]
     given = bind_names(s, f"np.{fn.__name__}", parameters, arguments, node)
     model = given.named.get("a")
@@ -99,7 +99,7 @@ def _made(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abs
     dtype = wanted or (model.dtype if model is not None else _dtype_of(s, filling) if fill is ... else "f8")
     made = memories.allocated(s, extents, dtype, filling, node)
     if model is not None:
-        memories.widths_of(s).models[made.array] = model.array
+        memories.remember_order(s, made, [model])
     return made
 
 
@@ -140,8 +140,14 @@ def _dtype_of(s: Evaluator, value: Abstract | None) -> str:
     return OF_KIND[kind] if width <= {None, OF_KIND[kind]} else str(next(iter(width)))
 
 
-def copy(s: Evaluator, source: View, dtype: str, node: cst.CSTNode) -> Abstract:
-    """A new array with the same elements."""
+def _copy_in_order(s: Evaluator, source: View, dtype: str, node: cst.CSTNode) -> View:
+    made = copy(s, source, dtype, node)
+    memories.remember_order(s, made, [source])
+    return made
+
+
+def copy(s: Evaluator, source: View, dtype: str, node: cst.CSTNode) -> View:
+    """A new array with the same elements, in C's order."""
     made = memories.allocated(s, source.extents, dtype, None, node)
     memories.assign(s, made, source, node)
     return made
@@ -155,7 +161,7 @@ def _fill(s: Evaluator, owner: View, values: Sequence[Abstract], node: cst.CSTNo
 
 def _astype(s: Evaluator, owner: View, values: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
     given = Given(s, ".astype", {"dtype": values[0]}, node)
-    return copy(s, owner, _dtype(s, given, node) or owner.dtype, node)
+    return _copy_in_order(s, owner, _dtype(s, given, node) or owner.dtype, node)
 
 
 def _item(s: Evaluator, owner: View, values: Sequence[Abstract], node: cst.CSTNode) -> Abstract:

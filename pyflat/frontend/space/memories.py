@@ -31,7 +31,7 @@ from pyflat.frontend.state.values import (
     Stored,
     View,
 )
-from pyflat.frontend.state.widths import PYTHON, Widths
+from pyflat.frontend.state.widths import PYTHON, Model, Widths
 from pyflat.ir.build import const
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Const, Param, Value
@@ -178,6 +178,22 @@ def _require_equal(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) ->
         heap.suspect_if(s, differ, "arrays of different shapes", node)
     elif differ.value:
         raise s.raised(ValueError, node)
+
+
+def remember_order(s: Evaluator, made: View, operands: Sequence[View]) -> None:
+    """NumPy gives a new array the order of axes in memory that those have which it is made of."""
+    rank = len(made.extents)
+    if rank < 2:
+        return
+    models: list[Model] = []
+    for view in operands:
+        axes: list[int | None] = [None] * rank
+        lead = rank - len(view.extents)
+        for number, stored in enumerate(view.stored):
+            if stored.axis is not None and not _is_one(view.extents[stored.axis]):
+                axes[lead + stored.axis] = number
+        models.append((view.array, tuple(axes)))
+    widths_of(s).models[made.array] = tuple(models)
 
 
 def part_at(s: Evaluator, view: View, at: Sequence[Abstract]) -> View:

@@ -111,6 +111,7 @@ def mapped(s: Evaluator, dtype: str, operands: Sequence[Abstract], each: Element
     extents = memories.broadcast(s, [view.extents for view in views], node)
     if into is None:
         target = memories.allocated(s, extents, dtype, None, node)
+        memories.remember_order(s, target, views)
     else:
         target = into
         memories.require_shape(s, into.extents, extents, node)

@@ -13,6 +13,8 @@ from pyflat.ir.nodes import TRUE, Const, Op, Param, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
 Width = frozenset[str | None]
+Model = tuple[str, tuple[int | None, ...]]
+"""An array, and for each axis of what is made of it the axis in memory; None: it is broadcast there."""
 PYTHON: Width = frozenset({None})
 UNKNOWN: Width = frozenset({"?"})
 OF_KIND: dict[Kind, str] = {BOOL: "b1", INT: "i8", FLOAT: "f8"}
@@ -26,8 +28,8 @@ class Widths:
 
     def __init__(self) -> None:
         self.known: dict[Value, Width] = {}
-        self.models: dict[str, str] = {}
-        """Arrays made like others -> those: NumPy keeps the order of their axes in memory."""
+        self.models: dict[str, tuple[Model, ...]] = {}
+        """Arrays made of others -> those: NumPy keeps the order of their axes in memory."""
         self.narrow = False
         """There are numbers of other dtypes than float64 and int64."""
 
