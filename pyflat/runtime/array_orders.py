@@ -1,7 +1,7 @@
 """The order of axes in memory of arrays that a kernel returns: NumPy's, that of the operands.
 
-`np.zeros_like(a)` and `a + b` of arrays in Fortran's order are in Fortran's order. Kernels make arrays in C's order, and
-what is returned is put into the other one here.
+`np.zeros_like(a)` and `a + b` of arrays in Fortran's order are in Fortran's order. Kernels make arrays in C's order,
+and what is returned is put into the other one here.
 """
 
 from __future__ import annotations

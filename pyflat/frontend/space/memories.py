@@ -24,6 +24,7 @@ from pyflat.frontend.state.values import (
     BoundMethod,
     GuardedUnion,
     MemoryRef,
+    Pending,
     Ranges,
     Seq,
     Slice,
@@ -108,11 +109,11 @@ def store(s: Evaluator, owner: View, subscript: Any, value: Abstract, node: cst.
 def assign(s: Evaluator, target: View, value: Abstract, node: cst.CSTNode) -> None:
     """Put a number into all elements of a view, or the elements of another one, broadcast as NumPy does."""
     if not target.extents:
-        if isinstance(value, View):
+        if isinstance(value, View | Pending):
             raise s.refuse("flatten/not-yet", "an array is put into an element", node)
         put(s, target, element(s, value, target.dtype, node))
         return
-    if isinstance(value, View):
+    if isinstance(value, View | Pending):
         require_shape(s, target.extents, value.extents, node)
         value = _apart(s, target, value, node)
     elif numeric_kind(value) is None:
@@ -120,8 +121,7 @@ def assign(s: Evaluator, target: View, value: Abstract, node: cst.CSTNode) -> No
                        help="write the elements in a loop")
 
     def put_row(at: tuple[Abstract, ...]) -> None:
-        number = load(s, part_at(s, value, at)) if isinstance(value, View) else value
-        put(s, part_at(s, target, at), element(s, number, target.dtype, node))
+        put(s, part_at(s, target, at), element(s, value_at(s, value, at), target.dtype, node))
 
     over(s, target.extents, put_row, node)
 
@@ -136,13 +136,48 @@ def over(s: Evaluator, extents: Sequence[Abstract], use: Callable[[tuple[Abstrac
                    lambda _, counter: over(s, extents, use, node, (*at, counter)))
 
 
-def _apart(s: Evaluator, target: View, value: View, node: cst.CSTNode) -> View:
+def _apart(s: Evaluator, target: View, value: View | Pending, node: cst.CSTNode) -> View | Pending:
     """The value, copied where it may overlap with what is written, as NumPy does."""
-    if target.memory is not value.memory:
-        return value
+    return computed(s, value, node) if overlaps(target, value) else value
+
+
+def computed(s: Evaluator, value: View | Pending, node: cst.CSTNode) -> View:
+    """A new array with these elements."""
     made = allocated(s, value.extents, value.dtype, None, node)
+    order = widths_of(s).models.get(value.array)
+    if isinstance(value, Pending) and order is not None:
+        widths_of(s).models[made.array] = order
     assign(s, made, value, node)
     return made
+
+
+def overlaps(target: View, value: Any) -> bool:
+    """Whether an element may be read after it is written, where they are put in order."""
+    if isinstance(value, Pending):
+        return any(overlaps(target, operand) for operand in value.operands)
+    return isinstance(value, View) and value.memory is target.memory and not _is_same(target, value)
+
+
+def _is_same(a: View, b: View) -> bool:
+    pairs = [*zip(a.extents, b.extents, strict=False)]
+    for one, other in zip(a.stored, b.stored, strict=False):
+        pairs += [(one.start, other.start), (one.step, other.step), (Static(one.axis), Static(other.axis))]
+    return a.array == b.array and len(a.extents) == len(b.extents) and all(
+        one is other or isinstance(one, Static) and isinstance(other, Static) and one.value == other.value
+        for one, other in pairs)
+
+
+def value_at(s: Evaluator, value: Any, at: Sequence[Abstract]) -> Abstract:
+    """The element of an array, or of an expression of them, at indices of what it is broadcast to; or the number."""
+    match value:
+        case View():
+            return load(s, part_at(s, value, at))
+        case Pending():
+            own = at[len(at) - len(value.extents):]
+            found: Abstract = value.each([value_at(s, operand, own) for operand in value.operands])
+            return found
+    number: Abstract = value
+    return number
 
 
 def broadcast(s: Evaluator, shapes: Sequence[Sequence[Abstract]], node: cst.CSTNode) -> tuple[Abstract, ...]:
@@ -180,7 +215,7 @@ def _require_equal(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) ->
         raise s.raised(ValueError, node)
 
 
-def remember_order(s: Evaluator, made: View, operands: Sequence[View]) -> None:
+def remember_order(s: Evaluator, made: View | Pending, operands: Sequence[View | Pending]) -> None:
     """NumPy gives a new array the order of axes in memory that those have which it is made of."""
     rank = len(made.extents)
     if rank < 2:
@@ -189,9 +224,10 @@ def remember_order(s: Evaluator, made: View, operands: Sequence[View]) -> None:
     for view in operands:
         axes: list[int | None] = [None] * rank
         lead = rank - len(view.extents)
-        for number, stored in enumerate(view.stored):
-            if stored.axis is not None and not _is_one(view.extents[stored.axis]):
-                axes[lead + stored.axis] = number
+        stored = [axis.axis for axis in view.stored] if isinstance(view, View) else range(len(view.extents))
+        for number, axis in enumerate(stored):
+            if axis is not None and not _is_one(view.extents[axis]):
+                axes[lead + axis] = number
         models.append((view.array, tuple(axes)))
     widths_of(s).models[made.array] = tuple(models)
 

@@ -11,7 +11,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.space import array_items, arrays, complex_numbers, products, scalars, texts, whole_arrays
+from pyflat.frontend.space import array_items, arrays, complex_numbers, memories, products, scalars, texts, whole_arrays
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
 from pyflat.frontend.state import heap, lookup
@@ -25,7 +25,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """`a <op> b` for numbers, arrays, sequences, strings and objects."""
     if isinstance(a, View) or isinstance(b, View):
-        return whole_arrays.binary(s, opcode, a, b, node)
+        return memories.computed(s, whole_arrays.binary(s, opcode, a, b, node), node)
     if arrays.is_array(a) or arrays.is_array(b):
         return binary_arrays(s, opcode, a, b, node)
     a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
@@ -81,7 +81,7 @@ def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
 def unary(s: Evaluator, opcode: str, value: Abstract, node: cst.CSTNode) -> Abstract:
     """`-x`, `+x`, `~x` of numbers and of objects that define them."""
     if isinstance(value, View):
-        return whole_arrays.unary(s, opcode, value, node)
+        return memories.computed(s, whole_arrays.unary(s, opcode, value, node), node)
     if arrays.is_array(value):
         return unary_array(s, opcode, value, node)
     found = lookup.method_of(value, f"__{opcode}__")

@@ -17,7 +17,7 @@ from pyflat.frontend.space import memories, scalars, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, Static, View
+from pyflat.frontend.state.values import Abstract, Arguments, Pending, Static, View
 from pyflat.frontend.state.widths import PYTHON
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, INT
@@ -32,7 +32,7 @@ Element = Callable[[Sequence[Abstract]], Abstract]
 """The value of an element, from those of the operands."""
 
 
-def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode, into: View | None = None) -> View:
+def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode, into: View | None = None) -> Pending:
     """`a <op> b` where one is an array of a kernel; `into` is the array that is written in place."""
     if opcode not in _SAME_BITS:
         raise s.refuse("flatten/not-yet", f"`{opcode}` of whole arrays of a kernel", node,
@@ -40,23 +40,20 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNod
     widths = [_dtype(s, value, node) for value in (a, b)]
     loop = width_rules.loop_of(s, opcode, *widths[0], *widths[1])
     assert loop is not None
-    operands = [value if isinstance(value, View) else _converted(s, value, loop[0]) for value in (a, b)]
+    operands = [value if isinstance(value, View | Pending) else _converted(s, value, loop[0]) for value in (a, b)]
     if into is not None and not np.can_cast(loop[1], into.dtype, "same_kind"):
         raise s.refuse("flatten/not-yet", f"an array of {np.dtype(loop[1])} put into one of {np.dtype(into.dtype)} "
                        "in place", node, why="NumPy raises here")
-    apart = into is None or not any(isinstance(v, View) and v is not into and v.memory is into.memory for v in operands)
-    return mapped(s, loop[1], operands, lambda x: num.binary(s, opcode, x[0], x[1]), node, into if apart else None)
+    return mapped(s, loop[1], operands, lambda x: num.binary(s, opcode, x[0], x[1]), node)
 
 
 def in_place(s: Evaluator, opcode: str, old: View, value: Abstract, node: cst.CSTNode) -> View:
     """`old <op>= value`."""
-    made = binary(s, opcode, old, value, node, old)
-    if made is not old:
-        memories.assign(s, old, made, node)
+    memories.assign(s, old, binary(s, opcode, old, value, node, old), node)
     return old
 
 
-def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> View:
+def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Pending:
     """`a < b` and the like, an array of bools. Ints beside floats are compared as float64."""
     kinds = {_dtype(s, value, node)[1] for value in (a, b)}
     if len(kinds) > 1 and kinds != {INT, FLOAT}:
@@ -79,7 +76,7 @@ def _as_float(s: Evaluator, value: Abstract) -> Abstract:
     return value if dtype is None else width_rules.as_dtype(s, memories.widths_of(s), value, "f8")
 
 
-def unary(s: Evaluator, opcode: str, value: View, node: cst.CSTNode) -> View:
+def unary(s: Evaluator, opcode: str, value: View | Pending, node: cst.CSTNode) -> Pending:
     """`-a`, `+a`, `~a`."""
     if value.dtype == "b1" and opcode == "invert":
         return mapped(s, "b1", [value], lambda x: scalars.negate(s, x[0]), node)
@@ -94,34 +91,25 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
     if not any(isinstance(value, View) for value in given):
         return None
     if fn in _OPERATORS and len(given) == 2 and not arguments.named:
-        return binary(s, _OPERATORS[fn], given[0], given[1], node)
+        return memories.computed(s, binary(s, _OPERATORS[fn], given[0], given[1], node), node)
     first = given[0]
     if ELEMENTWISE.get(fn) != len(given) or arguments.named or not isinstance(first, View) or first.dtype[0] != "f":
         raise s.refuse("flatten/not-yet", f"np.{fn.__name__} of whole arrays of a kernel", node,
                        why="its digits, or their order, are not those of a loop over scalars",
                        help="write the loop over the elements")
-    return mapped(s, "b1" if fn in _TESTS else first.dtype, [first],
+    made = mapped(s, "b1" if fn in _TESTS else first.dtype, [first],
                   lambda x: s.space.call(Static(fn), Arguments(list(x), {}), node), node)
+    return memories.computed(s, made, node)
 
 
-def mapped(s: Evaluator, dtype: str, operands: Sequence[Abstract], each: Element, node: cst.CSTNode,
-           into: View | None = None) -> View:
+def mapped(s: Evaluator, dtype: str, operands: Sequence[Abstract], each: Element, node: cst.CSTNode) -> Pending:
     """An array of which every element is made of those of the operands, broadcast."""
-    views = [value for value in operands if isinstance(value, View)]
+    views = [value for value in operands if isinstance(value, View | Pending)]
     extents = memories.broadcast(s, [view.extents for view in views], node)
-    if into is None:
-        target = memories.allocated(s, extents, dtype, None, node)
-        memories.remember_order(s, target, views)
-    else:
-        target = into
-        memories.require_shape(s, into.extents, extents, node)
-
-    def put(at: tuple[Abstract, ...]) -> None:
-        found = each([memories.load(s, memories.part_at(s, v, at)) if isinstance(v, View) else v for v in operands])
-        memories.put(s, memories.part_at(s, target, at), memories.element(s, found, target.dtype, node))
-
-    memories.over(s, target.extents, put, node)
-    return target
+    s.counter += 1
+    made = Pending(f"expression {s.counter}", dtype, extents, tuple(operands), each)
+    memories.remember_order(s, made, views)
+    return made
 
 
 # --- masks and arrays of indices
@@ -191,7 +179,7 @@ def _require_indices(s: Evaluator, indices: View, node: cst.CSTNode) -> None:
 # --- operands
 def _dtype(s: Evaluator, value: Abstract, node: cst.CSTNode) -> tuple[str | None, Any]:
     """The dtype of an operand, None for a number of Python's, and its kind."""
-    if isinstance(value, View):
+    if isinstance(value, View | Pending):
         return value.dtype, width_rules.kind_of(value.dtype)
     kind = numeric_kind(value)
     if kind is None:

@@ -21,6 +21,7 @@ from pyflat.frontend.state.values import (
     ObjRef,
     OtherText,
     Partial,
+    Pending,
     Ranges,
     Scratch,
     Seq,
@@ -141,7 +142,7 @@ def describe(value: Abstract) -> str:
             return "a tuple" if plain else f"a {value.cls.__name__}"
         case ListRef():
             return "a list"
-        case Array() | View():
+        case Array() | View() | Pending():
             return "an array"
         case DictRef():
             return "a dict"
