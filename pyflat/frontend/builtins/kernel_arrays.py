@@ -35,6 +35,11 @@ _WIDE_ENOUGH: set[Any] = {np.floor, np.ceil, np.trunc, np.rint, np.abs, np.fabs,
 """Functions of which a float32 has the same digits as the float64 that it is, or that one rounded."""
 
 
+_OF_ALL: frozenset[Any] = frozenset({
+    np.sum, np.prod, np.mean, np.std, np.var, np.max, np.min, np.any, np.all, np.argmax, np.argmin, np.dot, np.cumsum,
+    np.where})
+
+
 def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a call in a kernel, None where it is as elsewhere."""
     if isinstance(fn, type) and fn in _DTYPES:
@@ -45,6 +50,10 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abst
         if (made := whole_arrays.function(s, fn, arguments, node)) is not None:
             return made
         return _of_narrow(s, fn, arguments, node)
+    if fn in _OF_ALL and any(isinstance(value, View) for value in arguments.positional):
+        raise s.refuse("flatten/not-yet", f"np.{fn.__name__} of an array of a kernel", node,
+                       why="what goes over all elements is not in the language of kernels: NumPy adds in pairs",
+                       help="write the loop over the elements")
     return None
 
 

@@ -141,3 +141,12 @@ def refused_length_of_a_mask(a, m):
 @on("np.arange(3), np.arange(3.0)")
 def refused_cast_in_place(a, b):
     a[:] += b
+
+
+@on("np.zeros((0, 0)), np.zeros(0)", "np.zeros((2, 3)), np.zeros(2)", "np.zeros((2, 0)), np.zeros(1)")
+def case_an_index_outside_after_a_loop(a, b):
+    for _ in range(1, a.shape[1]):
+        pass
+    else:
+        row = b[1]
+    return 0
