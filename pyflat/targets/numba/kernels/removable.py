@@ -16,7 +16,23 @@ from collections.abc import Sequence
 
 from pyflat.ir.loops import all_ops, recognise_counted
 from pyflat.ir.memory import may_warn
-from pyflat.ir.nodes import FAULT, Block, Const, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value, Yield
+from pyflat.ir.nodes import (
+    FAULT,
+    Block,
+    Const,
+    Exit,
+    Function,
+    If,
+    Item,
+    Label,
+    Loop,
+    Op,
+    Param,
+    Region,
+    Value,
+    Yield,
+    walk,
+)
 from pyflat.ir.types import FLOAT, INT
 
 _NEEDING = frozenset({"add", "sub", "mul", "divide", "rounded"})
@@ -48,6 +64,8 @@ class _Search:
         self.ways: dict[Label, tuple[Sequence[Value], Demanded]] = {fn.label: ((), frozenset())}
         """What a label takes, and what is demanded there."""
         self.stores = [op for op in all_ops(fn.body) if op.opcode == "store"]
+        self.used = {arg for op in all_ops(fn.body) if _needs(op) for arg in op.args}
+        """What operations need, wherever they are."""
 
     def list(self, items: list[Item], after: Demanded, takes: Demanded, loop: Loop | None) -> Demanded:
         """What is demanded before a list. `after`: behind it, besides what it yields; `takes`: of what it yields."""
@@ -108,6 +126,8 @@ class _Search:
         return found | {node.cond, *_compared(node.cond)}
 
     def _loop(self, loop: Loop, after: Demanded) -> Demanded:
+        if after is not None and _runs_through(loop):  # LLVM moves no loop: any use of what it has summed up will do
+            after |= self.used.intersection(loop.results)
         carried = frozenset(p for p in loop.params if p not in self.doubted)
         self.ways[loop.label] = loop.results, after
         self.ways[loop.again] = loop.params, carried
@@ -132,6 +152,15 @@ class _Search:
         return len(inside) == 1 and any(
             _moves(place, counted.iv, self.fn.params) or _is_read(place, counted.iv, self.fn.params)
             for place in op.args[1:-1])
+
+
+def _runs_through(loop: Loop) -> bool:
+    """A counted loop that nothing leaves early, and that LLVM does not write out."""
+    counted = recognise_counted(loop)
+    if counted is None or isinstance(counted.lower, Const) and isinstance(counted.upper, Const):
+        return False
+    exits = [item.end for item in walk(loop.body) if isinstance(item, Block) and isinstance(item.end, Exit)]
+    return sum(end.label is not FAULT for end in exits) == 1
 
 
 def _flow(taken: Sequence[Value], items: list[Item], wanted: Demanded) -> Demanded:

@@ -129,7 +129,15 @@ def kept_by_both_arms(a, out):
         out[i] = d * 2.0
 
 
-@pytest.mark.parametrize("function", [kept_by_a_store, kept_by_the_sum, kept_by_both_arms])
+def kept_by_a_later_loop(a, out):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i]
+    for i in range(len(a)):
+        out[i] = out[i] / s
+
+
+@pytest.mark.parametrize("function", [kept_by_a_store, kept_by_the_sum, kept_by_both_arms, kept_by_a_later_loop])
 def test_what_is_needed_costs_nothing(function):
     assert _removable(function, a=ARRAY, out=OTHER) == []
 
