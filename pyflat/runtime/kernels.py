@@ -26,6 +26,7 @@ from pyflat.errors import refuse
 from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.arguments import SCALARS
+from pyflat.runtime.array_orders import in_order
 from pyflat.runtime.examples import read_dtype
 from pyflat.targets import target as targets
 
@@ -308,7 +309,7 @@ class Kernels:
         for name in kernel.written:
             if arguments[name] is not given[name]:
                 given[name][...] = arguments[name]
-        return _result(kernel.result, iter(numbers), {**given, **_in_order(made, kernel.models, given)})
+        return _result(kernel.result, iter(numbers), {**given, **in_order(made, kernel.models, given)})
 
 
 def _having_kernels(name: str) -> targets.Target:
@@ -400,12 +401,6 @@ def _overlap(a: Any, b: Any) -> bool:
         return bool(np.shares_memory(a, b, MAX_OVERLAP_WORK))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
-
-
-def _in_order(made: Mapping[str, Any], models: Mapping[str, str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """New arrays; those that are like an argument in Fortran's order are in that order."""
-    return {name: np.asfortranarray(array) if isinstance(model := given.get(models.get(name, "")), np.ndarray)
-            and model.flags.f_contiguous and not model.flags.c_contiguous else array for name, array in made.items()}
 
 
 def _put_back(arguments: Mapping[str, Any], kept: Mapping[str, Any]) -> None:

@@ -9,12 +9,12 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.builtins.support import Given, bind_names
-from pyflat.frontend.space import memories, width_rules
+from pyflat.frontend.space import memories, whole_arrays, width_rules
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
 from pyflat.frontend.state.values import NONE, Abstract, Arguments, BoundMethod, ListRef, Seq, Static, View
 from pyflat.frontend.state.widths import OF_KIND
-from pyflat.ir.nodes import TRUE, Value
+from pyflat.ir.nodes import FALSE, Value
 from pyflat.ir.types import INT
 
 FEW = 16
@@ -35,6 +35,11 @@ _WIDE_ENOUGH: set[Any] = {np.floor, np.ceil, np.trunc, np.rint, np.abs, np.fabs,
 """Functions of which a float32 has the same digits as the float64 that it is, or that one rounded."""
 
 
+_OF_ALL: frozenset[Any] = frozenset({
+    np.sum, np.prod, np.mean, np.std, np.var, np.max, np.min, np.any, np.all, np.argmax, np.argmin, np.dot, np.cumsum,
+    np.where})
+
+
 def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a call in a kernel, None where it is as elsewhere."""
     if isinstance(fn, type) and fn in _DTYPES:
@@ -42,7 +47,13 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abst
     if not isinstance(fn, np.ufunc) and callable(fn) and _is_maker(fn):
         return _made(s, fn, arguments, node)
     if isinstance(fn, np.ufunc):
+        if (made := whole_arrays.function(s, fn, arguments, node)) is not None:
+            return made
         return _of_narrow(s, fn, arguments, node)
+    if fn in _OF_ALL and any(isinstance(value, View) for value in arguments.positional):
+        raise s.refuse("flatten/not-yet", f"np.{fn.__name__} of an array of a kernel", node,
+                       why="what goes over all elements is not in the language of kernels: NumPy adds in pairs",
+                       help="write the loop over the elements")
     return None
 
 
@@ -70,7 +81,7 @@ def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNo
             or len(given) != len(arguments.positional):
         raise s.refuse("flatten/not-yet", f"np.{fn.__name__} of a NumPy scalar that is no float64", node,
                        help=f"convert it first: np.{fn.__name__}(float(x))")
-    plain = [widths.mark(s.build.op("select", TRUE, v, v), frozenset({None})) for v in given]
+    plain = [widths.mark(s.build.op("select", FALSE, v, v), frozenset({None})) for v in given]
     result = s.space.call(Static(fn), Arguments(list(plain), {}), node)
     return result if fn in (np.isnan, np.isinf, np.isfinite) or not isinstance(result, Value) \
         else width_rules.cast(s, widths, result, "f4")
@@ -83,7 +94,7 @@ def _made(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abs
         if not isinstance(first, View):
             return None
         given = bind_names(s, f"np.{fn.__name__}", _COPIES[fn], arguments, node)
-        return copy(s, first, _dtype(s, given, node) or first.dtype, node)
+        return _copy_in_order(s, first, _dtype(s, given, node) or first.dtype, node)
     parameters, fill = _MAKERS[fn]
     given = bind_names(s, f"np.{fn.__name__}", parameters, arguments, node)
     model = given.named.get("a")
@@ -97,7 +108,7 @@ def _made(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abs
     dtype = wanted or (model.dtype if model is not None else _dtype_of(s, filling) if fill is ... else "f8")
     made = memories.allocated(s, extents, dtype, filling, node)
     if model is not None:
-        memories.widths_of(s).models[made.array] = model.array
+        memories.remember_order(s, made, [model])
     return made
 
 
@@ -138,8 +149,14 @@ def _dtype_of(s: Evaluator, value: Abstract | None) -> str:
     return OF_KIND[kind] if width <= {None, OF_KIND[kind]} else str(next(iter(width)))
 
 
-def copy(s: Evaluator, source: View, dtype: str, node: cst.CSTNode) -> Abstract:
-    """A new array with the same elements."""
+def _copy_in_order(s: Evaluator, source: View, dtype: str, node: cst.CSTNode) -> View:
+    made = copy(s, source, dtype, node)
+    memories.remember_order(s, made, [source])
+    return made
+
+
+def copy(s: Evaluator, source: View, dtype: str, node: cst.CSTNode) -> View:
+    """A new array with the same elements, in C's order."""
     made = memories.allocated(s, source.extents, dtype, None, node)
     memories.assign(s, made, source, node)
     return made
@@ -153,7 +170,7 @@ def _fill(s: Evaluator, owner: View, values: Sequence[Abstract], node: cst.CSTNo
 
 def _astype(s: Evaluator, owner: View, values: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
     given = Given(s, ".astype", {"dtype": values[0]}, node)
-    return copy(s, owner, _dtype(s, given, node) or owner.dtype, node)
+    return _copy_in_order(s, owner, _dtype(s, given, node) or owner.dtype, node)
 
 
 def _item(s: Evaluator, owner: View, values: Sequence[Abstract], node: cst.CSTNode) -> Abstract:

@@ -21,7 +21,7 @@ from pyflat.frontend.space import memories, width_rules
 from pyflat.frontend.space.scratch import AdoptError
 from pyflat.frontend.state.guards import Guards
 from pyflat.frontend.state.values import Abstract, MemoryRef, State
-from pyflat.frontend.state.widths import Widths
+from pyflat.frontend.state.widths import Model, Widths
 from pyflat.frontend.syntax import calls
 from pyflat.ir.build import undefined
 from pyflat.ir.faults import can_fault
@@ -45,7 +45,7 @@ class Kernel:
                same) and the length of each axis, of a number the number
     result     how its results make up what it returns
     written    the arguments that it writes
-    models     arrays made like others (`np.zeros_like`) -> those
+    models     arrays made of others (`np.zeros_like`, `a + b`) -> those
     """
 
     function: Function
@@ -54,7 +54,7 @@ class Kernel:
     written: tuple[str, ...]
     captured: Captured
     guards: Guards
-    models: dict[str, str]
+    models: dict[str, tuple[Model, ...]]
 
     def lengths(self) -> list[Param]:
         """The parameters that are lengths of axes."""

@@ -8,7 +8,17 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from pyflat.frontend.space import arrays, characters, complex_numbers, operators, ragged, scalars, scratch
+from pyflat.frontend.space import (
+    arrays,
+    characters,
+    complex_numbers,
+    memories,
+    operators,
+    ragged,
+    scalars,
+    scratch,
+    whole_arrays,
+)
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, const_eval, is_number_union
 from pyflat.frontend.state import heap, lookup
@@ -132,8 +142,7 @@ def _in_range(s: Evaluator, bounds: range, item: Abstract) -> Abstract:
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """A comparison of numbers, arrays, tuples, strings or objects."""
     if isinstance(a, View) or isinstance(b, View):
-        raise s.refuse("flatten/not-yet", "a comparison of whole arrays of a kernel", node,
-                       help="write the loop over the elements")
+        return memories.computed(s, whole_arrays.compare(s, opcode, a, b, node), node)
     if not (isinstance(a, Static) and isinstance(b, Static)):
         a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
     if complex_numbers.meet(a, b):

@@ -14,7 +14,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend import remedies
-from pyflat.frontend.space import array_items, arrays, characters, memories, ragged, scalars
+from pyflat.frontend.space import array_items, arrays, characters, memories, ragged, scalars, whole_arrays
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -203,6 +203,8 @@ def sequence_items(s: Evaluator, value: Abstract, node: cst.CSTNode | None = Non
 # --- indexing
 def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> Abstract:
     """`owner[key]`."""
+    if isinstance(owner, View) and isinstance(key, View):
+        return whole_arrays.selected(s, owner, key, node)
     if isinstance(owner, View):
         return memories.index(s, owner, key, node)
     if not isinstance(owner, GuardedUnion):

@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import array_items, arrays, containers, memories, ragged, scalars, scratch
+from pyflat.frontend.space import array_items, arrays, containers, memories, ragged, scalars, scratch, whole_arrays
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
@@ -32,6 +32,9 @@ from pyflat.ir.types import FLOAT, INT
 def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, node: cst.CSTNode
                ) -> None:
     """`owner[key] = value` on a local list, dict or array."""
+    if isinstance(owner, View) and isinstance(key, View):
+        whole_arrays.store_selected(s, owner, key, value, node)
+        return
     if isinstance(owner, View):
         memories.store(s, owner, key, value, node)
         return

@@ -24,6 +24,7 @@ from pyflat.frontend.state.values import (
     BoundMethod,
     GuardedUnion,
     MemoryRef,
+    Pending,
     Ranges,
     Seq,
     Slice,
@@ -31,7 +32,7 @@ from pyflat.frontend.state.values import (
     Stored,
     View,
 )
-from pyflat.frontend.state.widths import PYTHON, Widths
+from pyflat.frontend.state.widths import PYTHON, Model, Widths
 from pyflat.ir.build import const
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Const, Param, Value
@@ -108,33 +109,19 @@ def store(s: Evaluator, owner: View, subscript: Any, value: Abstract, node: cst.
 def assign(s: Evaluator, target: View, value: Abstract, node: cst.CSTNode) -> None:
     """Put a number into all elements of a view, or the elements of another one, broadcast as NumPy does."""
     if not target.extents:
-        if isinstance(value, View):
+        if isinstance(value, View | Pending):
             raise s.refuse("flatten/not-yet", "an array is put into an element", node)
         put(s, target, element(s, value, target.dtype, node))
         return
-    if isinstance(value, View):
-        _require_apart(s, target, value, node)
-        lead = len(target.extents) - len(value.extents)
-        if lead < 0:
-            raise s.refuse("flatten/not-yet", "an array of more axes is put into one of fewer", node)
-        for own, other in zip(target.extents[lead:], value.extents, strict=True):
-            differ = s.space.truth(num.compare(s, "ne", own, other))
-            if isinstance(differ, Static) and not differ.value:
-                continue
-            if isinstance(differ, Static):
-                raise s.refuse("flatten/not-yet", "an array is broadcast", node)
-            heap.suspect_if(s, differ, "arrays of different shapes", node)
+    if isinstance(value, View | Pending):
+        require_shape(s, target.extents, value.extents, node)
+        value = _apart(s, target, value, node)
     elif numeric_kind(value) is None:
         raise s.refuse("flatten/not-yet", f"{describe(value)} is put into a part of an array", node,
                        help="write the elements in a loop")
 
     def put_row(at: tuple[Abstract, ...]) -> None:
-        place = _element(s, target, at, checked=True)
-        if isinstance(value, View):
-            skipped = at[len(target.extents) - len(value.extents):]
-            put(s, place, element(s, load(s, _element(s, value, skipped, checked=True)), target.dtype, node))
-        else:
-            put(s, place, element(s, value, target.dtype, node))
+        put(s, part_at(s, target, at), element(s, value_at(s, value, at), target.dtype, node))
 
     over(s, target.extents, put_row, node)
 
@@ -149,10 +136,107 @@ def over(s: Evaluator, extents: Sequence[Abstract], use: Callable[[tuple[Abstrac
                    lambda _, counter: over(s, extents, use, node, (*at, counter)))
 
 
-def _require_apart(s: Evaluator, target: View, value: View, node: cst.CSTNode) -> None:
-    if target.memory is value.memory:
-        raise s.refuse("flatten/not-yet", "a part of an array is put into another part of it", node,
-                       why="NumPy copies what overlaps", help="write a loop, or put a copy: v.copy()")
+def _apart(s: Evaluator, target: View, value: View | Pending, node: cst.CSTNode) -> View | Pending:
+    """The value, copied where it may overlap with what is written, as NumPy does."""
+    return computed(s, value, node) if overlaps(target, value) else value
+
+
+def computed(s: Evaluator, value: View | Pending, node: cst.CSTNode) -> View:
+    """A new array with these elements."""
+    made = allocated(s, value.extents, value.dtype, None, node)
+    order = widths_of(s).models.get(value.array)
+    if isinstance(value, Pending) and order is not None:
+        widths_of(s).models[made.array] = order
+    assign(s, made, value, node)
+    return made
+
+
+def overlaps(target: View, value: Any) -> bool:
+    """Whether an element may be read after it is written, where they are put in order."""
+    if isinstance(value, Pending):
+        return any(overlaps(target, operand) for operand in value.operands)
+    return isinstance(value, View) and value.memory is target.memory and not _is_same(target, value)
+
+
+def _is_same(a: View, b: View) -> bool:
+    pairs = [*zip(a.extents, b.extents, strict=False)]
+    for one, other in zip(a.stored, b.stored, strict=False):
+        pairs += [(one.start, other.start), (one.step, other.step), (Static(one.axis), Static(other.axis))]
+    return a.array == b.array and len(a.extents) == len(b.extents) and all(
+        one is other or isinstance(one, Static) and isinstance(other, Static) and one.value == other.value
+        for one, other in pairs)
+
+
+def value_at(s: Evaluator, value: Any, at: Sequence[Abstract]) -> Abstract:
+    """The element of an array, or of an expression of them, at indices of what it is broadcast to; or the number."""
+    match value:
+        case View():
+            return load(s, part_at(s, value, at))
+        case Pending():
+            own = at[len(at) - len(value.extents):]
+            found: Abstract = value.each([value_at(s, operand, own) for operand in value.operands])
+            return found
+    number: Abstract = value
+    return number
+
+
+def broadcast(s: Evaluator, shapes: Sequence[Sequence[Abstract]], node: cst.CSTNode) -> tuple[Abstract, ...]:
+    """The shape of arrays together. Lengths of which it is not known that they agree: the original decides."""
+    rank = max(map(len, shapes))
+    found: list[Abstract] = [Static(1)] * rank
+    for shape in shapes:
+        for axis, extent in enumerate(shape, rank - len(shape)):
+            if _is_one(found[axis]):
+                found[axis] = extent
+            elif not _is_one(extent):
+                _require_equal(s, found[axis], extent, node)
+    return tuple(found)
+
+
+def require_shape(s: Evaluator, extents: Sequence[Abstract], given: Sequence[Abstract], node: cst.CSTNode) -> None:
+    """An array of the shape `given` is put into one of `extents`."""
+    lead = len(extents) - len(given)
+    if lead < 0:
+        raise s.refuse("flatten/not-yet", "an array of more axes is put into one of fewer", node)
+    for own, other in zip(extents[lead:], given, strict=True):
+        if not _is_one(other):
+            _require_equal(s, own, other, node)
+
+
+def _is_one(extent: Abstract) -> bool:
+    return isinstance(extent, Static) and extent.value == 1
+
+
+def _require_equal(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> None:
+    differ = s.space.truth(num.compare(s, "ne", a, b))
+    if not isinstance(differ, Static):
+        heap.suspect_if(s, differ, "arrays of different shapes", node)
+    elif differ.value:
+        raise s.raised(ValueError, node)
+
+
+def remember_order(s: Evaluator, made: View | Pending, operands: Sequence[View | Pending]) -> None:
+    """NumPy gives a new array the order of axes in memory that those have which it is made of."""
+    rank = len(made.extents)
+    if rank < 2:
+        return
+    models: list[Model] = []
+    for view in operands:
+        axes: list[int | None] = [None] * rank
+        lead = rank - len(view.extents)
+        stored = [axis.axis for axis in view.stored] if isinstance(view, View) else range(len(view.extents))
+        for number, axis in enumerate(stored):
+            if axis is not None and not _is_one(view.extents[axis]):
+                axes[lead + axis] = number
+        models.append((view.array, tuple(axes)))
+    widths_of(s).models[made.array] = tuple(models)
+
+
+def part_at(s: Evaluator, view: View, at: Sequence[Abstract]) -> View:
+    """The element of an array at indices of what it is broadcast to, which are inside."""
+    own = at[len(at) - len(view.extents):]
+    return _element(s, view, [Static(0) if _is_one(extent) else place
+                              for extent, place in zip(view.extents, own, strict=True)])
 
 
 def load(s: Evaluator, place: View) -> Abstract:
@@ -264,7 +348,7 @@ def _through(s: Evaluator, stored: Stored, starts: Sequence[tuple[Abstract, int 
     return Stored(_plus(s, stored.start, _times(s, stored.step, start)), axis, _times(s, stored.step, step))
 
 
-def _element(s: Evaluator, view: View, at: Sequence[Abstract], *, checked: bool = False) -> View:
+def _element(s: Evaluator, view: View, at: Sequence[Abstract]) -> View:
     """The element at these indices, which are inside."""
     stored = tuple(each if each.axis is None else
                    Stored(_plus(s, each.start, _times(s, each.step, at[each.axis])), None, Static(0))

@@ -11,7 +11,18 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.space import array_items, arrays, characters, complex_numbers, products, ragged, scalars, texts
+from pyflat.frontend.space import (
+    array_items,
+    arrays,
+    characters,
+    complex_numbers,
+    memories,
+    products,
+    ragged,
+    scalars,
+    texts,
+    whole_arrays,
+)
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
 from pyflat.frontend.state import heap, lookup
@@ -25,8 +36,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """`a <op> b` for numbers, arrays, sequences, strings and objects."""
     if isinstance(a, View) or isinstance(b, View):
-        raise s.refuse("flatten/not-yet", f"`{opcode}` of whole arrays of a kernel", node,
-                       help="write the loop over the elements")
+        return memories.computed(s, whole_arrays.binary(s, opcode, a, b, node), node)
     if arrays.is_array(a) or arrays.is_array(b):
         return binary_arrays(s, opcode, a, b, node)
     a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
@@ -89,6 +99,8 @@ def _items(s: Evaluator, value: Abstract) -> tuple[Abstract, ...] | None:
 
 def unary(s: Evaluator, opcode: str, value: Abstract, node: cst.CSTNode) -> Abstract:
     """`-x`, `+x`, `~x` of numbers and of objects that define them."""
+    if isinstance(value, View):
+        return memories.computed(s, whole_arrays.unary(s, opcode, value, node), node)
     if arrays.is_array(value):
         return unary_array(s, opcode, value, node)
     found = lookup.method_of(value, f"__{opcode}__")
@@ -220,6 +232,8 @@ def in_place(s: Evaluator, opcode: str, old: Abstract, value: Abstract, node: cs
     """`old <op>= value`: the array's own memory is written."""
     if isinstance(old, GuardedUnion):
         return s.split(old, lambda v: in_place(s, opcode, v, value, node))
+    if isinstance(old, View):
+        return whole_arrays.in_place(s, opcode, old, value, node)
     if not isinstance(old, Array):
         raise s.refuse("flatten/effect", "an augmented assignment changes a captured array in place", node,
                        help="write x = x + y, or make a copy first")

@@ -50,9 +50,13 @@ METHODS = {opcode: f"__{function.__name__.rstrip('_')}__" for opcode, function i
 
 def const_eval(s: Evaluator, compute: Callable[[], Any]) -> Abstract:
     """Evaluate with Python now; an exception becomes the fault that Python would raise on this path."""
+    warned: list[str] = []
+    how: Any = "ignore" if s.widths is None else "call"
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(over=how, divide=how, invalid=how, under="ignore", call=lambda kind, _: warned.append(kind)):
             value = compute()
+        if warned:  # NumPy's warning comes with each evaluation
+            raise s.fault("Undecided", f"a constant at which NumPy warns: {warned[0]}")
         s.saw_numpy = s.saw_numpy or isinstance(value, np.generic)
         if isinstance(value, set | frozenset) and not in_same_order(value):
             s.guards.varies("the order of a set")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pyflat.frontend.space import narrow_division
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
@@ -53,7 +54,7 @@ def binary(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) 
         return None
     if "?" in first | second:
         raise _unknown(s)
-    loops = {_loop(s, opcode, x, kinds[0], y, kinds[1]) for x in first for y in second}
+    loops = {loop_of(s, opcode, x, kinds[0], y, kinds[1]) for x in first for y in second}
     if len(loops) == 1 and (loop := loops.pop()) is not None:
         return _computed(s, widths, opcode, a, b, loop)
     wide = {None if loop is None else loop[1] for loop in loops}
@@ -66,13 +67,31 @@ def binary(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) 
 
 def _either(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract, wide: Any) -> Abstract:
     """Python's arithmetic, which has NumPy's values."""
+    if opcode in ("add", "sub", "mul") and FLOAT in (numeric_kind(a), numeric_kind(b)):
+        a, b = (_as_numpy_float(s, widths, value) for value in (a, b))
     known, s.widths = s.widths, None
     numpy, s.saw_numpy = s.saw_numpy, False
     try:
         result = s.space.binary(opcode, a, b, s.frame.captured.tree)
     finally:
         s.widths, s.saw_numpy = known, numpy
+    if opcode in ("floordiv", "mod") and isinstance(result, Value):
+        _suspect_quotient(s, result)
     return widths.mark(result, frozenset(wide)) if isinstance(result, Value) else result
+
+
+def _as_numpy_float(s: Evaluator, widths: Widths, value: Abstract) -> Abstract:
+    """An int that may be NumPy's as a float that is: arithmetic with it warns."""
+    if not isinstance(value, Value) or value.kind is FLOAT or widths.of(value) == PYTHON:
+        return value
+    return widths.as_numpy(s.build, s.build.op("to_float", value))
+
+
+def _suspect_quotient(s: Evaluator, made: Value) -> None:
+    """Of `//` and `%`, NumPy warns of infinities, and of what overflows."""
+    if made.kind is FLOAT:
+        heap.suspect_if(s, s.build.op("not", s.build.op("isfinite", made)), "a quotient that is not finite",
+                        s.frame.captured.tree)
 
 
 def _unknown(s: Evaluator) -> Exception:
@@ -80,7 +99,7 @@ def _unknown(s: Evaluator) -> Exception:
                     help="convert it: float(x), int(x), np.float32(x)")
 
 
-def _loop(s: Evaluator, opcode: str, x: str | None, kx: Kind, y: str | None, ky: Kind) -> Loop | None:
+def loop_of(s: Evaluator, opcode: str, x: str | None, kx: Kind, y: str | None, ky: Kind) -> Loop | None:
     """The loop that NumPy takes; None: Python computes."""
     if x is None and y is None:
         return None
@@ -102,15 +121,18 @@ def _loop(s: Evaluator, opcode: str, x: str | None, kx: Kind, y: str | None, ky:
 def _computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract, loop: Loop) -> Abstract:
     operands, result = loop
     x, y = (_operand(s, widths, value, operands) for value in (a, b))
-    if opcode in ("floordiv", "mod", "pow") and operands == "f4":
-        raise s.refuse("flatten/not-yet", f"`{_SIGNS[opcode]}` of float32", help="compute it in float64: float(x)")
+    if opcode in ("floordiv", "mod") and operands == "f4":
+        return widths.mark(narrow_division.divided(s, opcode, x, y), frozenset({result}))
+    if opcode == "pow" and operands == "f4":
+        raise s.refuse("flatten/not-yet", "`**` of float32", help="compute it in float64: float(x)")
     if opcode == "pow" and operands != "f8":
         made = s.build.op("ipow", x, y)
     else:
         made = s.build.op("divide" if opcode == "truediv" else opcode, x, y)
-    if opcode in ("floordiv", "mod") and made.kind is FLOAT:  # NumPy warns of infinities, and of what overflows
-        heap.suspect_if(s, s.build.op("not", s.build.op("isfinite", made)), "a quotient that is not finite",
-                        s.frame.captured.tree)
+    if opcode in ("floordiv", "mod"):
+        _suspect_quotient(s, made)
+    if made.kind is FLOAT and opcode in ("floordiv", "mod", "pow"):
+        return cast(s, widths, widths.as_numpy(s.build, made), result)
     return cast(s, widths, made, result)
 
 
@@ -121,7 +143,7 @@ def _operand(s: Evaluator, widths: Widths, value: Abstract, dtype: str) -> Value
     if kind_of(dtype) is FLOAT:
         if number.kind is not FLOAT:
             number = s.build.op("to_float", number)
-            python = True
+            number, python = number if python else widths.as_numpy(s.build, number), True
         return s.build.op("rounded", number, dtype=dtype) if python and dtype == "f4" else number
     if number.kind is BOOL:
         return number if dtype == "b1" else s.build.op("to_int", number)
@@ -181,7 +203,7 @@ def python(s: Evaluator, widths: Widths, value: Abstract) -> Abstract:
     """A number as Python's own: a position, a bound of a range, int(x)."""
     if not isinstance(value, Value) or widths.of(value) == PYTHON:
         return value
-    return widths.mark(s.build.op("select", const(True), value, value), PYTHON)
+    return widths.mark(s.build.op("select", const(False), value, value), PYTHON)
 
 
 def as_dtype(s: Evaluator, widths: Widths, value: Abstract, dtype: str) -> Value:

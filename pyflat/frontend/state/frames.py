@@ -44,7 +44,7 @@ from pyflat.frontend.state.widths import PYTHON, Widths
 from pyflat.ir import recursion
 from pyflat.ir.build import Builder
 from pyflat.ir.formats import F8, FloatFormat
-from pyflat.ir.nodes import FAULT, TRUE, Const, Exit, Fault, If, Item, Label, Op, Origin, Param, Region, Value, Yield
+from pyflat.ir.nodes import FALSE, FAULT, Const, Exit, Fault, If, Item, Label, Op, Origin, Param, Region, Value, Yield
 from pyflat.ir.opaque_calls import OpaqueCalls
 
 MAX_NOTES = 8
@@ -280,7 +280,7 @@ class Evaluator:
         if any(value is each for each in given):
             if not self.may_be_numpy(value):
                 return value
-            value = self.build.op("select", TRUE, value, value)
+            value = self.build.op("select", FALSE, value, value)
         self.python_values.add(value)
         if self.widths is not None:
             self.widths.known[value] = PYTHON

@@ -22,6 +22,7 @@ from pyflat.frontend.state.values import (
     ObjRef,
     OtherText,
     Partial,
+    Pending,
     Ranges,
     Scratch,
     Seq,
@@ -144,7 +145,7 @@ def describe(value: Abstract) -> str:
             return "a list"
         case LaneSet():
             return "a set of lanes"
-        case Array() | View():
+        case Array() | View() | Pending():
             return "an array"
         case DictRef():
             return "a dict"

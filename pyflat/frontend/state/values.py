@@ -6,6 +6,7 @@
     Seq         a tuple or namedtuple of abstract values
     Array       a NumPy array made in the flattened code: a view of a StoreRef
     View        an array of a kernel, which is in memory
+    Pending     an expression of such arrays, inside of a statement
     ListRef, DictRef, ObjRef, StoreRef   objects with identity; their contents live on the abstract heap
     Closure     a function defined inside the flattened one
     Bound       a method looked up on an abstract receiver
@@ -20,7 +21,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -178,6 +179,18 @@ class View:
 
 
 @dataclass(eq=False, slots=True)
+class Pending:
+    """An expression of whole arrays of a kernel that is not computed yet: `each` gives an element from those of the
+    operands. It is computed where it is put into an array, and becomes one where it gets a name."""
+
+    array: str
+    dtype: str
+    extents: tuple[Abstract, ...]
+    operands: tuple[Any, ...]
+    each: Callable[[Sequence[Any]], Any]
+
+
+@dataclass(eq=False, slots=True)
 class Closure:
     captured: Captured
     frame: Frame
@@ -326,8 +339,8 @@ class _Unbound:
 UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef | StoreRef | MemoryRef
-Abstract = (Static | Value | Complex | Seq | Array | View | Ref | Closure | BoundMethod | Partial | Super | Lazy
-            | Ranges | Text | OtherText | Caught | LaneSet | GuardedUnion | Scratch | Unavailable | _Unbound)
+Abstract = (Static | Value | Complex | Seq | Array | View | Pending | Ref | Closure | BoundMethod | Partial | Super
+            | Lazy | Ranges | Text | OtherText | Caught | LaneSet | GuardedUnion | Scratch | Unavailable | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
 

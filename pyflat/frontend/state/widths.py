@@ -13,6 +13,8 @@ from pyflat.ir.nodes import TRUE, Const, Op, Param, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
 Width = frozenset[str | None]
+Model = tuple[str, tuple[int | None, ...]]
+"""An array, and for each axis of what is made of it the axis in memory; None: it is broadcast there."""
 PYTHON: Width = frozenset({None})
 UNKNOWN: Width = frozenset({"?"})
 OF_KIND: dict[Kind, str] = {BOOL: "b1", INT: "i8", FLOAT: "f8"}
@@ -26,8 +28,8 @@ class Widths:
 
     def __init__(self) -> None:
         self.known: dict[Value, Width] = {}
-        self.models: dict[str, str] = {}
-        """Arrays made like others -> those: NumPy keeps the order of their axes in memory."""
+        self.models: dict[str, tuple[Model, ...]] = {}
+        """Arrays made of others -> those: NumPy keeps the order of their axes in memory."""
         self.narrow = False
         """There are numbers of other dtypes than float64 and int64."""
 
@@ -55,7 +57,8 @@ class Widths:
         if value.opcode == "select" or width <= PYTHON:
             return width or PYTHON
         if value.opcode in _LOGIC:
-            return frozenset({"b1"})
+            certain = any(None not in self.of(arg) for arg in operands if arg.kind in OF_KIND)
+            return frozenset({"b1"}) if certain else frozenset({None, "b1"})
         return self._somewhere(value.kind)
 
     def _somewhere(self, kind: Kind) -> Width:
@@ -75,10 +78,12 @@ class Widths:
             self.known[param] = self._union(map(self.of, real)) or PYTHON
 
     def as_numpy(self, build: Builder, value: Value) -> Value:
-        """The value as a scalar of NumPy's dtype for its kind; it may mean another number as well."""
+        """The value as a scalar of NumPy's dtype for its kind; it may mean another number as well. `select true` of a
+        number twice is that number as NumPy's, `select false` as Python's: on the NumPy target it is what it says."""
         wanted = frozenset({OF_KIND[value.kind]}) if value.kind in OF_KIND else PYTHON
         if self.known.get(value) == wanted:
             return value
-        if isinstance(value, Op) and value not in self.known and build.block.ops and build.block.ops[-1] is value:
+        last = build.block.ops[-1] if build.block.ops else None
+        if value is last and value not in self.known and (value.kind is not FLOAT or last.opcode.startswith("np_")):
             return self.mark(value, wanted)
         return self.mark(build.op("select", TRUE, value, value), wanted)

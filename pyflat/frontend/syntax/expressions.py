@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import libcst as cst
+from libcst import matchers as m
 
 from pyflat.errors import InternalError
-from pyflat.frontend.space import containers, scalars, scratch, texts
+from pyflat.frontend.space import containers, memories, scalars, scratch, texts, whole_arrays
 from pyflat.frontend.state import facts, heap
 from pyflat.frontend.state.frames import Evaluator, Frame
 from pyflat.frontend.state.kinds import alternatives, maybe_unbound, numeric_kind
@@ -23,10 +24,12 @@ from pyflat.frontend.state.values import (
     Axes,
     BoxRef,
     GuardedUnion,
+    Pending,
     Slice,
     Static,
     Text,
     Unavailable,
+    View,
 )
 from pyflat.frontend.syntax import calls, comprehensions
 from pyflat.ir.nodes import Const, Op, Value
@@ -51,6 +54,17 @@ def evaluate(s: Evaluator, node: cst.BaseExpression) -> Abstract:
     rule = _RULES.get(type(node))
     if rule is None:
         raise s.refuse("flatten/unsupported-expression", f"{_words(node)} cannot be flattened", node)
+    with s.at(node):
+        value = rule(s, node)
+        return memories.computed(s, value, node) if isinstance(value, Pending) else value
+
+
+def operand(s: Evaluator, node: cst.BaseExpression, then: cst.CSTNode | None = None) -> Abstract:
+    """The same, where an expression of whole arrays may be left for its user to compute, and `then`, which is evaluated
+    before that, writes to no array."""
+    rule = _RULES.get(type(node))
+    if s.widths is None or rule is None or then is not None and m.findall(then, m.Call() | m.NamedExpr()):
+        return evaluate(s, node)
     with s.at(node):
         return rule(s, node)
 
@@ -255,22 +269,24 @@ def _dict(s: Evaluator, node: cst.Dict) -> Abstract:
 
 
 # --- operators
+_SIGNS = {cst.Minus: "neg", cst.Plus: "pos"}
+
+
 def _binary(s: Evaluator, node: cst.BinaryOperation) -> Abstract:
-    left = evaluate(s, node.left)
-    return s.space.binary(BINARY[type(node.operator)], left, evaluate(s, node.right), node)
+    left, opcode = operand(s, node.left, node.right), BINARY[type(node.operator)]
+    right = operand(s, node.right)
+    if isinstance(left, View | Pending) or isinstance(right, View | Pending):
+        return whole_arrays.binary(s, opcode, left, right, node)
+    return s.space.binary(opcode, left, right, node)
 
 
 def _unary(s: Evaluator, node: cst.UnaryOperation) -> Abstract:
-    value = evaluate(s, node.expression)
-    match node.operator:
-        case cst.Not():
-            return scalars.negate(s, value)
-        case cst.Minus():
-            return s.space.unary("neg", value, node)
-        case cst.Plus():
-            return s.space.unary("pos", value, node)
-        case _:
-            return s.space.unary("invert", value, node)
+    if isinstance(node.operator, cst.Not):
+        return scalars.negate(s, evaluate(s, node.expression))
+    value, opcode = operand(s, node.expression), _SIGNS.get(type(node.operator), "invert")
+    if isinstance(value, View | Pending):
+        return whole_arrays.unary(s, opcode, value, node)
+    return s.space.unary(opcode, value, node)
 
 
 def _boolean(s: Evaluator, node: cst.BooleanOperation) -> Abstract:
@@ -358,8 +374,14 @@ def _condition(s: Evaluator, node: cst.BaseExpression) -> Static | Value:
 
 def _comparison(s: Evaluator, node: cst.Comparison) -> Abstract:
     """`a < b < c`: the middle evaluated once, the rest only where the first part holds."""
-    left = evaluate(s, node.left)
-    return _chain(s, node, left, 0)
+    first = node.comparisons[0]
+    if len(node.comparisons) == 1 and type(first.operator) in _COMPARE:
+        left = operand(s, node.left, first.comparator)
+        right = operand(s, first.comparator)
+        if isinstance(left, View | Pending) or isinstance(right, View | Pending):
+            return whole_arrays.compare(s, _COMPARE[type(first.operator)], left, right, node)
+        return compare(s, first.operator, left, right, node)
+    return _chain(s, node, evaluate(s, node.left), 0)
 
 
 def _chain(s: Evaluator, node: cst.Comparison, left: Abstract, index: int) -> Abstract:

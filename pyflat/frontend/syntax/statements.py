@@ -10,12 +10,23 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import arrays, containers, operators, scratch
+from pyflat.frontend.space import arrays, containers, memories, operators, scratch
 from pyflat.frontend.space.scalars import METHODS, is_number_union
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe
-from pyflat.frontend.state.values import UNBOUND, Abstract, Arguments, Caught, GuardedUnion, ListRef, Scratch, Static
+from pyflat.frontend.state.values import (
+    UNBOUND,
+    Abstract,
+    Arguments,
+    Caught,
+    GuardedUnion,
+    ListRef,
+    Pending,
+    Scratch,
+    Static,
+    View,
+)
 from pyflat.frontend.syntax import calls, cleanups, expressions, handlers, loops, patterns, recursive_calls, scopes
 
 
@@ -61,7 +72,9 @@ def _expression(s: Evaluator, node: cst.Expr) -> None:
 
 # --- assignment
 def _assign(s: Evaluator, node: cst.Assign) -> None:
-    value = s.space.evaluate(node.value)
+    first = node.targets[0].target
+    alone = len(node.targets) == 1 and isinstance(first, cst.Subscript)
+    value = expressions.operand(s, node.value, first) if alone else s.space.evaluate(node.value)
     for target in node.targets:
         assign(s, target.target, value, node if len(node.targets) == 1 else None)
 
@@ -80,6 +93,8 @@ def assign(s: Evaluator, target: cst.BaseExpression, value: Abstract, statement:
             _unpack(s, target.elements, value, target)
         case cst.Subscript():
             owner = s.space.evaluate(target.value)
+            if isinstance(value, Pending) and not isinstance(owner, View):
+                value = memories.computed(s, value, target)
             s.space.setitem(owner, expressions.subscript_key(s, target), value, target)
         case cst.Attribute():
             owner = s.space.evaluate(target.value)
@@ -126,7 +141,7 @@ def _augmented(s: Evaluator, node: cst.AugAssign) -> None:
                 scratch.count(s, *place, s.space.evaluate(node.value), node.target)
                 return
             old = s.space.evaluate(node.target)
-            value = s.space.evaluate(node.value)
+            value = _added(s, old, node.value)
             _bind_name(s, node.target, _combine(s, opcode, old, value, node), node)
         case cst.Subscript():
             owner = s.space.evaluate(node.target.value)
@@ -137,8 +152,10 @@ def _augmented(s: Evaluator, node: cst.AugAssign) -> None:
                     scratch.count(s, owner.value, item, s.space.evaluate(node.value), node.target)
                     return
             old = s.space.getitem(owner, key, node.target)
-            value = s.space.evaluate(node.value)
-            s.space.setitem(owner, key, _combine(s, opcode, old, value, node), node.target)
+            value = _added(s, old, node.value)
+            made = _combine(s, opcode, old, value, node)
+            if not isinstance(made, View) or made is not old or isinstance(key, View):  # else it is written already
+                s.space.setitem(owner, key, made, node.target)
         case cst.Attribute():
             owner = s.space.evaluate(node.target.value)
             name = node.target.attr.value
@@ -150,8 +167,12 @@ def _augmented(s: Evaluator, node: cst.AugAssign) -> None:
             s.space.setattr(owner, node.target.attr.value, _combine(s, opcode, old, value, node), node)
 
 
+def _added(s: Evaluator, old: Abstract, node: cst.BaseExpression) -> Abstract:
+    return expressions.operand(s, node) if isinstance(old, View) else s.space.evaluate(node)
+
+
 def _combine(s: Evaluator, opcode: str, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
-    if arrays.is_array(old):
+    if arrays.is_array(old) or isinstance(old, View):
         return operators.in_place(s, opcode, old, value, node)
     if isinstance(old, GuardedUnion) and not is_number_union(old):
         return s.split(old, lambda part: _combine(s, opcode, part, value, node))

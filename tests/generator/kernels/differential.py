@@ -122,7 +122,8 @@ def _shares(result: Any, arguments: Sequence[Any]) -> Any:
 
 @contextlib.contextmanager
 def _filters(mode: str) -> Iterator[list[warnings.WarningMessage]]:
-    with warnings.catch_warnings(record=True) as found, np.errstate(**{"all": "raise"} if mode == "raise" else {}):
+    state = {"all": mode} if mode in ("raise", "ignore") else {}
+    with warnings.catch_warnings(record=True) as found, np.errstate(**state):
         warnings.simplefilter({"error": "error", "ignore": "ignore"}.get(mode, "default"))
         yield found
 
@@ -157,6 +158,10 @@ def check_kernel(kernel: Kernel, target: str, ignored: Sequence[str] = (), limit
     outcome = Outcome()
     with loaded(kernel.source) as original:
         twin = pyflat.twin(original).with_options(target=target)
+        roles = getattr(twin, "roles", {})
+        if roles and "array" not in roles.values():  # Python's compiler has removed what used one
+            outcome.refusals.append("no parameter is an array")
+            return outcome
         for inputs in kernel.inputs:
             compare(original, twin, inputs, outcome, limit)
             outcome.failures = [found for found in outcome.failures if found.what not in ignored]
@@ -210,7 +215,8 @@ def differences(expected: Seen, got: Seen, inputs: Inputs | Written, call: int =
         return [Difference("crash", inputs, repr(expected.error or expected.result), repr(got.error), call)]
     for part in PARTS:
         one, other = getattr(expected, part), getattr(got, part)
-        if one != other:
+        if one != other and not (part == "line" and expected.error[0] == "UnboundLocalError"):
+            # CPython has one instruction for a store and the next statement's load, in code that has run often
             more = f" ({got.error[0]} at {got.line})" if part == "error" and got.error and not expected.error else ""
             return [Difference(part, inputs, _short(one, other), _short(other, one) + more, call)]
     return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tests.generator.kernels import wholes
 from tests.generator.kernels.expressions import atom, condition, element, index, integer, number
 from tests.generator.kernels.inputs import DTYPES
 from tests.generator.kernels.scope import TABLE, Array, Index, Scope
@@ -38,6 +39,7 @@ def statement(scope: Scope) -> Lines:
         (0.9, lambda: temporary(scope)),
         (0.6, lambda: view(scope)),
         (0.5, lambda: whole(scope)),
+        (0.0 if scope.tame else 0.6, lambda: wholes.selected(scope)),
         (0.5, lambda: helped(scope)),
         (0.15, lambda: swapped(scope)),
         (0.0 if scope.tame else 0.25, lambda: refused_values(scope)),

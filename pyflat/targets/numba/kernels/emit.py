@@ -31,6 +31,7 @@ from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.kernels.boxes import Boxes, counters
+from pyflat.targets.numba.kernels.removable import removable
 from pyflat.targets.numba.llvm import F32, F64, I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.ops import emit
 from pyflat.targets.numba.symbols import Symbols
@@ -107,8 +108,12 @@ class KernelCode:
         self.faulted = stack(self.builder, I1)
         self.warned = stack(self.builder, I1)
         self.versions = True
-        self.unused = _unused(kernel)
-        """Operations whose value has no use: no reason for LLVM to compute them, which would set the flags."""
+        self.removable = set[Op]() if careful else removable(kernel.function)
+        """Operations that LLVM may leave out, though they set the flags that say whether a run may warn."""
+        self.constant: set[Value] = set()
+        """Operations that LLVM computes, without any flag."""
+        self.kept: dict[int, Any] = {}
+        """For as many lanes: the sum of the bits of such operations."""
 
     def text(self) -> str:
         b, fn = self.builder, self.kernel.function
@@ -185,6 +190,7 @@ class KernelCode:
             if place.slots:
                 b.store(b.load(place.pointer, typ=POINTER), self._slot(self.results, number, None))
                 number += 1
+        self._write_kept(number)
         flags = b.zext(b.load(self.faulted, typ=I1), I64)
         warned = b.zext(b.load(self.warned, typ=I1), I64)
         b.ret(b.or_(flags, b.shl(warned, i64(1))))
@@ -332,6 +338,7 @@ class KernelCode:
 
     def _compute(self, op: Op) -> None:
         if op.opcode == "select" and op.args[1] is op.args[2]:
+            self.constant.update([op] if isinstance(op.args[1], Const) or op.args[1] in self.constant else [])
             self.values[op] = self.lane(op.args[1])
             return
         args = [self.lane(arg) for arg in op.args]
@@ -339,8 +346,14 @@ class KernelCode:
         if op in self.modest:
             return
         self._note(self.faulted, self._fault(op))
-        if may_warn(op.opcode, op.kind) and (self.careful or op in self.unused):
+        if all(isinstance(arg, Const) or arg in self.constant for arg in op.args):
+            self.constant.add(op)
+        if not may_warn(op.opcode, op.kind):
+            return
+        if self.careful or op in self.constant:
             self._watch(op, args)
+        elif op in self.removable:
+            self.keep(self.lane(op))
 
     def _value(self, op: Op, args: list[Lane]) -> Lane:
         b = self.builder
@@ -368,6 +381,23 @@ class KernelCode:
     def _note(self, flag: Any, condition: Any) -> None:
         if condition is not None:
             self.builder.store(self.builder.or_(self.builder.load(flag, typ=I1), condition), flag)
+
+    def keep(self, lane: Lane) -> None:
+        """A value that the kernel needs, whatever else becomes of it: its bits are added to what is given back."""
+        b, width = self.builder, lane.emit.width
+        type_ = lane.emit.types[INT]
+        if width not in self.kept:
+            self.kept[width] = stack(b, type_)
+            with b.goto_entry_block():
+                b.store(ir.Constant(type_, None if width > 1 else 0), self.kept[width])
+        sum_ = b.add(b.load(self.kept[width], typ=type_), b.bitcast(lane.value, type_))
+        b.store(sum_, self.kept[width])
+
+    def _write_kept(self, number: int) -> None:
+        for width, place in self.kept.items():
+            type_ = I64 if width == 1 else ir.VectorType(I64, width)
+            self.builder.store(self.builder.load(place, typ=type_), self._slot(self.results, number, None), align=8)
+            number += width
 
     def _watch(self, op: Op, args: list[Lane]) -> None:
         """NumPy warns where finite operands give an infinity, and numbers give nan."""
@@ -475,28 +505,3 @@ class KernelCode:
         with counted(self.builder, total) as index:
             self.builder.store(value, element_at(self.builder, pointer, index, ELEMENTS[dtype]),
                                align=np.dtype(dtype).itemsize)
-
-
-def _unused(kernel: Kernel) -> set[Op]:
-    """Operations whose value no other operation takes, nor one that takes what a loop carries of it."""
-    ops = list(all_ops(kernel.function.body))
-    used: set[Value] = {arg for op in ops for arg in op.args}
-    for item in walk(kernel.function.body):
-        match item:
-            case Block() if isinstance(item.end, Exit) or item is kernel.function.body[-1]:
-                used.update(item.end.values if item.end is not None else ())
-            case If():
-                used.add(item.cond)
-                for items in (item.then, item.orelse):
-                    used.update(_yielded(items))
-            case Region():
-                used.update(_yielded(item.body))
-            case Loop():
-                used.update(item.inits)
-                used.update(v for p, v in zip(item.params, _yielded(item.body), strict=False) if p in used)
-    return {op for op in ops if op not in used}
-
-
-def _yielded(items: list[Item]) -> Sequence[Value]:
-    last = items[-1]
-    return last.end.values if isinstance(last, Block) and isinstance(last.end, Yield) else ()

@@ -78,6 +78,8 @@ class _Code:
         self.machine: MachineCode = compile_ir(text, ENTRY, code.symbols, processor(), (code.symbols,),
                                                scalar_loops=not careful)
         self.call = _PROTOTYPE(self.machine.address)
+        self.kept = sum(code.kept)
+        """Numbers behind the results that mean nothing."""
         self.sites = [(op.attr("dtype"), len(op.args) - 1) for op in code.sites]
 
 
@@ -106,7 +108,7 @@ class NumbaKernel:
         `watch` there are none."""
         code = self.version(careful)
         block = self._block(arguments)
-        results = np.zeros(max(len(self.kinds) + len(self.returned), 1), np.int64)
+        results = np.zeros(len(self.kinds) + len(self.returned) + code.kept + 1, np.int64)
         call = _arrays.open(code.sites)
         try:
             clear, test = _flags()
@@ -121,7 +123,7 @@ class NumbaKernel:
             return "fault", [], {}
         if watch and (status & WARNED or raised and not careful):
             return "warning", [], {}
-        addresses = results[len(self.kinds):].tolist()
+        addresses = results[len(self.kinds):][:len(self.returned)].tolist()
         return "done", self._numbers(results), {
             name: made[address] for name, address in zip(self.returned, addresses, strict=False)}
 

@@ -12,7 +12,7 @@ from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Block, Const, Op, Value, walk
-from pyflat.ir.types import INT
+from pyflat.ir.types import FLOAT, INT
 from pyflat.targets.numpy.kernels.boxes import Axis
 from pyflat.targets.numpy.kernels.parallel import Form, linear, places
 from pyflat.targets.numpy.kernels.spelled import ATOM, OPERATORS, OWN, as_scalar, joined, repeats, spelled
@@ -65,7 +65,7 @@ class Operations(Writer):
     # --- arithmetic
     def _arithmetic(self, op: Op, mask: Mask, varying: bool) -> None:
         if op.opcode == "select" and op.args[1] is op.args[2]:
-            self._same_as(op, op.args[1])
+            self._of_whom(op, varying)
             return
         condition = self._test_of(op) if varying and op not in self.modest else None
         if condition is not None or repeats(op):
@@ -107,6 +107,22 @@ class Operations(Writer):
         self.names[op], self.levels[op] = self.bare(value), self.levels.get(value, ATOM)
         if value in self.counters:
             self.counters.add(op)
+
+    def _of_whom(self, op: Op, varying: bool) -> None:
+        """A number as NumPy's scalar, or as Python's, which warn and raise at other things."""
+        which, number, _ = op.args
+        if varying and number in self.inlined and number in self.waiting and number not in self.views:
+            reads = self.reads_of(op)
+            self.define(op, self.bare(number), self.levels[number], reads)
+            return
+        if op.kind is not FLOAT or varying or not isinstance(which, Const):
+            self._same_as(op, number)
+            return
+        self.settle_view(number)
+        reads, text = self.reads_of(op), self.bare(number)
+        if isinstance(number, Op) and number.opcode == "to_float" and text.startswith("float("):
+            text = text[len("float("):-1]
+        self.define(op, f"{'np.float64' if which.value else 'float'}({text})", reads=reads)
 
     def _python_call(self, op: Op) -> str:
         """The strict function of Python's scalars; NumPy's own where that may warn."""

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from pyflat.ir.faults import can_fault
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import Counted, all_ops, recognise_counted
+from pyflat.ir.memory import may_warn
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, walk
 from pyflat.ir.types import INT, MEMORY
 
@@ -80,9 +82,16 @@ def _start(loop: Loop) -> tuple[list[Value], list[Item]] | None:
         return None
     if not isinstance(leave, Block) or not isinstance(leave.end, Exit) or leave.end.label is not loop.label:
         return None
-    if any(op.opcode in ("load", "store", "alloc") for op in leave.ops):
+    if any(map(_must_run, leave.ops)):
         return None
     return leave.end.values, loop.body[2:]
+
+
+def _must_run(op: Op) -> bool:
+    """Whether an operation of the `else` of a loop has to run even where nothing takes its value. (Sums of counters are
+    far from the ends of int64.)"""
+    is_sum = op.kind is INT and op.opcode in ("add", "sub", "mul")
+    return op.opcode in ("load", "store", "alloc") or can_fault(op) and not is_sum or may_warn(op.opcode, op.kind)
 
 
 def _only_loop(loop: Loop) -> Loop | None:

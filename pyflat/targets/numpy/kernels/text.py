@@ -28,6 +28,7 @@ from pyflat.targets.numpy.kernels.names import returned
 from pyflat.targets.numpy.kernels.nests import Given
 from pyflat.targets.numpy.kernels.operations import Mask
 from pyflat.targets.numpy.kernels.parallel import linear
+from pyflat.targets.numpy.kernels.spelled import as_scalar
 
 _IMPORTS = ((r"\bmath\.", "import math"), (r"\bpartial\(", "from functools import partial"),
             (r"\bnp\.", "import numpy as np"), (r"\blanes\.", "from pyflat.functions import lanes"),
@@ -76,6 +77,9 @@ class KernelText(Loops):
             elif hasattr(argument, "kind") or hasattr(argument, "dtype"):
                 given.append(self.fresh(name))
                 self.names[next(params)] = given[-1]
+                dtype = getattr(argument, "dtype", "f8")
+                if dtype != "f8":  # which NumPy would not take for the number that it is
+                    self.put(f"{given[-1]} = {as_scalar(given[-1], dtype)}")
         return given
 
     def _return(self, values: Sequence[Value]) -> None:

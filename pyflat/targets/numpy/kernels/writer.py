@@ -197,7 +197,8 @@ def _used_once(items: list[Item]) -> tuple[set[Value], set[Value], dict[Value, l
         match item:
             case Block():
                 for op in item.ops:
-                    for arg in op.args:
+                    twice = op.opcode == "select" and op.args[1] is op.args[2]
+                    for arg in op.args[:2] if twice else op.args:
                         users.setdefault(arg, []).append(op)
                 for value in item.end.values if item.end is not None else ():
                     users.setdefault(value, []).append(item)

@@ -1,0 +1,214 @@
+"""Which float operations LLVM may remove, or move to where they run less often, though NumPy warns at them.
+
+The status flags of the processor say whether a run may warn, and an operation that is not executed sets none. LLVM
+keeps an operation whose value is *demanded* on every way from it: by an operation that cannot do without it, by a store
+that nothing overwrites, by what is returned. All others are removable: the kernel adds their bits to a number that it
+gives back, which is why their own operands are demanded.
+
+Demand runs against control. What a loop carries is demanded where every next iteration, and the end, demand it: that is
+assumed at first, and taken back where it turns out otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from pyflat.ir.loops import all_ops, recognise_counted
+from pyflat.ir.memory import may_warn
+from pyflat.ir.nodes import (
+    FAULT,
+    Block,
+    Const,
+    Exit,
+    Function,
+    If,
+    Item,
+    Label,
+    Loop,
+    Op,
+    Param,
+    Region,
+    Value,
+    Yield,
+    walk,
+)
+from pyflat.ir.types import FLOAT, INT
+
+_NEEDING = frozenset({"add", "sub", "mul", "divide", "rounded"})
+"""Operations whose value LLVM cannot tell without that of a float operand, whatever it is."""
+_ORDERS = frozenset({"lt", "le", "gt", "ge"})
+Demanded = frozenset[Value] | None
+"""None: everything, where the original runs instead."""
+
+
+def removable(fn: Function) -> set[Op]:
+    """The float operations that may warn and that nothing surely keeps."""
+    ops = [op for op in all_ops(fn.body) if may_warn(op.opcode, op.kind)]
+    if not ops:
+        return set()
+    search = _Search(fn)
+    while True:
+        search.kept, doubted = set(), len(search.doubted)
+        search.list(fn.body, frozenset(), frozenset(), None)
+        if len(search.doubted) == doubted:
+            return {op for op in ops if op not in search.kept}
+
+
+class _Search:
+    def __init__(self, fn: Function):
+        self.fn = fn
+        self.kept: set[Value] = set()
+        self.doubted: set[Param] = set()
+        """Parameters of loops that some way does not demand."""
+        self.ways: dict[Label, tuple[Sequence[Value], Demanded]] = {fn.label: ((), frozenset())}
+        """What a label takes, and what is demanded there."""
+        self.stores = [op for op in all_ops(fn.body) if op.opcode == "store"]
+        self.used = {arg for op in all_ops(fn.body) if _needs(op) for arg in op.args}
+        """What operations need, wherever they are."""
+
+    def list(self, items: list[Item], after: Demanded, takes: Demanded, loop: Loop | None) -> Demanded:
+        """What is demanded before a list. `after`: behind it, besides what it yields; `takes`: of what it yields."""
+        wanted = after
+        for item in reversed(items):
+            match item:
+                case Block():
+                    wanted = self._block(item, wanted, takes, loop)
+                case If():
+                    wanted = self._if(item, wanted, loop)
+                case Region():
+                    self.ways[item.label] = item.results, wanted
+                    wanted = self.list(item.body, wanted, _flow(item.results, item.body, wanted), loop)
+                case Loop():
+                    wanted = self._loop(item, wanted)
+        return wanted
+
+    def _block(self, block: Block, wanted: Demanded, takes: Demanded, loop: Loop | None) -> Demanded:
+        if isinstance(block.end, Exit):
+            wanted = self._behind(block.end)
+        elif isinstance(block.end, Yield) and wanted is not None and takes is not None:
+            wanted |= takes
+        if isinstance(block.end, Yield) and block is self.fn.body[-1] and wanted is not None:
+            wanted |= frozenset(block.end.values)
+        for op in reversed(block.ops):
+            if wanted is None:
+                self.kept.add(op)
+                continue
+            if op in wanted:
+                self.kept.add(op)
+                wanted |= _behind_one(op)
+            wanted |= self._by(op, loop)
+        return wanted
+
+    def _behind(self, end: Exit) -> Demanded:
+        if end.label is FAULT:
+            return None
+        if end.label is self.fn.label:
+            return frozenset(end.values)
+        taken, wanted = self.ways[end.label]
+        return None if wanted is None else wanted | {v for p, v in zip(taken, end.values, strict=True) if p in wanted}
+
+    def _by(self, op: Op, loop: Loop | None) -> frozenset[Value]:
+        """What an operation demands."""
+        if _needs(op) or op.opcode == "index":
+            return frozenset(op.args)
+        return frozenset(op.args[-1:]) if self._stays(op, loop) else frozenset()
+
+    def _if(self, node: If, wanted: Demanded, loop: Loop | None) -> Demanded:
+        arms = [self.list(items, wanted, _flow(node.results, items, wanted), loop)
+                for items in (node.then, node.orelse)]
+        both = [arm for arm in arms if arm is not None]
+        found = None if not both else both[0] if len(both) == 1 else both[0] & both[1]
+        if found is None or not isinstance(node.cond, Op) or not any(
+                self._stays(op, loop) for items in (node.then, node.orelse) for item in items if isinstance(item, Block)
+                for op in item.ops):
+            return found
+        return found | {node.cond, *_compared(node.cond)}
+
+    def _loop(self, loop: Loop, after: Demanded) -> Demanded:
+        if after is not None and _runs_through(loop):  # LLVM moves no loop: any use of what it has summed up will do
+            after |= self.used.intersection(loop.results)
+        carried = frozenset(p for p in loop.params if p not in self.doubted)
+        self.ways[loop.label] = loop.results, after
+        self.ways[loop.again] = loop.params, carried
+        before = self.list(loop.body, frozenset(), _flow(loop.params, loop.body, carried), loop)
+        if before is None:
+            return None
+        self.doubted |= carried - before
+        return before | {v for p, v in zip(loop.params, loop.inits, strict=True) if p in before}
+
+    def _stays(self, op: Op, loop: Loop | None) -> bool:
+        """A store that nothing overwrites: the only one to its array, or, in its loop, to another element at each
+        iteration."""
+        if op.opcode != "store":
+            return False
+        others = [each for each in self.stores if each.attr("array") == op.attr("array")]
+        if loop is None:
+            return len(others) == 1
+        counted = recognise_counted(loop)
+        if counted is None or isinstance(counted.lower, Const) and isinstance(counted.upper, Const):
+            return False  # LLVM writes such a loop out
+        inside = [each for each in all_ops(loop.body) if each.opcode == "store" and each in others]
+        return len(inside) == 1 and any(
+            _moves(place, counted.iv, self.fn.params) or _is_read(place, counted.iv, self.fn.params)
+            for place in op.args[1:-1])
+
+
+def _runs_through(loop: Loop) -> bool:
+    """A counted loop that nothing leaves early, and that LLVM does not write out."""
+    counted = recognise_counted(loop)
+    if counted is None or isinstance(counted.lower, Const) and isinstance(counted.upper, Const):
+        return False
+    exits = [item.end for item in walk(loop.body) if isinstance(item, Block) and isinstance(item.end, Exit)]
+    return sum(end.label is not FAULT for end in exits) == 1
+
+
+def _flow(taken: Sequence[Value], items: list[Item], wanted: Demanded) -> Demanded:
+    """What is demanded of what a list yields."""
+    last = items[-1]
+    if wanted is None or not isinstance(last, Block) or not isinstance(last.end, Yield):
+        return wanted
+    return frozenset(v for p, v in zip(taken, last.end.values, strict=True) if p in wanted)
+
+
+def _needs(op: Op) -> bool:
+    return op.opcode in _NEEDING and op.kind is FLOAT and not any(
+        isinstance(arg, Const) and not math.isfinite(arg.value or 0.0) for arg in op.args)
+
+
+def _behind_one(op: Op) -> frozenset[Value]:
+    """What a demanded operation of one number demands: LLVM knows no such function without its argument."""
+    one = len(op.args) == 1 and op.args[0].kind is FLOAT and op.kind in (INT, FLOAT)
+    return frozenset(op.args) if one else frozenset()
+
+
+def _compared(op: Op) -> tuple[Value, ...]:
+    """The numbers of a test that LLVM cannot tell from their signs."""
+    if op.opcode not in _ORDERS:
+        return ()
+    numbers = [arg.value for arg in op.args if isinstance(arg, Const)]
+    return op.args if all(0.0 < (number or 0.0) < math.inf for number in numbers) else ()
+
+
+def _moves(place: Value, iv: Param, given: Sequence[Value]) -> bool:
+    """Whether an index differs from one iteration to the next: the counter, and what the kernel is given, added."""
+    if not isinstance(place, Op):
+        return place is iv
+    first, second = place.args[0], place.args[-1]
+    if place.opcode == "index":
+        return _moves(first, iv, given)
+    if place.opcode not in ("add", "sub", "mul"):
+        return False
+    return any(_moves(x, iv, given) and (isinstance(y, Const) and bool(y.value) or place.opcode != "mul" and (
+        isinstance(y, Const) or y in given)) for x, y in ((first, second), (second, first)))
+
+
+def _is_read(place: Value, iv: Param, given: Sequence[Value]) -> bool:
+    """Whether an index comes from what is loaded at each iteration: LLVM cannot tell that it stays the same."""
+    if not isinstance(place, Op):
+        return False
+    if place.opcode == "load":
+        return any(_moves(index, iv, given) for index in place.args[1:])
+    if place.opcode == "index" or len(place.args) == 1:
+        return _is_read(place.args[0], iv, given)
+    return _needs(place) and any(_is_read(arg, iv, given) for arg in place.args)

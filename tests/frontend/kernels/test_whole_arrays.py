@@ -1,0 +1,51 @@
+"""Whole-array expressions, masks and arrays of indices are in the language; float32's `//` and `%` have NumPy's bits."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import pytest
+
+import pyflat
+from tests.generator.kernels.inputs import Written
+from tests.support.kernels import wholes
+
+CASES = [fn for name, fn in vars(wholes).items() if name.startswith("case_")]
+
+
+@pytest.mark.parametrize("fn", CASES)
+def test_the_first_arguments_are_not_refused(fn):
+    with np.errstate(all="ignore"), contextlib.suppress(IndexError):
+        pyflat.twin(fn, target="numpy")(*Written(fn.given[0]).arguments())
+
+
+def quotients(a, b, q, r):
+    for i in range(len(a)):
+        q[i] = a[i] // b[i]
+        r[i] = a[i] % b[i]
+
+
+def _drawn(rng: np.random.Generator, count: int) -> np.ndarray:
+    return np.concatenate([
+        rng.integers(0, 2**32, count, dtype=np.uint64).astype(np.uint32).view(np.float32),
+        (rng.normal(size=count) * 10.0 ** rng.integers(-10, 10, count)).astype(np.float32),
+        rng.integers(-50, 50, count).astype(np.float32), (rng.integers(-50, 50, count) * 0.1).astype(np.float32),
+        rng.integers(-2**24, 2**24, count).astype(np.float32)])
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_quotients_of_float32_have_the_bits_of_numpy(target):
+    if target == "numba":
+        pytest.importorskip("llvmlite")
+    rng = np.random.default_rng(7)
+    with np.errstate(all="ignore"):
+        a, b = rng.permutation(_drawn(rng, 400)), rng.permutation(_drawn(rng, 400))
+        kept = np.isfinite(a) & np.isfinite(b) & (b != 0) & np.isfinite(a // b)
+        a, b = a[kept], b[kept]
+        expected, found = [[np.zeros_like(a), np.zeros_like(a)] for _ in range(2)]
+        quotients(a, b, *expected)
+    twin = pyflat.twin(quotients, target=target)
+    twin(a, b, *found)
+    assert all(one.tobytes() == other.tobytes() for one, other in zip(expected, found, strict=True))
+    assert twin.stats.replayed == 0

@@ -1,0 +1,146 @@
+"""Operations that LLVM could leave out though NumPy warns at them, and those that something keeps."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import pyflat
+from pyflat.frontend.kernels import specialise_kernel
+from pyflat.ir.memory import ArrayArgument
+from pyflat.ir.shape import Leaf
+from pyflat.ir.types import FLOAT
+from pyflat.passes import pipelines
+from pyflat.targets.numba.kernels.removable import removable
+
+HUGE = 1e308
+
+
+def overwritten(a):
+    for i in range(len(a)):
+        a[i] += a[i]
+        a[i] = 1.0
+
+
+def overwritten_at_once(a):
+    a[0] = a[0] * 2.0
+    a[0] = 1.0
+
+
+def overwritten_in_a_short_loop(a):
+    for i in range(3):
+        a[i] = a[i] * 2.0
+    for i in range(3):
+        a[i] = 1.0
+
+
+def last_one_counts(a):
+    s = 0.0
+    for i in range(len(a)):
+        s = a[i] * 2.0
+    return s
+
+
+def last_store_counts(a):
+    out = np.zeros(len(a))
+    for i in range(len(a)):
+        out[0] = a[i] * 2.0
+    return out
+
+
+def needed_in_one_arm(a):
+    n = 0
+    for i in range(len(a)):
+        x = a[i] * 2.0
+        if a[i] < 0.0:
+            a[i] = x
+    return n
+
+
+def only_compared(a):
+    for i in range(len(a)):
+        if a[i] * a[i] < 0.0:
+            a[i] = 0.0
+
+
+def never_looked_at(a):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i] * 2.0
+    return 1
+
+
+def left_early(a):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i] * 2.0
+        if i == 1:
+            return -1.0
+    return s
+
+
+@pytest.mark.parametrize("function", [overwritten, overwritten_at_once, overwritten_in_a_short_loop, last_one_counts,
+                                      last_store_counts, needed_in_one_arm, only_compared, never_looked_at, left_early])
+@pytest.mark.parametrize("target", ["numba", "numpy"])
+def test_an_operation_without_a_use_warns(function, target):
+    twin = pyflat.flatten(target=target)(function).flat
+    for values, count in (([1.0, 2.0, 3.0, 4.0], 0), ([1.0, HUGE, 3.0, 4.0], 1), ([HUGE, 2.0, 3.0, 4.0], 1)):
+        found = []
+        for each in (function, twin):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                each(np.array(values))
+            found.append([str(warning.message) for warning in caught])
+        assert found[0] == found[1]
+        assert count == 0 or found[0] or function is overwritten_at_once
+
+
+def _removable(function, **arguments):
+    kernel = specialise_kernel(function, arguments)
+    return [op.opcode for op in removable(pipelines.run(kernel.function, pipelines.KERNEL))]
+
+
+ARRAY, OTHER, NUMBER = ArrayArgument("f8", 1, 0), ArrayArgument("f8", 1, 1), Leaf(FLOAT)
+
+
+def kept_by_a_store(a, out):
+    for i in range(1, len(a)):
+        out[i - 1] = (a[i] - a[i - 1]) * 0.5
+
+
+def kept_by_the_sum(a, out):
+    for i in range(len(a)):
+        s = 0.0
+        for j in range(len(a)):
+            s += a[i] * a[j]
+        out[i] = s
+
+
+def kept_by_both_arms(a, out):
+    for i in range(1, len(a)):
+        if a[0] > 0.0:
+            d = a[i] - a[i - 1]
+        else:
+            d = a[i] + a[i - 1]
+        out[i] = d * 2.0
+
+
+def kept_by_a_later_loop(a, out):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i]
+    for i in range(len(a)):
+        out[i] = out[i] / s
+
+
+@pytest.mark.parametrize("function", [kept_by_a_store, kept_by_the_sum, kept_by_both_arms, kept_by_a_later_loop])
+def test_what_is_needed_costs_nothing(function):
+    assert _removable(function, a=ARRAY, out=OTHER) == []
+
+
+def test_a_sum_of_which_one_way_returns_nothing():
+    assert "add" in _removable(left_early, a=ARRAY)
