@@ -28,9 +28,11 @@ from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops, recognise_counted
 from pyflat.ir.memory import ArrayArgument, may_warn
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
-from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
+from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.kernels.boxes import Boxes, counters
+from pyflat.targets.numba.kernels.lane_plans import plan_lanes
+from pyflat.targets.numba.kernels.lanes import write_lanes
 from pyflat.targets.numba.llvm import F32, F64, I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.ops import emit
 from pyflat.targets.numba.symbols import Symbols
@@ -99,6 +101,7 @@ class KernelCode:
         self.e = Emitter(self.builder, self.symbols, 1)
         self.values: dict[Value, Lane | None] = {}
         self.targets: dict[Label, Target] = {}
+        self.failed: Any = None
         self.places: dict[str, Place] = {}
         self.counters = counters(kernel.function.body)
         self.proven: set[Op] = set()
@@ -109,6 +112,8 @@ class KernelCode:
         self.versions = True
         self.unused = _unused(kernel)
         """Operations whose value has no use: no reason for LLVM to compute them, which would set the flags."""
+        strided = {name: layout == STRIDED for name, layout in layouts.items()}
+        self.lanes = {} if careful else plan_lanes(kernel, strided, self.unused)
 
     def text(self) -> str:
         b, fn = self.builder, self.kernel.function
@@ -116,7 +121,7 @@ class KernelCode:
             b.store(ir.Constant(I1, 0), flag)
         self._declare_locals()
         self._read_arguments()
-        failed = self.function.append_basic_block("failed")
+        failed = self.failed = self.function.append_basic_block("failed")
         done = self.function.append_basic_block("done")
         self.targets[FAULT] = Target(failed, [])
         self.targets[fn.label] = self._target(done, [Param(kind) for kind in fn.result_kinds])
@@ -300,7 +305,10 @@ class KernelCode:
         return boxes.trusted, proven, boxes.used
 
     def _loop_once(self, loop: Loop, after: Target) -> None:
-        b = self.builder
+        b, plan = self.builder, self.lanes.get(loop)
+        if plan is not None and plan.indices <= self.proven:
+            write_lanes(self, plan, after.block)
+            return
         head = self._target(self.function.append_basic_block("loop"), loop.params)
         self.targets[loop.label] = after
         self.targets[loop.again] = head
@@ -335,25 +343,26 @@ class KernelCode:
             self.values[op] = self.lane(op.args[1])
             return
         args = [self.lane(arg) for arg in op.args]
-        self.values[op] = self._value(op, args)
+        self.values[op] = self.value_of(self.e, op, args)
         if op in self.modest:
             return
-        self._note(self.faulted, self._fault(op))
+        self.note(self.faulted, self._fault(op))
         if may_warn(op.opcode, op.kind) and (self.careful or op in self.unused):
             self._watch(op, args)
 
-    def _value(self, op: Op, args: list[Lane]) -> Lane:
+    def value_of(self, e: Emitter, op: Op, args: list[Lane]) -> Lane:
+        """The value of an operation, in as many lanes as the emitter has."""
         b = self.builder
         if op in self.modest and op.kind is INT and op.opcode in ("add", "sub", "mul"):
-            return Lane(self.e, INT, getattr(b, op.opcode)(args[0].value, args[1].value, flags=["nsw"]))
+            return Lane(e, INT, getattr(b, op.opcode)(args[0].value, args[1].value, flags=["nsw"]))
         match op.opcode:
             case "rounded":
-                return Lane(self.e, FLOAT, b.fpext(b.fptrunc(args[0].value, F32), F64))
+                return Lane(e, FLOAT, b.fpext(b.fptrunc(args[0].value, e.widened(F32)), e.types[FLOAT]))
             case "fitted":
                 return args[0]
             case "divide":
                 return args[0] / args[1]
-        return emit(self.e, op, args)
+        return emit(e, op, args)
 
     def _fault(self, op: Op) -> Any:
         """Whether an operation faults, None where it cannot."""
@@ -365,7 +374,7 @@ class KernelCode:
             self.values[each] = emit(self.e, each, [self.lane(arg) for arg in each.args])
         return self.lane(condition).value
 
-    def _note(self, flag: Any, condition: Any) -> None:
+    def note(self, flag: Any, condition: Any) -> None:
         if condition is not None:
             self.builder.store(self.builder.or_(self.builder.load(flag, typ=I1), condition), flag)
 
@@ -379,7 +388,7 @@ class KernelCode:
         for more, number in zip(given[1:], numbers[1:], strict=True):
             all_finite, all_numbers = all_finite & more, all_numbers & number
         bad = (~finite & all_finite) | (value.compare("!=", value) & all_numbers)
-        self._note(self.warned, bad.value)
+        self.note(self.warned, bad.value)
 
     # --- memory
     def _index(self, op: Op) -> Lane:
@@ -394,7 +403,7 @@ class KernelCode:
         b.position_at_end(go)
         return wrapped
 
-    def _address(self, place: Place, position: Sequence[Lane]) -> Any:
+    def address(self, place: Place, position: Sequence[Lane]) -> Any:
         b = self.builder
         pointer = b.load(place.pointer, typ=POINTER) if place.slots else place.pointer
         extents = [b.load(extent, typ=I64) for extent in place.extents] if place.slots else place.extents
@@ -419,30 +428,41 @@ class KernelCode:
 
     def _load(self, op: Op) -> Lane:
         b, place = self.builder, self.places[op.attr("array")]
-        address = self._address(place, [self.lane(arg) for arg in op.args[1:]])
+        address = self.address(place, [self.lane(arg) for arg in op.args[1:]])
         value = b.load(address, typ=ELEMENTS[place.dtype], align=np.dtype(place.dtype).itemsize)
-        match place.dtype[0]:
+        return self.number(self.e, op.kind, value, place.dtype)
+
+    @staticmethod
+    def element(dtype: str) -> tuple[ir.Type, int]:
+        """The type of an element in memory, and its bytes."""
+        return ELEMENTS[dtype], np.dtype(dtype).itemsize
+
+    def number(self, e: Emitter, kind: Kind, value: Any, dtype: str) -> Lane:
+        """What was loaded, as lanes of the emitter."""
+        b = self.builder
+        match dtype[0]:
             case "b":
-                value = b.icmp_unsigned("!=", value, ir.Constant(I8, 0))
+                value = b.icmp_unsigned("!=", value, e.splat(ir.Constant(I8, 0)))
             case "f":
-                value = b.fpext(value, F64) if place.dtype == "f4" else value
-            case kind if place.dtype[1] != "8":
-                value = b.sext(value, I64) if kind == "i" else b.zext(value, I64)
-        return Lane(self.e, op.kind, value)
+                value = b.fpext(value, e.types[FLOAT]) if dtype == "f4" else value
+            case sign if dtype[1] != "8":
+                value = b.sext(value, e.types[INT]) if sign == "i" else b.zext(value, e.types[INT])
+        return Lane(e, kind, value)
 
     def _store(self, op: Op) -> None:
         place = self.places[op.attr("array")]
-        address = self._address(place, [self.lane(arg) for arg in op.args[1:-1]])
-        self.builder.store(self._narrowed(self.lane(op.args[-1]), place.dtype), address,
+        address = self.address(place, [self.lane(arg) for arg in op.args[1:-1]])
+        self.builder.store(self.narrowed(self.lane(op.args[-1]), place.dtype), address,
                            align=np.dtype(place.dtype).itemsize)
 
-    def _narrowed(self, lane: Lane, dtype: str) -> Any:
-        element = ELEMENTS[dtype]
+    def narrowed(self, lane: Lane, dtype: str) -> Any:
+        """The element of this dtype that numbers are stored as."""
+        element = lane.emit.widened(ELEMENTS[dtype])
         if dtype == "b1":
-            return self.builder.zext(lane.value, I8)
+            return self.builder.zext(lane.value, element)
         if dtype[0] == "f":
-            return self.builder.fptrunc(lane.value, F32) if dtype == "f4" else lane.value
-        return lane.value if element is I64 else self.builder.trunc(lane.value, element)
+            return self.builder.fptrunc(lane.value, element) if dtype == "f4" else lane.value
+        return lane.value if ELEMENTS[dtype] is I64 else self.builder.trunc(lane.value, element)
 
     def _alloc(self, op: Op) -> None:
         """The caller makes the array (zeros, or nothing in particular), and we fill it with other numbers."""
@@ -465,7 +485,7 @@ class KernelCode:
         b.cbranch(none, self.targets[FAULT].block, go)
         b.position_at_end(go)
         if not zero and not (isinstance(fill, Const) and fill.value is None):
-            self._fill(pointer, total, self._narrowed(self.lane(fill), place.dtype), place.dtype)
+            self._fill(pointer, total, self.narrowed(self.lane(fill), place.dtype), place.dtype)
 
     def _allocator(self) -> Any:
         found = self.module.globals.get("pyflat_allocate")

@@ -41,6 +41,14 @@ def nest_of(loop: Loop) -> Nest | None:
     return None
 
 
+def is_alone_parallel(loop: Loop, counted: Counted) -> bool:
+    """The iterations of this loop do not depend on each other, whatever the lengths of arrays are."""
+    if _start(loop) is None:
+        return False
+    found = _parallel([(loop, counted)])
+    return found is not None and not found.longer
+
+
 def _chain(loop: Loop) -> list[tuple[Loop, Counted]]:
     chain: list[tuple[Loop, Counted]] = []
     current: Loop | None = loop
