@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,9 @@ from pyflat.ir.memory import ArrayArgument, may_warn
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 from pyflat.targets.numba.emitter import Emitter, Lane
+from pyflat.targets.numba.kernels.apart import Apart, kernel_memories
 from pyflat.targets.numba.kernels.boxes import Boxes, counters
+from pyflat.targets.numba.kernels.fusion import Fusion, Fusions, write_fused
 from pyflat.targets.numba.kernels.lane_plans import plan_lanes
 from pyflat.targets.numba.kernels.lanes import write_lanes
 from pyflat.targets.numba.llvm import F32, F64, I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
@@ -55,6 +58,8 @@ class Place:
     extents: list[Any]
     strides: list[Any]
     slots: bool = False
+    ring: int = 0
+    """So many rows are kept, one in place of another; 0: all."""
 
 
 @dataclass(slots=True)
@@ -114,12 +119,14 @@ class KernelCode:
         """Operations whose value has no use: no reason for LLVM to compute them, which would set the flags."""
         strided = {name: layout == STRIDED for name, layout in layouts.items()}
         self.lanes = {} if careful else plan_lanes(kernel, strided, self.unused)
+        self.fusions = {} if careful else Fusions(kernel, set(self.lanes), returned).found
 
     def text(self) -> str:
         b, fn = self.builder, self.kernel.function
         for flag in (self.faulted, self.warned):
             b.store(ir.Constant(I1, 0), flag)
         self._declare_locals()
+        self.apart = Apart(self.module, kernel_memories(self.kernel, self.sites))
         self._read_arguments()
         failed = self.failed = self.function.append_basic_block("failed")
         done = self.function.append_basic_block("done")
@@ -218,8 +225,13 @@ class KernelCode:
 
     def items(self, items: list[Item]) -> Sequence[Value] | None:
         """A list; what it yields, None where it has left."""
-        for item in items:
+        after = 0
+        for at, item in enumerate(items):
+            if at < after:
+                continue
             match item:
+                case Loop() if (fusion := self.fusions.get(item)) is not None and self._fused(fusion):
+                    after = fusion.end
                 case Block():
                     for op in item.ops:
                         self.op(op)
@@ -272,6 +284,38 @@ class KernelCode:
         else:
             self._loop_twice(loop, after, *tested)
         self._bind(loop.results, after)
+
+    def _fused(self, fusion: Fusion) -> bool:
+        """Writes loops as one, and as they stand where an index may be outside. False: that is all that they can be."""
+        loops, b = [part.loop for part in fusion.parts], self.builder
+        unknown = [loop for loop in loops if not self.proven.issuperset(_indices(loop))]
+        if unknown and not self.versions:
+            return False
+        for block in fusion.between:
+            for op in block.ops:
+                self.op(op)
+        tests = [self._tested(loop) for loop in unknown]
+        known = [test for test in tests if test is not None]
+        proven, modest = (self.proven.union(*[test[k] for test in known]) for k in (1, 2))
+        modest |= self.modest
+        if not all(proven.issuperset(_indices(loop)) for loop in unknown):
+            return False
+        outer, join = (self.proven, self.modest, self.versions), self.function.append_basic_block("fused")
+        if unknown:
+            fast, slow = (self.function.append_basic_block(name) for name in ("together", "apart"))
+            b.cbranch(reduce(b.and_, [test[0] for test in known]), fast, slow)
+            b.position_at_end(slow)
+            self.versions = False
+            for loop in loops:
+                self._loop(loop)
+            b.branch(join)
+            b.position_at_end(fast)
+        self.proven, self.modest, self.versions = proven, modest, outer[2]
+        write_fused(self, fusion)
+        b.branch(join)
+        self.proven, self.modest, self.versions = outer
+        b.position_at_end(join)
+        return True
 
     def _loop_twice(self, loop: Loop, after: Target, inside: Any, proven: set[Op], modest: set[Op]) -> None:
         fast, slow = (self.function.append_basic_block(n) for n in ("untested", "tested"))
@@ -410,6 +454,8 @@ class KernelCode:
         element = ELEMENTS[place.dtype]
         if place.layout == CONTIGUOUS:
             flat: Any = i64(0)
+            if place.ring:
+                position = [Lane(self.e, INT, b.urem(position[0].value, i64(place.ring))), *position[1:]]
             for number, extent in zip(position, extents, strict=True):
                 flat = number.value if flat.type is I64 and getattr(flat, "constant", None) == 0 else b.add(
                     b.mul(flat, extent, flags=["nsw"]), number.value, flags=["nsw"])
@@ -430,6 +476,7 @@ class KernelCode:
         b, place = self.builder, self.places[op.attr("array")]
         address = self.address(place, [self.lane(arg) for arg in op.args[1:]])
         value = b.load(address, typ=ELEMENTS[place.dtype], align=np.dtype(place.dtype).itemsize)
+        self.apart.mark(value, op.attr("array"))
         return self.number(self.e, op.kind, value, place.dtype)
 
     @staticmethod
@@ -452,8 +499,9 @@ class KernelCode:
     def _store(self, op: Op) -> None:
         place = self.places[op.attr("array")]
         address = self.address(place, [self.lane(arg) for arg in op.args[1:-1]])
-        self.builder.store(self.narrowed(self.lane(op.args[-1]), place.dtype), address,
-                           align=np.dtype(place.dtype).itemsize)
+        stored = self.builder.store(self.narrowed(self.lane(op.args[-1]), place.dtype), address,
+                                    align=np.dtype(place.dtype).itemsize)
+        self.apart.mark(stored, op.attr("array"))
 
     def narrowed(self, lane: Lane, dtype: str) -> Any:
         """The element of this dtype that numbers are stored as."""
@@ -495,6 +543,10 @@ class KernelCode:
         with counted(self.builder, total) as index:
             self.builder.store(value, element_at(self.builder, pointer, index, ELEMENTS[dtype]),
                                align=np.dtype(dtype).itemsize)
+
+
+def _indices(loop: Loop) -> set[Op]:
+    return {op for op in all_ops(loop.body) if op.opcode == "index"}
 
 
 def _unused(kernel: Kernel) -> set[Op]:

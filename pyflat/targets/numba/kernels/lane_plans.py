@@ -21,10 +21,10 @@ from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
 from pyflat.ir.memory import may_warn
 from pyflat.ir.nodes import Block, Exit, Function, If, Item, Loop, Op, Param, Region, Value, child_lists, walk
 from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
-from pyflat.ir.types import FLOAT, INT, MEMORY
+from pyflat.ir.types import FLOAT, INT
 from pyflat.targets.numba.costs import is_called
 from pyflat.targets.numba.library import library_function
-from pyflat.targets.numpy.kernels.parallel import is_alone_parallel, linear, places
+from pyflat.targets.numpy.kernels.parallel import carries_memory_only, is_alone_parallel, linear, places
 from pyflat.targets.numpy.kernels.varying import varying_in
 
 MOST_OPERATIONS = 400
@@ -136,7 +136,7 @@ class _Finder:
 
     def _plan(self, loop: Loop) -> LanePlan | None:
         counted = recognise_counted(loop)
-        if counted is None or counted.step != 1 or not has_loop(loop.body) or not _carries_memory_only(loop, counted):
+        if counted is None or counted.step != 1 or not has_loop(loop.body) or not carries_memory_only(loop, counted):
             return None
         ops = list(all_ops(loop.body))
         if len(ops) > MOST_OPERATIONS or not all(map(self._is_possible, ops)):
@@ -165,13 +165,6 @@ class _Finder:
         if self.strided.get(op.attr("array"), False) or form is None or any(v in varying for v in position[:-1]):
             return False
         return form[0].get(iv) == 1 and not any(v in varying for v in form[0] if v is not iv)
-
-
-def _carries_memory_only(loop: Loop, counted: Counted) -> bool:
-    carried = [param for param in loop.params if param is not counted.iv]
-    head = loop.body[0]
-    alone = isinstance(head, Block) and len(head.ops) == 1
-    return alone and all(value.kind is MEMORY for value in [*carried, *loop.results])
 
 
 def _is_left_at_tests(items: list[Item]) -> bool:

@@ -366,6 +366,7 @@ class _Gang:
         for r, address in enumerate(addresses):
             if self.there[r] is None:
                 value = self.b.load(address, typ=type_, align=size)
+                self.code.apart.mark(value, op.attr("array"))
             else:
                 value = self.e.llvm(f"llvm.masked.load.{suffix(type_)}.p0", type_, address, ir.Constant(I32, size),
                                     self.there[r], ir.Constant(type_, None))
@@ -377,7 +378,7 @@ class _Gang:
         for r, address in enumerate(addresses):
             value = self.code.narrowed(self.read(r, op.args[-1]), dtype)
             if self.active[r] is None:
-                self.b.store(value, address, align=size)
+                self.code.apart.mark(self.b.store(value, address, align=size), op.attr("array"))
             else:
                 self.e.llvm(f"llvm.masked.store.{suffix(type_)}.p0", ir.VoidType(), value, address,
                             ir.Constant(I32, size), self.active[r])
