@@ -13,9 +13,10 @@ from tests.generator.kernels.expressions import number
 from tests.generator.kernels.inputs import DTYPES, Inputs, Param, draw_inputs
 from tests.generator.kernels.scope import TABLE, Array, Scope
 from tests.generator.kernels.statements import Lines, block, counted, indented, nest, statement
+from tests.generator.kernels.sweeps import sweeps
 
-COLUMNS = 8, 5
-"""Seeds that leave this rest give a nest of `columns`, over long rows."""
+OF, COLUMNS, SWEEPS = 8, 5, 3
+"""Seeds that leave these rests of 8 give a nest of `columns`, over long rows, or `sweeps`."""
 SETS = 4
 """Sets of arguments for each kernel."""
 _DIMS = ("n", "m", "k")
@@ -39,11 +40,11 @@ def generate(seed: int) -> Kernel:
     scope = Scope(r, params, arrays, {}, numbers={p.name: p.number for p in params if p.number in ("int", "float")},
                   left=[r.choice((2, 3, 4, 6, 10, 30))], tame=tame)
     wide, prologue = "", _prologue(scope)
-    if seed % COLUMNS[0] == COLUMNS[1]:
-        nest, wide = columns(scope)
-        body = [*prologue, *nest]
+    if seed % OF == COLUMNS:
+        lines, wide = columns(scope)
     else:
-        body = [*prologue, *_body(scope)]
+        lines = sweeps(scope) if seed % OF == SWEEPS else []
+    body = [*prologue, *(lines or _body(scope))]
     body += _result(scope)
     named = set(re.findall(r"\w+", "\n".join(body)))
     params = tuple(p for p in params if p.name in named or not p.is_array)  # the role of one that is not used is not known

@@ -42,6 +42,8 @@ class LanePlan:
     small: frozenset[Value]
     indices: frozenset[Op]
     """All must be inside before lanes run, which is tested at once (`boxes`)."""
+    masked: bool
+    """A loop inside is left by one lane after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,9 @@ class _Finder:
         if not all(self._is_consecutive(op, counted.iv, varying) for op in accesses):
             return None
         indices = frozenset(op for op in ops if op.opcode == "index")
-        return LanePlan(loop, counted, frozenset(varying), self.small, indices)
+        entries = [entry_of(item) for item in walk(loop.body[2:]) if isinstance(item, Loop)]
+        masked = any(entry is not None and entry.test.cond in varying for entry in entries)
+        return LanePlan(loop, counted, frozenset(varying), self.small, indices, masked)
 
     def _is_possible(self, op: Op) -> bool:
         if op.opcode in _NO_LANES or op.opcode in VECTOR or op.opcode in NUMPY_LOOPS or is_called(op):

@@ -1,6 +1,6 @@
 """A loop whose iterations are the lanes of vector registers: what it does, written for gangs of iterations.
 
-    while upper - i >= 32: 32 lanes, all of them; i += 32           4 registers of 8 lanes
+    while upper - i >= 32: 32 lanes, all of them; i += 32           four registers of 8 lanes, say
     if upper - i > 16: 32 lanes under a mask, and that is the end
     while i < upper: 8 lanes under a mask; i += 8
 
@@ -33,8 +33,10 @@ from pyflat.targets.numpy.kernels.parallel import linear, places
 if TYPE_CHECKING:
     from pyflat.targets.numba.kernels.emit import KernelCode
 
-REGISTERS = 4
-"""Of lanes that run together: each waits for its own chain of operations, and the others fill the gaps."""
+REGISTERS, MASKED_REGISTERS = 4, 3
+"""Of lanes that run together: each waits for its own chain of operations, and the others fill the gaps. A loop that
+lanes leave one after the other needs two masks for each, of seven that the processor has: on a Zen 5 a Mandelbrot set
+ran at 5.2 times the speed of numba.njit with four, 8.0 with three."""
 _RAISES_FLAGS = frozenset({"divide", "truediv", "sqrt", "np_sqrt", "to_int", "trunc_int", "floor_int", "ceil_int",
                            "round_int"})
 """What is asked of operands that a lane which does not run may have: they are replaced by 1.0."""
@@ -51,13 +53,14 @@ def write_lanes(code: KernelCode, plan: LanePlan, after: Any) -> None:
     lower, upper = code.lane(plan.loop.inits[plan.loop.params.index(plan.counted.iv)]), code.lane(plan.counted.upper)
     for param in plan.loop.params:
         code.values[param] = None
-    gang = REGISTERS * width
+    registers = MASKED_REGISTERS if plan.masked else REGISTERS
+    gang = registers * width
     first = _repeated(code, lower.value, lambda i: b.icmp_signed(">=", b.sub(upper.value, i), i64(gang)), gang,
-                      lambda i: _Gang(code, plan, REGISTERS).run(i, None))
+                      lambda i: _Gang(code, plan, registers).run(i, None))
     most, rest = (code.function.append_basic_block(name) for name in ("most", "rest"))
     b.cbranch(b.icmp_signed(">", b.sub(upper.value, first), i64(gang // 2)), most, rest)
     b.position_at_end(most)
-    _Gang(code, plan, REGISTERS).run(first, upper.value)
+    _Gang(code, plan, registers).run(first, upper.value)
     b.branch(after)
     b.position_at_end(rest)
     _repeated(code, first, lambda i: b.icmp_signed("<", i, upper.value), width,
