@@ -49,7 +49,8 @@ _SYMBOLS = {"add": "+", "sub": "-", "mul": "*"}
 class ExplainedArray:
     """An array of a kernel.
 
-    where   "argument", or "local": made inside
+    where   "argument", or where one that is made inside is kept: "local", with the number, name and text of the reason
+            where that is known, or "row buffer of n": n rows at a time
     size    its bytes, as a product of lengths
     layout  how it lies in memory, as the code is made for it
     place   where a local one is made
@@ -118,12 +119,13 @@ def explain_kernel(version: Any, target: str, name: str, stats: Stats) -> Kernel
     kernel: Kernel = version.kernel
     layouts = getattr(version.compiled, "layouts", {})
     numbers = tuple(n for n, argument in kernel.arguments.items() if not isinstance(argument, ArrayArgument))
-    return KernelExplanation(name, target, tuple(_arrays(kernel, layouts)), numbers,
-                             tuple(_loops(kernel, layouts, target)), stats.calls, stats.replayed)
+    how, memory = targets.of(target).costs().decided(kernel, layouts)
+    return KernelExplanation(name, target, tuple(_arrays(kernel, layouts, memory)), numbers,
+                             tuple(_loops(kernel, layouts, target, how)), stats.calls, stats.replayed)
 
 
 # --- arrays
-def _arrays(kernel: Kernel, layouts: dict[str, str]) -> Iterator[ExplainedArray]:
+def _arrays(kernel: Kernel, layouts: dict[str, str], memory: dict[str, str]) -> Iterator[ExplainedArray]:
     ops = list(all_ops(kernel.function.body))
     used = {code: {op.attr("array") for op in ops if op.opcode == code} for code in ("load", "store")}
     lengths = _lengths(kernel)
@@ -134,7 +136,7 @@ def _arrays(kernel: Kernel, layouts: dict[str, str]) -> Iterator[ExplainedArray]
         size = f"{np.dtype(dtype).itemsize * int(np.prod(list(map(int, sizes)))):,}" if all(
             each.isdigit() for each in sizes) else shown
         return ExplainedArray(name, where, str(np.dtype(dtype)), len(sizes), size, name in used["load"],
-                              name in used["store"] or where == "local", layout, place)
+                              name in used["store"] or where != "argument", layout, place)
 
     for name, argument in kernel.arguments.items():
         if isinstance(argument, ArrayArgument):
@@ -145,7 +147,8 @@ def _arrays(kernel: Kernel, layouts: dict[str, str]) -> Iterator[ExplainedArray]
         if op.opcode == "alloc":
             sizes = [_shown(size, lengths) for size in op.args[:-1]]
             place = source_line(op.origin.span) if op.origin is not None else None
-            yield row(op.attr("array"), "local", op.attr("dtype"), sizes, _LAYOUTS["C"], place)
+            where = memory.get(op.attr("array"), "local")
+            yield row(op.attr("array"), where, op.attr("dtype"), sizes, _LAYOUTS["C"], place)
 
 
 def _lengths(kernel: Kernel) -> dict[Value, str]:
@@ -177,7 +180,7 @@ def _shown(value: Value, known: dict[Value, str]) -> str:
 
 
 # --- loops
-def _loops(kernel: Kernel, layouts: dict[str, str], target: str) -> Iterator[ExplainedLoop]:
+def _loops(kernel: Kernel, layouts: dict[str, str], target: str, how: dict[Loop, str]) -> Iterator[ExplainedLoop]:
     lanes, inside = _parallel(kernel.function.body)
     costs = targets.of(target).costs()
     before = costs.tested_before(kernel, layouts, lanes | inside)
@@ -186,6 +189,8 @@ def _loops(kernel: Kernel, layouts: dict[str, str], target: str) -> Iterator[Exp
         at_once = sum(op in before for op in indices)
         parallel = found.node in lanes
         why = costs.parallel_loops if parallel else _reason(found)
+        if found.node in how:
+            why = f"{why}; {how[found.node]}" if not parallel else how[found.node]
         if found.node in inside:
             why += costs.loops_inside
         yield ExplainedLoop(found.place, recognise_counted(found.node) is not None, parallel, why, found.depth, at_once,

@@ -44,8 +44,9 @@ FAULTED, WARNED = 1, 2
 ENTRY = "pyflat_kernel"
 ELEMENTS: dict[str, ir.Type] = {"b1": I8, "i1": I8, "u1": I8, "i2": ir.IntType(16), "u2": ir.IntType(16), "i4": I32,
                                 "u4": I32, "i8": I64, "u8": I64, "f4": F32, "f8": F64}
-CONTIGUOUS, ROWS, STRIDED = "C", "R", "S"
-"""How an array lies: C's order without gaps; the elements of a row one after the other; anyhow."""
+CONTIGUOUS, ROWS, STRIDED, OVERLAPPING = "C", "R", "S", "O"
+"""How an array lies: C's order without gaps; the elements of a row one after the other; anyhow; so that an element has
+several indices."""
 
 
 @dataclass(slots=True)
@@ -118,8 +119,12 @@ class KernelCode:
         self.unused = _unused(kernel)
         """Operations whose value has no use: no reason for LLVM to compute them, which would set the flags."""
         strided = {name: layout == STRIDED for name, layout in layouts.items()}
-        self.lanes = {} if careful else plan_lanes(kernel, strided, self.unused)
-        self.fusions = {} if careful else Fusions(kernel, set(self.lanes), returned).found
+        in_order = careful or OVERLAPPING in layouts.values()
+        self.lanes = {} if in_order else plan_lanes(kernel, strided, self.unused)
+        fused = None if in_order else Fusions(kernel, set(self.lanes), returned)
+        self.fusions = {} if fused is None else fused.found
+        self.whole = {} if fused is None else fused.reasons
+        """Arrays made inside that keep all rows, and why."""
 
     def text(self) -> str:
         b, fn = self.builder, self.kernel.function

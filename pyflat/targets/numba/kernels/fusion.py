@@ -13,7 +13,7 @@ All indices are inside (`boxes`), or the loops run as they stand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -33,6 +33,16 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 8
 """That a loop runs behind another one."""
+REASONS = {
+    "inconsistent-rows": (4, "its rows are not those of the loops, or several loops write it"),
+    "not-together": (6, "the loops that use it do not run as one"),
+    "no-setter": (12, "no element of it is written"),
+    "returned": (201, "it is returned"),
+    "unwritten": (202, "an element that is not written may be read"),
+    "used-elsewhere": (203, "something beside the loops that run as one uses it"),
+    "recurrent": (204, "the loop that writes it reads it, or writes several rows of it"),
+}
+"""Why an array that is made inside keeps all rows: number and text. Below 200 the numbers are those of OCANNL."""
 Row = tuple[dict[Value, int], int]
 
 
@@ -65,7 +75,12 @@ class Fusions:
         self.kept, self.returned = kept, returned
         self.ops = list(all_ops(kernel.function.body))
         self.found: dict[Loop, Fusion] = {}
+        self.reasons: dict[str, str] = {}
+        """Arrays made inside -> why they keep all rows."""
         self._search(kernel.function.body)
+        for op in self.ops:
+            if op.opcode == "alloc":
+                self._decide(op)
 
     def _search(self, items: list[Item]) -> None:
         at = 0
@@ -96,7 +111,6 @@ class Fusions:
             fusion.end = number + 2
         if len(fusion.parts) == 1:
             return None
-        fusion.rings = dict(self._rings(fusion.parts))
         return fusion
 
     def _part(self, item: Item) -> Part | None:
@@ -131,25 +145,41 @@ class Fusions:
         first, second = (self.memories.get(op.attr("array")) for op in (a, b))
         return first is not None and first == second
 
-    def _rings(self, parts: Sequence[Part]) -> Iterator[tuple[str, int]]:
-        """Arrays made inside of which only some rows are needed at a time, and how many."""
-        local = {op.attr("array"): op for op in self.ops if op.opcode == "alloc"}
-        for name, made in local.items():
-            if name in self.returned or not _is_undefined(made) or len(made.args) < 3:
-                continue
-            uses = [(part, op) for part in parts for op in part.accesses if op.attr("array") == name]
-            everywhere = sum(op.opcode in ("load", "store") and op.attr("array") == name for op in self.ops)
-            writers = {id(part): (part, op) for part, op in uses if op.opcode == "store"}
-            if len(uses) != everywhere or len(writers) != 1:
-                continue
-            ((writer, store),) = writers.values()
-            rows = [_row(op, part) for part, op in uses]
-            if any(row is None or row[0] or part is writer and op.opcode == "load" or part is writer
-                   and row != _row(store, writer) for row, (part, op) in zip(rows, uses, strict=True)):
-                continue
-            first = writer.behind - (_row(store, writer) or ({}, 0))[1]
-            last = max(part.behind - row[1] for row, (part, _) in zip(rows, uses, strict=True) if row is not None)
-            yield name, last - first + 1
+    def _decide(self, made: Op) -> None:
+        """Whether an array that is made inside keeps some rows only."""
+        name = made.attr("array")
+        uses = [op for op in self.ops if op.opcode in ("load", "store") and op.attr("array") == name]
+        fusion = next((each for each in self.found.values() for part in each.parts
+                       if not {id(op) for op in uses}.isdisjoint(map(id, part.accesses))), None)
+        found = self._rows(name, made, uses, fusion)
+        if isinstance(found, str):
+            self.reasons[name] = found
+        elif fusion is not None:
+            fusion.rings[name] = found
+
+    def _rows(self, name: str, made: Op, uses: Sequence[Op], fusion: Fusion | None) -> int | str:
+        """How many rows are needed at a time, or why it keeps all: a name in REASONS."""
+        if name in self.returned:
+            return "returned"
+        if not any(op.opcode == "store" for op in uses):
+            return "no-setter"
+        if fusion is None or len(made.args) < 3:
+            return "not-together"
+        if not _is_undefined(made):
+            return "unwritten"
+        inside = [(part, op) for part in fusion.parts for op in part.accesses if op.attr("array") == name]
+        if len(inside) != len(uses):
+            return "used-elsewhere"
+        writers = {id(part): part for part, op in inside if op.opcode == "store"}
+        rows = [(part, op, _row(op, part)) for part, op in inside]
+        if len(writers) > 1 or any(row is None or row[0] for _, _, row in rows):
+            return "inconsistent-rows"
+        (writer,) = writers.values()
+        steps = {op: part.behind - row[1] for part, op, row in rows if row is not None}
+        own = {steps[op] for part, op in inside if part is writer}
+        if len(own) > 1 or any(part is writer and op.opcode == "load" for part, op in inside):
+            return "recurrent"
+        return max(steps.values()) - own.pop() + 1
 
 
 def _raises(loop: Loop) -> bool:
@@ -196,9 +226,10 @@ def write_fused(code: KernelCode, fusion: Fusion) -> None:
     for part in fusion.parts:
         lower = code.lane(part.loop.inits[part.loop.params.index(part.counted.iv)]).value
         ranges.append((lower, code.lane(part.counted.upper).value))
-    first, last = (reduce(lambda x, y, sign=sign: b.select(b.icmp_signed(sign, x, y), x, y), [
-        b.add(each[end], i64(part.behind), flags=["nsw"]) for each, part in zip(ranges, fusion.parts, strict=True)])
-        for end, sign in ((0, "<"), (1, ">")))
+    steps = [[b.add(each[end], i64(part.behind), flags=["nsw"])
+              for each, part in zip(ranges, fusion.parts, strict=True)] for end in (0, 1)]
+    first = reduce(lambda x, y: b.select(b.icmp_signed("<", x, y), x, y), steps[0])
+    last = reduce(lambda x, y: b.select(b.icmp_signed(">", x, y), x, y), steps[1])
     for name, rows in fusion.rings.items():
         code.places[name].ring = rows
     with counted(b, last, start=first) as step:

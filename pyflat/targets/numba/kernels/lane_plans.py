@@ -129,7 +129,7 @@ class _Finder:
         for item in items:
             if isinstance(item, Block):
                 continue
-            inner = any([self.search(each) for each in child_lists(item)])
+            inner = sum(map(self.search, child_lists(item))) > 0
             plan = self._plan(item) if isinstance(item, Loop) and not inner else None
             if plan is not None:
                 self.found[plan.loop] = plan

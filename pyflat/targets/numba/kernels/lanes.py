@@ -268,7 +268,8 @@ class _Gang:
         true = self.e.const(BOOL, True).value
         phis = self._head(loop)
         live = [self._phi((true if mask is None else mask, before)) for mask in around]
-        kept = [self._kept(loop, result, value, before) for result, value in zip(loop.results, entry.leave, strict=True)]
+        leaving = list(zip(loop.results, entry.leave, strict=True))
+        kept = [self._kept(loop, result, value, before) for result, value in leaving]
         self._leave_after_fault()
         self.active = list(live)
         self.items(entry.header)
@@ -277,16 +278,16 @@ class _Gang:
             cond = self.read(r, entry.test.cond)
             go.append(self.b.and_((cond if entry.goes_on_if else ~cond).value, live[r]))
         leave = []
-        for result, value, old in zip(loop.results, entry.leave, kept, strict=True):
+        for (result, value), old in zip(leaving, kept, strict=True):
             given = self._given(result, value)
-            leave.append([self.b.select(mask, x, y) for mask, x, y in zip(live, given, old, strict=True)] if old else given)
+            leave.append(self._chosen(live, given, old) if old else given)
         self.b.cbranch(self.any(go), rest, end)
         self.b.position_at_end(rest)
         self.active = go
         self._test_results(entry.test, entry.arm)
         values = self.items(entry.rest)
-        following = [[self.b.select(mask, x, phi) for mask, x, phi in zip(go, self._given(p, value), olds, strict=False)]
-                     for p, value, olds in zip(loop.params, values, phis, strict=True)]
+        following = [self._chosen(go, self._given(param, value), olds)
+                     for param, value, olds in zip(loop.params, values, phis, strict=True)]
         for phi, mask in zip(live, go, strict=True):
             phi.add_incoming(mask, self.b.block)
         for olds, news in zip(kept, leave, strict=True):
@@ -297,6 +298,9 @@ class _Gang:
         self.active = around
         for result, given in zip(loop.results, leave, strict=True):
             self._bind(result, given)
+
+    def _chosen(self, masks: Sequence[Any], new: Sequence[Any], old: Sequence[Any]) -> list[Any]:
+        return [self.b.select(mask, x, y) for mask, x, y in zip(masks, new, old, strict=False)]
 
     def _kept(self, loop: Loop, result: Param, value: Value, before: Any) -> list[Any]:
         """Phis for what lanes leave with, where that is neither carried nor from outside: the header gives other lanes
@@ -389,5 +393,5 @@ class _Gang:
 
 def _is_guarded(items: list[Item]) -> bool:
     """An arm that is skipped where no lane takes it: it takes long, or may do what all lanes would be blamed for."""
-    return has_loop(items) or any(
-        op.opcode != "index" and can_fault(op) or op.kind is FLOAT and op.opcode in _RAISES_FLAGS for op in all_ops(items))
+    return has_loop(items) or any(op.opcode != "index" and can_fault(op) or op.kind is FLOAT and
+                                  op.opcode in _RAISES_FLAGS for op in all_ops(items))
