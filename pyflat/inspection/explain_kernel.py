@@ -49,11 +49,12 @@ _SYMBOLS = {"add": "+", "sub": "-", "mul": "*"}
 class ExplainedArray:
     """An array of a kernel.
 
-    where   "argument", or where one that is made inside is kept: "local", with the number, name and text of the reason
-            where that is known, or "row buffer of n": n rows at a time
+    where   "argument", or "local": made inside
     size    its bytes, as a product of lengths
     layout  how it lies in memory, as the code is made for it
     place   where a local one is made
+    kept    of a local one "row buffer of n": n rows at a time, or number, name and text of the reason why all rows are;
+            empty on targets that always keep all
     """
 
     name: str
@@ -65,6 +66,7 @@ class ExplainedArray:
     written: bool
     layout: str
     place: SourceLine | None = None
+    kept: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ def _arrays(kernel: Kernel, layouts: dict[str, str], memory: dict[str, str]) -> 
         size = f"{np.dtype(dtype).itemsize * int(np.prod(list(map(int, sizes)))):,}" if all(
             each.isdigit() for each in sizes) else shown
         return ExplainedArray(name, where, str(np.dtype(dtype)), len(sizes), size, name in used["load"],
-                              name in used["store"] or where != "argument", layout, place)
+                              name in used["store"] or where == "local", layout, place)
 
     for name, argument in kernel.arguments.items():
         if isinstance(argument, ArrayArgument):
@@ -147,8 +149,8 @@ def _arrays(kernel: Kernel, layouts: dict[str, str], memory: dict[str, str]) -> 
         if op.opcode == "alloc":
             sizes = [_shown(size, lengths) for size in op.args[:-1]]
             place = source_line(op.origin.span) if op.origin is not None else None
-            where = memory.get(op.attr("array"), "local")
-            yield row(op.attr("array"), where, op.attr("dtype"), sizes, _LAYOUTS["C"], place)
+            made = row(op.attr("array"), "local", op.attr("dtype"), sizes, _LAYOUTS["C"], place)
+            yield dataclasses.replace(made, kept=memory.get(op.attr("array"), ""))
 
 
 def _lengths(kernel: Kernel) -> dict[Value, str]:
@@ -303,7 +305,8 @@ def _text(found: KernelExplanation) -> Iterator[str]:
         uses = " and ".join(what for what, does in (("read", array.read), ("written", array.written)) if does)
         axes = ", ".join([":"] * array.rank)
         made = f", made in line {array.place.line}: {array.place.text}" if array.place is not None else ""
-        yield (f"  {array.name:{width}}  {array.where}, {array.dtype}[{axes}], {uses or 'unused'}, {array.size} bytes, "
+        where = f"{array.where} ({array.kept})" if array.kept else array.where
+        yield (f"  {array.name:{width}}  {where}, {array.dtype}[{axes}], {uses or 'unused'}, {array.size} bytes, "
                f"{array.layout}{made}")
     if found.numbers:
         yield f"the same for all iterations: {', '.join(found.numbers)}"
