@@ -33,7 +33,7 @@ def decided(kernel: Kernel, layouts: Mapping[str, str]) -> tuple[dict[Loop, str]
     returned = [name for name in dict.fromkeys(names(kernel.result)) if name not in kernel.arguments]
     code = KernelCode(kernel, layouts, returned, careful=False)
     loops = dict.fromkeys(code.lanes, "vectors hold its iterations, whatever the loops inside do")
-    memory = {name: f"local ({REASONS[why][0]} {why}: {REASONS[why][1]})" for name, why in code.whole.items()}
+    memory = {name: f"{REASONS[why][0]} {why}: {REASONS[why][1]}" for name, why in code.whole.items()}
     for fusion in code.fusions.values():
         for part in fusion.parts:
             behind = f", {part.behind} behind the first" if part.behind else ""
