@@ -80,7 +80,7 @@ def left(c, last):
     """What is left with is made by the test."""
     for j in range(c.shape[0]):
         z = c[j]
-        while (d := z * z + 1.0) < 50.0:
+        while (d := math.sqrt(z)) < 7.0:
             z = z * 1.5
         last[j] = d
 
