@@ -715,6 +715,8 @@ MUTANTS: tuple[Mutant, ...] = (
          ("no loop is behind another", "Fusions._behind", "part.behind = max(part.behind, other.behind + gap)", "pass"),
          ("an array keeps a row too few", "Fusions._rows", "max(steps.values()) - own.pop() + 1",
           "max(max(steps.values()) - own.pop(), 1)"),
+         ("rows that the loops wrote when they ran before are lost", "Fusions._rows",
+          "not any(made in item.ops for item in fusion.around if isinstance(item, Block))", "False"),
          ("an array that is returned keeps some rows", "Fusions._rows", "name in self.returned", "False"),
          ("a raise comes after later stores", "Fusions._part", "leaves([item]) or _raises(item)", "leaves([item])"),
          tests="targets/numba/kernels/test_fusion.py", numba=True),

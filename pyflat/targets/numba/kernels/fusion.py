@@ -39,7 +39,7 @@ REASONS = {
     "no-setter": (12, "no element of it is written"),
     "returned": (201, "it is returned"),
     "unwritten": (202, "an element that is not written may be read"),
-    "used-elsewhere": (203, "something beside the loops that run as one uses it"),
+    "used-elsewhere": (203, "something beside the loops that run as one uses it, or they run several times"),
     "recurrent": (204, "the loop that writes it reads it, or writes several rows of it"),
 }
 """Why an array that is made inside keeps all rows: number and text. Below 200 the numbers are those of OCANNL."""
@@ -58,10 +58,12 @@ class Part:
 
 @dataclass(slots=True)
 class Fusion:
-    """Loops that run as one. `between`: what stands between them; `rings`: rows that arrays keep."""
+    """Loops that run as one. `between`: what stands between them; `around`: the list that they stand in; `rings`: rows
+    that arrays keep."""
 
     parts: list[Part]
     between: list[Block]
+    around: list[Item]
     end: int = 0
     """Where the list goes on."""
     rings: dict[str, int] = field(default_factory=dict)
@@ -99,7 +101,7 @@ class Fusions:
         first = self._part(items[at])
         if first is None:
             return None
-        fusion = Fusion([first], [], at + 1)
+        fusion = Fusion([first], [], items, at + 1)
         for number in range(at + 1, len(items) - 1, 2):
             block, part = items[number], self._part(items[number + 1])
             if part is None or not isinstance(block, Block) or not _is_plain(block, fusion):
@@ -168,7 +170,7 @@ class Fusions:
         if not _is_undefined(made):
             return "unwritten"
         inside = [(part, op) for part in fusion.parts for op in part.accesses if op.attr("array") == name]
-        if len(inside) != len(uses):
+        if len(inside) != len(uses) or not any(made in item.ops for item in fusion.around if isinstance(item, Block)):
             return "used-elsewhere"
         writers = {id(part): part for part, op in inside if op.opcode == "store"}
         rows = [(part, op, _row(op, part)) for part, op in inside]

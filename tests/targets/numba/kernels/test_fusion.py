@@ -111,7 +111,19 @@ def twice(a, out):
         out[0, j] = t[a.shape[0] - 1, j]
 
 
-@pytest.mark.parametrize("function", [kept, zeroed, twice])
+def stale(a, out):
+    """The second time, rows are read that only the first time has written."""
+    t = np.empty(a.shape)
+    for step in range(out.shape[0] // 3):
+        for i in range(3 * step, a.shape[0]):
+            for j in range(a.shape[1]):
+                t[i, j] = a[i, j] + step
+        for i in range(a.shape[0]):
+            for j in range(a.shape[1]):
+                out[i, j] += t[i, j]
+
+
+@pytest.mark.parametrize("function", [kept, zeroed, twice, stale])
 def test_arrays_that_are_needed_whole_are(function):
     a = np.random.default_rng(5).normal(size=(6, 7))
     assert fused(function, a, a.copy()) == [([0, 0], [])]
