@@ -172,7 +172,7 @@ def test_an_index_outside_is_met_at_its_place():
     assert_agree(relaxed, lambda: (2, a.copy(), np.zeros((6, 5))))
 
 
-def test_a_value_that_nobody_reads_warns_as_before():
+def test_a_value_that_is_never_read_warns_as_before():
     a = np.ones((6, 7))
     a[5, 6] = 1e308
     assert_agree(ahead, lambda: (a.copy(), np.zeros(a.shape)))
