@@ -720,7 +720,7 @@ MUTANTS: tuple[Mutant, ...] = (
          ("an array that is returned keeps some rows", "Fusions._rows", "name in self.returned", "False"),
          ("a raise comes after later stores", "Fusions._part", "leaves([item]) or _raises(item)", "leaves([item])"),
          tests="targets/numba/kernels/test_fusion.py", numba=True),
-    *_of("memories that are apart", "targets/numba/kernels/apart.py",
+    *_of("fused rows of kernels", "targets/numba/kernels/apart.py",
          ("arguments that overlap are apart", "kernel_memories", "a.memory", "name"),
          tests="targets/numba/kernels/test_apart.py", numba=True),
 )
