@@ -53,6 +53,8 @@ class ExplainedArray:
     size    its bytes, as a product of lengths
     layout  how it lies in memory, as the code is made for it
     place   where a local one is made
+    kept    of a local one "row buffer of n": n rows at a time, or number, name and text of the reason why all rows are;
+            empty on targets that always keep all
     """
 
     name: str
@@ -64,6 +66,7 @@ class ExplainedArray:
     written: bool
     layout: str
     place: SourceLine | None = None
+    kept: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +121,13 @@ def explain_kernel(version: Any, target: str, name: str, stats: Stats) -> Kernel
     kernel: Kernel = version.kernel
     layouts = getattr(version.compiled, "layouts", {})
     numbers = tuple(n for n, argument in kernel.arguments.items() if not isinstance(argument, ArrayArgument))
-    return KernelExplanation(name, target, tuple(_arrays(kernel, layouts)), numbers,
-                             tuple(_loops(kernel, layouts, target)), stats.calls, stats.replayed)
+    how, memory = targets.of(target).costs().decided(kernel, layouts)
+    return KernelExplanation(name, target, tuple(_arrays(kernel, layouts, memory)), numbers,
+                             tuple(_loops(kernel, layouts, target, how)), stats.calls, stats.replayed)
 
 
 # --- arrays
-def _arrays(kernel: Kernel, layouts: dict[str, str]) -> Iterator[ExplainedArray]:
+def _arrays(kernel: Kernel, layouts: dict[str, str], memory: dict[str, str]) -> Iterator[ExplainedArray]:
     ops = list(all_ops(kernel.function.body))
     used = {code: {op.attr("array") for op in ops if op.opcode == code} for code in ("load", "store")}
     lengths = _lengths(kernel)
@@ -145,7 +149,8 @@ def _arrays(kernel: Kernel, layouts: dict[str, str]) -> Iterator[ExplainedArray]
         if op.opcode == "alloc":
             sizes = [_shown(size, lengths) for size in op.args[:-1]]
             place = source_line(op.origin.span) if op.origin is not None else None
-            yield row(op.attr("array"), "local", op.attr("dtype"), sizes, _LAYOUTS["C"], place)
+            made = row(op.attr("array"), "local", op.attr("dtype"), sizes, _LAYOUTS["C"], place)
+            yield dataclasses.replace(made, kept=memory.get(op.attr("array"), ""))
 
 
 def _lengths(kernel: Kernel) -> dict[Value, str]:
@@ -177,7 +182,7 @@ def _shown(value: Value, known: dict[Value, str]) -> str:
 
 
 # --- loops
-def _loops(kernel: Kernel, layouts: dict[str, str], target: str) -> Iterator[ExplainedLoop]:
+def _loops(kernel: Kernel, layouts: dict[str, str], target: str, how: dict[Loop, str]) -> Iterator[ExplainedLoop]:
     lanes, inside = _parallel(kernel.function.body)
     costs = targets.of(target).costs()
     before = costs.tested_before(kernel, layouts, lanes | inside)
@@ -186,6 +191,8 @@ def _loops(kernel: Kernel, layouts: dict[str, str], target: str) -> Iterator[Exp
         at_once = sum(op in before for op in indices)
         parallel = found.node in lanes
         why = costs.parallel_loops if parallel else _reason(found)
+        if found.node in how:
+            why = f"{why}; {how[found.node]}" if not parallel else how[found.node]
         if found.node in inside:
             why += costs.loops_inside
         yield ExplainedLoop(found.place, recognise_counted(found.node) is not None, parallel, why, found.depth, at_once,
@@ -298,7 +305,8 @@ def _text(found: KernelExplanation) -> Iterator[str]:
         uses = " and ".join(what for what, does in (("read", array.read), ("written", array.written)) if does)
         axes = ", ".join([":"] * array.rank)
         made = f", made in line {array.place.line}: {array.place.text}" if array.place is not None else ""
-        yield (f"  {array.name:{width}}  {array.where}, {array.dtype}[{axes}], {uses or 'unused'}, {array.size} bytes, "
+        where = f"{array.where} ({array.kept})" if array.kept else array.where
+        yield (f"  {array.name:{width}}  {where}, {array.dtype}[{axes}], {uses or 'unused'}, {array.size} bytes, "
                f"{array.layout}{made}")
     if found.numbers:
         yield f"the same for all iterations: {', '.join(found.numbers)}"

@@ -133,3 +133,16 @@ def kind_of_dtype(dtype: np.dtype[Any]) -> Kind | None:
     if dtype.kind in "iu":
         return INT
     return FLOAT if dtype.kind == "f" and dtype.itemsize in (4, 8) else None
+
+
+def overlaps_itself(array: Any) -> bool:
+    """Two indices may be the same element, which can be written: windows that slide, made by `as_strided`."""
+    if array.flags.c_contiguous or array.flags.f_contiguous or not array.flags.writeable:
+        return False
+    reach = array.itemsize
+    steps = [(abs(stride), extent) for stride, extent in zip(array.strides, array.shape, strict=True) if extent > 1]
+    for stride, extent in sorted(steps):
+        if stride < reach:
+            return True
+        reach += stride * (extent - 1)
+    return False

@@ -28,6 +28,7 @@ from pyflat.passes import (
     lower_exits,
     prune_carried,
     prune_dead,
+    share_in_scopes,
     share_subexpressions,
 )
 from pyflat.passes.record import Construct, Pass, constructs_in
@@ -68,7 +69,7 @@ FLOAT32: Pipeline = (demote_floats.PASS,)
 FLOAT32_REFERENCE: Pipeline = (lower_exits.PASS,)
 """What lanes of float32 are by definition: interpreted one by one, with the loops that engines have."""
 
-KERNEL: Pipeline = (prune_carried.PASS,)
+KERNEL: Pipeline = (share_in_scopes.PASS, prune_carried.PASS)
 """A kernel over arrays, which stays structured."""
 
 VALUES: Pipeline = (gather_suspects.VALUES,)

@@ -368,7 +368,12 @@ def _is_array(value: Any) -> bool:
 
 
 def _lies(array: Any) -> Any:
-    return (array.flags.c_contiguous, array.strides[-1] == array.itemsize)
+    """What of its layout a version is made for."""
+    if array.flags.c_contiguous:
+        return True, array.strides[-1] == array.itemsize, False
+    from pyflat.ir.memory import overlaps_itself
+
+    return False, array.strides[-1] == array.itemsize, overlaps_itself(array)
 
 
 def _array(name: str, value: Any) -> Any:

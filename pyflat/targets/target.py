@@ -188,6 +188,11 @@ class Costs:
         and those inside."""
         return set()
 
+    @staticmethod
+    def decided(kernel: Kernel, layouts: Mapping[str, str]) -> tuple[dict[Loop, str], dict[str, str]]:
+        """What else is known of loops of a kernel, and where arrays that are made inside are kept."""
+        return {}, {}
+
 
 @dataclass(frozen=True, slots=True)
 class Target:

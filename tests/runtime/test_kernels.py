@@ -308,11 +308,13 @@ def test_explain_names_arrays_loops_and_reasons(target):
     assert reasons[2] == "it may be left before its end (break, return)"
     assert reasons[3] == "how often it runs is not known before"
     tests = [(loop.tested_before, loop.tested_each) for loop in found.loops]
-    assert tests[1] == (6, 0) and tests[-1] == (0, 1)
-    assert tests[4] == ((0, 3) if target == "numpy" else (3, 0))
+    assert tests[1] == (4, 0) and tests[-1] == (0, 1)
+    assert tests[4] == ((0, 2) if target == "numpy" else (2, 0))
     page = str(found)
     assert "one after the other: iterations may meet in `out`" in page and "float64[:, :]" in page
     assert found.as_dict()["arrays"][0]["name"] == "a"
+    assert local.kept == ("" if target == "numpy" else "202 unwritten: an element that is not written may be read")
+    assert ("together with the loop beside it" in found.loops[0].why) == (target == "numba")
 
 
 def test_explain_of_the_last_call_and_without_one():

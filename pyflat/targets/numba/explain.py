@@ -13,7 +13,7 @@ from pyflat.targets.numba import engine as numba
 from pyflat.targets.numba.arms import Arm, plan_arms
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.kernel import arms_waited, choose_shape, narrowed_of, refills
-from pyflat.targets.numba.kernel_tests import tested_before
+from pyflat.targets.numba.kernel_tests import decided, tested_before
 from pyflat.targets.numba.library import library_function
 from pyflat.targets.target import Costs, Lanes
 
@@ -63,3 +63,7 @@ class RegisterCosts(Costs):
     @staticmethod
     def tested_before(kernel: Kernel, layouts: Mapping[str, str], lanes: set[Loop]) -> set[Op]:
         return set(tested_before(kernel, layouts))
+
+    @staticmethod
+    def decided(kernel: Kernel, layouts: Mapping[str, str]) -> tuple[dict[Loop, str], dict[str, str]]:
+        return decided(kernel, layouts)

@@ -150,10 +150,13 @@ def made(text: str) -> tuple[Any, ...]:
 # --- drawing
 
 
-def draw_inputs(r: Random, params: Sequence[Param], depth: int, first: Inputs | None, *, tame: bool = False) -> Inputs:
+def draw_inputs(r: Random, params: Sequence[Param], depth: int, first: Inputs | None, *, tame: bool = False,
+                wide: str = "") -> Inputs:
     """Of the dtypes of the parameters; the first set is as one expects them, later ones are harder. `tame` ones have
-    usual values, and share memory more often."""
+    usual values, and share memory more often. `wide`: a dimension of many elements."""
     sizes = {dim: _extent(r, depth, plain=first is None) for dim in sorted({d for p in params for d in (*p.dims, p.of) if d})}
+    if wide in sizes:
+        sizes[wide] = r.choice((2, 7, 8, 17, 33, 40, 70))
     given: list[Given] = []
     for param in params:
         given.append((param.name, _draw(r, param, sizes, plain=first is None or tame and r.random() < 0.6)))

@@ -8,11 +8,15 @@ import warnings
 from dataclasses import dataclass
 from random import Random
 
+from tests.generator.kernels.columns import columns
 from tests.generator.kernels.expressions import number
 from tests.generator.kernels.inputs import DTYPES, Inputs, Param, draw_inputs
 from tests.generator.kernels.scope import TABLE, Array, Scope
 from tests.generator.kernels.statements import Lines, block, counted, indented, nest, statement
+from tests.generator.kernels.sweeps import sweeps
 
+OF, COLUMNS, SWEEPS = 8, 5, 3
+"""Seeds that leave these rests of 8 give a nest of `columns`, over long rows, or `sweeps`."""
 SETS = 4
 """Sets of arguments for each kernel."""
 _DIMS = ("n", "m", "k")
@@ -35,7 +39,13 @@ def generate(seed: int) -> Kernel:
     arrays = [Array(p.name, p.dims, p.dtype, p.of) for p in params if p.is_array]
     scope = Scope(r, params, arrays, {}, numbers={p.name: p.number for p in params if p.number in ("int", "float")},
                   left=[r.choice((2, 3, 4, 6, 10, 30))], tame=tame)
-    body = [*_prologue(scope), *_body(scope), *_result(scope)]
+    wide, prologue = "", _prologue(scope)
+    if seed % OF == COLUMNS:
+        lines, wide = columns(scope)
+    else:
+        lines = sweeps(scope) if seed % OF == SWEEPS else []
+    body = [*prologue, *(lines or _body(scope))]
+    body += _result(scope)
     named = set(re.findall(r"\w+", "\n".join(body)))
     params = tuple(p for p in params if p.name in named or not p.is_array)  # the role of one that is not used is not known
     if not any(p.is_array for p in params):
@@ -46,8 +56,8 @@ def generate(seed: int) -> Kernel:
     source = "import math\n\nimport numpy as np\n\n\n" + "\n\n".join(texts)
     written = _written(source)
     params = tuple(Param(p.name, p.dims, p.dtype, p.number, p.of, p.name in written) for p in params)
-    inputs = [draw_inputs(r, params, scope.deepest[0], None)]
-    inputs += [draw_inputs(r, params, scope.deepest[0], inputs[0], tame=tame) for _ in range(SETS - 1)]
+    inputs = [draw_inputs(r, params, scope.deepest[0], None, wide=wide)]
+    inputs += [draw_inputs(r, params, scope.deepest[0], inputs[0], tame=tame, wide=wide) for _ in range(SETS - 1)]
     return Kernel(seed, source, tuple(inputs))
 
 

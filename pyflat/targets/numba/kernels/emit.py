@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,13 @@ from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops, recognise_counted
 from pyflat.ir.memory import ArrayArgument, may_warn
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
-from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
+from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 from pyflat.targets.numba.emitter import Emitter, Lane
+from pyflat.targets.numba.kernels.apart import Apart, kernel_memories
 from pyflat.targets.numba.kernels.boxes import Boxes, counters
+from pyflat.targets.numba.kernels.fusion import Fusion, Fusions, write_fused
+from pyflat.targets.numba.kernels.lane_plans import plan_lanes
+from pyflat.targets.numba.kernels.lanes import write_lanes
 from pyflat.targets.numba.kernels.removable import removable
 from pyflat.targets.numba.llvm import F32, F64, I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.ops import emit
@@ -40,8 +45,9 @@ FAULTED, WARNED = 1, 2
 ENTRY = "pyflat_kernel"
 ELEMENTS: dict[str, ir.Type] = {"b1": I8, "i1": I8, "u1": I8, "i2": ir.IntType(16), "u2": ir.IntType(16), "i4": I32,
                                 "u4": I32, "i8": I64, "u8": I64, "f4": F32, "f8": F64}
-CONTIGUOUS, ROWS, STRIDED = "C", "R", "S"
-"""How an array lies: C's order without gaps; the elements of a row one after the other; anyhow."""
+CONTIGUOUS, ROWS, STRIDED, OVERLAPPING = "C", "R", "S", "O"
+"""How an array lies: C's order without gaps; the elements of a row one after the other; anyhow; so that an element has
+several indices."""
 
 
 @dataclass(slots=True)
@@ -54,6 +60,8 @@ class Place:
     extents: list[Any]
     strides: list[Any]
     slots: bool = False
+    ring: int = 0
+    """So many rows are kept, one in place of another; 0: all."""
 
 
 @dataclass(slots=True)
@@ -100,6 +108,7 @@ class KernelCode:
         self.e = Emitter(self.builder, self.symbols, 1)
         self.values: dict[Value, Lane | None] = {}
         self.targets: dict[Label, Target] = {}
+        self.failed: Any = None
         self.places: dict[str, Place] = {}
         self.counters = counters(kernel.function.body)
         self.proven: set[Op] = set()
@@ -114,14 +123,22 @@ class KernelCode:
         """Operations that LLVM computes, without any flag."""
         self.kept: dict[int, Any] = {}
         """For as many lanes: the sum of the bits of such operations."""
+        strided = {name: layout == STRIDED for name, layout in layouts.items()}
+        in_order = careful or OVERLAPPING in layouts.values()
+        self.lanes = {} if in_order else plan_lanes(kernel, strided)
+        fused = None if in_order else Fusions(kernel, set(self.lanes), returned)
+        self.fusions = {} if fused is None else fused.found
+        self.whole = {} if fused is None else fused.reasons
+        """Arrays made inside that keep all rows, and why."""
 
     def text(self) -> str:
         b, fn = self.builder, self.kernel.function
         for flag in (self.faulted, self.warned):
             b.store(ir.Constant(I1, 0), flag)
         self._declare_locals()
+        self.apart = Apart(self.module, kernel_memories(self.kernel, self.sites))
         self._read_arguments()
-        failed = self.function.append_basic_block("failed")
+        failed = self.failed = self.function.append_basic_block("failed")
         done = self.function.append_basic_block("done")
         self.targets[FAULT] = Target(failed, [])
         self.targets[fn.label] = self._target(done, [Param(kind) for kind in fn.result_kinds])
@@ -219,8 +236,13 @@ class KernelCode:
 
     def items(self, items: list[Item]) -> Sequence[Value] | None:
         """A list; what it yields, None where it has left."""
-        for item in items:
+        after = 0
+        for at, item in enumerate(items):
+            if at < after:
+                continue
             match item:
+                case Loop() if (fusion := self.fusions.get(item)) is not None and self._fused(fusion):
+                    after = fusion.end
                 case Block():
                     for op in item.ops:
                         self.op(op)
@@ -274,6 +296,38 @@ class KernelCode:
             self._loop_twice(loop, after, *tested)
         self._bind(loop.results, after)
 
+    def _fused(self, fusion: Fusion) -> bool:
+        """Writes loops as one, and as they stand where an index may be outside. False: that is all that they can be."""
+        loops, b = [part.loop for part in fusion.parts], self.builder
+        unknown = [loop for loop in loops if not self.proven.issuperset(_indices(loop))]
+        if unknown and not self.versions:
+            return False
+        for block in fusion.between:
+            for op in block.ops:
+                self.op(op)
+        tests = [self._tested(loop) for loop in unknown]
+        known = [test for test in tests if test is not None]
+        proven, modest = (self.proven.union(*[test[k] for test in known]) for k in (1, 2))
+        modest |= self.modest
+        if not all(proven.issuperset(_indices(loop)) for loop in unknown):
+            return False
+        outer, join = (self.proven, self.modest, self.versions), self.function.append_basic_block("fused")
+        if unknown:
+            fast, slow = (self.function.append_basic_block(name) for name in ("together", "apart"))
+            b.cbranch(reduce(b.and_, [test[0] for test in known]), fast, slow)
+            b.position_at_end(slow)
+            self.versions = False
+            for loop in loops:
+                self._loop(loop)
+            b.branch(join)
+            b.position_at_end(fast)
+        self.proven, self.modest, self.versions = proven, modest, outer[2]
+        write_fused(self, fusion)
+        b.branch(join)
+        self.proven, self.modest, self.versions = outer
+        b.position_at_end(join)
+        return True
+
     def _loop_twice(self, loop: Loop, after: Target, inside: Any, proven: set[Op], modest: set[Op]) -> None:
         fast, slow = (self.function.append_basic_block(n) for n in ("untested", "tested"))
         self.builder.cbranch(inside, fast, slow)
@@ -306,7 +360,10 @@ class KernelCode:
         return boxes.trusted, proven, boxes.used
 
     def _loop_once(self, loop: Loop, after: Target) -> None:
-        b = self.builder
+        b, plan = self.builder, self.lanes.get(loop)
+        if plan is not None and plan.indices <= self.proven:
+            write_lanes(self, plan, after.block)
+            return
         head = self._target(self.function.append_basic_block("loop"), loop.params)
         self.targets[loop.label] = after
         self.targets[loop.again] = head
@@ -342,10 +399,10 @@ class KernelCode:
             self.values[op] = self.lane(op.args[1])
             return
         args = [self.lane(arg) for arg in op.args]
-        self.values[op] = self._value(op, args)
+        self.values[op] = self.value_of(self.e, op, args)
         if op in self.modest:
             return
-        self._note(self.faulted, self._fault(op))
+        self.note(self.faulted, self._fault(op))
         if all(isinstance(arg, Const) or arg in self.constant for arg in op.args):
             self.constant.add(op)
         if not may_warn(op.opcode, op.kind):
@@ -355,18 +412,19 @@ class KernelCode:
         elif op in self.removable:
             self.keep(self.lane(op))
 
-    def _value(self, op: Op, args: list[Lane]) -> Lane:
+    def value_of(self, e: Emitter, op: Op, args: list[Lane]) -> Lane:
+        """The value of an operation, in as many lanes as the emitter has."""
         b = self.builder
         if op in self.modest and op.kind is INT and op.opcode in ("add", "sub", "mul"):
-            return Lane(self.e, INT, getattr(b, op.opcode)(args[0].value, args[1].value, flags=["nsw"]))
+            return Lane(e, INT, getattr(b, op.opcode)(args[0].value, args[1].value, flags=["nsw"]))
         match op.opcode:
             case "rounded":
-                return Lane(self.e, FLOAT, b.fpext(b.fptrunc(args[0].value, F32), F64))
+                return Lane(e, FLOAT, b.fpext(b.fptrunc(args[0].value, e.widened(F32)), e.types[FLOAT]))
             case "fitted":
                 return args[0]
             case "divide":
                 return args[0] / args[1]
-        return emit(self.e, op, args)
+        return emit(e, op, args)
 
     def _fault(self, op: Op) -> Any:
         """Whether an operation faults, None where it cannot."""
@@ -378,7 +436,7 @@ class KernelCode:
             self.values[each] = emit(self.e, each, [self.lane(arg) for arg in each.args])
         return self.lane(condition).value
 
-    def _note(self, flag: Any, condition: Any) -> None:
+    def note(self, flag: Any, condition: Any) -> None:
         if condition is not None:
             self.builder.store(self.builder.or_(self.builder.load(flag, typ=I1), condition), flag)
 
@@ -409,7 +467,7 @@ class KernelCode:
         for more, number in zip(given[1:], numbers[1:], strict=True):
             all_finite, all_numbers = all_finite & more, all_numbers & number
         bad = (~finite & all_finite) | (value.compare("!=", value) & all_numbers)
-        self._note(self.warned, bad.value)
+        self.note(self.warned, bad.value)
 
     # --- memory
     def _index(self, op: Op) -> Lane:
@@ -424,13 +482,15 @@ class KernelCode:
         b.position_at_end(go)
         return wrapped
 
-    def _address(self, place: Place, position: Sequence[Lane]) -> Any:
+    def address(self, place: Place, position: Sequence[Lane]) -> Any:
         b = self.builder
         pointer = b.load(place.pointer, typ=POINTER) if place.slots else place.pointer
         extents = [b.load(extent, typ=I64) for extent in place.extents] if place.slots else place.extents
         element = ELEMENTS[place.dtype]
         if place.layout == CONTIGUOUS:
             flat: Any = i64(0)
+            if place.ring:
+                position = [Lane(self.e, INT, b.urem(position[0].value, i64(place.ring))), *position[1:]]
             for number, extent in zip(position, extents, strict=True):
                 flat = number.value if flat.type is I64 and getattr(flat, "constant", None) == 0 else b.add(
                     b.mul(flat, extent, flags=["nsw"]), number.value, flags=["nsw"])
@@ -449,30 +509,43 @@ class KernelCode:
 
     def _load(self, op: Op) -> Lane:
         b, place = self.builder, self.places[op.attr("array")]
-        address = self._address(place, [self.lane(arg) for arg in op.args[1:]])
+        address = self.address(place, [self.lane(arg) for arg in op.args[1:]])
         value = b.load(address, typ=ELEMENTS[place.dtype], align=np.dtype(place.dtype).itemsize)
-        match place.dtype[0]:
+        self.apart.mark(value, op.attr("array"))
+        return self.number(self.e, op.kind, value, place.dtype)
+
+    @staticmethod
+    def element(dtype: str) -> tuple[ir.Type, int]:
+        """The type of an element in memory, and its bytes."""
+        return ELEMENTS[dtype], np.dtype(dtype).itemsize
+
+    def number(self, e: Emitter, kind: Kind, value: Any, dtype: str) -> Lane:
+        """What was loaded, as lanes of the emitter."""
+        b = self.builder
+        match dtype[0]:
             case "b":
-                value = b.icmp_unsigned("!=", value, ir.Constant(I8, 0))
+                value = b.icmp_unsigned("!=", value, e.splat(ir.Constant(I8, 0)))
             case "f":
-                value = b.fpext(value, F64) if place.dtype == "f4" else value
-            case kind if place.dtype[1] != "8":
-                value = b.sext(value, I64) if kind == "i" else b.zext(value, I64)
-        return Lane(self.e, op.kind, value)
+                value = b.fpext(value, e.types[FLOAT]) if dtype == "f4" else value
+            case sign if dtype[1] != "8":
+                value = b.sext(value, e.types[INT]) if sign == "i" else b.zext(value, e.types[INT])
+        return Lane(e, kind, value)
 
     def _store(self, op: Op) -> None:
         place = self.places[op.attr("array")]
-        address = self._address(place, [self.lane(arg) for arg in op.args[1:-1]])
-        self.builder.store(self._narrowed(self.lane(op.args[-1]), place.dtype), address,
-                           align=np.dtype(place.dtype).itemsize)
+        address = self.address(place, [self.lane(arg) for arg in op.args[1:-1]])
+        stored = self.builder.store(self.narrowed(self.lane(op.args[-1]), place.dtype), address,
+                                    align=np.dtype(place.dtype).itemsize)
+        self.apart.mark(stored, op.attr("array"))
 
-    def _narrowed(self, lane: Lane, dtype: str) -> Any:
-        element = ELEMENTS[dtype]
+    def narrowed(self, lane: Lane, dtype: str) -> Any:
+        """The element of this dtype that numbers are stored as."""
+        element = lane.emit.widened(ELEMENTS[dtype])
         if dtype == "b1":
-            return self.builder.zext(lane.value, I8)
+            return self.builder.zext(lane.value, element)
         if dtype[0] == "f":
-            return self.builder.fptrunc(lane.value, F32) if dtype == "f4" else lane.value
-        return lane.value if element is I64 else self.builder.trunc(lane.value, element)
+            return self.builder.fptrunc(lane.value, element) if dtype == "f4" else lane.value
+        return lane.value if ELEMENTS[dtype] is I64 else self.builder.trunc(lane.value, element)
 
     def _alloc(self, op: Op) -> None:
         """The caller makes the array (zeros, or nothing in particular), and we fill it with other numbers."""
@@ -495,7 +568,7 @@ class KernelCode:
         b.cbranch(none, self.targets[FAULT].block, go)
         b.position_at_end(go)
         if not zero and not (isinstance(fill, Const) and fill.value is None):
-            self._fill(pointer, total, self._narrowed(self.lane(fill), place.dtype), place.dtype)
+            self._fill(pointer, total, self.narrowed(self.lane(fill), place.dtype), place.dtype)
 
     def _allocator(self) -> Any:
         found = self.module.globals.get("pyflat_allocate")
@@ -505,3 +578,7 @@ class KernelCode:
         with counted(self.builder, total) as index:
             self.builder.store(value, element_at(self.builder, pointer, index, ELEMENTS[dtype]),
                                align=np.dtype(dtype).itemsize)
+
+
+def _indices(loop: Loop) -> set[Op]:
+    return {op for op in all_ops(loop.body) if op.opcode == "index"}

@@ -14,13 +14,14 @@ import numpy as np
 from pyflat.frontend.kernels import Kernel
 from pyflat.frontend.kernels.results import names
 from pyflat.functions import libm
-from pyflat.ir.memory import ArrayArgument
+from pyflat.ir.memory import ArrayArgument, overlaps_itself
 from pyflat.ir.types import BOOL, FLOAT, MEMORY
 from pyflat.targets.numba.jit import MachineCode, compile_ir, processor
 from pyflat.targets.numba.kernels.emit import (
     CONTIGUOUS,
     ENTRY,
     FAULTED,
+    OVERLAPPING,
     ROWS,
     STRIDED,
     WARNED,
@@ -161,6 +162,8 @@ def layout_of(array: Any) -> str:
     """How an array lies in memory, as code is made for it."""
     if array.flags.c_contiguous:
         return CONTIGUOUS
+    if overlaps_itself(array):
+        return OVERLAPPING
     return ROWS if array.ndim > 1 and array.strides[-1] == array.itemsize else STRIDED
 
 

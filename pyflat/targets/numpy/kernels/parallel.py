@@ -43,6 +43,22 @@ def nest_of(loop: Loop) -> Nest | None:
     return None
 
 
+def is_alone_parallel(loop: Loop, counted: Counted) -> bool:
+    """The iterations of this loop do not depend on each other, whatever the lengths of arrays are."""
+    if _start(loop) is None:
+        return False
+    found = _parallel([(loop, counted)])
+    return found is not None and not found.longer
+
+
+def carries_memory_only(loop: Loop, counted: Counted) -> bool:
+    """All that goes from iteration to iteration is the counter and memory, and the test is all of the head."""
+    carried = [param for param in loop.params if param is not counted.iv]
+    head = loop.body[0]
+    alone = isinstance(head, Block) and len(head.ops) == 1 and _start(loop) is not None
+    return alone and all(value.kind is MEMORY for value in [*carried, *loop.results])
+
+
 def _chain(loop: Loop) -> list[tuple[Loop, Counted]]:
     chain: list[tuple[Loop, Counted]] = []
     current: Loop | None = loop
@@ -112,7 +128,7 @@ def _parallel(chain: Sequence[tuple[Loop, Counted]]) -> Nest | None:
     assert innermost is not None
     body = innermost[1]
     nest = Nest(loops, [counted for _, counted in chain], body)
-    if not all(_carries_nothing(loop, counted) for loop, counted in chain) or _leaves(loops):
+    if not all(_carries_nothing(loop, counted) for loop, counted in chain) or leaves(loops):
         return None
     return nest if _apart(nest) else None
 
@@ -133,7 +149,7 @@ def _carried_by(item: Item) -> list[Value]:
     return list(item.inits) if isinstance(item, Loop) else []
 
 
-def _leaves(loops: Sequence[Loop]) -> bool:
+def leaves(loops: Sequence[Loop]) -> bool:
     """Something in the nest leaves it in another way than at the end of its ranges, or makes an array."""
     own = {label for loop in loops for label in (loop.label, loop.again)} - {loops[-1].again}
     inner = {label for item in walk(loops[0].body) for label in _labels(item)} - own | {FAULT, loops[-1].again}

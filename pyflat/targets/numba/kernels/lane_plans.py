@@ -1,0 +1,185 @@
+"""Which loops of a kernel run with their iterations as the lanes of vector registers.
+
+LLVM makes vectors of an innermost loop. A loop around other loops it leaves alone, and there lanes are worth most: the
+loop inside may be a reduction, whose order must stay, or a `while` of each element. Such a loop is taken where
+
+- its iterations do not meet (`targets.numpy.kernels.parallel`), and it counts by one,
+- its loads and stores are of consecutive elements, or of the same one in all iterations,
+- what it does can be done in all lanes: it is left at its end only, as are the loops inside, and no function is called.
+
+A loop inside is *uniform* where all lanes leave it together, else it runs under a mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyflat.analysis.small_ints import small_ints
+from pyflat.frontend.kernels import Kernel
+from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
+from pyflat.ir.nodes import Block, Exit, Function, If, Item, Loop, Op, Param, Region, Value, child_lists, walk
+from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
+from pyflat.ir.types import FLOAT, INT
+from pyflat.targets.numba.costs import is_called
+from pyflat.targets.numba.library import library_function
+from pyflat.targets.numpy.kernels.parallel import carries_memory_only, is_alone_parallel, linear, places
+from pyflat.targets.numpy.kernels.varying import varying_in
+
+MOST_OPERATIONS = 400
+"""In a loop that is written for three sorts of gangs."""
+_NO_LANES = frozenset({"alloc", "call", "ufunc", "gather", "lane_any"})
+
+
+@dataclass(frozen=True, slots=True)
+class LanePlan:
+    """A loop of lanes: how it counts, what differs from lane to lane in it, and the ints that cannot overflow."""
+
+    loop: Loop
+    counted: Counted
+    varying: frozenset[Value]
+    small: frozenset[Value]
+    indices: frozenset[Op]
+    """All must be inside before lanes run, which is tested at once (`boxes`)."""
+    masked: bool
+    """A loop inside is left by one lane after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The test with which a loop is left, taken out of its body."""
+
+    header: list[Item]
+    test: If
+    goes_on_if: bool
+    leave: list[Value]
+    rest: list[Item]
+
+    @property
+    def arm(self) -> list[Item]:
+        return self.test.then if self.goes_on_if else self.test.orelse
+
+
+def plan_lanes(kernel: Kernel, strided: Mapping[str, bool]) -> dict[Loop, LanePlan]:
+    """The loops of lanes. `strided`: arrays whose rows have gaps."""
+    fn = kernel.function
+    finder = _Finder(strided, _bounded(fn, small_ints(fn, kernel.lengths())))
+    finder.search(fn.body)
+    return finder.found
+
+
+def entry_of(loop: Loop) -> Entry | None:
+    """Where a loop is left, None where that is not one test whose arm does nothing else."""
+    for at, item in enumerate(loop.body):
+        if not isinstance(item, If):
+            continue
+        for arm in (item.then, item.orelse):
+            end = arm[0].end if len(arm) == 1 and isinstance(arm[0], Block) and not arm[0].ops else None
+            if isinstance(end, Exit) and end.label is loop.label:
+                return Entry(loop.body[:at], item, arm is item.orelse, end.values, loop.body[at + 1:])
+    return None
+
+
+def _bounded(fn: Function, small: set[Value]) -> frozenset[Value]:
+    """The small ints, and what a `while` counts up to a number: `n + 1` where `n < limit` has let the loop go on."""
+    found = set(small)
+    for item in walk(fn.body):
+        entry = entry_of(item) if isinstance(item, Loop) else None
+        if entry is None or not entry.goes_on_if:
+            continue
+        below = {test.args[0] for test in _required(entry) if test.opcode == "lt" and test.args[0].kind is INT}
+        found |= {op for op in all_ops(entry.rest) if op.opcode == "add" and op.args[0] in below
+                  and getattr(op.args[1], "value", None) == 1}
+    return frozenset(found)
+
+
+def _required(entry: Entry) -> list[Op]:
+    """Conditions that all hold where a loop goes on: of `a and b`, which is `if a: b else: False`, both."""
+    waiting: list[Value] = [entry.test.cond]
+    found: list[Op] = []
+    ands = {result: (item, k) for item in entry.header if isinstance(item, If) for k, result in enumerate(item.results)}
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Op):
+            found.append(value)
+        elif value in ands:
+            item, k = ands[value]
+            then, orelse = (_last_values(items) for items in (item.then, item.orelse))
+            if orelse and getattr(orelse[k], "value", None) is False:
+                waiting += [item.cond, *then[k:k + 1]]
+    return found
+
+
+def _last_values(items: list[Item]) -> list[Value]:
+    last = items[-1]
+    return last.end.values if isinstance(last, Block) and last.end is not None else []
+
+
+class _Finder:
+    """Looks for loops of lanes from the inside out: a loop around one is no such loop."""
+
+    def __init__(self, strided: Mapping[str, bool], small: frozenset[Value]):
+        self.strided, self.small = strided, small
+        self.found: dict[Loop, LanePlan] = {}
+
+    def search(self, items: list[Item]) -> bool:
+        """Whether the list holds a loop of lanes."""
+        some = False
+        for item in items:
+            if isinstance(item, Block):
+                continue
+            inner = sum(map(self.search, child_lists(item))) > 0
+            plan = self._plan(item) if isinstance(item, Loop) and not inner else None
+            if plan is not None:
+                self.found[plan.loop] = plan
+            some |= inner or plan is not None
+        return some
+
+    def _plan(self, loop: Loop) -> LanePlan | None:
+        counted = recognise_counted(loop)
+        if counted is None or counted.step != 1 or not has_loop(loop.body) or not carries_memory_only(loop, counted):
+            return None
+        ops = list(all_ops(loop.body))
+        if len(ops) > MOST_OPERATIONS or not all(map(self._is_possible, ops)):
+            return None
+        if not is_alone_parallel(loop, counted) or not _is_left_at_tests(loop.body[2:]):
+            return None
+        varying = varying_in(loop, {counted.iv})
+        accesses = [op for op in ops if op.opcode in ("load", "store")]
+        if not all(self._is_consecutive(op, counted.iv, varying) for op in accesses):
+            return None
+        indices = frozenset(op for op in ops if op.opcode == "index")
+        entries = [entry_of(item) for item in walk(loop.body[2:]) if isinstance(item, Loop)]
+        masked = any(entry is not None and entry.test.cond in varying for entry in entries)
+        return LanePlan(loop, counted, frozenset(varying), self.small, indices, masked)
+
+    def _is_possible(self, op: Op) -> bool:
+        if op.opcode in _NO_LANES or op.opcode in VECTOR or op.opcode in NUMPY_LOOPS or is_called(op):
+            return False
+        return library_function(op) is None and not (op.kind is FLOAT and op.opcode in ("floordiv", "mod"))
+
+    def _is_consecutive(self, op: Op, iv: Param, varying: set[Value]) -> bool:
+        position = places(op)
+        if not any(index in varying for index in position):
+            return op.opcode == "load"
+        form = linear(position[-1])
+        if self.strided.get(op.attr("array"), False) or form is None or any(v in varying for v in position[:-1]):
+            return False
+        return form[0].get(iv) == 1 and not any(v in varying for v in form[0] if v is not iv)
+
+
+def _is_left_at_tests(items: list[Item]) -> bool:
+    """Every loop in a list is left at its entry only, which no other loop stands before, and nothing else is left."""
+    exits = 0
+    for item in walk(items):
+        match item:
+            case Region():
+                return False
+            case Loop():
+                entry = entry_of(item)
+                if entry is None or has_loop(entry.header):
+                    return False
+                exits -= 1
+            case Block():
+                exits += isinstance(item.end, Exit)
+    return exits == 0
