@@ -757,12 +757,64 @@ def mapping(x):
     return {"value": x}
 
 
-@case(SECTION, "a list whose length differs from lane to lane", FLOATS, code="flatten/list-mutation")
+@case(SECTION, "a list whose length differs from lane to lane", FLOATS)
 def growing(x):
     values = [1.0]
     if x > 0.0:
         values.append(x)
-    return len(values)
+    return len(values) + values[-1]
+
+
+@case(SECTION, "comprehensions whose `if` differs from lane to lane", FLOATS)
+def mean_of_some(x):
+    good = [v for v in (x, 1.0 - x, x * 0.5) if v > 0.25]
+    return sum(good) / len(good) if good else 0.0
+
+
+@case(SECTION, "`pop`, `insert`, `remove`, `index`, `sort` and slices of such lists", FINITE)
+def rearranged(x):
+    values = [v for v in (x, 3.0, -x, 0.5) if v > -1.5]
+    values.remove(min(values))
+    values.insert(int(x) % 3, 0.75)
+    values.sort(reverse=True)
+    return values.pop() + values.index(3.0) + sum(values[1:])
+
+
+@case(SECTION, "sets of lanes: `len`, `in`, `add`, `discard`, `min`, `max`, `sorted`, `==`", INTS, INTS)
+def distinct(a, b):
+    seen = {a, b, 2}
+    if a > 1:
+        seen.add(a * b)
+    return len(seen), 5 in seen, max(seen)
+
+
+@case(SECTION, "the order of a set of lanes", INTS, code="flatten/iterable-not-static")
+def ordered_set(n):
+    total = 0
+    for member in {n, 2}:
+        total = total * 10 + member
+    return total
+
+
+@case(SECTION, "`d[k] += 1` at a lane key of a dict that has its keys", INTS, INTS)
+def counted(a, b):
+    counts = {0: 0, 1: 0, 2: 0}
+    for value in (a, b):
+        counts[value % 3] += 1
+    return counts[0] * 100 + counts[1] * 10 + counts[2]
+
+
+@case(SECTION, "a list of several lengths as a result", FLOATS, code="flatten/result-kind")
+def several_lengths(x):
+    return [v for v in (x, 1.0) if v > 0.0]
+
+
+@case(SECTION, "a list that grows in a loop whose trips differ from lane to lane", INTS, code="flatten/list-mutation")
+def growing_by_lanes(n):
+    values = []
+    for i in range(n):
+        values.append(i)
+    return values[-1]
 
 
 # --- calls
@@ -865,9 +917,23 @@ def recursive(x):
     return power(x, 5)
 
 
-@case(SECTION, "recursion that depends on lanes", INTS, code="flatten/recursion")
+@case(SECTION, "recursion that depends on lanes: tail calls, sums and products of ints", (0, 1, 2, 5, 8, 13))
 def factorial(n):
     return 1 if n <= 1 else n * factorial(n - 1)
+
+
+@case(SECTION, "`pow(a, b, m)` of ints", (0, 2, 3, -7, 2**62), (5, 1000, 2**62), (7, 10**9 + 7, 2**50))
+def powers_modulo(a, b, m):
+    return pow(a, b, m)
+
+
+def fibonacci(n):
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+
+@case(SECTION, "recursion that branches, with lanes", (0, 1, 2, 5, 8), code="flatten/recursion")
+def two_calls(n):
+    return fibonacci(n)
 
 
 def polar(x):
@@ -1104,6 +1170,13 @@ def rounded_number(n):
 @case(SECTION, "`.astype` of NumPy scalars", FINITE)
 def as_type(x):
     return np.floor(x).astype(int) + 1
+
+
+@case(SECTION, "digits of an int: `str(n)`, `bin(n)`, `oct(n)`, `hex(n)`", (0, 7, -12, 121, 4539, 10**17))
+def digits_of(n):
+    text = str(n)
+    total = sum(int(c) for c in text if c != "-")
+    return total, len(text), text == text[::-1], hex(n).count("1"), "3" in text, int(text[-1])
 
 
 @case(SECTION, "strings made from lanes", FLOATS, code="flatten/unsupported-expression")

@@ -52,8 +52,8 @@ def _code(name: str, title: str, why: str, help: str) -> None:
 
 _code("flatten/source-missing", "the source of the function cannot be read",
       "pyflat reads the text of the function; a compiled function or one made by exec without a file has none",
-      "define the function in a file or a notebook cell; `exec`, `-c` and the plain prompt of Python before 3.13 "
-      "keep no text of it")
+      "define the function in a file or a notebook cell; where `exec`, `-c`, a script on stdin or the prompt of Python "
+      "before 3.13 has kept no text, pass it: `pyflat.twin(fn, source=text)`")
 _code("flatten/source-changed", "the text of the function is not the one that it was compiled from",
       "pyflat reads the text of the function from its file; where the file was edited after the import, or something "
       "else than its import hook has rewritten the code, text and function are two programs",
@@ -101,9 +101,9 @@ _code("flatten/lane-to-object", "a lane value is used where a plain Python objec
 _code("flatten/mixed-join", "two paths give values that cannot be held by one lane",
       "after a branch on lane values a name must hold numbers, or the same object on both paths",
       "give the name a number of the same kind on both paths")
-_code("flatten/list-mutation", "the paths leave a list in different shapes",
-      "a list changed under a condition must have the same length on both paths",
-      "append on both paths, or use a fixed-size list and assign to its items")
+_code("flatten/list-mutation", "a list or dict changes in a way that differs from lane to lane",
+      "a list may get other lengths in other lanes, but not here; a dict must have the same keys on all paths",
+      "use a fixed-size list and assign to its items")
 _code("flatten/effect", "an effect in the flattened path",
       "I/O, writes to captured objects, globals and attributes cannot happen per lane",
       "return the value instead of writing it")

@@ -18,6 +18,7 @@ from pyflat.cli.graph import graph
 from pyflat.cli.output import die
 from pyflat.cli.show import show
 from pyflat.cli.specs import one_line
+from pyflat.cli.stubs import stubs
 from pyflat.cli.survey import survey
 from pyflat.cli.verify import prove, verify
 from pyflat.errors import FlattenError
@@ -31,7 +32,7 @@ def commands() -> None:
     """Flatten branchy scalar functions into branch-free twins that run over whole arrays."""
 
 
-for _command in (show, codes, dataflow, graph, verify, prove, survey, explain, profile, report, bench):
+for _command in (show, codes, dataflow, graph, verify, prove, survey, explain, profile, report, bench, stubs):
     commands.add_command(_command)
 
 

@@ -29,6 +29,7 @@ import numpy as np
 from pyflat.errors import refuse
 from pyflat.frontend.library import dates
 from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.heap import has_gaps
 from pyflat.frontend.state.kinds import alternatives, complex_parts, describe, lane, numeric_kind, same_static
 from pyflat.frontend.state.values import (
     MAX_LENGTH,
@@ -105,7 +106,7 @@ def parts_of(value: Abstract, state: State) -> _Parts | None:
                 and value.value.size <= MAX_LENGTH:
             return _Parts(np.ndarray, tuple(map(str, value.value.shape)), tuple(map(Static, value.value.flat)))
         case ListRef():
-            return _Parts(list, (), state.heap[value])
+            return None if has_gaps(state.heap[value]) else _Parts(list, (), state.heap[value])
         case DictRef():
             keys = tuple(k for k, _ in state.heap[value])
             return _Parts(dict, keys, tuple(v for _, v in state.heap[value]))
@@ -155,6 +156,9 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
     if all(v is UNBOUND or isinstance(v, Static) and _is_label(v.value) for v, _ in options):
         return _labels([v.value for v, _ in options if isinstance(v, Static)])
     given = next((name for v, _ in options if (name := s.constants.get(id(v))) is not None), "")
+    if any(type(v) is ListRef and has_gaps(state.heap[v]) for v, state in options):
+        raise s.refuse("flatten/result-kind", "the function returns a list whose length differs from lane to lane",
+                       help="return numbers that are made of it, or a list of one length that is filled up")
     raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
         f" or {describe(options[1][0])}" if len(options) > 1 else ""), argument=given)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.generator import reached
+from tests.generator import ragged, reached
 from tests.generator.expressions import Thunk
 from tests.generator.scope import BOOL, FLOAT, INT, LABEL
 from tests.generator.shared import shared_call
@@ -299,7 +299,8 @@ class Wide(Statements):
             return added
         added += [(3, self.assign_label)] if self.labels else []
         return [*added, (2, self.make), (3, self.change), (0.5, self.wider_augmented), (0.4, self.star), (0.4, self.walrus_after), (0.5, self.word_match),
-                (0.5, self.shape_match), (0.5, self.collect)]
+                (0.5, self.shape_match), (0.5, self.collect),
+                (0.8, lambda: ragged.filtered(self))]
 
     def make(self) -> tuple[Lines, bool]:
         cond = self.truth(1)

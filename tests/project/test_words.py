@@ -44,3 +44,34 @@ def test_the_words_are_looked_for():
     assert len(TEXTS) > 300
     line = "nobody knows dear parts of the Magnified kept call, foreign to `numba_queues`"
     assert sum(re.search(word, line) is not None for word in WORDS) == 6
+
+
+# --- words that pages explain
+LANES = (ROOT / "docs" / "explanation" / "lanes.md").read_text(encoding="utf-8")
+EXPLAINED = [word for row in re.findall(r"^\| (.+?) \|", LANES, re.MULTILINE)[1:] for word in row.split(", ") if "-" not in word]
+NOT_ASKED = ("gallery.md", "lanes.md")  # written by a program; the table itself
+FOR_USERS = [ROOT / "README.md", ROOT / "docs" / "tutorial.md",
+             *(path for folder in ("tutorial", "how-to", "explanation")
+               for path in sorted((ROOT / "docs" / folder).glob("*.md")) if path.name not in NOT_ASKED)]
+
+
+def unexplained(text: str) -> list[str]:
+    """The words of pyflat's own that a page uses, where it neither leads to the table nor sets the word in italics or
+    bold."""
+    if "lanes.md" in text:
+        return []
+    prose = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", text, flags=re.DOTALL)
+    return [word for word in EXPLAINED
+            if re.search(rf"(?<![*\w]){re.escape(word)}s?(?![*\w])", prose) and not re.search(rf"\*{re.escape(word)}s?\*", prose)]
+
+
+@pytest.mark.parametrize("page", FOR_USERS, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_page_explains_its_words(page):
+    text = page.read_text(encoding="utf-8")
+    assert unexplained(text) == [], "link to docs/explanation/lanes.md, or set the word in italics where it is defined"
+
+
+def test_unexplained_words_are_found():
+    assert {"lane", "suspect", "gang", "flat form", "ulp"} <= set(EXPLAINED)
+    assert unexplained("Each lane of a gang is suspect, in *roles*; `mask`") == ["lane", "suspect", "gang"]
+    assert len(FOR_USERS) > 15

@@ -10,7 +10,7 @@ import libcst as cst
 from pyflat.frontend.builtins.support import Handler, inlined_for_ints, only
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import arrays, operators, scalars
+from pyflat.frontend.space import arrays, characters, operators, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import as_float, const_eval
 from pyflat.frontend.state import heap, lookup
@@ -41,6 +41,8 @@ def int_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if len(arguments.positional) != 1:
         raise s.refuse("flatten/lane-to-object", "int() of a lane takes one argument", node,
                        why="a base is for strings", help="leave the second argument out")
+    if characters.is_text(arguments.positional[0]):
+        return characters.to_int(s, characters.items_of(s, arguments.positional[0]) or (), node)
     return to_whole("to_int")(s, arguments, node)
 
 
@@ -128,8 +130,27 @@ def scale(factor: float) -> Handler:
 def pow_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     a, b, *modulus = only(s, arguments, node, 2, 3)
     if modulus:
-        raise s.refuse("flatten/not-yet", "pow() with a modulus", node, help="write (a ** b) % m for small values")
+        if any(s.may_be_numpy(value) for value in arguments.positional):
+            raise s.refuse("flatten/unsupported-expression", "pow() of NumPy scalars with a modulus", node,
+                           help="convert with int(...) first")
+        if any(numeric_kind(value) not in (INT, BOOL) for value in arguments.positional):
+            raise s.fault("TypeError", "pow() with a modulus takes ints", node)
+        _leave_to_original(s, b, modulus[0], node)
+        fn = stdlib.power_modulo if s.floats is F8 else stdlib.power_modulo_narrow
+        return inlined_for_ints(fn)(s, arguments, node)
     return num.binary(s, "pow", a, b)
+
+
+def _leave_to_original(s: Evaluator, exponent: Abstract, modulus: Abstract, node: cst.CSTNode) -> None:
+    """Inverses, errors, and moduli whose products leave 64 bits too far."""
+    if isinstance(exponent, Static) and exponent.value < 0:
+        raise s.refuse("flatten/not-yet", "pow() with a negative exponent and a modulus", node,
+                       help="write the extended algorithm of Euclid")
+    if isinstance(modulus, Static) and not 1 <= modulus.value <= 1 << 50:
+        raise s.refuse("flatten/not-yet", "pow() with a modulus that is not from 1 to 2**50", node)
+    n, m = scalars.to_kind(s, lane(exponent), INT), scalars.to_kind(s, lane(modulus), INT)
+    outside = s.build.op("or", s.build.op("lt", m, const(1)), s.build.op("gt", m, const(1 << 50)))
+    heap.suspect_if(s, s.build.op("or", outside, s.build.op("lt", n, const(0))), "pow() with a modulus", node)
 
 
 def divmod_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

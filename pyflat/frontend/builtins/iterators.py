@@ -16,7 +16,7 @@ import libcst as cst
 
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import arrays, containers
+from pyflat.frontend.space import arrays, characters, containers, ragged
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
@@ -51,8 +51,14 @@ def enumerate_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstrac
         return _numbered(s, source, first, node)
 
     def items() -> Iterator[Abstract]:
-        for number, item in enumerate(s.space.iterate(values[0], node), start.value):
-            yield heap.make_tuple([Static(number), item])
+        number: Abstract = start
+        for item in containers.gaps_of(s, values[0], node):
+            present, value = ragged.split_gap(s, item)
+            if value is UNBOUND:
+                continue
+            pair = heap.make_tuple([number, value])
+            yield pair if isinstance(present, Static) else GuardedUnion(present, pair, UNBOUND)
+            number = num.binary(s, "add", number, Static(1) if isinstance(present, Static) else present)
 
     return Lazy(items)
 
@@ -86,6 +92,17 @@ def reversed_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract
         if value.once:
             raise s.raised(TypeError, node)
         return _backwards(s, value, node)
+    if characters.is_text(value):
+        return Lazy(lambda: iter(list(reversed(characters.items_of(s, value) or ()))))
+    if ragged.is_ragged(s, value):
+        before = ragged.items_of(s, value, node)
+
+        def backwards() -> Iterator[Abstract]:
+            if ragged.items_of(s, value, node) is not before:
+                raise s.refuse("flatten/list-mutation", "a list changes between reversed() and its use", node)
+            return reversed(before)
+
+        return Lazy(backwards)
     size = len(s.space.items(value, node))
 
     def items() -> Iterator[Abstract]:
@@ -102,6 +119,11 @@ def map_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         return _mapped(s, sources[0], node, lambda item: s.space.call(fn, Arguments([item], {}), node))
 
     def items() -> Iterator[Abstract]:
+        if len(sources) == 1:
+            for item in containers.gaps_of(s, sources[0], node):
+                yield heap.where_present(s, item, lambda one: s.space.call(fn, Arguments([one], {}), node),
+                                         lambda: UNBOUND)
+            return
         for row in zip(*[s.space.iterate(v, node) for v in sources], strict=False):
             yield s.space.call(fn, Arguments(list(row), {}), node)
 
@@ -113,11 +135,17 @@ def filter_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     fn, source = only(s, arguments, node, 2, 2)
 
     def items() -> Iterator[Abstract]:
-        for item in s.space.iterate(source, node):
-            kept: Abstract = item
-            if not (isinstance(fn, Static) and fn.value is None):
-                kept = s.space.call(fn, Arguments([item], {}), node)
-            held = s.space.truth(kept)
+        for each in containers.gaps_of(s, source, node):
+            present, item = ragged.split_gap(s, each)
+            if item is UNBOUND:
+                continue
+
+            def kept(item: Abstract = item) -> Static | Value:
+                by_itself = isinstance(fn, Static) and fn.value is None
+                return s.space.truth(item if by_itself else s.space.call(fn, Arguments([item], {}), node))
+
+            held = kept() if isinstance(present, Static) else s.space.truth(
+                s.branch(present, kept, lambda: Static(False)))
             if not isinstance(held, Static):
                 yield GuardedUnion(held, item, UNBOUND)
             elif held.value:

@@ -14,7 +14,19 @@ from pyflat.frontend.builtins.sequences import sort_lanes
 from pyflat.frontend.builtins.support import bind_names, only, refuse_texts
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import array_items, arrays, comparisons, complex_numbers, containers, scalars, texts
+from pyflat.frontend.space import (
+    array_items,
+    arrays,
+    characters,
+    comparisons,
+    complex_numbers,
+    containers,
+    item_writes,
+    lane_sets,
+    ragged,
+    scalars,
+    texts,
+)
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
@@ -28,6 +40,7 @@ from pyflat.frontend.state.values import (
     DictRef,
     Grid,
     GuardedUnion,
+    LaneSet,
     Lazy,
     ListRef,
     Seq,
@@ -47,18 +60,22 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
     match receiver:
         case View():
             return kernel_arrays.method(s, bound, arguments, node)
+        case LaneSet() if not arguments.named:
+            return lane_sets.method(s, receiver, name, arguments.positional, node)
         case ListRef():
             return _list_method(s, receiver, name, arguments, node)
         case DictRef():
             return _dict_method(s, s.space.dict_entries(receiver), receiver, name, arguments, node)
         case Static() if isinstance(receiver.value, dict) and name in ("get", "items", "keys", "values"):
             return _dict_method(s, s.space.dict_entries(receiver), None, name, arguments, node)
+        case Static() if receiver.value == "" and name == "join" and len(arguments.positional) == 1:
+            return characters.joined(s, containers.items_or_gaps(s, arguments.positional[0], node))
         case Static() if isinstance(receiver.value, str) and not arguments.all_static():
             return texts.formatted(receiver.value, arguments) if name == "format" else Text()
         case Static() if name in ("index", "count") and not arguments.all_static():
             return _find(s, s.space.items(receiver, node), name, arguments, node)
         case Text():
-            return Text()
+            return characters.method(s, receiver, name, arguments.positional, node)
         case Seq() if name in ("index", "count"):
             return _find(s, list(receiver.items), name, arguments, node)
         case Array() | GuardedUnion() | Static() if arrays.is_array(receiver) and not (
@@ -93,22 +110,23 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
 
 def _list_method(s: Evaluator, ref: ListRef, name: str, arguments: Arguments, node: cst.CSTNode
                  ) -> Abstract | None:
-    items = list(heap.contents(s, ref, node))
+    if name not in _KNOWS_GAPS and ragged.is_ragged(s, ref):
+        return ragged.by_length(s, ref, lambda: _list_method(s, ref, name, arguments, node), node)
+    items = list(heap.contents_with_gaps(s, ref, node))
     values = arguments.positional
     match name:
         case "append":
             items.append(*values)
         case "extend":
-            items += s.space.items(values[0], node)
-        case "insert" if isinstance(values[0], Static):
-            items.insert(values[0].value, values[1])
-        case "pop" if not values or isinstance(values[0], Static):
-            position = values[0].value if values and isinstance(values[0], Static) else -1
-            if not -len(items) <= position < len(items):
-                raise s.fault("IndexError", "pop from empty list or index out of range", node)
-            taken: Abstract = items.pop(position)
-            heap.rewrite(s, ref, tuple(items), node)
-            return taken
+            items += containers.items_or_gaps(s, values[0], node)
+        case "insert" if len(values) == 2:
+            item_writes.insert_item(s, ref, values[0], values[1], node)
+            return Static(None)
+        case "pop" if len(values) < 2:
+            return item_writes.take_item(s, ref, values[0] if values else Static(-1), node)
+        case "remove" if len(values) == 1:
+            item_writes.take_item(s, ref, _find(s, items, "index", arguments, node), node)
+            return Static(None)
         case "clear":
             items = []
         case "reverse":
@@ -117,13 +135,18 @@ def _list_method(s: Evaluator, ref: ListRef, name: str, arguments: Arguments, no
             return heap.new_list(s, items)
         case "sort":
             sorted_ref = sort_lanes(s, Arguments([ref], arguments.named), node)
-            items = s.space.items(sorted_ref, node)
+            assert isinstance(sorted_ref, ListRef)
+            items = list(heap.contents_with_gaps(s, sorted_ref, node))
         case "index" | "count":
             return _find(s, items, name, arguments, node)
         case _:
             return None
     heap.rewrite(s, ref, tuple(items), node)
     return Static(None)
+
+
+_KNOWS_GAPS = {"append", "extend", "clear", "reverse", "copy", "sort"}
+"""Methods that take a list whose length differs from lane to lane whole."""
 
 
 def _find(s: Evaluator, items: list[Abstract], name: str, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import libcst as cst
@@ -13,18 +13,23 @@ import libcst as cst
 from pyflat.frontend import remedies
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import containers, scalars, texts, width_rules
+from pyflat.frontend.space import characters, containers, lane_sets, ragged, scalars, texts, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, is_folded, lane, numeric_kind
 from pyflat.frontend.state.values import (
+    NONE,
     UNBOUND,
     Abstract,
     Arguments,
+    Char,
     DictRef,
     GuardedUnion,
+    IntText,
+    LaneSet,
+    Lazy,
     ObjRef,
     Ranges,
     Seq,
@@ -32,8 +37,9 @@ from pyflat.frontend.state.values import (
     Text,
     View,
 )
+from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
-from pyflat.ir.types import FLOAT
+from pyflat.ir.types import BOOL, FLOAT, INT
 
 
 # --- reductions and sequences
@@ -49,7 +55,7 @@ def least(opcode: str) -> Handler:
                                 node)
             items = []
         elif len(items) == 1:
-            items = containers.items_or_gaps(s, items[0], node)
+            items = lane_sets.unordered(s, items[0], node, key) or containers.items_or_gaps(s, items[0], node)
         for item in items:
             best = heap.where_present(s, item, functools.partial(_better, s, opcode, key, best, node),
                                       functools.partial(_same, best))
@@ -97,7 +103,8 @@ def sum_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     total: Abstract = rest[0] if rest else Static(0)
     if is_folded(arguments.positional[0]):
         return s.space.fold(arguments.positional[0], total, lambda old, make: _plus(s, old, node, make()), node)
-    items = containers.items_or_gaps(s, arguments.positional[0], node)
+    source = arguments.positional[0]
+    items = lane_sets.unordered(s, source, node, NONE, of_ints=True) or containers.items_or_gaps(s, source, node)
     for item in items:
         total = heap.where_present(s, item, functools.partial(_plus, s, total, node),
                                    functools.partial(_same, total))
@@ -112,8 +119,9 @@ def product(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     total = arguments.named.get("start", Static(1))
     if is_folded(arguments.positional[0]):
         return s.space.fold(arguments.positional[0], total, lambda old, make: num.binary(s, "mul", old, make()), node)
-    for item in s.space.items(arguments.positional[0], node):
-        total = num.binary(s, "mul", total, item)
+    for item in containers.items_or_gaps(s, arguments.positional[0], node):
+        total = heap.where_present(s, item, functools.partial(num.binary, s, "mul", total),
+                                   functools.partial(_same, total))
     return total
 
 
@@ -167,7 +175,24 @@ def _next_truth(s: Evaluator, items: Iterator[Abstract], known: Abstract, stop: 
 
 def set_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = only(s, arguments, node, 0, 1)
-    return containers.make_set(s, s.space.items(values[0], node) if values else [], node)
+    if not values:
+        return lane_sets.make(s, [], node)
+    source = values[0]
+    items: Sequence[Abstract]
+    if isinstance(source, LaneSet):
+        items = lane_sets.members(s, source, node)
+    else:
+        items = containers.items_or_gaps(s, source, node)
+    known = all(isinstance(item, Static) for item in items)
+    return containers.make_set(s, items, node) if known else lane_sets.make(s, items, node)
+
+
+def frozenset_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    values = only(s, arguments, node, 0, 1)
+    items = s.space.items(values[0], node) if values else []
+    if not all(isinstance(item, Static) for item in items):
+        raise s.refuse("flatten/unsupported-expression", "a frozenset of lanes", node, help="use a set")
+    return containers.make_set(s, items, node)
 
 
 def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
@@ -176,6 +201,14 @@ def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         if not value.extents:
             raise s.raised(TypeError, node)
         return value.extents[0]
+    if isinstance(value, LaneSet):
+        return ragged.length(s, lane_sets.members(s, value, node))
+    if characters.is_text(value):
+        return characters.length(s, value, characters.items_of(s, value) or (), node)
+    if ragged.is_ragged(s, value):
+        return ragged.length(s, ragged.items_of(s, value, node))
+    if isinstance(value, Lazy) and value.written is not None and isinstance(value.written.node, cst.ListComp):
+        return s.space.fold(value, Static(0), lambda old, make: _one_more(s, old, make), node)
     if isinstance(value, DictRef):
         return Static(len(heap.contents(s, value, node)))
     if isinstance(value, Ranges):
@@ -195,6 +228,11 @@ def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return Static(len(items))
 
 
+def _one_more(s: Evaluator, count: Abstract, make: Callable[[], Abstract]) -> Abstract:
+    make()  # it may raise
+    return num.binary(s, "add", count, Static(1))
+
+
 def range_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = only(s, arguments, node, 1, 3)
     if any(numeric_kind(v) is FLOAT for v in values):
@@ -208,6 +246,11 @@ def range_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if not isinstance(step, Static) or step.value == 0:
         raise s.refuse("flatten/iterable-not-static", "the step of this range differs from lane to lane", node)
     return Ranges(start, stop, step.value)
+
+
+def list_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    values = only(s, arguments, node, 0, 1)
+    return heap.new_list(s, containers.items_or_gaps(s, values[0], node) if values else [])
 
 
 def sequence(make: Callable[[Evaluator, list[Abstract]], Abstract]) -> Handler:
@@ -232,13 +275,29 @@ def dict_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """A stable insertion network of compare-and-exchange: for a few lanes."""
-    items = s.space.items(arguments.positional[0], node)
+    source = arguments.positional[0]
+    key = arguments.named.get("key", Static(None))
+    items = lane_sets.unordered(s, source, node, key) or containers.items_or_gaps(s, source, node)
+    if heap.has_gaps(items):
+        return _sort_ragged(s, items, arguments, node)
     known = [v.value for v in [*items, *arguments.named.values()] if isinstance(v, Static)]
     if len(known) == len(items) + len(arguments.named) and not any(isinstance(v, types.FunctionType) for v in known):
         named = {k: v.value for k, v in arguments.named.items() if isinstance(v, Static)}
         ordered = const_eval(s, lambda: sorted(known[:len(items)], **named))
         assert isinstance(ordered, Static)
         return heap.new_list(s, [Static(v) for v in ordered.value])
+    return heap.new_list(s, _sorted(s, items, len(items), Static(len(items)), arguments, node))
+
+
+def _sort_ragged(s: Evaluator, items: list[Abstract], arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """Behind the last item of a lane nothing is exchanged."""
+    items, least, count = ragged.packed(s, items, node)
+    return heap.new_list(s, ragged.gapped(s, _sorted(s, items, least, count, arguments, node), least, count))
+
+
+def _sorted(s: Evaluator, items: list[Abstract], least: int, count: Abstract, arguments: Arguments, node: cst.CSTNode
+            ) -> list[Abstract]:
+    """The items in their order, of which every lane has `least` and a lane has `count`."""
     key, reverse = arguments.named.get("key", Static(None)), arguments.named.get("reverse", Static(False))
     if not isinstance(reverse, Static) or arguments.named.keys() - {"key", "reverse"}:
         raise s.refuse("flatten/bad-call", "these options of sorted()", node)
@@ -247,18 +306,34 @@ def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstrac
     if isinstance(key, Static) and key.value is None:
         ranks = list(items)
     else:
-        ranks = [s.space.call(key, Arguments([item], {}), node) for item in items]
-    for rank in ranks:
-        _suspect_nan(s, rank, node)
+        ranks = []
+        for at, item in enumerate(items):
+            def ranked(item: Abstract = item) -> Abstract:
+                return s.space.call(key, Arguments([item], {}), node)
+
+            ranks.append(_where(s, at < least, count, at, ranked, item))
+    for at, rank in enumerate(ranks):
+        _where(s, at < least, count, at, functools.partial(_suspect_nan, s, rank, node), Static(None))
     opcode = "gt" if reverse.value else "lt"  # both keep the order of equal items
     for end in range(1, len(items)):
         for at in range(end, 0, -1):
-            swap = s.space.truth(s.space.compare(opcode, ranks[at], ranks[at - 1], node))
+            def before(at: int = at) -> Abstract:
+                return s.space.truth(s.space.compare(opcode, ranks[at], ranks[at - 1], node))
+
+            swap = s.space.truth(_where(s, end < least, count, end, before, Static(False)))
             together = ranks[at] is items[at] and ranks[at - 1] is items[at - 1]
             items[at - 1], items[at] = _exchange(s, swap, items[at - 1], items[at])
             exchanged = _exchange(s, swap, ranks[at - 1], ranks[at])
             ranks[at - 1], ranks[at] = items[at - 1:at + 1] if together else exchanged
-    return heap.new_list(s, items)
+    return items
+
+
+def _where(s: Evaluator, always: bool, count: Abstract, at: int, make: Callable[[], Abstract | None],
+           otherwise: Abstract) -> Abstract:
+    """`make()` in the lanes that have an item at this place."""
+    if always:
+        return make() or otherwise
+    return s.branch(s.build.op("gt", lane(count), const(at)), make, lambda: otherwise)
 
 
 def _exchange(s: Evaluator, swap: Static | Value, a: Abstract, b: Abstract) -> tuple[Abstract, Abstract]:
@@ -353,8 +428,29 @@ def callable_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract
 
 def text(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = arguments.positional
+    if len(values) == 1 and not arguments.named:
+        return texts.of_int(s, values[0])
     spec = values[1].value if len(values) == 2 and isinstance(values[1], Static) else ""
     return texts.written(values[0], spec) if spec and not arguments.named else Text()
+
+
+def in_base(base: int) -> Handler:
+    """bin, oct, hex"""
+
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+        (value,) = only(s, arguments, node, 1, 1)
+        if numeric_kind(value) not in (INT, BOOL):
+            raise s.raised(TypeError, node)
+        return IntText(scalars.to_kind(s, lane(value), INT), base)
+
+    return handler
+
+
+def ord_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    (value,) = only(s, arguments, node, 1, 1)
+    if not isinstance(value, Char):
+        raise s.refuse("flatten/unsupported-expression", f"ord() of {describe(value)}", node)
+    return characters.code_of(s, value)
 
 
 def operator_add(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

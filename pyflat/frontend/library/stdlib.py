@@ -144,6 +144,41 @@ def perm(n: int, k: int | None = None) -> int:
     return ways
 
 
+def power_modulo(base: int, exponent: int, modulus: int) -> int:
+    """pow(base, exponent, modulus) by squaring, exponent >= 0 and 1 <= modulus <= 2**50."""
+    power = base % modulus
+    result = 1 % modulus
+    while exponent > 0:
+        if exponent & 1:
+            result = product_modulo(result, power, modulus)
+        power = product_modulo(power, power, modulus)
+        exponent = exponent >> 1
+    return result
+
+
+def product_modulo(a: int, b: int, modulus: int) -> int:
+    """a * b % modulus of numbers in range(modulus), modulus <= 2**50: the quotient of floats is off by one at most, and
+    the remainder is small, so that its low bits have it all."""
+    quotient = int(float(a) * float(b) / float(modulus))
+    rest = (a * b - quotient * modulus) & 0x7FFFFFFFFFFFFFFF
+    if rest >= 1 << 62:
+        return rest - (1 << 62) - (1 << 62) + modulus
+    return rest - modulus if rest >= modulus else rest
+
+
+def power_modulo_narrow(base: int, exponent: int, modulus: int) -> int:
+    """The same where floats have 24 digits: products that overflow are left to the original."""
+    power = base % modulus
+    result = 1 % modulus
+    while exponent > 0:
+        if exponent & 1:
+            result = result * power % modulus
+        if exponent > 1:
+            power = power * power % modulus
+        exponent = exponent >> 1
+    return result
+
+
 def lcm(*numbers: int) -> int:
     least = 1
     for n in numbers:

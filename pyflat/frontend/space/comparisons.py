@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from pyflat.frontend.space import arrays, complex_numbers, operators, scalars, scratch
+from pyflat.frontend.space import arrays, characters, complex_numbers, operators, ragged, scalars, scratch
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, const_eval, is_number_union
 from pyflat.frontend.state import heap, lookup
@@ -18,6 +18,7 @@ from pyflat.frontend.state.values import (
     Abstract,
     DictRef,
     GuardedUnion,
+    LaneSet,
     ObjRef,
     OtherText,
     Ranges,
@@ -35,6 +36,15 @@ def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNod
     if isinstance(container, GuardedUnion):
         return s.split(container, lambda v: contains(s, v, item, node))
     container = scratch.seen(s, container)
+    if isinstance(container, LaneSet):
+        if isinstance(item, GuardedUnion):
+            return s.split(item, lambda v: contains(s, container, v, node))
+        return among(s, heap.contents_with_gaps(s, container.members, node), item, node)
+    if characters.is_text(container) or characters.is_text(item) and isinstance(container, Static) \
+            and type(container.value) is str:
+        if isinstance(item, GuardedUnion):
+            return s.split(item, lambda v: contains(s, container, v, node))
+        return characters.among(s, characters.items_of(s, container) or (), item, node)
     if isinstance(container, Scratch) and type(container.value) is dict:
         return scratch.contains(s, container, item, node)
     if isinstance(item, GuardedUnion):
@@ -54,6 +64,8 @@ def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNod
         return _between(s, container, item)
     if isinstance(container, DictRef):
         members: Sequence[Abstract] = [Static(k) for k, _ in heap.contents(s, container, node)]
+    elif ragged.is_ragged(s, container):
+        return among(s, ragged.items_of(s, container, node), item, node)
     else:
         members = s.space.items(container, node)
     found: Abstract = Static(False)
@@ -66,6 +78,22 @@ def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNod
             continue
         same_lane = s.space.truth(same)
         found = same_lane if isinstance(found, Static) else s.build.op("or", lane(found), lane(same_lane))
+    return found
+
+
+def among(s: Evaluator, members: Sequence[Abstract], item: Abstract, node: cst.CSTNode) -> Abstract:
+    """Membership of a list whose length differs from lane to lane."""
+    found: Static | Value = Static(False)
+    for member in members:
+        def same(there: Abstract) -> Static | Value:
+            return s.space.truth(same_element(s, there, item, node))
+
+        held = s.space.truth(heap.where_present(s, member, same, lambda: Static(False)))
+        if isinstance(held, Static):
+            if held.value:
+                return held
+            continue
+        found = held if isinstance(found, Static) else s.build.op("or", found, held)
     return found
 
 
@@ -116,8 +144,15 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
         return s.split(a, lambda v: compare(s, opcode, v, b, node))
     if isinstance(b, GuardedUnion) and not is_number_union(b):
         return s.split(b, lambda v: compare(s, opcode, a, v, node))
+    for one in (a, b):
+        if ragged.is_ragged(s, one):
+            return ragged.by_length(s, one, lambda: compare(s, opcode, a, b, node), node)
     if is_number_union(a) and is_number_union(b) or isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
         return num.compare(s, opcode, a, b)
+    if isinstance(a, LaneSet) or isinstance(b, LaneSet):
+        return _compare_sets(s, opcode, a, b, node)
+    if characters.is_text(a) or characters.is_text(b):
+        return characters.compare(s, opcode, a, b, node)
     for one, other in ((a, b), (b, a)):
         if isinstance(one, OtherText):
             return _compare_text(s, opcode, one, other, node)
@@ -129,6 +164,20 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
     if _is_dict(a) and _is_dict(b):
         return _compare_dicts(s, opcode, a, b, node)
     return _compare_sequences(s, opcode, a, b, node)
+
+
+def _compare_sets(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """As many members, and each of one among those of the other."""
+    if opcode not in ("eq", "ne") or not (isinstance(a, LaneSet) and isinstance(b, LaneSet)):
+        raise s.refuse("flatten/unsupported-expression", f"{describe(a)} is compared with {describe(b)}", node,
+                       help="compare two sets that are made from lanes, by == or !=")
+    left, right = (heap.contents_with_gaps(s, each.members, node) for each in (a, b))
+    found: Value = s.build.op("eq", lane(ragged.length(s, left)), lane(ragged.length(s, right)))
+    for member in left:
+        held = heap.where_present(s, member, lambda each: s.space.truth(among(s, right, each, node)),
+                                  lambda: Static(True))
+        found = s.build.op("and", found, lane(s.space.truth(held)))
+    return scalars.negate(s, found) if opcode == "ne" else found
 
 
 _NO_STRINGS = (int, float, complex, bytes, type(None), tuple, list, dict, set, frozenset)

@@ -14,7 +14,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend import remedies
-from pyflat.frontend.space import array_items, arrays, memories, scalars
+from pyflat.frontend.space import array_items, arrays, characters, memories, ragged, scalars
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -23,9 +23,13 @@ from pyflat.frontend.state.values import (
     Abstract,
     Array,
     Axes,
+    Char,
+    Chars,
     DictRef,
     GuardedUnion,
+    IntText,
     IterRef,
+    LaneSet,
     Lazy,
     ListRef,
     ObjRef,
@@ -38,7 +42,7 @@ from pyflat.frontend.state.values import (
     View,
 )
 from pyflat.ir.build import const
-from pyflat.ir.nodes import Value
+from pyflat.ir.nodes import TRUE, Value
 from pyflat.ir.tables import table_of
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind, kind_of
 
@@ -49,11 +53,8 @@ _ITERABLES: Any = (tuple, list, dict, np.ndarray, str, frozenset, set, EnumMeta,
 
 # --- building
 def make_set(s: Evaluator, items: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
-    """A set of known values; which members a set of lanes has differs from lane to lane."""
+    """A set of known values."""
     known = [v.value for v in items if isinstance(v, Static)]
-    if len(known) != len(items):
-        raise s.refuse("flatten/unsupported-expression", "a set of lane values", node,
-                       help="use a tuple with `in`, or compare the values")
 
     def build() -> set[Any]:
         made = set()
@@ -87,6 +88,10 @@ def gaps_of(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
     if isinstance(value, Lazy):
         s.use_up(value, node)
         return value.start()
+    if type(value) is ListRef:
+        return _live(s, value, node)
+    if characters.is_text(value):
+        return iter(characters.items_of(s, value) or ())
     return iterate(s, value, node)
 
 
@@ -110,7 +115,9 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
         case IterRef():
             return _used_up(s, value, node)
         case ListRef():
-            return _live(s, value, node)
+            return _without_gaps(s, _live(s, value, node), node)
+        case Char() | Chars() | IntText():
+            return _without_gaps(s, iter(characters.items_of(s, value) or ()), node)
         case DictRef():
             return dict_view(s, value, {}, "keys", node)
         case Lazy():
@@ -124,6 +131,9 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
             return iterate(s, made, node)
         case Static():
             return iter(_static_items(s, value.value, node))
+    if isinstance(value, LaneSet):
+        raise s.refuse("flatten/iterable-not-static", "the order of a set of lanes", node,
+                       why="it goes by hashes, which differ from lane to lane", help="iterate over sorted(...) of it")
     raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(value)}", node,
                    help=remedies.ONE_NUMBER if numeric_kind(value) is not None else "")
 
@@ -143,10 +153,19 @@ def dict_view(s: Evaluator, ref: DictRef | None, known: dict[Any, Abstract], vie
 
 
 def _live(s: Evaluator, ref: ListRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
-    position = 0
-    while position < len(heap.contents(s, ref, node)):
-        yield heap.contents(s, ref, node)[position]
+    """The items of a list as they are when the iteration reaches them, gaps included. Where there are gaps, a position
+    is no index: items may be added behind them, and no other changed."""
+    position, seen = 0, heap.contents_with_gaps(s, ref, node)
+    while position < len(items := heap.contents_with_gaps(s, ref, node)):
+        if items is not seen and (heap.has_gaps(items) or heap.has_gaps(seen)) and items[:len(seen)] != seen:
+            break
+        seen = items
+        yield items[position]
         position += 1
+    items = heap.contents_with_gaps(s, ref, node)
+    if items is not seen and (heap.has_gaps(items) or heap.has_gaps(seen)) and items[:len(seen)] != seen:
+        raise s.refuse("flatten/list-mutation", "a list is iterated over and changed, and its length differs from lane "
+                       "to lane", node, help="iterate over a copy: `for x in list(xs)`")
 
 
 def _used_up(s: Evaluator, ref: IterRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
@@ -195,8 +214,17 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
         return s.split(owner, lambda v: index(s, v, key, node))
     if isinstance(owner, Scratch) and not isinstance(key, Axes | Slice) and type(owner.value) in (list, dict):
         return s.space.scratch_item(owner, key, node)
+    if ragged.is_ragged(s, owner):
+        return ragged.by_length(s, owner, lambda: index(s, owner, key, node), node)
     if isinstance(key, Axes):
         raise s.refuse("flatten/unsupported-expression", f"slices of several axes of {describe(owner)}", node)
+    if characters.is_text(owner) and not isinstance(key, GuardedUnion):
+        if isinstance(key, Slice) and key.start is not None:
+            raise s.refuse("flatten/unsupported-expression", "a slice of a string at a lane index", node)
+        chars = characters.items_of(s, owner) or ()
+        if isinstance(key, Slice):
+            return characters.part(s, chars, key.value, node)
+        return characters.at(s, chars, key, node)
     if isinstance(key, Slice):
         return _window(s, owner, key, node) if key.start is not None else _slice(s, owner, key.value, node)
     if isinstance(key, GuardedUnion):
@@ -364,18 +392,11 @@ def _dict_index(s: Evaluator, entries: dict[Any, Abstract], key: Abstract, node:
 def dict_lookup(s: Evaluator, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode
                 ) -> tuple[Value, Abstract] | None:
     """(is there, value) for a lane key among static keys; None when no key can match."""
-    is_tuple = isinstance(key, Seq) and issubclass(key.cls, tuple)
-    if numeric_kind(key) is None and not is_tuple and not isinstance(key, OtherText):
-        raise s.refuse("flatten/lane-to-object", f"{describe(key)} is used as a dict key", node)
     matches: list[tuple[Value, Abstract]] = []
-    for known, value in entries.items():
-        if not isinstance(known, tuple if is_tuple else str if isinstance(key, OtherText) else int | float):
-            continue
-        same = s.space.truth(s.space.compare("eq", key, Static(known), node))
-        if isinstance(same, Value):
-            matches.append((same, value))
-        elif same.value:
-            return const(True), value
+    for known, same in key_matches(s, entries, key, node):
+        if same is TRUE:
+            return same, entries[known]
+        matches.append((same, entries[known]))
     if not matches:
         return None
     hit, chosen = matches[-1]
@@ -383,6 +404,24 @@ def dict_lookup(s: Evaluator, entries: dict[Any, Abstract], key: Abstract, node:
         chosen = scalars.choose(s, same, value, chosen)
         hit = s.build.op("or", same, hit)
     return hit, chosen
+
+
+def key_matches(s: Evaluator, entries: dict[Any, Abstract], key: Abstract, node: cst.CSTNode
+                ) -> list[tuple[Any, Value]]:
+    """The known keys that a lane key may be, each with the lanes in which it is."""
+    is_tuple = isinstance(key, Seq) and issubclass(key.cls, tuple)
+    if numeric_kind(key) is None and not is_tuple and not isinstance(key, OtherText):
+        raise s.refuse("flatten/lane-to-object", f"{describe(key)} is used as a dict key", node)
+    matches: list[tuple[Any, Value]] = []
+    for known in entries:
+        if not isinstance(known, tuple if is_tuple else str if isinstance(key, OtherText) else int | float):
+            continue
+        same = s.space.truth(s.space.compare("eq", key, Static(known), node))
+        if isinstance(same, Value):
+            matches.append((known, same))
+        elif same.value:
+            return [(known, TRUE)]
+    return matches
 
 
 def starred_items(s: Evaluator, value: Abstract, node: cst.CSTNode) -> list[Abstract]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import array_items, arrays, memories, scalars, scratch
+from pyflat.frontend.space import array_items, arrays, containers, memories, ragged, scalars, scratch
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
@@ -42,6 +42,9 @@ def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, n
         return
     if isinstance(key, Axes):
         raise s.refuse("flatten/unsupported-expression", f"slices of several axes of {describe(owner)}", node)
+    if ragged.is_ragged(s, owner):
+        ragged.by_length(s, owner, lambda: store_item(s, owner, key, value, node), node)
+        return
     match owner:
         case GuardedUnion():
             s.split(owner, lambda v: store_item(s, v, key, value, node))
@@ -55,6 +58,8 @@ def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, n
             entries = dict(heap.contents(s, owner, node))
             entries[key.value] = value
             heap.rewrite(s, owner, tuple(entries.items()), node)
+        case DictRef() if not isinstance(key, Slice | Axes):
+            _store_at_lane(s, owner, key, value, node)
         case Static() | Scratch() if type(owner.value) in (list, dict) and not isinstance(key, Slice):
             scratch.set_item(s, owner.value, key, value, node)
         case Static() if not isinstance(owner.value, bool | int | float | str | tuple | type(None)):
@@ -69,6 +74,12 @@ def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, n
 
 def delete_item(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> None:
     """`del owner[key]` on a local list or dict."""
+    if ragged.is_ragged(s, owner):
+        ragged.by_length(s, owner, lambda: delete_item(s, owner, key, node), node)
+        return
+    if type(owner) is ListRef and isinstance(key, Value):
+        take_item(s, owner, key, node)
+        return
     if isinstance(key, Slice) and key.start is None:
         position: Any = key.value
     elif isinstance(key, Static):
@@ -90,6 +101,77 @@ def delete_item(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode
         heap.rewrite(s, owner, tuple(entries.items()), node)
     else:
         raise s.refuse("flatten/effect", f"an item of {describe(owner)} is deleted", node, help="use a local list")
+
+
+def _store_at_lane(s: Evaluator, ref: DictRef, key: Abstract, value: Abstract, node: cst.CSTNode) -> None:
+    """An entry of a dict with known keys; a lane with another key is left to the original."""
+    entries = dict(heap.contents(s, ref, node))
+    if isinstance(key, GuardedUnion):
+        s.split(key, lambda one: store_item(s, ref, one, value, node))
+        return
+    hits = containers.key_matches(s, entries, key, node)
+    if not hits:
+        raise s.refuse("flatten/list-mutation", "a key that differs from lane to lane is added to a dict", node,
+                       help="give the dict its keys first, as in {0: 0, 1: 0, 2: 0}")
+    found: Value = const(False)
+    for known, hit in hits:
+        entries[known] = scalars.choose(s, hit, value, entries[known])
+        found = s.build.op("or", found, hit)
+    heap.suspect_if(s, s.build.op("not", found), "a new key of a dict", node)
+    heap.rewrite(s, ref, tuple(entries.items()), node)
+
+
+def take_item(s: Evaluator, ref: ListRef, key: Abstract, node: cst.CSTNode) -> Abstract:
+    """`owner.pop(key)`: the items behind it move up."""
+    items = heap.contents(s, ref, node)
+    if not items:
+        raise s.raised(IndexError, node)
+    position = _checked(s, key, len(items), node)
+    if isinstance(position, Static):
+        taken: Abstract = items[position.value]
+        heap.rewrite(s, ref, (*items[:position.value], *items[position.value + 1:]), node)
+        return taken
+    taken = s.space.getitem(heap.make_tuple(items), position, node)
+    rest = [scalars.choose(s, s.build.op("gt", position, const(at)), items[at], items[at + 1])
+            for at in range(len(items) - 1)]
+    heap.rewrite(s, ref, tuple(rest), node)
+    return taken
+
+
+def insert_item(s: Evaluator, ref: ListRef, key: Abstract, value: Abstract, node: cst.CSTNode) -> None:
+    """`owner.insert(key, value)`: a position outside means the nearer end."""
+    items = list(heap.contents(s, ref, node))
+    kind = numeric_kind(key)
+    if kind is None or kind is FLOAT:
+        raise s.raised(TypeError, node)
+    if isinstance(key, Static):
+        items.insert(key.value, value)
+    else:
+        position = scalars.to_kind(s, lane(key), INT)
+        size = const(len(items))
+        below = s.build.op("lt", position, const(-len(items)))
+        from_end = s.build.op("select", below, const(0), s.build.op("add", size, s.build.op(
+            "select", below, const(0), position)))
+        position = s.build.op("select", s.build.op("lt", position, const(0)), from_end, position)
+        moved = [*items, value]
+        for at in range(len(items), -1, -1):
+            before, after = s.build.op("lt", position, const(at)), s.build.op("gt", position, const(at))
+            kept = scalars.choose(s, after, items[at], value) if at < len(items) else value
+            moved[at] = scalars.choose(s, before, items[at - 1], kept) if at else kept
+        items = moved
+    heap.rewrite(s, ref, tuple(items), node)
+
+
+def _checked(s: Evaluator, key: Abstract, size: int, node: cst.CSTNode) -> Static | Value:
+    """The index of an item, from the front."""
+    kind = numeric_kind(key)
+    if kind is None or kind is FLOAT:
+        raise s.raised(TypeError, node)
+    if isinstance(key, Static):
+        if not -size <= key.value < size:
+            raise s.raised(IndexError, node)
+        return Static(key.value % size)
+    return heap.check_index(s, scalars.to_kind(s, lane(key), INT), size, node)
 
 
 def _store_list(s: Evaluator, ref: ListRef, key: Abstract, value: Abstract, node: cst.CSTNode) -> None:

@@ -10,7 +10,7 @@ import types
 
 import libcst as cst
 
-from pyflat.frontend.space import complex_numbers, scalars
+from pyflat.frontend.space import complex_numbers, ragged, scalars
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind, plain_number
@@ -18,10 +18,14 @@ from pyflat.frontend.state.values import (
     Abstract,
     Array,
     BoundMethod,
+    Char,
+    Chars,
     Closure,
     Complex,
     DictRef,
     GuardedUnion,
+    IntText,
+    LaneSet,
     ListRef,
     ObjRef,
     Partial,
@@ -85,6 +89,12 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
             return known
         case Complex():
             return complex_numbers.truth(s, value)
+        case LaneSet():
+            return ragged.is_filled(s, s.state.heap[value.members])
+        case Chars():
+            return ragged.is_filled(s, value.items)
+        case Char() | IntText():
+            return Static(True)
         case Array():
             if value.places.size == 1:
                 return truth(s, s.state.heap[value.store][value.places.flat[0]])
@@ -92,7 +102,8 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
         case Seq() if not _has_own_truth(value.cls):
             return Static(bool(value.items))
         case ListRef() | DictRef():
-            return Static(bool(s.state.heap[value]))
+            items = s.state.heap[value]
+            return ragged.is_filled(s, items) if ragged.is_ragged(s, value) else Static(bool(items))
         case GuardedUnion():
             joined = s.split(value, lambda v: truth(s, v))
             assert isinstance(joined, Static | Value)

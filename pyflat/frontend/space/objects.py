@@ -33,6 +33,7 @@ from pyflat.frontend.state.values import (
     Complex,
     DictRef,
     GuardedUnion,
+    LaneSet,
     ListRef,
     ObjRef,
     Scratch,
@@ -96,7 +97,7 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
             return _class_attribute(s, owner, owner.cls, name, node)
         case Seq():
             return _class_attribute(s, owner, owner.cls, name, node)
-        case ListRef() | DictRef() | Text():
+        case ListRef() | DictRef() | Text() | LaneSet():
             return BoundMethod(owner, name)
         case Value():
             return _number_attribute(s, owner, name, node)

@@ -11,7 +11,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.space import array_items, arrays, complex_numbers, products, scalars, texts
+from pyflat.frontend.space import array_items, arrays, characters, complex_numbers, products, ragged, scalars, texts
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
 from pyflat.frontend.state import heap, lookup
@@ -60,9 +60,11 @@ def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
     done = by_method(s, method, "__r" + method[2:], a, b, node)
     if done is not None:
         return done
+    if opcode == "add" and (characters.is_text(a) or characters.is_text(b)):
+        return characters.joined(s, [a, b])
     if isinstance(a, Text) or isinstance(a, Static) and isinstance(a.value, str) and not isinstance(b, Static):
         return texts.percent(a.value, b) if opcode == "mod" and isinstance(a, Static) else Text()
-    left, right = s.space.sequence_items(a), s.space.sequence_items(b)
+    left, right = _items(s, a), _items(s, b)
     both_known = isinstance(a, Static) and isinstance(b, Static)
     if both_known or _is_array(a) or _is_array(b):
         return None
@@ -77,6 +79,12 @@ def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
             raise s.refuse("flatten/list-mutation", "a list is repeated a number of times that differs by lane", node,
                            help="make it as long as it can get, or loop over range(n)")
     return None
+
+
+def _items(s: Evaluator, value: Abstract) -> tuple[Abstract, ...] | None:
+    if ragged.is_ragged(s, value):
+        return ragged.items_of(s, value)
+    return s.space.sequence_items(value)
 
 
 def unary(s: Evaluator, opcode: str, value: Abstract, node: cst.CSTNode) -> Abstract:

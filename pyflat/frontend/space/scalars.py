@@ -196,10 +196,11 @@ def _operation(s: Evaluator, opcode: str, a: Abstract, b: Abstract, joined: Kind
 
 def _static_binary(s: Evaluator, opcode: str, a: Static, b: Static) -> Abstract:
     x, y = a.value, b.value
-    if opcode in ("pow", "shl") and isinstance(x, int) and isinstance(y, int):
-        grown = x.bit_length() * abs(y) if opcode == "pow" else x.bit_length() + max(y, 0)
+    if opcode in ("pow", "shl", "mul") and isinstance(x, int) and isinstance(y, int):
+        grown = x.bit_length() * abs(y) if opcode == "pow" else \
+            x.bit_length() + (max(y, 0) if opcode == "shl" else y.bit_length())
         if grown > _MAX_STATIC_BITS:
-            raise s.refuse("flatten/int-too-large", "a constant power or shift has too many digits")
+            raise s.refuse("flatten/int-too-large", "a constant power, shift or product has too many digits")
     return const_eval(s, lambda: PYTHON[opcode](x, y))
 
 

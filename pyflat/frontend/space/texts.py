@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, RoundedText, Seq, Static, Text
+from pyflat.frontend.state.values import Abstract, Arguments, IntText, RoundedText, Seq, Static, Text
 from pyflat.ir.nodes import Value
+from pyflat.ir.types import INT
 
 MAX_DIGITS = 300
 """Behind the point; with more, `round` gives the number itself as float() of the text does."""
@@ -21,6 +23,15 @@ def written(value: Abstract, spec: str) -> Abstract:
     if found is None or not isinstance(value, Value) or int(found[1]) > MAX_DIGITS:
         return Text()
     return RoundedText(value, int(found[1]))
+
+
+def of_int(s: Evaluator, value: Abstract) -> Abstract:
+    """str(value)"""
+    if isinstance(value, Text):
+        return value
+    if isinstance(value, Value) and value.kind is INT and not s.may_be_numpy(value):
+        return IntText(value, 10)
+    return Text()
 
 
 def formatted(template: str, arguments: Arguments) -> Abstract:

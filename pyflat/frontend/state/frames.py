@@ -103,6 +103,8 @@ class Frame:
     variable, or None where the name is none of its variables."""
     handling: list[type[BaseException]] = field(default_factory=list)
     """The exceptions whose handlers are running, for a bare `raise`."""
+    recursion: Any = None
+    """The loop that the frame runs as (`syntax.recursive_calls`)."""
     origins: dict[int, Origin] = field(default_factory=dict)
     """By the identity of nodes, which the captured tree keeps."""
 

@@ -44,6 +44,8 @@ def same(old: object, new: object) -> bool:
         return False
     if isinstance(old, np.generic) and isinstance(new, np.generic):
         return bool(old.tobytes() == new.tobytes())
+    if type(old) is int:
+        return old == new
     return isinstance(old, _BY_VALUE) and repr(old) == repr(new)
 
 

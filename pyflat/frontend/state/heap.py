@@ -59,6 +59,16 @@ def record(s: Evaluator, cls: type, names: Sequence[str], items: tuple[Abstract,
 
 
 def contents(s: Evaluator, ref: Ref, node: cst.CSTNode | None = None) -> tuple[Any, ...]:
+    """What is in a list, dict or object, where every lane has the same number of items."""
+    found = contents_with_gaps(s, ref, node)
+    if type(ref) is ListRef and has_gaps(found):
+        raise s.refuse("flatten/list-mutation", "the length of this list differs from lane to lane", node,
+                       why="this is done with lists of one length only", help="loop over it, or ask for len, sum, min, "
+                       "max, sorted, an item or a slice of it")
+    return found
+
+
+def contents_with_gaps(s: Evaluator, ref: Ref, node: cst.CSTNode | None = None) -> tuple[Any, ...]:
     found = s.state.heap[ref]
     if found is CONFLICT:
         if isinstance(ref, DictRef):
@@ -67,6 +77,11 @@ def contents(s: Evaluator, ref: Ref, node: cst.CSTNode | None = None) -> tuple[A
                            "order, on both paths", help="give every key a value before the condition")
         raise s.refuse("flatten/list-mutation", "the paths before this point leave the list in different shapes", node)
     return found
+
+
+def has_gaps(items: Sequence[Abstract]) -> bool:
+    """Some lanes do not have some item (`space.ragged`)."""
+    return any(type(item) is GuardedUnion and maybe_unbound(item) or item is UNBOUND for item in items)
 
 
 def rewrite(s: Evaluator, ref: Ref, items: tuple[Any, ...], node: cst.CSTNode | None) -> None:

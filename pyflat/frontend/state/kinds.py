@@ -16,6 +16,7 @@ from pyflat.frontend.state.values import (
     DictRef,
     GuardedUnion,
     IterRef,
+    LaneSet,
     Lazy,
     ListRef,
     ObjRef,
@@ -141,6 +142,8 @@ def describe(value: Abstract) -> str:
             return "a tuple" if plain else f"a {value.cls.__name__}"
         case ListRef():
             return "a list"
+        case LaneSet():
+            return "a set of lanes"
         case Array() | View():
             return "an array"
         case DictRef():

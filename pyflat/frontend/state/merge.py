@@ -18,11 +18,13 @@ from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
     Array,
+    Char,
     Complex,
     Contents,
     DictRef,
     GuardedUnion,
     IncomingEdge,
+    IntText,
     IterRef,
     ListRef,
     ObjRef,
@@ -38,8 +40,10 @@ from pyflat.frontend.state.values import (
 from pyflat.frontend.state.widths import Widths
 from pyflat.ir.build import undefined
 from pyflat.ir.nodes import FALSE, TRUE, Op, Param, Value
-from pyflat.ir.types import BOOL, Kind
+from pyflat.ir.types import BOOL, INT, Kind
 
+MAX_GAPS = 128
+"""Items of a list that some lanes have and others have not."""
 MAX_ALTERNATIVES = 128
 """Objects (strings, functions, tuples of several lengths) that one name may mean after a join. What is done with it is
 done to each under a condition that excludes the others: time and memory grow with more than their square."""
@@ -91,8 +95,15 @@ class Joiner:
         if old is not None and all(c is old for c in edges):
             return old
         first = present[0]
-        if any(len(c) != len(first) for c in present) or any(c is CONFLICT for c in present):
+        if any(c is CONFLICT for c in present):
             return CONFLICT
+        if any(len(c) != len(first) for c in present):
+            longest = max(map(len, present))
+            if type(ref) is not ListRef or longest > MAX_GAPS:
+                return CONFLICT
+            edges = [None if c is None else (*c, *[UNBOUND] * (longest - len(c))) for c in edges]
+            present = [c for c in edges if c is not None]
+            first = present[0]
         if isinstance(ref, DictRef | ObjRef):
             if any([k for k, _ in c] != [k for k, _ in first] for c in present):
                 return CONFLICT
@@ -101,7 +112,7 @@ class Joiner:
                       for i in range(len(first))]
             return tuple((k, v) for (k, _), v in zip(first, joined, strict=True))
         return tuple(self._slot([None if c is None else c[i] for c in edges],
-                                None if old is None or len(old) != len(first) else old[i], "")
+                                None if old is None or i >= len(old) else old[i], "")
                      for i in range(len(first)))
 
     def _slot(self, values: list[Abstract | None], old: Abstract | None, name: str) -> Abstract:
@@ -151,11 +162,24 @@ class Joiner:
                                             for i in range(len(first.items))))
             case View() if all(isinstance(v, View) and _like_view(v, first) for v in present):
                 return self._view(values, first, name)
+            case Char() if all(isinstance(v, Char) for v in present):
+                return self._char(values, name)
+            case IntText() if all(isinstance(v, IntText) and v.base == first.base for v in present):
+                numbers = [v.number if isinstance(v, IntText) else None for v in values]
+                return first if len(set(map(id, present))) == 1 else IntText(self.leaf(INT, numbers, name), first.base)
             case Text() if all(isinstance(v, Text) for v in present):
                 return first if all(v is first for v in present) else Text()
             case Value() | GuardedUnion() | Seq():
                 return None
         return first if all(v is first for v in present) else None
+
+    def _char(self, values: Sequence[Abstract | None], name: str) -> Abstract:
+        """One of several characters; a string of lanes where digits meet others."""
+        chars = [v if isinstance(v, Char) else None for v in values]
+        kinds = {v.decimal for v in chars if v is not None}
+        if len(kinds) > 1:
+            return Text()
+        return Char(self.leaf(INT, [None if v is None else v.number for v in chars], name), kinds.pop())
 
     def _view(self, values: Sequence[Abstract | None], first: View, name: str) -> View:
         """One view of an array, whose places are joined."""

@@ -100,7 +100,7 @@ class Reader:
                 return Caught, value.cls
             case RoundedText():
                 return RoundedText, self.read(value.number), value.digits
-            case Text():
+            case Text() if type(value) is Text:
                 return Text
         if value is UNBOUND:
             return "unbound"

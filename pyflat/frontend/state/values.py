@@ -69,6 +69,13 @@ class ListRef:
 
 
 @dataclass(eq=False, slots=True)
+class LaneSet:
+    """A set whose members differ from lane to lane: a list of its own has them."""
+
+    members: ListRef
+
+
+@dataclass(eq=False, slots=True)
 class IterRef(ListRef):
     """Identity of an iterator over known items; heap contents: those that are left."""
 
@@ -259,6 +266,29 @@ class RoundedText(Text):
 
 
 @dataclass(eq=False, slots=True)
+class Char(Text):
+    """One character: `number` is its digit where it is `decimal`, else its code point."""
+
+    number: Value
+    decimal: bool
+
+
+@dataclass(eq=False, slots=True)
+class Chars(Text):
+    """Several characters: each is a Char or known, and one that a lane does not have is a GuardedUnion with UNBOUND."""
+
+    items: tuple[Abstract, ...]
+
+
+@dataclass(eq=False, slots=True)
+class IntText(Text):
+    """An int as str(), bin(), oct() or hex() write it: the characters are made where they are asked for."""
+
+    number: Value
+    base: int
+
+
+@dataclass(eq=False, slots=True)
 class OtherText:
     """`known`: it is none of these. `asked`: other strings that it was compared with, which `known` should have had."""
 
@@ -297,7 +327,7 @@ UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef | StoreRef | MemoryRef
 Abstract = (Static | Value | Complex | Seq | Array | View | Ref | Closure | BoundMethod | Partial | Super | Lazy
-            | Ranges | Text | OtherText | Caught | GuardedUnion | Scratch | Unavailable | _Unbound)
+            | Ranges | Text | OtherText | Caught | LaneSet | GuardedUnion | Scratch | Unavailable | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
 

@@ -37,7 +37,7 @@ from pyflat.frontend.state.values import (
     Super,
     Text,
 )
-from pyflat.frontend.syntax import comprehensions, opaque_calls, repeated_calls, scopes
+from pyflat.frontend.syntax import comprehensions, loops, opaque_calls, recursive_calls, repeated_calls, scopes
 from pyflat.ir.opaque_calls import Call
 
 MAX_DEPTH = 150
@@ -47,7 +47,7 @@ MAX_FRAMES = 400
 """Functions that are being called at one time: flattening recurses over them."""
 
 
-_TAKES_ALL: Any = (sum, min, max)
+_TAKES_ALL: Any = (sum, min, max, len)
 """What takes every item of a list, in order, and nothing else of it: the list need not be made."""
 
 
@@ -366,6 +366,31 @@ def run_body(s: Evaluator, frame: Frame) -> Abstract:
     tree = frame.captured.tree
     if isinstance(tree, cst.Lambda):
         return s.space.evaluate(tree.body)
+    found = recursive_calls.plan(frame) if s.loops != "unroll" and frame.recursion is None else None
+    if found is None or any(f.identity is frame.identity for f in s.frames[:-1]):
+        return _straight(s, tree)
+    undo = loops.checkpoint(s)
+    try:
+        return loops.built_aside(s, lambda: _straight(s, tree))
+    except FlattenError as error:
+        if error.code not in ("flatten/recursion", "flatten/int-too-large"):
+            raise
+        undo()
+        refusal = error
+    if isinstance(frame.function, Closure):
+        signature = _tree_signature(frame.function)
+    else:
+        signature = lookup.signature_of(frame.function)
+    bind = recursive_calls.binder(s, frame, functools.partial(_arguments, s), signature)
+    if s.rolled is None:
+        s.rolled = refusal
+    try:
+        return recursive_calls.run(s, frame, recursive_calls.Recursion(*found, bind))
+    except FlattenError as error:
+        raise error if error.code == refusal.code else refusal from None
+
+
+def _straight(s: Evaluator, tree: cst.FunctionDef) -> Abstract:
     s.space.execute(tree.body)
     drop_locals(s)
     return Static(None)

@@ -20,14 +20,14 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import containers
+from pyflat.frontend.space import containers, ragged
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator, Frame
-from pyflat.frontend.state.kinds import maybe_unbound
 from pyflat.frontend.state.values import (
     NONE,
     UNBOUND,
     Abstract,
+    Arguments,
     GeneratorExpression,
     GuardedUnion,
     Lazy,
@@ -49,12 +49,9 @@ def evaluate(s: Evaluator, node: Any, *, at_once: bool = False) -> Abstract:
     if isinstance(node, cst.GeneratorExp) or at_once and isinstance(first, Ranges):
         return lazily(s, node, first)
     items = list(_elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)))
-    if any(maybe_unbound(item) for item in items):
-        raise s.refuse("flatten/list-mutation", "the `if` of this comprehension depends on lanes", node,
-                       help="use a generator inside sum, min, max, any or all, or a conditional expression")
     if isinstance(node, cst.ListComp):
-        return heap.new_list(s, items)
-    return containers.make_set(s, items, node)
+        return heap.new_list(s, [item for item in items if item is not UNBOUND])
+    return s.space.call(Static(set), Arguments([heap.new_list(s, items)], {}), node)
 
 
 def lazily(s: Evaluator, node: cst.GeneratorExp | cst.ListComp, first: Abstract) -> Lazy:
@@ -100,10 +97,15 @@ def _elements_of(s: Evaluator, clause: cst.CompFor, source: Abstract, make: Call
     The clause's variables hide the function's only while an element is made.
     """
     names = scopes.target_names(clause.target)
-    for item in _counted(s, s.space.iterate(source, clause.iter)):
+    for item in _counted(s, containers.gaps_of(s, source, clause.iter)):
+        here, value = ragged.split_gap(s, item)
+        if value is UNBOUND:
+            continue
+        if isinstance(here, Value) and outer is not None:
+            here = s.build.op("and", outer, here)
         with hidden(s, names):
-            s.space.assign(clause.target, item)
-            present = _filter(s, clause, outer)
+            s.space.assign(clause.target, value)
+            present = _filter(s, clause, here if isinstance(here, Value) else outer)
             if isinstance(present, Static):
                 continue
             if clause.inner_for_in is None:

@@ -19,6 +19,7 @@ from pyflat.frontend.state.values import (
     NONE,
     UNBOUND,
     Abstract,
+    Arguments,
     Axes,
     BoxRef,
     GuardedUnion,
@@ -196,11 +197,18 @@ def _formatted(s: Evaluator, node: cst.FormattedString) -> Abstract:
             evaluate(s, part.expression)
             return Text()
         parts.append(evaluate(s, part.expression))
+    if len(parts) == 1 and numeric_kind(parts[0]) is INT and isinstance(parts[0], Value):
+        return texts.of_int(s, parts[0])
     options = [alternatives(part) for part in parts]
     known = all(isinstance(option, Static) for each in options for option in each)
     if not known or math.prod(map(len, options)) > MAX_TEXTS:
         return Text()
     return _joined(s, "", parts)
+
+
+def _set(s: Evaluator, node: cst.Set) -> Abstract:
+    items = heap.new_list(s, _elements(s, node.elements))
+    return s.space.call(Static(set), Arguments([items], {}), node)
 
 
 def _joined(s: Evaluator, before: str, parts: Sequence[Abstract]) -> Abstract:
@@ -446,7 +454,7 @@ _RULES: dict[type, Callable[[Evaluator, Any], Abstract]] = {
     cst.FormattedString: _formatted, cst.ConcatenatedString: _concatenated, cst.Ellipsis: lambda s, node: Static(...),
     cst.Tuple: lambda s, node: heap.make_tuple(_elements(s, node.elements)),
     cst.List: lambda s, node: heap.new_list(s, _elements(s, node.elements)),
-    cst.Set: lambda s, node: containers.make_set(s, _elements(s, node.elements), node), cst.Dict: _dict,
+    cst.Set: _set, cst.Dict: _dict,
     cst.BinaryOperation: _binary, cst.UnaryOperation: _unary, cst.BooleanOperation: _boolean,
     cst.Comparison: _comparison, cst.IfExp: _conditional, cst.NamedExpr: _walrus,
     cst.Attribute: lambda s, node: s.space.getattr(evaluate(s, node.value), node.attr.value, node),

@@ -100,7 +100,7 @@ def _unroll_or_roll(s: Evaluator, node: cst.For, known: range) -> None:
 
 def _rolled_if_possible(s: Evaluator, node: cst.For, known: range) -> bool:
     """Keep a loop; False, and nothing has happened, where its body needs a known index."""
-    undo = _checkpoint(s)
+    undo = checkpoint(s)
     why = s.refuse("flatten/while-unbounded", f"this loop of {len(known)} iterations is kept as a loop", node,
                    help="loops=\"unroll\" makes it straight-line code")
     try:
@@ -192,7 +192,7 @@ def _iteration(s: Evaluator, scope: LoopScope, body: cst.BaseSuite, has_continue
 def execute_while(s: Evaluator, node: cst.While) -> None:
     """Tries to unroll: static conditions decide. A lane condition, or too many copies, makes it a rolled loop; where
     that is refused, a loop that lanes leave early may still have somewhat more copies."""
-    undo = _checkpoint(s)
+    undo = checkpoint(s)
     if s.loops == "masked":
         try:
             _roll_while(s, node)
@@ -220,7 +220,7 @@ def execute_while(s: Evaluator, node: cst.While) -> None:
         raise refusal from None
 
 
-def _checkpoint(s: Evaluator) -> Callable[[], None]:
+def checkpoint(s: Evaluator) -> Callable[[], None]:
     """A function that takes back what has been built since."""
     before, counter, forget, why = s.state, s.counter, rolled.remember_edges(s), s.rolled
     nest = s.nest
@@ -238,13 +238,20 @@ def _checkpoint(s: Evaluator) -> Callable[[], None]:
 
 
 def _unrolled_while(s: Evaluator, node: cst.While, most: int) -> None:
+    built_aside(s, lambda: _unroll_while(s, node, most))
+
+
+def built_aside(s: Evaluator, run: Callable[[], Abstract | None]) -> Abstract:
+    """What `run` builds, put at the current place once it is complete."""
+    value: Abstract | None = None
     with s.build.detached() as items:
         left = False
         try:
-            _unroll_while(s, node, most)
+            value = run()
         except ControlLeft:
             left = True
     _continue_with(s, items, left)
+    return value or NONE
 
 
 def _continue_with(s: Evaluator, items: list[Any], left: bool) -> None:

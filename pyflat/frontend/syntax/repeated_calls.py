@@ -37,7 +37,6 @@ from pyflat.frontend.state.values import (
     ListRef,
     ObjRef,
     Ref,
-    RoundedText,
     Seq,
     Static,
     StoreRef,
@@ -261,7 +260,7 @@ class _Result:
             case ListRef() | DictRef() | ObjRef() | StoreRef():
                 return not isinstance(value, IterRef) and (value in self.objects or self._object(value))
             case Text() | Caught():
-                return not isinstance(value, RoundedText)
+                return type(value) is Text or isinstance(value, Caught)
         return value is UNBOUND
 
     def _object(self, ref: Ref) -> bool:

@@ -73,7 +73,7 @@ def roll_while(s: Evaluator, node: cst.While) -> None:
             s.branch(test, lambda: None, lambda: _finish(s, scope, node.orelse))
         _body(s, scope, node.body)
 
-    _roll(s, node, body, {})
+    roll(s, node, body, {})
 
 
 def roll_range(s: Evaluator, node: cst.For, bounds: Ranges) -> None:
@@ -109,7 +109,7 @@ def roll_counter(s: Evaluator, node: cst.CSTNode, bounds: Ranges, each: Callable
         each(scope, counter if bounds.item is None else bounds.item(counter))
 
     start = lane(bounds.start)
-    _roll(s, node, body, {hidden: scalars.to_kind(s, start, INT)})
+    roll(s, node, body, {hidden: scalars.to_kind(s, start, INT)})
     s.state.locals.pop(hidden, None)
 
 
@@ -129,7 +129,8 @@ def _body(s: Evaluator, scope: LoopScope, suite: cst.BaseSuite) -> None:
         s.frame.loops.pop()
 
 
-def _roll(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: dict[str, Abstract]) -> None:
+def roll(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: dict[str, Abstract]) -> None:
+    """One Loop whose iteration `body(scope)` builds; `extra` are hidden variables of the frame."""
     entry = s.state
     entry.locals.update(extra)
     kinds: dict[Place, Shape] = {}

@@ -16,7 +16,7 @@ from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe
 from pyflat.frontend.state.values import UNBOUND, Abstract, Arguments, Caught, GuardedUnion, ListRef, Scratch, Static
-from pyflat.frontend.syntax import calls, cleanups, expressions, handlers, loops, patterns, scopes
+from pyflat.frontend.syntax import calls, cleanups, expressions, handlers, loops, patterns, recursive_calls, scopes
 
 
 def execute_suite(s: Evaluator, suite: cst.BaseSuite) -> None:
@@ -160,8 +160,8 @@ def _combine(s: Evaluator, opcode: str, old: Abstract, value: Abstract, node: cs
         return lookup.call_method(s, in_place, [old, value], node)
     if isinstance(old, ListRef):
         if opcode == "add":
-            added = s.space.items(value, node)
-            heap.rewrite(s, old, (*heap.contents(s, old, node), *added), node)
+            added = containers.items_or_gaps(s, value, node)
+            heap.rewrite(s, old, (*heap.contents_with_gaps(s, old, node), *added), node)
             return old
         raise s.refuse("flatten/unsupported-statement", "this augmented assignment to a list", node)
     if isinstance(old, Static) and isinstance(old.value, list | dict | set) or type(old).__name__ == "DictRef":
@@ -198,6 +198,8 @@ def _orelse(s: Evaluator, node: cst.If | cst.Else) -> None:
 
 
 def _return(s: Evaluator, node: cst.Return) -> None:
+    if s.frame.recursion is not None:
+        recursive_calls.go_around(s, s.frame, s.frame.recursion, node.value)
     value = Static(None) if node.value is None else s.space.evaluate(node.value)
     cleanups.before_jump(s)
     calls.drop_locals(s)

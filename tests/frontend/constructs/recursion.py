@@ -35,7 +35,7 @@ def _days(y, m):
     return y * 365 + m * 30
 
 
-def REFUSED_months_of_other_years(x):
+def months_of_other_years(x):
     n = int(x) % 30 - 8 if abs(x) < 1e6 else 3
     return _days(2000, n)
 
@@ -46,7 +46,7 @@ def early_return_leaves_nan(x):
     return early_return_leaves_nan(-x)
 
 
-def REFUSED_factorial(x):
+def factorial(x):
     n = int(abs(x)) % 8 if abs(x) < 1e6 else 3
     return _factorial(n)
 

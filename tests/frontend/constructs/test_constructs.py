@@ -80,6 +80,10 @@ def outcome(fn, x):
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize("fn", FLATTENED, ids=title)
 def test_every_lane_is_pythons(fn, target):
+    lanes_are_pythons(fn, target)
+
+
+def lanes_are_pythons(fn, target):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pyflat.PerformanceWarning)
         values, faults = pyflat.twin(fn, target=target, errors="mask")(XS)

@@ -625,10 +625,6 @@ def range_of_lane(n: int) -> int:
     return s
 
 
-def recursion_on_lanes(n: int) -> int:
-    return 1 if n <= 1 else n * recursion_on_lanes(n - 1)
-
-
 def _ping(n: int) -> int:
     return 0 if n <= 0 else mutual_recursion(n - 1)
 
@@ -688,16 +684,6 @@ def deletes_captured(x: float) -> float:
     return x
 
 
-def lists_of_differing_length(x: float) -> float:
-    items = [x]
-    if x > 0:
-        items.append(x)
-    s = 0.0
-    for v in items:
-        s += v
-    return s
-
-
 def none_or_number(x: float) -> Any:
     if x > 0:
         return x
@@ -739,7 +725,6 @@ def large_constant(n: int) -> int:
 
 FLOAT, INT = np.array([1.0, 2.5, -1.0]), np.array([1, 2, 3])
 REFUSED: list[tuple[Callable[..., Any], np.ndarray[Any, Any], str]] = [
-    (recursion_on_lanes, INT, "flatten/recursion"),
     (mutual_recursion, INT, "flatten/recursion"),
     (prints, FLOAT, "flatten/unknown-call"),
     (opens, FLOAT, "flatten/unknown-call"),
@@ -751,7 +736,6 @@ REFUSED: list[tuple[Callable[..., Any], np.ndarray[Any, Any], str]] = [
     (coroutine, FLOAT, "flatten/generator"),
     (with_statement, FLOAT, "flatten/unsupported-statement"),
     (deletes_captured, FLOAT, "flatten/effect"),
-    (lists_of_differing_length, FLOAT, "flatten/list-mutation"),
     (undefined_name, FLOAT, "flatten/unbound-name"),
     (wrong_number_of_arguments, FLOAT, "flatten/bad-call"),
     (calls_unknown_c_function, FLOAT, "flatten/unknown-call"),
