@@ -66,7 +66,7 @@ def report(
     DATA are arguments as for `pyflat profile`: then the page says how many lanes take each arm. A function that is
     refused has a page too, and the exit status is 1. The module of SPEC is imported; the function is not run.
     """
-    positional, named = _arguments(data)
+    positional, named = arguments(data)
     try:
         twin = _twin(spec, static, {"target": target})
         profiled = twin.profile(*positional, **named) if data else None
@@ -88,10 +88,10 @@ def report(
 def profile(spec: str, data: tuple[str, ...], static: tuple[str, ...], as_json: bool, plot: str | None) -> None:
     """Count which arms and how many trips the lanes of DATA take in the function SPEC.
 
-    DATA are its arguments: file.npy, file.npz:name, or a Python literal; NAME=DATA passes one by name.
+    DATA are its arguments: file.npy, file.npz:name, file.csv:column, or a Python literal; NAME=DATA passes one by name.
     The module of SPEC is imported; the function is not run.
     """
-    positional, named = _arguments(data)
+    positional, named = arguments(data)
     try:
         found = _twin(spec, static, {}).profile(*positional, **named)
         if plot is not None:
@@ -106,7 +106,7 @@ def profile(spec: str, data: tuple[str, ...], static: tuple[str, ...], as_json: 
         click.echo(str(found))
 
 
-def _arguments(data: tuple[str, ...]) -> tuple[list[Any], dict[str, Any]]:
+def arguments(data: tuple[str, ...]) -> tuple[list[Any], dict[str, Any]]:
     """What DATA are, by position and by name."""
     positional = [_argument(item) for item in data if not _named(item)]
     named = {name: _argument(item) for name, _, item in (text.partition("=") for text in data if _named(text))}
@@ -122,8 +122,10 @@ def _argument(text: str) -> Any:
     import numpy as np
 
     path, colon, name = text.rpartition(":")
-    if not colon or not path.endswith(".npz"):
+    if not colon or not path.endswith((".npz", ".csv")):
         path, name = text, ""
+    if path.endswith(".csv"):
+        return _column(path, name)
     if not path.endswith((".npy", ".npz")):
         return literal(text)
     try:
@@ -136,6 +138,28 @@ def _argument(text: str) -> Any:
             return found[name]
     except (OSError, ValueError) as error:
         raise BadSpec(f"{path}: {' '.join(str(error).split())}") from error
+
+
+def _column(path: str, name: str) -> Any:
+    """A column of a table with a line of names: of ints where all are, else of floats."""
+    import csv
+
+    import numpy as np
+
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = csv.DictReader(file)
+            if name not in (rows.fieldnames or ()):
+                raise BadSpec(f"{path} has the columns {', '.join(rows.fieldnames or ())}: write {path}:COLUMN")
+            words = [row[name] for row in rows]
+    except (OSError, ValueError) as error:
+        raise BadSpec(f"{path}: {' '.join(str(error).split())}") from error
+    for kind in (int, float):
+        try:
+            return np.array([kind(word or "nan") for word in words])
+        except (ValueError, OverflowError):
+            continue
+    raise BadSpec(f"{path}: the column {name} has something that is no number")
 
 
 # --- on a terminal

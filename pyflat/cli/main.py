@@ -10,6 +10,7 @@ import os
 
 import click
 
+from pyflat.cli.bench import bench
 from pyflat.cli.codes import codes
 from pyflat.cli.dataflow import dataflow
 from pyflat.cli.explain import explain, profile, report
@@ -31,7 +32,7 @@ def commands() -> None:
     """Flatten branchy scalar functions into branch-free twins that run over whole arrays."""
 
 
-for _command in (show, codes, dataflow, graph, verify, prove, survey, explain, profile, report, stubs):
+for _command in (show, codes, dataflow, graph, verify, prove, survey, explain, profile, report, bench, stubs):
     commands.add_command(_command)
 
 

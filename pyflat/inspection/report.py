@@ -25,6 +25,7 @@ from pyflat.ir.recursion import with_room
 from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
+    from pyflat.inspection.explain_kernel import ExplainedArray
     from pyflat.inspection.profile import Profile
     from pyflat.inspection.source_map import SourceLine
     from pyflat.ir.shape import Shape
@@ -229,7 +230,7 @@ def report_kernel(version: Any, explained: KernelExplanation, name: str) -> Repo
     for loop in explained.loops:
         remarks.add(loop.place, "loop", f"{'parallel: ' if loop.parallel else 'in order: '}{loop.why}")
     for array in explained.arrays:
-        remarks.add(array.place, "array", f"{array.name}: {array.rank} dimensions of {array.dtype}, {array.size} bytes")
+        remarks.add(array.place, "array", f"{array.name}: {_array(array)}, {array.size} bytes")
     for op in all_ops(version.kernel.function.body):
         if op.opcode == "fault" and (span := op.attr("fault").span) is not None:
             remarks.add((span.file, span.line), "fault", f"may end here with {op.attr('fault').type}")
@@ -238,10 +239,14 @@ def report_kernel(version: Any, explained: KernelExplanation, name: str) -> Repo
     part = Part(captured.qualname, captured.file, tuple(
         Line(number, text, remarks=remarks.of((captured.file, number)))
         for number, text in enumerate(lines, captured.first_line)))
-    facts = tuple(f"{array.name}: {array.where}, {array.rank} dimensions of {array.dtype}, {array.layout}"
+    facts = tuple(f"{array.name}: {array.where}, {_array(array)}, {array.layout}"
                   for array in explained.arrays)
     text = tuple(of_kernel(version, None).rstrip("\n").split("\n"))
     return Report(name, f"a kernel over arrays on {explained.target}", facts, (part,), text, str(explained))
+
+
+def _array(array: ExplainedArray) -> str:
+    return f"{array.rank} dimension{'s' * (array.rank != 1)} of {array.dtype}"
 
 
 def report_refusal(fn: FunctionType, refusal: FlattenError, name: str) -> Report:

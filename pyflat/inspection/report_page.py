@@ -80,7 +80,8 @@ def fragment(found: Report) -> str:
     back = _back(found)
     text = "".join(_text_row(identity, number, line, back.get(number, [])) for number, line in enumerate(found.text))
     twin = f'<div class="twin"><h3>What became of it</h3><div class="side">{text}</div></div>' if text else ""
-    legend = "" if found.refused else (
+    counted = any(line.share for part in found.parts for line in part.lines)
+    legend = "" if not counted else (
         "<p><small>Coloured by its share of the cost. Of grey lines no operation is left. Point at a line to see what "
         "belongs to it.</small></p>")
     what = "The whole message" if found.refused else "All that explain() says"
