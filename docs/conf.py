@@ -1,0 +1,68 @@
+"""The site: these pages by Sphinx and MyST, `make site`. Warnings are errors there, so links and anchors hold."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pygments.lexers.special import TextLexer
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+sys.path.insert(0, str(ROOT))
+
+import pyflat  # noqa: E402
+
+project = "pyflat"
+author = "The pyflat authors"
+copyright = author
+version = release = pyflat.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["README.md"]
+nitpicky = True
+myst_heading_anchors = 4
+myst_links_external_new_tab = True
+
+html_theme = "furo"
+html_title = f"pyflat {version}"
+html_show_sphinx = False
+html_copy_source = False
+linkcheck_anchors = False  # many pages make theirs by a script
+
+OF_THE_ROOT = {
+    "contributors/architecture": "ARCHITECTURE.md",
+    "contributors/contributing": "CONTRIBUTING.md",
+    "contributors/changelog": "CHANGELOG.md",
+}
+"""Pages that stand at the top of the repository, where its readers look for them; the files here lead there."""
+LINK = re.compile(r"(?<=\]\()(?!\w+:|#|<)([^)#\s]+)")
+
+
+def take_root_pages(app: Sphinx, docname: str, source: list[str]) -> None:
+    """The text of a page of the top of the repository, and links to such pages as links to pages of the site."""
+    page = ROOT / OF_THE_ROOT[docname] if docname in OF_THE_ROOT else DOCS / f"{docname}.md"
+    if docname in OF_THE_ROOT:
+        source[0] = page.read_text(encoding="utf-8")
+        app.env.note_dependency(str(page))
+    pages = {ROOT / name: f"{DOCS / doc}.md" for doc, name in OF_THE_ROOT.items()}
+    pages[ROOT / "README.md"] = pages[DOCS / "README.md"] = str(DOCS / "index.md")
+
+    def place(link: re.Match[str]) -> str:
+        target = (page.parent / link[0]).resolve()
+        target = Path(pages.get(target, target))
+        return Path(os.path.relpath(target, (DOCS / docname).parent)).as_posix()
+
+    source[0] = LINK.sub(place, source[0])
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_lexer("output", TextLexer)  # what a block prints, which the tests compare
+    app.connect("source-read", take_root_pages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
