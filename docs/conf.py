@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(DOCS)]
+
+import docstrings  # noqa: E402
 
 import pyflat  # noqa: E402
 
@@ -27,6 +29,13 @@ version = release = pyflat.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["README.md"]
 nitpicky = True
+nitpick_ignore_regex = [("py:class", ".*")]  # types in signatures: many are NumPy's, or names of pyflat's own modules
+smartquotes = False  # a value is to be copied with its quotes
+autodoc_class_signature = "separated"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 100
+default_role = "code"
 myst_heading_anchors = 4
 myst_links_external_new_tab = True
 
@@ -62,7 +71,13 @@ def take_root_pages(app: Sphinx, docname: str, source: list[str]) -> None:
     source[0] = LINK.sub(place, source[0])
 
 
+def mark_up(app: Sphinx, what: str, name: str, found: object, options: object, lines: list[str]) -> None:
+    """Docstrings are plain text with code in backquotes."""
+    lines[:] = docstrings.restructured(lines)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_lexer("output", TextLexer)  # what a block prints, which the tests compare
     app.connect("source-read", take_root_pages)
+    app.connect("autodoc-process-docstring", mark_up)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
