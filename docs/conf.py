@@ -40,6 +40,8 @@ myst_heading_anchors = 4
 myst_links_external_new_tab = True
 
 html_theme = "furo"
+html_static_path = ["assets"]
+html_css_files = ["site.css"]
 html_title = f"pyflat {version}"
 html_show_sphinx = False
 html_copy_source = False
