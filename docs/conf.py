@@ -18,6 +18,7 @@ ROOT = DOCS.parent
 sys.path[:0] = [str(ROOT), str(DOCS)]
 
 import docstrings  # noqa: E402
+import private_words  # noqa: E402
 
 import pyflat  # noqa: E402
 
@@ -81,5 +82,6 @@ def mark_up(app: Sphinx, what: str, name: str, found: object, options: object, l
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_lexer("output", TextLexer)  # what a block prints, which the tests compare
     app.connect("source-read", take_root_pages)
+    app.connect("doctree-resolved", private_words.link_first_uses)
     app.connect("autodoc-process-docstring", mark_up)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

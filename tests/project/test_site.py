@@ -13,7 +13,7 @@ import pytest
 
 import pyflat
 from pyflat.runtime.settings import NAMES
-from tests.project.test_docs import GENERATE
+from tests.project.test_docs import GENERATE, ROOT
 
 REFERENCE = GENERATE.REFERENCE
 MODULE = '''\
@@ -119,3 +119,20 @@ def test_docstrings_as_markup() -> None:
     lines = ["Reads `x_` of a*b.", "", "name   what it", "       is", "other_ second", "", "    code(1)", "after"]
     assert GENERATE.beside("docstrings").restructured(lines) == [
         "Reads ``x_`` of a\\*b.", "", "", "``name``", "    what it", "    is", "", "``other_``", "    second", "", "::", "", "    code(1)", "after"]
+
+
+def test_the_first_use_of_a_word_leads_to_its_definition() -> None:
+    pytest.importorskip("sphinx")
+    words = GENERATE.beside("private_words")
+    seen = {"mask"}
+    found = list(words._linked("Lanes of a live mask, one lane, in the mask of trips; flattens.", "words.html", seen))
+    links = [(str(node.children[0]), node["refuri"]) for node in found if hasattr(node, "children") and node.children]
+    assert links == [("Lanes", "words.html#lane"), ("live mask", "words.html#live-mask"), ("trips", "words.html#trip"),
+                     ("flattens", "words.html#flatten")]
+    assert "".join(node.astext() for node in found) == "Lanes of a live mask, one lane, in the mask of trips; flattens."
+    assert words.definitions()["original"] == "The function as you wrote it."
+
+
+def test_the_citation_names_this_version() -> None:
+    assert f"\nversion: {pyflat.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f'\nversion = "{pyflat.__version__}"\n' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
