@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 
     from sphinx.application import Sphinx
 
-PAGE = "reference/words"
+PAGE = "explanation/lanes"
+TABLE = "the-words"
 LEFT_OUT = ("contributors/", PAGE)
 NOT_INSIDE = (nodes.reference, nodes.literal, nodes.title, nodes.literal_block, nodes.FixedTextElement)
 
 
 @cache
 def definitions() -> dict[str, str]:
-    """Each word with its definition, as the page has it."""
+    """Each word with its definition, as the table of that page has it."""
     text = (Path(__file__).parent / f"{PAGE}.md").read_text(encoding="utf-8")
-    return {word: " ".join(said.split()).replace("`", "") for word, said in
-            (section.split("\n", 1) for section in text.split("\n## ")[1:])}
+    rows = re.findall(r"^\| (.+?) \| (.+) \|$", text.partition("## The words")[2], re.MULTILINE)
+    return {word: said.replace("`", "").replace("*", "") for words, said in rows[1:] for word in words.split(", ")}
 
 
 def uses(text: str) -> Iterator[re.Match[str]]:
@@ -58,8 +59,8 @@ def _linked(text: str, page: str, seen: set[str]) -> Iterator[nodes.Node]:
         if word not in seen:
             seen.add(word)
             yield nodes.Text(text[done:use.start()])
-            place, said = f"{page}#{word.lower().replace(' ', '-')}", definitions()[word]
-            yield nodes.reference("", use[0], refuri=place, reftitle=said, internal=True, classes=["word"])
+            yield nodes.reference("", use[0], refuri=f"{page}#{TABLE}", reftitle=f"{word}: {definitions()[word]}",
+                                  internal=True, classes=["word"])
             done = use.end()
     yield nodes.Text(text[done:])
 

@@ -52,8 +52,8 @@ def _code(name: str, title: str, why: str, help: str) -> None:
 
 _code("flatten/source-missing", "the source of the function cannot be read",
       "pyflat reads the text of the function; a compiled function or one made by exec without a file has none",
-      "define the function in a file or a notebook cell; `exec`, `-c` and the plain prompt of Python before 3.13 "
-      "keep no text of it")
+      "define the function in a file or a notebook cell; where `exec`, `-c`, a script on stdin or the prompt of Python "
+      "before 3.13 has kept no text, pass it: `pyflat.twin(fn, source=text)`")
 _code("flatten/source-changed", "the text of the function is not the one that it was compiled from",
       "pyflat reads the text of the function from its file; where the file was edited after the import, or something "
       "else than its import hook has rewritten the code, text and function are two programs",

@@ -17,6 +17,7 @@ from pyflat.cli.graph import graph
 from pyflat.cli.output import die
 from pyflat.cli.show import show
 from pyflat.cli.specs import one_line
+from pyflat.cli.stubs import stubs
 from pyflat.cli.survey import survey
 from pyflat.cli.verify import prove, verify
 from pyflat.errors import FlattenError
@@ -30,7 +31,7 @@ def commands() -> None:
     """Flatten branchy scalar functions into branch-free twins that run over whole arrays."""
 
 
-for _command in (show, codes, dataflow, graph, verify, prove, survey, explain, profile):
+for _command in (show, codes, dataflow, graph, verify, prove, survey, explain, profile, stubs):
     commands.add_command(_command)
 
 

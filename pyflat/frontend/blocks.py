@@ -38,16 +38,31 @@ def find_def(fn: types.FunctionType, lines: list[str]) -> Found:
     return Found("".join(found), first)
 
 
-def find_lambdas(code: types.CodeType, lines: list[str]) -> list[Found]:
-    """The lambdas that start in the line of the code. Raises SyntaxError."""
+def find_lambdas(line: int, lines: list[str]) -> list[Found]:
+    """The lambdas that start in this line. Raises SyntaxError."""
     text = "".join(lines)
     found = []
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno:
+        if isinstance(node, ast.Lambda) and node.lineno == line:
             column = len(lines[node.lineno - 1].encode()[: node.col_offset].decode())
             segment = ast.get_source_segment(text, node)
             assert segment is not None
             found.append(Found(segment, node.lineno, column, node.col_offset))
+    return found
+
+
+def definitions(code: types.CodeType, text: str) -> list[Found]:
+    """All defs of the code's name in a text, with their decorators, or all lambdas."""
+    lines = text.splitlines(keepends=True)
+    tree = list(ast.walk(ast.parse(text)))
+    if code.co_name == "<lambda>":
+        starts = sorted({node.lineno for node in tree if isinstance(node, ast.Lambda)})
+        return [found for line in starts for found in find_lambdas(line, lines)]
+    found = []
+    for node in tree:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == code.co_name:
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            found.append(Found("".join(lines[first - 1:node.end_lineno]), first))
     return found
 
 

@@ -7,8 +7,12 @@ capturing from a large module stays cheap. What was captured is kept as long as 
 
 from __future__ import annotations
 
+import ast
 import dis
+import hashlib
 import inspect
+import linecache
+import textwrap
 import tokenize
 import types
 import weakref
@@ -128,11 +132,63 @@ def _candidates(fn: types.FunctionType, lines: list[str]) -> list[Found]:
         if code.co_name != "<lambda>":
             return [blocks.find_def(fn, lines)]
         if lines:
-            return blocks.find_lambdas(code, lines)
+            return blocks.find_lambdas(code.co_firstlineno, lines)
     except (OSError, TypeError, SyntaxError):
         if lines:
             raise _changed(fn) from None
-    raise refuse("flatten/source-missing", f"cannot read the source of {fn.__qualname__}", _place(code))
+    raise refuse("flatten/source-missing", f"cannot read the source of {fn.__qualname__}", _place(code),
+                 help=f"pass the text: `pyflat.twin({_called(fn)}, source=text)`, where {_example(fn)} and "
+                 "`exec(text)` has defined it; or define the function in a file or a notebook cell")
+
+
+def _called(fn: types.FunctionType) -> str:
+    return fn.__qualname__.rpartition(">.")[2] if fn.__name__.isidentifier() else "fn"
+
+
+def _example(fn: types.FunctionType) -> str:
+    """A text as the function's may be."""
+    names = ", ".join(inspect.signature(fn, follow_wrapped=False).parameters)
+    head = f"def {fn.__name__}({names}):" if fn.__name__.isidentifier() else f"fn = lambda {names}:"
+    return f'`text = "{head} ..."`'
+
+
+def give_source(fn: types.FunctionType, source: str) -> None:
+    """Tell Python where the text of a function is that it has none of: from now on inspect.getsource, tracebacks and
+    pyflat find it. The text may hold more than the function. Its code gets the text's places and stays what it was.
+
+    Raises ValueError where the text is no Python, FlattenError flatten/source-changed where the function was compiled
+    from another one.
+    """
+    text = textwrap.dedent(source).strip("\f\n") + "\n"
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ValueError(f"source= of {fn.__qualname__} is no Python: {str(error) or 'nested too deeply'}") from None
+    texts = [text]
+    if "." in fn.__code__.co_qualname:  # the function alone, without what it stands in
+        texts.append("if True:\n" + textwrap.indent(text, "    "))
+    for each in texts:
+        file = f"<source of {fn.__qualname__} {hashlib.blake2b(each.encode(), digest_size=6).hexdigest()}>"
+        code = _placed(fn, each, file)
+        if code is not None:
+            linecache.cache[file] = (len(each), None, each.splitlines(keepends=True), file)
+            fn.__code__ = code
+            return
+    raise refuse("flatten/source-changed", f"{fn.__qualname__} was not compiled from the text in source=",
+                 _place(fn.__code__), why="the text is compiled and compared with the function's own code",
+                 help="pass the text from which it was compiled, with the same names and numbers; it may hold more "
+                 "than this function")
+
+
+def _placed(fn: types.FunctionType, text: str, file: str) -> types.CodeType | None:
+    """The function's code with its places in this text."""
+    is_lambda = fn.__code__.co_name == "<lambda>"
+    for found in blocks.definitions(fn.__code__, text):
+        own = found.in_parentheses(found.offset) if is_lambda else found.text
+        code = recompiled.placed(fn, own, text, found.first_line, file)
+        if code is not None:
+            return code
+    return None
 
 
 def _changed(fn: types.FunctionType) -> FlattenError:

@@ -53,6 +53,23 @@ def surroundings(fn: types.FunctionType, text: str, file_text: str, *, alone: bo
     return None
 
 
+def placed(fn: types.FunctionType, text: str, file_text: str, line: int, file: str) -> types.CodeType | None:
+    """The function's code with the places that `text` has, which starts in this line of the file: a def with its
+    indentation, or a lambda between parentheses at its column. None where it was compiled from something else."""
+    code = fn.__code__
+    for place, below in _places(fn, text, file_text):
+        made = _plain(code)(place)
+        for each in _codes(made) if made is not None else ():
+            if each.co_firstlineno == below and each.co_name == code.co_name and _same(each, code, exactly=False):
+                return _moved(each, line - below, file).replace(co_qualname=code.co_qualname, co_flags=code.co_flags)
+    return None
+
+
+def _moved(code: types.CodeType, lines: int, file: str) -> types.CodeType:
+    consts = tuple(_moved(c, lines, file) if isinstance(c, types.CodeType) else c for c in code.co_consts)
+    return code.replace(co_filename=file, co_firstlineno=code.co_firstlineno + lines, co_consts=consts)
+
+
 def code_in(text: str, file: str, line: int, name: str, features: int) -> types.CodeType | None:
     """The code of the function `name` that starts in this line of a text; of several the outermost."""
     made = compile(text, file, "exec", features, dont_inherit=True)

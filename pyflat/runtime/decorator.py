@@ -43,24 +43,28 @@ class Flattened(Protocol[P, R_co]):
 
 
 @overload
-def flatten(fn: Callable[P, R], /, **options: Unpack[OptionArguments]) -> Flattened[P, R]: ...
+def flatten(
+    fn: Callable[P, R], /, *, source: str | None = None, **options: Unpack[OptionArguments]
+) -> Flattened[P, R]: ...
 @overload
 def flatten(
-    fn: None = None, /, **options: Unpack[OptionArguments]
+    fn: None = None, /, *, source: str | None = None, **options: Unpack[OptionArguments]
 ) -> Callable[[Callable[P, R]], Flattened[P, R]]: ...
-def flatten(fn: Callable[..., Any] | None = None, /, **options: Unpack[OptionArguments]) -> Any:
+def flatten(
+    fn: Callable[..., Any] | None = None, /, *, source: str | None = None, **options: Unpack[OptionArguments]
+) -> Any:
     """Give a function its twin: `@pyflat.flatten`, or with options `@pyflat.flatten(target="numba")`.
 
     Returns the same function, with the twin as its attribute `flat`; a function of a module also puts `<name>_flat`
-    there (`inject=False` leaves it out). Nothing is flattened before the twin is used.
+    there (`inject=False` leaves it out). Nothing is flattened before the twin is used. `source` as for `twin`.
 
     Raises TypeError for what is not a plain function, ValueError when the module has another `<name>_flat`.
     """
     if fn is None:
-        made = functools.partial(_decorate, settings(cast("Mapping[str, Any]", options)))
+        made = functools.partial(_decorate, settings(cast("Mapping[str, Any]", options)), source=source)
         made.__pandas_udf__ = PandasEngine  # type: ignore[attr-defined]
         return made
-    return _decorate(settings(cast("Mapping[str, Any]", options)), fn)
+    return _decorate(settings(cast("Mapping[str, Any]", options)), fn, source=source)
 
 
 class PandasEngine:
@@ -84,12 +88,22 @@ class PandasEngine:
 flatten.__pandas_udf__ = PandasEngine  # type: ignore[attr-defined]
 
 
-def twin(fn: Callable[P, R], /, **options: Unpack[OptionArguments]) -> Twin[P, R]:
+def twin(
+    fn: Callable[P, R], /, *, source: str | None = None, **options: Unpack[OptionArguments]
+) -> Twin[P, R]:
     """The twin of any Python function, bound method, functools.partial or lambda, without touching it.
 
     The same object for the same function and options, while it is in use. For a decorated function the options
     of the decorator hold where `options` does not say otherwise.
+
+    source  the text of a function that Python keeps none of: from `exec`, `python -c`, a script on stdin, or the prompt
+            of Python before 3.13. It may hold more than the function, and is compared with the function's code. The
+            function then has it too, for tracebacks and inspect.getsource.
+
+    Raises TypeError for what is no function, FlattenError `flatten/source-changed` for the text of another function.
     """
+    if source is not None:
+        _give_source(fn, source)
     if isinstance(fn, Twin):
         return fn.with_options(**options)
     decorated = flat_of(fn)
@@ -135,10 +149,20 @@ def cached(fn: Callable[P, R], chosen: Settings, *, check: bool = True) -> Twin[
     return cast("Twin[P, R]", found)
 
 
-def _decorate(chosen: Settings, fn: Callable[P, R]) -> Flattened[P, R]:
+def _give_source(fn: Any, source: str) -> None:
+    from pyflat.frontend.capture import give_source
+
+    if not isinstance(source, str):
+        raise TypeError(f"source={source!r}: expected the text of the function, a str")
+    give_source(unwrap(fn.original if isinstance(fn, Twin) else fn).function, source)
+
+
+def _decorate(chosen: Settings, fn: Callable[P, R], *, source: str | None = None) -> Flattened[P, R]:
     if not isinstance(fn, FunctionType):
         unwrap(fn)
         raise TypeError(f"@pyflat.flatten takes a function; for a {type(fn).__name__} call pyflat.twin")
+    if source is not None:
+        _give_source(fn, source)
     made = cached(fn, chosen)
     if resolve(chosen).inject:
         _inject(fn, made)

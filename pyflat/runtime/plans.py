@@ -199,6 +199,8 @@ class Plans:
             self._call = own.__call__
             self._own = type(own.__name__, (own,), {"__module__": own.__module__, "__doc__": own.__doc__})
             twin.__class__ = self._own
-        type.__setattr__(self._own, "__call__", recipe.method(self._general))
+        call = recipe.method(self._general)
+        call.__wrapped__ = self._call  # type: ignore[attr-defined]  # inspect.signature shows no parameters of the plan
+        type.__setattr__(self._own, "__call__", call)
         self._first = entry
         self.others = tuple(e for e in self._entries.values() if e is not entry)

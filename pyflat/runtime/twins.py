@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, Unpack, cast, overload
 
+from pyflat.errors import FlattenError
 from pyflat.frontend.callables import Parameters, explain_method_call, unwrap
 from pyflat.runtime.plans import Plans
 from pyflat.runtime.settings import OptionArguments, Options, Settings, resolve
@@ -56,7 +58,7 @@ class Twin(Generic[P, R_co]):
         self.__name__ = twin_name(function)
         self.__qualname__ = function.__qualname__.removesuffix(function.__name__) + self.__name__
         self.__module__ = function.__module__
-        self.__doc__ = getattr(original, "__doc__", None) if isinstance(original, FunctionType) else function.__doc__
+        self.__doc__ = function.__doc__ or f"The twin of {function.__qualname__}, over arrays (help(pyflat.Twin))."
         self.settings = settings
         self._callee = callee
         self._plans = Plans()
@@ -103,7 +105,12 @@ class Twin(Generic[P, R_co]):
             writes = "out" in self._parameters.names
             return self._gufunc_for(options)(args, kwargs, None if writes else kwargs.pop("out", None))
         out = None if self._parameters.takes_out else kwargs.pop("out", None)
-        return self._caller(args, kwargs, options, self, out)
+        try:
+            return self._caller(args, kwargs, options, self, out)
+        except FlattenError as refusal:
+            if os.environ.get("PYFLAT_TRACEBACK"):
+                raise
+            raise refusal.with_traceback(None)  # noqa: B904 - its place is in the message, and not in pyflat
 
     def _check_receiver(self, args: Sequence[Any]) -> None:
         """`obj.method.flat(5)` would bind 5 to self."""
@@ -183,10 +190,10 @@ class Twin(Generic[P, R_co]):
         """Raises FlattenError `flatten/static-name` for a name that is no parameter."""
         self._parameters.check_static(static)
 
-    def to(self, target: EngineName | Registered | Target) -> Twin[P, R_co]:
+    def to(self, target: EngineName | Registered | Target) -> Self:
         """The same twin on another engine: its name, a `pyflat.targets.Target`, or `pyflat.backend.target(name)` for
         one that another package brings."""
-        return self.with_options(target=target)
+        return cast("Self", self.with_options(target=target))
 
     def with_options(self, **options: Unpack[OptionArguments]) -> Twin[P, R_co]:
         """The twin with some options changed; the same object for the same options."""
@@ -393,6 +400,8 @@ class Twin(Generic[P, R_co]):
         def __getattr__(self, name: str) -> Any:
             if name == "__signature__":
                 return inspect.signature(self.original, follow_wrapped=False)
+            if name == "__annotations__":
+                return self.original.__annotations__
             raise AttributeError(f"{type(self).__name__} object has no attribute {name!r}", name=name, obj=self)
 
     def __repr__(self) -> str:

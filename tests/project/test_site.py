@@ -126,11 +126,14 @@ def test_the_first_use_of_a_word_leads_to_its_definition() -> None:
     words = GENERATE.beside("private_words")
     seen = {"mask"}
     found = list(words._linked("Lanes of a live mask, one lane, in the mask of trips; flattens.", "words.html", seen))
-    links = [(str(node.children[0]), node["refuri"]) for node in found if hasattr(node, "children") and node.children]
-    assert links == [("Lanes", "words.html#lane"), ("live mask", "words.html#live-mask"), ("trips", "words.html#trip"),
-                     ("flattens", "words.html#flatten")]
+    links = [(str(node.children[0]), node["refuri"], node["reftitle"].partition(":")[0])
+             for node in found if hasattr(node, "children") and node.children]
+    place = "words.html#the-words"
+    assert links == [("Lanes", place, "lane"), ("live mask", place, "live mask"), ("trips", place, "trip"),
+                     ("flattens", place, "flatten")]
     assert "".join(node.astext() for node in found) == "Lanes of a live mask, one lane, in the mask of trips; flattens."
-    assert words.definitions()["original"] == "The function as you wrote it."
+    assert "| trip | " + words.definitions()["trip"] + " |" in (ROOT / "docs" / f"{words.PAGE}.md").read_text(encoding="utf-8")
+    assert len(words.definitions()) > 25
 
 
 def test_the_citation_names_this_version() -> None:

@@ -46,26 +46,44 @@ def test_the_words_are_looked_for():
     assert sum(re.search(word, line) is not None for word in WORDS) == 6
 
 
-# --- words with a sense of their own
+# --- words that pages explain
+LANES = (ROOT / "docs" / "explanation" / "lanes.md").read_text(encoding="utf-8")
+EXPLAINED = [word for row in re.findall(r"^\| (.+?) \|", LANES, re.MULTILINE)[1:] for word in row.split(", ") if "-" not in word]
+NOT_ASKED = ("gallery.md", "lanes.md")  # written by a program; the table itself
+FOR_USERS = [ROOT / "README.md", ROOT / "docs" / "tutorial.md",
+             *(path for folder in ("tutorial", "how-to", "explanation")
+               for path in sorted((ROOT / "docs" / folder).glob("*.md")) if path.name not in NOT_ASKED)]
 
-PRIVATE = {
-    "original", "twin", "lane", "flatten", "select", "target", "engine", "kind", "static", "arm", "trip", "mask", "fault",
-    "suspect", "replay", "kernel", "ulp", "gang", "opaque call", "kept loop", "live mask", "flat form", "IR", "residual",
-    "uniform", "straight-line",
-}
-"""What a newcomer does not know, or knows in another sense; docs/reference/words.md defines each, and the site links the
-first use on each page to it (docs/private_words.py)."""
+
+def unexplained(text: str) -> list[str]:
+    """The words of pyflat's own that a page uses, where it neither leads to the table nor sets the word in italics or
+    bold."""
+    if "lanes.md" in text:
+        return []
+    prose = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", text, flags=re.DOTALL)
+    return [word for word in EXPLAINED
+            if re.search(rf"(?<![*\w]){re.escape(word)}s?(?![*\w])", prose) and not re.search(rf"\*{re.escape(word)}s?\*", prose)]
+
+
+@pytest.mark.parametrize("page", FOR_USERS, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_page_explains_its_words(page):
+    text = page.read_text(encoding="utf-8")
+    assert unexplained(text) == [], "link to docs/explanation/lanes.md, or set the word in italics where it is defined"
+
+
+def test_unexplained_words_are_found():
+    assert {"lane", "suspect", "gang", "flat form", "ulp"} <= set(EXPLAINED)
+    assert unexplained("Each lane of a gang is suspect, in *roles*; `mask`") == ["lane", "suspect", "gang"]
+    assert len(FOR_USERS) > 15
+
+
+# --- words that pages for users do without
+
 INSIDE = (r"suspect bits?|regroup\w*|manifest|heap|object space|partial evaluat\w+|structured IR|masked IR|predicates?|"
-          r"rerun|lane plans?|refill\w*|frontend|passes run")
-"""Words about the inside, for contributors only."""
+          r"rerun|lane plans?|refill\w*|frontend")
+"""Words about the inside, for contributors."""
 USER_PAGES = [name for name in TEXTS if name == "README.md" or name.endswith(".md") and name.startswith("docs/")
               and not name.startswith("docs/contributors/")]
-
-
-def test_each_private_word_is_defined_for_users():
-    text = TEXTS["docs/reference/words.md"]
-    assert set(re.findall(r"^## (.+)$", text, re.MULTILINE)) == PRIVATE
-    assert all(len(said.split()) > 3 for said in re.split(r"^## .+$", text, flags=re.MULTILINE)[1:])
 
 
 @pytest.mark.parametrize("name", USER_PAGES)

@@ -3,7 +3,10 @@
 import functools
 import inspect
 import pickle
+import pydoc
+import rlcompleter
 import types
+import typing
 
 import numpy as np
 import pytest
@@ -188,3 +191,22 @@ def test_strict_fold_refuses_what_folding_has_missed(use, monkeypatch):
 def test_strict_fold_is_a_flag():
     with pytest.raises(TypeError, match="strict_fold=1: expected True or False"):
         pyflat.flatten(strict_fold=1)
+
+
+def test_help_and_completion_are_those_of_a_function():
+    """help() of a twin has its signature and text; the prompt completes its methods and flattens nothing."""
+    twin = f.shade.flat
+    assert typing.get_type_hints(twin) == typing.get_type_hints(f.shade)
+    shown = pydoc.render_doc(twin, renderer=pydoc.plaintext)
+    assert str(inspect.signature(f.shade)) in shown and inspect.getdoc(f.shade) in shown
+
+    def bare(x: float = 1.0):
+        return x
+
+    fresh = pyflat.twin(bare)
+    assert f"The twin of {bare.__qualname__}" in pydoc.render_doc(fresh, renderer=pydoc.plaintext)
+    completed = rlcompleter.Completer({"fresh": fresh}).attr_matches("fresh.")
+    assert {"fresh.verify(", "fresh.show(", "fresh.source", "fresh.original("} <= {each.rstrip(")") for each in completed}
+    assert "not flattened yet" in repr(fresh)
+    with pytest.raises(AttributeError):
+        functools.reduce(getattr, ["__annotations__"], pyflat.twin(functools.partial(bare, 1.0)))

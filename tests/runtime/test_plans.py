@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import enum
 import gc
+import inspect
 import math
 import os
 import pickle
@@ -1067,3 +1068,12 @@ def test_what_is_worth_threads_takes_the_long_way(long, short, monkeypatch):
     for _ in range(3):
         twin(*args)
     long(twin, *args)
+
+
+def test_inspecting_the_call_shows_nothing_of_the_plan():
+    """Notebooks show the signature of `twin.__call__` too."""
+    twin = twin_of(lambda x, y=1.0: x * y)
+    before = inspect.signature(twin.__call__)
+    twin(np.ones(3))
+    assert type(twin) is not Twin
+    assert inspect.signature(twin.__call__) == before

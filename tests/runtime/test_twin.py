@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 import weakref
 
 import numpy as np
@@ -252,3 +253,17 @@ def test_targets_with_functions_are_attributes():
     assert done.stdout.strip() == "['Engine', 'Request', 'Target', 'jax', 'polars', 'register', 'sql', 'xp'] pyflat.targets.xp"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = pyflat.targets.nothing
+
+
+def test_a_refusal_has_no_lines_of_pyflat_above_it(monkeypatch):
+    """The place that counts is in the message; PYFLAT_TRACEBACK=1 shows those of the compiler."""
+    twin = pyflat.twin(lambda x: open(x))
+
+    def frames():
+        with pytest.raises(pyflat.FlattenError) as caught:
+            twin(XS)
+        return traceback.extract_tb(caught.value.__traceback__)
+
+    assert [frame.name for frame in frames()] == ["frames", "__call__"]
+    monkeypatch.setenv("PYFLAT_TRACEBACK", "1")
+    assert len(frames()) > 5
