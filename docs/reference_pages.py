@@ -25,7 +25,7 @@ MEMBERS = {
     "Reading": ("source", "show", "function", "explain", "profile", "roles", "stats", "inspect_llvm", "inspect_asm"),
     "As a function": ("original",),
 }
-"""The public members of a twin, by what they are for; a test holds that none is missing."""
+"""The public members of a twin, by what they are for; others come last."""
 INTERNAL = {"array_parameters", "check_static"}
 """Members without an underscore that pyflat's own modules ask."""
 PLAIN = {
@@ -116,7 +116,7 @@ def twin_page() -> str:
              "`inspect.signature`, `doctest` and `functools.wraps` see `__wrapped__`, `__signature__`, `__doc__`,",
              "`__name__` and `__module__` of the original, with `_flat` after its name.", "",
              *_directive("autoclass", "pyflat.Twin", "no-index-entry")]
-    for title, names in MEMBERS.items():
+    for title, names in _groups():
         rows = [(f"`{_spelled(name)}`", _said(name)) for name in names]
         lines += ["", f"## {title}", "", *_table(("member", "what it is"), rows)]
         for name in names:
@@ -126,6 +126,13 @@ def twin_page() -> str:
             elif name != "__call__":
                 lines += ["", *_directive(_kind(name), f"pyflat.Twin.{name}")]
     return "\n".join(lines) + "\n"
+
+
+def _groups() -> Iterator[tuple[str, Sequence[str]]]:
+    yield from MEMBERS.items()
+    named = {name for names in MEMBERS.values() for name in names} | INTERNAL
+    if more := [name for name in dir(pyflat.Twin) if not name.startswith("_") and name not in named]:
+        yield "More", more
 
 
 def _said(name: str) -> str:
