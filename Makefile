@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check lint fuzz mixed shapes mutants bench bench-arrays bench-dtypes ratios real threads goals gate corpus gallery docs clean verify-libm
+.PHONY: help setup demo test check lint fuzz mixed shapes mutants bench bench-arrays bench-dtypes ratios real threads goals gate corpus gallery docs site linkcheck clean verify-libm
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -90,6 +90,12 @@ corpus: $(READY)  ## run an open corpus of packaged functions: make corpus CORPU
 gallery: $(READY)  ## render the shaders of docs/how-to/gallery.md, and say how accurate they are
 	"$(PY)" examples/gallery.py
 	"$(PY)" examples/gallery_accuracy.py
+
+site: $(READY)  ## the documentation as pages in out/site; a warning, a dead link or anchor is an error
+	"$(PY)" -m sphinx --quiet --fail-on-warning --keep-going --jobs auto docs out/site
+
+linkcheck: $(READY)  ## the links of the documentation that lead to other places: needs a network
+	"$(PY)" -m sphinx --quiet --builder linkcheck docs out/linkcheck
 
 docs: $(READY)  ## write the generated pages of docs/
 	"$(PY)" docs/generate.py

@@ -15,7 +15,7 @@ is timed on a million lanes from everywhere; others are left out where one call 
 
 `--out` gets a JSON object for each row as it is measured, with versions, processor, date and commit. `--go-on` leaves
 the rows that FILE has from these sources and this processor: the next run finishes one that was interrupted, or has
-spent its `--minutes`. `--docs` writes docs/contributors/benchmarks.md and its plot from all rows of FILE.
+spent its `--minutes`. `--docs` writes docs/contributors/benchmarks.md and its pictures from all rows of FILE.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 
-from benchmarks import page
+from benchmarks import bars, page
 from benchmarks.contenders import CONTENDERS, UNIT
 from benchmarks.environment import ONE_THREAD, ROOT, processor, sources
 from benchmarks.kernels import KERNELS
-from benchmarks.report import Row, parse, plot, read, report
+from benchmarks.report import Row, parse, read, report
 from benchmarks.row import TYPES, Limits
 
 CORE = frozenset(name for name, kernel in KERNELS.items() if kernel.core)
@@ -116,8 +116,8 @@ def main() -> None:
     parser.add_argument("--go-on", action="store_true", help="leave the rows that are there already")
     parser.add_argument("--minutes", type=float, default=math.inf, help="start no row after so many")
     parser.add_argument("--report", help="print the tables of this file, measure nothing")
-    parser.add_argument("--plot", help="draw the ratios, as SVG or PNG (needs matplotlib)")
-    parser.add_argument("--docs", action="store_true", help="write docs/contributors/benchmarks.md (needs matplotlib)")
+    parser.add_argument("--plot", help="draw each function against numba.vectorize, as SVG")
+    parser.add_argument("--docs", action="store_true", help="write docs/contributors/benchmarks.md and its pictures")
     options = parser.parse_args()
     stored = options.report or options.out
     if (options.go_on or options.docs) and not stored:
@@ -140,7 +140,7 @@ def main() -> None:
         rows = read(options.out) if options.go_on or options.docs else parse(lines)
     print(report(rows, CORE))
     if options.plot:
-        plot(rows, options.plot)
+        Path(options.plot).write_text(bars.functions(bars.chosen(rows)), encoding="utf-8")
     if options.docs:
         page.write(rows, CORE, product(SIZES, TYPES, KERNELS))
 

@@ -1,15 +1,18 @@
-"""docs/contributors/benchmarks.md: all rows that `benchmarks.lanes` has measured, with a plot."""
+"""docs/contributors/benchmarks.md: all rows that `benchmarks.lanes` has measured, with two pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from benchmarks import bars
 from benchmarks.environment import ROOT
-from benchmarks.report import UNIT, Row, contenders, groups, markdown, notes, plot, provenance, table
+from benchmarks.report import UNIT, Row, contenders, groups, markdown, notes, provenance, table
 
 PAGE = ROOT / "docs" / "contributors" / "benchmarks.md"
-PLOT = ROOT / "docs" / "contributors" / "benchmarks.svg"
+PICTURES = {"benchmarks.svg": bars.summary, "benchmarks-functions.svg": bars.functions}
+RECORDED = ROOT / "benchmarks" / "recorded.jsonl"
+"""The rows that the pictures show."""
 HEAD = """\
 Speed over arrays, relative to numba.vectorize of the unmodified function (1.0; more is faster), on one core. [How it
 is measured](../explanation/performance.md#against-others), and what the contenders are: `numpy` and `numba` are
@@ -32,6 +35,30 @@ def medians(rows: Sequence[Row]) -> str:
     return markdown(lines)
 
 
+def against(rows: Sequence[Row]) -> str:
+    """The pictures, with what they show as a table."""
+    shown = bars.chosen(rows)
+    if not shown:
+        return ""
+    kind, lanes = shown[0].type, shown[0].lanes
+    facts = shown[0].environment
+    versions = ", ".join(f"{name} {facts[name]}" for name in ("python", "numpy", "numba") if name in facts)
+    return "\n\n".join([
+        "## How much faster than what people use",
+        f"""\
+The twin on numba, on one core, against three things that people write instead, over {len(shown)} functions ({kind},
+{lanes:,} lanes). Bars are geometric means, thin lines go from the function that gains least to that which gains
+most.""",
+        "![times as fast as np.vectorize, np.where by hand and numba.vectorize](benchmarks.svg)",
+        "Each function against numba.vectorize of the same text:",
+        "![times as fast as numba.vectorize, function by function](benchmarks-functions.svg)",
+        "The same in figures: times as fast as each of the three.",
+        bars.table(shown),
+        f"""\
+Measured {facts.get("date", "")} on {facts.get("processor", "")}; {versions}.
+`benchmarks/recorded.jsonl` has the seconds."""])
+
+
 def missing(rows: Sequence[Row], wanted: Iterable[tuple[int, str, str]]) -> str:
     """Which rows the page lacks; empty where it has all."""
     there = {(row.lanes, row.type, row.kernel) for row in rows}
@@ -51,7 +78,7 @@ def text(rows: Sequence[Row], core: frozenset[str], wanted: Iterable[tuple[int, 
         "# Benchmarks",
         "<!-- written by `make ratios`; do not edit -->",
         HEAD, missing(kept, wanted),
-        f"![ratios by kernel, a panel for each type and size]({PLOT.name})",
+        against(kept),
     ]
     for (kind, lanes), chosen in groups(kept).items():
         parts += [f"## {kind}, {lanes:,} lanes", table(chosen, core),
@@ -61,9 +88,16 @@ def text(rows: Sequence[Row], core: frozenset[str], wanted: Iterable[tuple[int, 
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def draw(rows: Sequence[Row]) -> dict[str, str]:
+    """The pictures by their names."""
+    return {name: make(bars.chosen(rows)) for name, make in PICTURES.items()}
+
+
 def write(rows: Sequence[Row], core: frozenset[str], wanted: Iterable[tuple[int, str, str]]) -> None:
-    """The page and its plot. Raises ImportError without matplotlib."""
+    """The page, its pictures, and the rows that they show."""
     wanted = list(wanted)
     kept = [row for row in rows if (row.lanes, row.type, row.kernel) in set(wanted) and UNIT in row.seconds]
-    plot(kept, PLOT)
+    for name, picture in draw(kept).items():
+        (PAGE.parent / name).write_text(picture, encoding="utf-8")
+    RECORDED.write_text("".join(f"{row.record()}\n" for row in bars.chosen(kept)), encoding="utf-8")
     PAGE.write_text(text(rows, core, wanted), encoding="utf-8")

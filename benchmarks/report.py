@@ -1,4 +1,4 @@
-"""Tables and a plot of the records that `benchmarks.lanes` writes: speed relative to numba.vectorize of the unmodified
+"""Tables of the records that `benchmarks.lanes` writes: speed relative to numba.vectorize of the unmodified
 function (1.0; more is faster)."""
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -15,7 +15,6 @@ from typing import Any
 from benchmarks.measuring import Timing, geomean
 
 UNIT = "numba.vectorize"
-OURS = ("numpy", "numpy fast", "numba", "fast")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,10 @@ class Row:
         """How many times faster than `to`, by the shortest turns; None where one of them did not run."""
         mine, unit = self.seconds.get(contender), self.seconds.get(to)
         return None if mine is None or unit is None else unit.best / mine.best
+
+    def record(self) -> str:
+        """The row as `parse` reads it."""
+        return json.dumps(asdict(self) | {"asked": sorted(self.asked)})
 
     def ratio_of_medians(self, contender: str) -> float | None:
         mine, unit = self.seconds.get(contender), self.seconds.get(UNIT)
@@ -157,41 +160,3 @@ def provenance(rows: Sequence[Row]) -> str:
     if "date" in facts:
         facts["date"] = sorted({min(facts["date"]), max(facts["date"])})
     return "\n".join(f"- {name}: {' ... '.join(values)}" for name, values in facts.items())
-
-
-def plot(rows: Sequence[Row], path: str | Path) -> None:
-    """Ratios by kernel, a panel for each type and size, on a logarithmic scale; SVG or PNG by the name of the file.
-
-    Raises ImportError without matplotlib.
-    """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    matplotlib.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "pyflat", "font.sans-serif": ["DejaVu Sans"]}
-    from matplotlib import pyplot
-
-    panels = groups(rows)
-    figure, axes = pyplot.subplots(len(panels), squeeze=False, figsize=(16, 4.8 * len(panels)), layout="constrained")
-    every = [name for name in contenders(rows) if name != UNIT]
-    peers = iter(pyplot.get_cmap("tab20").colors)
-    own = iter(("black", "dimgrey", "navy", "red", "darkorange"))
-    colours = {name: next(own if name in OURS else peers) for name in every}
-    for axis, ((kind, lanes), chosen) in zip(axes[:, 0], panels.items(), strict=True):
-        for k, name in enumerate(every):
-            beside = 0.7 * (k + 0.5) / len(every) - 0.35
-            points = [(i + beside, ratio) for i, row in enumerate(chosen) if (ratio := row.ratio(name)) is not None]
-            axis.plot([x for x, _ in points], [ratio for _, ratio in points], linestyle="none", label=name,
-                      marker="D" if name in OURS else "o", markersize=5, color=colours[name])
-        for k in range(1, len(chosen)):
-            axis.axvline(k - 0.5, color="lightgrey", linewidth=0.6)
-        axis.axhline(1.0, color="black", linewidth=0.8)
-        axis.set(yscale="log", title=f"{kind}, {lanes:,} lanes", ylabel="times as fast as numba.vectorize")
-        axis.set_xticks(range(len(chosen)), [row.kernel for row in chosen])
-        axis.grid(axis="y", which="both", alpha=0.25)
-    axes[0, 0].legend(ncols=1, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    is_svg = Path(path).suffix == ".svg"
-    figure.savefig(path, metadata={"Date": None} if is_svg else None)
-    pyplot.close(figure)
-    if is_svg:  # a tenth of a point is enough, and half the size
-        text = re.sub(r"(\d\.\d)\d+", r"\1", Path(path).read_text(encoding="utf-8"))
-        Path(path).write_text("\n".join(line.strip() for line in text.splitlines()) + "\n", encoding="utf-8")

@@ -1,5 +1,6 @@
-"""Writes the generated pages: docs/reference/errors.md from the refusal table, docs/reference/support.md from
-docs/support_cases.py, docs/reference/values.md from docs/value_cases.py."""
+"""Writes the generated pages of docs/reference: errors.md from the refusal table and docs/error_cases.py, support.md
+from docs/support_cases.py, values.md from docs/value_cases.py, containers.md from docs/container_cases.txt; options.md,
+twin.md, names.md and command-line.md from the code itself (docs/reference_pages.py)."""
 
 from __future__ import annotations
 
@@ -36,22 +37,37 @@ def beside(name: str) -> ModuleType:
 
 
 def errors_page() -> str:
+    cases = beside("error_cases")
     lines = [
         "# Refusals",
         "",
-        "<!-- written by docs/generate.py; do not edit -->",
+        "<!-- written by docs/generate.py from docs/error_cases.py; do not edit -->",
         "",
-        "What cannot be flattened is refused with a `pyflat.FlattenError` before any lane runs; the original still",
-        "works. The message shows the place, the reason and what to write instead; `error.code` is stable. Every code:",
+        "What cannot be flattened is refused with a `pyflat.FlattenError` before anything runs; the original still",
+        "works. The message shows the place, the reason and what to write instead; `error.code` is stable, and",
+        "`pyflat codes` lists the codes. Every code, with a script that is refused and one that is not; the tests run",
+        "them, after these lines:",
+        "",
+        *_script(cases.HEAD),
     ]
     for name, row in CODES.items():
         lines += ["", f"## `{name}`", "", f"{_sentence(row.title)} {_sentence(row.why)}", "",
                   f"**Instead:** {_sentence(row.help)}"]
+        if name in cases.NEVER:
+            lines += ["", cases.NEVER[name]]
+            continue
+        example = cases.EXAMPLES[name]
+        lines += ["", "Refused:", "", *_script(example.bad), "", "Flattened:", "", *_script(example.good)]
     return "\n".join(lines) + "\n"
 
 
+def _script(text: str) -> list[str]:
+    """A block that is no part of the page's own script."""
+    return ["```python example", *text.strip().splitlines(), "```"]
+
+
 def _sentence(text: str) -> str:
-    start = text if text.startswith("`") else text[0].upper() + text[1:]
+    start = text if text.startswith(("`", "pyflat")) else text[0].upper() + text[1:]
     return start if start.endswith((".", "!", "?")) else start + "."
 
 
@@ -98,8 +114,10 @@ def _code(text: str) -> str:
     return f"`{text}`".replace("|", "\\|")
 
 
+beside("docstrings")  # which the next one imports
+REFERENCE = beside("reference_pages")
 PAGES = {"errors.md": errors_page, "support.md": support_page, "values.md": values_page,
-         "containers.md": containers_page}
+         "containers.md": containers_page, **REFERENCE.PAGES}
 
 
 def main() -> None:

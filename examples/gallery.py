@@ -24,17 +24,17 @@ from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Loop, count_ops, walk
 from pyflat.targets.shaders import prepare
 
-SIDE = 176
-COLUMNS = 4
-LARGEST = 40_000
-"""Bytes of a picture."""
+SIDE = 320
+LARGEST = 55_000
+"""Bytes of a picture with all its colours."""
 HEAD = """# Gallery
 
 <!-- written by examples/gallery.py (`make gallery`); do not edit -->
 
-Each picture is a Python function of a place in it, in
-[examples/gallery_shaders.py](../../examples/gallery_shaders.py): with branches, early returns, loops, helpers, and
-`colorsys` of the standard library. pyflat makes it a fragment shader without any of them ([graphics.md](graphics.md)).
+Each picture is the Python function beside it, of a place in the picture; helpers are in
+[examples/gallery_shaders.py](../../examples/gallery_shaders.py). They are
+written with branches, early returns, loops, helpers, and `colorsys` of the standard library; pyflat makes fragment
+shaders without any of them ([how](graphics.md)).
 """
 
 
@@ -54,10 +54,6 @@ class Rendered:
     @property
     def name(self) -> str:
         return self.shader.__name__
-
-    @property
-    def title(self) -> str:
-        return (inspect.getdoc(self.shader) or "").splitlines()[0]
 
 
 def device() -> str | None:
@@ -94,16 +90,15 @@ def save(picture: np.ndarray, file: Path) -> None:
 
 def page(done: list[Rendered], adapter: str | None) -> str:
     """The text of docs/how-to/gallery.md."""
-    lines = [HEAD, "|" + "   |" * COLUMNS, "|" + "---|" * COLUMNS]
-    for start in range(0, len(done), COLUMNS):
-        cells = [f"![{one.name}](gallery/{one.name}.png)<br>`{one.name}`: {one.title}"
-                 for one in done[start:start + COLUMNS]]
-        lines.append(f"| {' | '.join(cells + [''] * (COLUMNS - len(cells)))} |")
+    lines = [HEAD]
+    for one in done:
+        lines += [f"## {one.name}", "", f"![{one.name}](gallery/{one.name}.png)", "",
+                  "```python example", inspect.getsource(one.shader).rstrip(), "```", ""]
     pixels = SIDE * SIDE
     told = (f"Pictures of {SIDE} x {SIDE} pixels, rendered by {adapter or 'NumPy'} in 32 bits and by the NumPy twin "
             "in 64. A pixel is different when a component is off by more than 0.001: there a comparison went the other "
             "way.")
-    lines += ["", "## In numbers", "", told, "",
+    lines += ["## In numbers", "", told, "",
               "| shader | operations | of them selects | fast math | loops | typical distance | different pixels |",
               "|---|---|---|---|---|---|---|"]
     lines += [f"| `{one.name}` | {one.operations:,} | {one.selects} | {one.fast:,} | {one.loops} | {one.typical:.0e} | "

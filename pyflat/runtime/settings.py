@@ -58,6 +58,7 @@ class Options:
                 "fast": vector functions and quotients within 2 ulp, a*b+c rounded once where the processor can,
                 decisions by the values so computed. Nan, inf and signed zeros keep their meaning, and nothing is
                 reassociated
+    fast_math   only False: math="fast" is what allows other last digits
     parallel    several threads (numpy and numba, same results); None: where a call takes more than a few milliseconds
                 and cores are free
     cache       keep compiled twins in memory; False flattens anew at each call

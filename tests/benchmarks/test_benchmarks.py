@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 import subprocess
 import time
@@ -11,14 +12,14 @@ import time
 import numpy as np
 import pytest
 
-from benchmarks import goals, lanes, page, row, startup
+from benchmarks import bars, goals, lanes, page, row, startup
 from benchmarks.agreement import DOUBLE, Tolerance, agrees, share_beyond, tolerance
 from benchmarks.contenders import CONTENDERS, UNIT, Contender, UnavailableError
 from benchmarks.contenders.record import result_type
 from benchmarks.kernels import KERNELS
 from benchmarks.kernels.arrays import TEXTS
 from benchmarks.measuring import PIECE, TURNS, geomean, part_of, round_robin, timing
-from benchmarks.report import contenders, groups, parse, plot, report
+from benchmarks.report import contenders, groups, parse, read, report
 from benchmarks.row import Limits, lanes_of, measure, some
 
 
@@ -246,11 +247,33 @@ def test_no_ratio_without_the_unit():
     assert "- |" in report([row], frozenset())
 
 
-def test_plot(tmp_path):
-    pytest.importorskip("matplotlib")
-    plot(parse([record("bs", fast=2e-9), record("bs", type="f4", fast=1e-9)]), tmp_path / "ratios.svg")
-    text = (tmp_path / "ratios.svg").read_text(encoding="utf-8")
-    assert "<svg" in text
+def test_bars_are_as_long_as_the_ratios():
+    rows = parse([record("bs", numba=2e-9, fast=1e-9), record("hsv", numba=16e-9, fast=4e-9)])
+    picture = bars.functions(rows)
+    widths = [float(width) for width in re.findall(r'width="([\d.]+)" height="16"', picture)]
+    assert widths == pytest.approx([widths[2] / 2, widths[2] / 16, widths[2], widths[2] / 4], abs=0.1)  # 4, 0.5; 8, 2
+    assert re.findall("× ([0-9.]+)", picture) == ["4.0", "0.50", "8.0", "2.0"]
+    assert re.findall("× ([0-9.]+)<", bars.summary(rows))[:2] == ["1.4", "4.0"]  # of all, exact and fast
+
+
+def test_the_middle_size_in_float64_is_drawn():
+    rows = parse([record(type="f4", lanes=262144), record(lanes=262144), record(lanes=4096)])
+    assert [(row.type, row.lanes) for row in bars.chosen(rows)] == [("f8", 262144)]
+    assert [(row.type, row.lanes) for row in bars.chosen(rows[::2])] == [("f8", 4096)]
+    assert bars.chosen([]) == []
+
+
+def test_a_row_is_read_as_it_was_written():
+    rows = parse([record(fast=1e-9, notes={"a": "b"})])
+    assert parse([row.record() for row in rows]) == rows
+
+
+def test_pictures_and_table_of_the_page_are_those_of_the_recorded_rows():
+    rows = read(page.RECORDED)
+    for name, picture in page.draw(rows).items():
+        assert (page.PAGE.parent / name).read_text(encoding="utf-8") == picture
+    assert page.against(rows) in page.PAGE.read_text(encoding="utf-8")
+    assert set(bars.FUNCTIONS) == set(KERNELS)
 
 
 def test_notes_on_slow_contenders_are_one():
@@ -354,7 +377,8 @@ def test_the_page_has_every_row_and_names_those_that_it_lacks():
     assert "**Not measured yet:** f4 with 4,096 lanes: bs." in text
     assert "7 lanes" not in text
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
-    assert [line[0] for line in cells[:3]] == ["kernel", "bs", "hsv"], "in the order of the kernels"
+    names = [line[0] for line in cells]
+    assert names[names.index("kernel"):][:3] == ["kernel", "bs", "hsv"], "in the order of the kernels"
     full = page.text(rows, frozenset({"bs"}), wanted[:2])
     assert "Not measured yet" not in full
 

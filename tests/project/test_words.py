@@ -75,3 +75,23 @@ def test_unexplained_words_are_found():
     assert {"lane", "suspect", "gang", "flat form", "ulp"} <= set(EXPLAINED)
     assert unexplained("Each lane of a gang is suspect, in *roles*; `mask`") == ["lane", "suspect", "gang"]
     assert len(FOR_USERS) > 15
+
+
+# --- words that pages for users do without
+
+INSIDE = (r"suspect bits?|regroup\w*|manifest|heap|object space|partial evaluat\w+|structured IR|masked IR|predicates?|"
+          r"rerun|lane plans?|refill\w*|frontend")
+"""Words about the inside, for contributors."""
+USER_PAGES = [name for name in TEXTS if name == "README.md" or name.endswith(".md") and name.startswith("docs/")
+              and not name.startswith("docs/contributors/")]
+
+
+@pytest.mark.parametrize("name", USER_PAGES)
+def test_user_pages_do_without_words_about_the_inside(name):
+    prose = re.sub(r"^```.*?^```$|`[^`]*`", "", TEXTS[name], flags=re.MULTILINE | re.DOTALL)
+    assert re.findall(rf"(?i)\b(?:{INSIDE})\b", prose) == []
+
+
+def test_user_pages_are_looked_at():
+    assert len(USER_PAGES) > 20
+    assert re.findall(rf"(?i)\b(?:{INSIDE})\b", "The suspect bits of the Manifest") == ["suspect bits", "Manifest"]

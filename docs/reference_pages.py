@@ -1,0 +1,219 @@
+"""The reference pages that are read off the code: options, the twin, the command line, the public names."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import click
+import docstrings
+
+import pyflat
+from pyflat.cli.main import commands
+from pyflat.runtime import settings
+from pyflat.targets import target as targets
+
+NOTE = "<!-- written by docs/generate.py; do not edit -->"
+MEMBERS = {
+    "Calling": ("__call__", "by_name", "compile", "ufunc", "gufunc"),
+    "Options and targets": ("options", "with_options", "to", "settings"),
+    "Elements that fail": ("faults", "replay"),
+    "Checking": ("verify",),
+    "Reading": ("source", "show", "function", "explain", "profile", "roles", "stats", "inspect_llvm", "inspect_asm"),
+    "As a function": ("original",),
+}
+"""The public members of a twin, by what they are for; others come last."""
+INTERNAL = {"array_parameters", "check_static"}
+"""Members without an underscore that pyflat's own modules ask."""
+PLAIN = {
+    "original": "The function as it was written; `__wrapped__` is the same.",
+    "settings": "The options that were given for this twin, as pairs.",
+}
+"""Attributes that have no docstring of their own."""
+NAMES = {
+    "Making twins": ("flatten", "twin", "Flattened"),
+    "Options": ("options", "set_defaults"),
+    "Elements that fail": ("Faults", "Failure", "LaneError", "TripLimitError"),
+    "Refusals, warnings and bugs": ("FlattenError", "LaneWarning", "PerformanceWarning", "InternalError"),
+}
+ELSEWHERE = {"Twin": "twin.md", "Options": "options.md"}
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    shown = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
+    return [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {row} |" for row in shown)]
+
+
+# --- options
+
+def options_page() -> str:
+    said = docstrings.entries(settings.Options.__doc__)
+    hints = get_type_hints(settings.Options, localns={"EngineName": str, "Registered": str, "Call": str})
+    rows = [(f"[`{f.name}`](#{f.name})", f"`{_spelt(f.default)}`", _values(f.name, hints[f.name]))
+            for f in fields(settings.Options)]
+    lines = ["# Options", "", NOTE, "",
+             "The same names everywhere: `@pyflat.flatten(...)`, `pyflat.twin(f, ...)`, `twin.with_options(...)`,",
+             "`with pyflat.options(...)`, `pyflat.set_defaults(...)`. At each call the nearest one counts:", "",
+             "1. what was written at the decorator, at `pyflat.twin` or `with_options`;",
+             "2. the innermost open `with pyflat.options(...)` of this thread or task;",
+             "3. `pyflat.set_defaults(...)`;",
+             "4. the environment variable `PYFLAT_TARGET`, for the target;",
+             "5. the default.", "",
+             "A wrong name or type is a `TypeError`, a wrong value a `ValueError`. They are no keywords of a call:",
+             "there every keyword is a parameter of the function, but for `out`.", "",
+             *_table(("option", "default", "values"), rows)]
+    for f in fields(settings.Options):
+        lines += ["", f"## `{f.name}`", "", f"Default `{_spelt(f.default)}`. {_sentence(_marked(said[f.name]))}"]
+    return "\n".join(lines) + "\n"
+
+
+def _values(name: str, hint: Any) -> str:
+    if name == "target":
+        return ", ".join(f'`"{one}"`' for one in targets.runnable())
+    return ", ".join(dict.fromkeys(_words(hint)))
+
+
+def _words(hint: Any) -> Iterator[str]:
+    if get_origin(hint) is Literal:
+        yield from (f'`"{one}"`' for one in get_args(hint))
+    elif get_origin(hint) in (tuple, frozenset):
+        yield "names" if get_origin(hint) is tuple else "names or `Call`s"
+    elif hint is bool:
+        yield from ("`True`", "`False`")
+    elif hint is type(None):
+        yield "`None`"
+    elif hint in (int, str):
+        yield "a whole number" if hint is int else "a string"
+    else:
+        for part in get_args(hint):
+            yield from _words(part)
+
+
+def _spelt(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _marked(text: str) -> str:
+    """Paths of pages as links, values as code."""
+    text = re.sub(r"docs/reference/([\w-]+)\.md", r"[\1](\1.md)", text)
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if part.startswith("`") else re.sub(r'(\w+=)?"[^" ]*"', r"`\g<0>`", part) for part in parts)
+
+
+def _sentence(text: str) -> str:
+    text = text[0].upper() + text[1:] if text[0].islower() else text
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+# --- the twin
+
+def twin_page() -> str:
+    lines = ["# The twin", "", NOTE, "",
+             "`f.flat` of a decorated function, and what `pyflat.twin(f)` gives. It is a function: `help`,",
+             "`inspect.signature`, `doctest` and `functools.wraps` see `__wrapped__`, `__signature__`, `__doc__`,",
+             "`__name__` and `__module__` of the original, with `_flat` after its name.", "",
+             *_directive("autoclass", "pyflat.Twin", "no-index-entry")]
+    for title, names in _groups():
+        rows = [(f"`{_spelled(name)}`", _said(name)) for name in names]
+        lines += ["", f"## {title}", "", *_table(("member", "what it is"), rows)]
+        for name in names:
+            if name in PLAIN:
+                lines += ["", "```{eval-rst}", f".. py:attribute:: pyflat.Twin.{name}", "",
+                          f"   {PLAIN[name].replace('`', '``')}", "```"]
+            elif name != "__call__":
+                lines += ["", *_directive(_kind(name), f"pyflat.Twin.{name}")]
+    return "\n".join(lines) + "\n"
+
+
+def _groups() -> Iterator[tuple[str, Sequence[str]]]:
+    yield from MEMBERS.items()
+    named = {name for names in MEMBERS.values() for name in names} | INTERNAL
+    if more := [name for name in dir(pyflat.Twin) if not name.startswith("_") and name not in named]:
+        yield "More", more
+
+
+def _said(name: str) -> str:
+    if name == "__call__":
+        return "The result for each element of the arguments, which are broadcast together."
+    return PLAIN.get(name) or str(docstrings.summary(inspect.getattr_static(pyflat.Twin, name).__doc__))
+
+
+def _kind(name: str) -> str:
+    return "automethod" if inspect.isfunction(inspect.getattr_static(pyflat.Twin, name)) else "autoproperty"
+
+
+def _spelled(name: str) -> str:
+    if name == "__call__":
+        return "twin(...)"
+    return f"twin.{name}" if name in PLAIN or _kind(name) == "autoproperty" else f"twin.{name}(...)"
+
+
+def _directive(kind: str, name: str, *flags: str) -> list[str]:
+    return ["```{eval-rst}", f".. {kind}:: {name}", *(f"   :{flag}:" for flag in flags), "```"]
+
+
+# --- public names
+
+def names_page() -> str:
+    lines = ["# Public names", "", NOTE, "",
+             "What `import pyflat` gives. [The twin](twin.md) and [the options](options.md) have pages of their own."]
+    for title, names in NAMES.items():
+        lines += ["", f"## {title}"]
+        for name in names:
+            found = getattr(pyflat, name)
+            members = ("members",) if name in ("Faults", "Failure", "FlattenError") else ()
+            kind = "autofunction" if inspect.isfunction(found) else "autoclass"
+            lines += ["", *_directive(kind, f"pyflat.{name}", *members)]
+    modules = [(f"`pyflat.{name}`", _module_says(name)) for name in sorted(pyflat._MODULES)]
+    lines += ["", "## Modules", "", "Reached as `pyflat.testing` and so on, and loaded at first use.", "",
+              *_table(("module", "what it is for"), modules)]
+    return "\n".join(lines) + "\n"
+
+
+def _module_says(name: str) -> str:
+    return str(docstrings.summary(getattr(pyflat, name).__doc__))
+
+
+# --- the command line
+
+def command_line_page() -> str:
+    assert isinstance(commands, click.Group)
+    rows = [(f"[`pyflat {name}`](#pyflat-{name})", command.get_short_help_str(200)) for name, command in _verbs()]
+    lines = ["# The command line", "", NOTE, "",
+             "`pyflat VERB ...`, or `python -m pyflat VERB ...`. A function is given as SPEC: `module:function`,",
+             "`module:Class.method` or `path/to/file.py:function`.", "", *_table(("command", "what it does"), rows), "",
+             "The exit status is 0, or 1 for a refused function, 2 for a wrong name or option, 3 for a bug of pyflat."]
+    for name, command in _verbs():
+        lines += ["", f"## `pyflat {name}`", "", "```text", " ".join(["pyflat", name, *_usage(command)]), "```", "",
+                  *_help(command)]
+        options = [p for p in command.params if isinstance(p, click.Option)]
+        if options:
+            lines += ["", *_table(("option", "meaning", "default"), [_option(p) for p in options])]
+    return "\n".join(lines) + "\n"
+
+
+def _verbs() -> list[tuple[str, click.Command]]:
+    assert isinstance(commands, click.Group)
+    return sorted(commands.commands.items())
+
+
+def _usage(command: click.Command) -> list[str]:
+    return command.collect_usage_pieces(click.Context(command))
+
+
+def _help(command: click.Command) -> list[str]:
+    return inspect.cleandoc(command.help or "").replace("\b", "").splitlines()
+
+
+def _option(option: click.Option) -> tuple[str, str, str]:
+    with click.Context(click.Command("pyflat")) as context:
+        spelled, _ = option.get_help_record(context) or ("", "")
+    limit = f" At least {option.type.min}." if isinstance(option.type, click.IntRange | click.FloatRange) else ""
+    default = f"`{option.default}`" if isinstance(option.default, int | float | str) and not option.is_flag else ""
+    return f"`{spelled.replace(' RANGE', '')}`", f"{option.help}{limit}", default
+
+
+PAGES = {"options.md": options_page, "twin.md": twin_page, "names.md": names_page, "command-line.md": command_line_page}
