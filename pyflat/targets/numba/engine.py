@@ -12,7 +12,6 @@ LLVM's time, measured on a 2-core machine for arithmetic with selects: 0.3 s for
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ import numpy as np
 from pyflat.analysis.liveness import sliced
 from pyflat.errors import refuse
 from pyflat.functions import libm
+from pyflat.functions.locks import translating
 from pyflat.ir.formats import dtypes
 from pyflat.ir.garbage import no_full_collections
 from pyflat.ir.loops import all_ops, has_loop
@@ -299,7 +299,6 @@ class NumbaEngine:
     """Seconds that a lane has taken, as far as that was measured."""
     shares: ClassVar[bool] = True
     _compiled: dict[tuple[str, Pattern], CompiledKernel] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def fused(self) -> Function:
@@ -369,7 +368,7 @@ class NumbaEngine:
 
     def _compile(self, role: str, pattern: Pattern) -> CompiledKernel:
         key = role, pattern
-        with self._lock, no_full_collections():
+        with translating, no_full_collections():
             if key not in self._compiled:
                 self._compiled[key] = self._kept(role, pattern) or self._made(role, pattern)
             return self._compiled[key]
