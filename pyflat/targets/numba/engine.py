@@ -21,11 +21,11 @@ import llvmlite
 import numpy as np
 
 from pyflat.analysis.liveness import sliced
-from pyflat.errors import refuse
 from pyflat.functions import libm
 from pyflat.functions.locks import translating
 from pyflat.ir.formats import dtypes
 from pyflat.ir.garbage import no_full_collections
+from pyflat.ir.large import too_large
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Function, Item, Op, Value, walk
 from pyflat.ir.ops import OPERATIONS, Accuracy
@@ -461,10 +461,8 @@ def compile(fused: Function, *, unchecked: bool = False) -> NumbaEngine:
     kernels = Kernels(lambda: fused, checked, "mask" if checked else None)
     count = kernels.of("values").size
     if count > MAX_OPERATIONS:
-        raise refuse(
-            "flatten/too-large", f"the twin has {count:,} operations, the numba target takes {MAX_OPERATIONS:,}",
-            help='use target="numpy", shorten the loop, or flatten the inner function on its own',
-        )
+        raise too_large(f"the twin has {count:,} operations, the numba target takes {MAX_OPERATIONS:,}",
+                        [op.origin for op in all_ops(fused.body)], other='target="numpy" takes more operations')
     if checked and (count > STORED_MASK or fused.form == "masked"):
         kernels = Kernels(lambda: fused, checked, "values")
     known = dtypes(fused.floats)
