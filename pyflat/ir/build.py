@@ -54,6 +54,11 @@ class Builder:
         """Called with every operation before it is appended: inside `try`, faults become edges there."""
 
     @property
+    def built(self) -> int:
+        """Operations so far."""
+        return len(self._origins)
+
+    @property
     def block(self) -> Block:
         """The block that operations go to: always the last item of the current list."""
         last = self.items[-1]
