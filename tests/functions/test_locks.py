@@ -169,7 +169,7 @@ def test_other_kernels_do_not_wait(two, tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="modes of files are POSIX's")
-def test_where_no_file_can_be_locked_nobody_waits(tmp_path):
+def test_where_no_file_can_be_locked_no_process_waits(tmp_path):
     ended(start(tmp_path, "go.set()\nassert right(other)"))
     locks = tmp_path / "kernels" / "locks"
     locks.unlink()
