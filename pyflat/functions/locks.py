@@ -4,7 +4,7 @@ Threads that want one thing compiled wait for each other: whoever comes second f
 one lock for flattening, which runs code of the user and gains nothing from a second thread, and one for LLVM, whose
 global context is for one thread at a time. They are taken in the order in which they stand here.
 
-A fork waits until it has all of them, and until no module of pyflat is half imported. So the child has no compilation
+A fork waits until it has all of them, and for imports of pyflat that it can see. So the child has no compilation
 that is half done, in pyflat's tables, in LLVM's or in what is the process's own meanwhile (recursion limit, garbage
 collector), and no lock of a thread that is gone. It does not wait for ever: a thread that flattens may run code of the
 user that waits for the thread that forks. Then the child gets locks that are free.

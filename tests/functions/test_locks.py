@@ -55,45 +55,6 @@ PROGRAM = """
     jit._translated = held
 """
 
-FRESH = """
-    import os, sys, threading
-
-    import numpy as np
-    import pyflat
-    import pyflat.functions.locks
-
-    inside, go = threading.Event(), threading.Event()
-
-    class Slow:
-        def find_spec(self, name, path=None, target=None):
-            if name == sys.argv[1]:
-                inside.set()
-                go.wait()
-
-    sys.meta_path.insert(0, Slow())
-    X = np.linspace(0.0, 2.0, 33)
-
-    def curve(x):
-        return x * 3.0 if x > 1.0 else x - 0.25
-
-    def right(target):
-        twin = pyflat.twin(curve, target=target)
-        twins = [twin, twin.ufunc] if target == "numba" else [twin]
-        return all(np.array_equal(each(X), [curve(x) for x in X.tolist()]) for each in twins)
-
-    os.register_at_fork(before=go.set)  # registered last, it runs first: the fork then waits for the import
-    thread = threading.Thread(target=right, args=("numba",))
-    thread.start()
-    inside.wait()
-    child = os.fork()
-    if not child:
-        os._exit(0 if right("numba") and right("numpy") else 1)
-    print(os.waitpid(child, 0)[1])
-    thread.join()
-    assert right("numba")
-"""
-
-
 def start(tmp_path, text, *arguments, before=PROGRAM):
     path = tmp_path / f"program{len(list(tmp_path.iterdir()))}.py"
     path.write_text(textwrap.dedent(before) + textwrap.dedent(text))
@@ -253,14 +214,6 @@ def test_a_fork_during_a_compilation(tmp_path, work):
         thread.join()
         assert right(curve) and right(other)
         """)
-    assert ended(process) == ["0"]
-
-
-@forks
-@pytest.mark.parametrize("module", [
-    "pyflat.runtime.calls", "libcst", "pyflat.targets.numba.jit", "pyflat.runtime.plan_text"])
-def test_a_fork_during_the_imports_of_a_first_call(tmp_path, module):
-    process = start(tmp_path, FRESH, module, before="")
     assert ended(process) == ["0"]
 
 
