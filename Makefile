@@ -80,6 +80,9 @@ goals: $(BENCH_READY)  ## the goals for speed: what was measured, and which hold
 threads: $(READY)  ## how calls scale with threads; docs/contributors/threads.md; on a machine that does nothing else
 	"$(PY)" -m benchmarks.threads --docs $(THREADS_ARGS)
 
+first-calls: $(READY)  ## first calls against numba.njit; docs/contributors/first-calls.md: make first-calls CORPUS=path/to/corpus
+	"$(PY)" -m benchmarks.startup --large $(if $(CORPUS),--corpus '$(CORPUS)' --slowest 10) --docs
+
 gate: $(READY)  ## whether the engine has become slower: speed ratios and their floors, in seconds
 	"$(PY)" -m benchmarks.gate
 

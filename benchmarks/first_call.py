@@ -1,6 +1,9 @@
 """First calls of large functions: programs that are large by themselves (`benchmarks.large`), and those of a corpus.
 
-    python -m benchmarks.first_call [--names ifs,table] [--corpus PATH --only REGEX]
+    python -m benchmarks.first_call [--names ifs,table,bs] [--corpus PATH [--only REGEX] [--slowest N]] [--docs]
+
+Names are those of large programs, and of kernels (`benchmarks.kernels`). `--slowest` takes those entries of the corpus
+whose first call takes longest, of all; `--docs` writes docs/contributors/first-calls.md.
 
 Each in a process of its own, without a cache and after a small twin has been made: processor seconds of the first call
 on numba, in its parts, and on NumPy; of numba.njit of the same function in the same process; the memory that the
@@ -25,12 +28,29 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import numpy as np
+
 import pyflat
 from benchmarks import corpus_roundtrip, large
 from benchmarks.environment import ONE_THREAD, ROOT
+from benchmarks.kernels import KERNELS
+from benchmarks.report import markdown
 
 PARTS = ("flatten", "passes", "write", "translate")
-SECONDS = 60
+SECONDS = 40
+COLUMNS = ("numba", *PARTS, "numpy", "njit")
+PAGE = ROOT / "docs" / "contributors" / "first-calls.md"
+HEAD = """\
+# First calls
+
+Processor seconds of first calls, by `make first-calls CORPUS=path/to/corpus`: of numba twins and their parts (passes
+are a part of flattening), of NumPy twins, of numba.njit of the same function, and its helpers, in the same process, and
+of a second process, which finds what the first one has kept. All after a small twin has been made, so without imports;
+a line without a figure of njit is of a function that it does not compile, or not within {seconds} s. Programs that are
+large by themselves come first, then kernels, then the functions of an open corpus whose first calls take longest.
+
+`unroll` asks for `loops="unroll"`; `kept` is the same function without, as a twin is by default.
+"""
 
 
 def _spent(parts: dict[str, float], name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,7 +90,11 @@ Case = tuple[Callable[..., Any], Mapping[str, Any], Callable[[Any], object], Cal
 
 
 def _case(name: str, folder: Path, corpus: str) -> Case:
-    if not corpus:
+    if name in KERNELS:
+        lanes = KERNELS[name].lanes(large.LANES)
+        scalars = [column[0].item() for column in lanes]
+        return KERNELS[name].function, {}, lambda twin: twin(*lanes), lambda fn: fn(*scalars)
+    if name in large.LARGE:
         case = large.LARGE[name]
         return (large.function(name, folder), case.options, lambda twin: twin(*case.arguments()),
                 lambda fn: fn(*case.scalars))
@@ -80,9 +104,14 @@ def _case(name: str, folder: Path, corpus: str) -> Case:
     harness.prepare(entry.pk)
     static = {key: harness.value(value) for key, value in entry.static.items()}
     kinds = {key: harness.spec_type(harness.spec_parse(spec)) for key, spec in entry.args.items()}
-    lanes, fn = corpus_roundtrip.columns(kinds), harness.resolve(entry)
-    scalars = {key: column[0].item() for key, column in lanes.items()} if fn.__class__.__name__ == "function" else {}
+    fn = harness.resolve(entry)
+    scalars = {key: _of_kind(kind, lambda zero: zero) for key, kind in kinds.items()}
+    lanes = {key: _of_kind(kind, lambda zero: np.full(large.LANES, zero)) for key, kind in kinds.items()}
     return fn, {"static": tuple(static)}, lambda twin: twin(**lanes, **static), lambda it: it(**scalars, **static)
+
+
+def _of_kind(kind: Any, make: Callable[[Any], Any]) -> Any:
+    return tuple(_of_kind(each, make) for each in kind) if isinstance(kind, tuple) else make(kind(0))
 
 
 def _seconds(call: Callable[[], object]) -> float:
@@ -119,9 +148,9 @@ def measure(name: str, corpus: str, again: bool) -> dict[str, Any]:
             found["numpy"] = _seconds(lambda: call(twin))
             found["MiB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             print(json.dumps(found), flush=True)  # numba may take longer than is waited for
-            import numba
+            from benchmarks.contenders.originals import compiled
 
-            found["njit"] = _njit_seconds(name, lambda: call_scalar(numba.njit(fn)))
+            found["njit"] = _njit_seconds(name, lambda: call_scalar(compiled(fn)))
     return found
 
 
@@ -140,34 +169,54 @@ def _in_process(name: str, corpus: str, cache: str, again: bool) -> dict[str, An
     return result
 
 
-def _row(name: str, corpus: str) -> str:
+def slowest(corpus: str, count: int, ids: list[str]) -> list[str]:
+    """The entries whose first calls on numba take longest, made one after the other in this process."""
+    seconds = {}
+    for name in ids:
+        with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+            warnings.simplefilter("ignore")
+            try:
+                fn, options, call, _ = _case(name, Path(folder), corpus)
+                twin = pyflat.twin(fn, target="numba", errors="mask", **options)
+                seconds[name] = _seconds(lambda call=call, twin=twin: call(twin))  # type: ignore[misc]
+            except (pyflat.FlattenError, TypeError, ValueError):
+                continue
+    return sorted(seconds, key=lambda name: -seconds[name])[:count]
+
+
+def row(name: str, corpus: str) -> list[str]:
     first = _in_process(name, corpus, "", False)
     with tempfile.TemporaryDirectory(prefix="pyflat-benchmark-") as cache:
         _in_process(name, corpus, cache, True)
         second = _in_process(name, corpus, cache, True)
-    columns = [first.get(key) for key in ("numba", *PARTS, "numpy", "njit")]
-    texts = ["      -" if seconds is None else f"{seconds:7.2f}" for seconds in [*columns, second.get("numba")]]
-    return f"{name:48} {' '.join(texts)} {first.get('MiB', '-'):>6}"
+    columns = [*[first.get(key) for key in COLUMNS], second.get("numba")]
+    return [name, *["-" if seconds is None else f"{seconds:.3f}" for seconds in columns], str(first.get("MiB", "-"))]
 
 
-def main() -> None:
+def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--names", default=",".join(large.LARGE))
+    parser.add_argument("--names", default=",".join([*large.LARGE, *KERNELS]))
     parser.add_argument("--corpus", default="", help="the directory with run_corpus.py and corpus.toml")
     parser.add_argument("--only", default="", help="the entries of the corpus whose ids contain this")
+    parser.add_argument("--slowest", type=int, default=0, help="so many of these, whose first call takes longest")
+    parser.add_argument("--docs", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--again", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    given = parser.parse_args(argv)
     if given.one:
         print(json.dumps(measure(given.one, given.corpus, given.again)))
         return
     names = given.names.split(",")
     if given.corpus:
         _, entries = corpus_roundtrip.harness(Path(given.corpus)).load_corpus([Path(given.corpus) / "corpus.toml"])
-        names = [entry.id for entry in entries if re.search(given.only, entry.id)]
-    print(f"{'':48}   numba {' '.join(f'{part[:7]:>7}' for part in PARTS)}   numpy    njit  second    MiB")
+        ids = [entry.id for entry in entries if re.search(given.only, entry.id)]
+        names += slowest(given.corpus, given.slowest, ids) if given.slowest else ids
+    rows = [["", *COLUMNS, "second", "MiB"]]
     for name in names:
-        print(_row(name, given.corpus), flush=True)
+        rows.append(row(name, given.corpus))
+        print(f"{rows[-1][0]:48} {' '.join(f'{text:>9}' for text in rows[-1][1:])}", flush=True)
+    if given.docs:
+        PAGE.write_text(f"{HEAD.format(seconds=SECONDS)}\n{markdown(rows)}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ Each program is compared with its original on the NumPy engine; every `--numba-e
 every `--stages-every`-th also at each stage of the flattener, in the interpreter (which takes longer than the rest
 together), and with `math="fast"`, whose values are the interpreter's. With `--dtype float32` there is no original to
 compare with: both engines and all stages against the interpreter in float32. With `--kept` each program is loaded
-twice, and the second time its twins come from disk. With `--labels` results are strings, enum members and None too.
+twice, and the second time its twins come from disk. With `--labels` results are strings, enum members and None too;
+with `--shared` helpers are called from many places, with the same and with other signatures.
 Failing programs are made small and printed. The exit status is 1 when a difference was found, or when more than a
 tenth of the programs was refused.
 """
@@ -160,7 +161,12 @@ def _math_of(seed: int) -> str:
 
 
 def _every(count: int, seed: int) -> bool:
-    return bool(count) and seed % count == 0
+    """Of all sorts of programs, which take turns by four."""
+    return bool(count) and seed // 4 % count == 0
+
+
+def _seeds(first: int, programs: int, shared: bool) -> range:
+    return range(4 * first + 1, 4 * (first + programs) + 1, 4) if shared else range(first, first + programs)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -174,6 +180,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--many", action="store_true", help="NumPy runs few lanes as it runs many")
     parser.add_argument("--kept", action="store_true", help="twins from disk")
     parser.add_argument("--labels", action="store_true", help="programs with strings, enum members and None")
+    parser.add_argument("--shared", action="store_true", help="programs whose helpers are called from many places")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--stop-after", type=int, default=10, help="stop after so many failing programs")
     parser.add_argument("--shrink", type=int, default=500, help="candidates to make a failing program small; 0: do not")
@@ -183,7 +190,7 @@ def main(argv: list[str] | None = None) -> int:
     narrow = options.dtype == "float32"
     tasks = (Task(seed, _every(options.numba_every, seed), _every(options.stages_every, seed),
                   _math_of(seed) if narrow else "", options.kept, options.labels)
-             for seed in range(options.seed, options.seed + options.programs))
+             for seed in _seeds(options.seed, options.programs, options.shared))
     for task, outcome in outcomes(tasks, options.processes, options.threads, options.many):
         if options.refusals and outcome.refusal:
             print(f"\nrefused, seed {task.seed}: {outcome.refusal_text}", flush=True)

@@ -104,6 +104,7 @@ LARGE: Mapping[str, Large] = {
     "ifs": Large(_ifs(1_000), _columns, (3.5,)),
     "helpers": Large(_helpers(300), _columns, (3.5,)),
     "unroll": Large(_unrolled(4_096), _columns, (3.5,), {"loops": "unroll"}),
+    "kept": Large(_unrolled(4_096), _columns, (3.5,)),
     "product": Large(_PRODUCT, lambda: (_matrix(1, LANES), _matrix(2, LANES)), (_matrix(1, None), _matrix(2, None))),
     "table": Large(_TABLE, _columns, (3.5,)),
     "nested": Large(_NESTED, _columns, (3.5,)),

@@ -2,6 +2,7 @@
 processor time, the least of several processes.
 
     python -m benchmarks.startup [--kernels bs,hsv]
+    python -m benchmarks.startup --large ...        first calls of large functions against numba.njit (`first_call`)
 
 first     a process that has flattened and compiled something else: from `pyflat.twin` to the result of the first call
 second    another process with the disk cache of the first, after the imports that a first call makes
@@ -155,7 +156,16 @@ def exponent(found: Mapping[int, float]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", default=",".join(KERNELS))
-    names = parser.parse_args().kernels.split(",")
+    parser.add_argument("--large", action="store_true", help="what benchmarks.first_call measures, with its options")
+    given, others = parser.parse_known_args()
+    if given.large:
+        from benchmarks import first_call
+
+        first_call.main(others)
+        return
+    if others:
+        parser.error(f"unknown: {' '.join(others)}")
+    names = given.kernels.split(",")
     calls, imports = second(names)
     start = first(names)
     print("kernel      first     second")

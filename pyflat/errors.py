@@ -77,8 +77,8 @@ _code("flatten/iterable-not-static", "the loop does not run over something known
       "a loop runs over range, tuples, lists, dicts, arrays, enumerate, zip and reversed",
       "loop over range(...) or a sequence")
 _code("flatten/too-large", "the twin would have too many operations",
-      "each inlined call and each iteration adds its operations",
-      "shorten the loop, or flatten the inner function on its own")
+      "each inlined call and each iteration adds its operations; notes name the loops and helpers that most are of",
+      "pass loops=\"masked\", shorten the loop, or flatten the inner function on its own")
 _code("flatten/recursion", "the function calls itself without a static end",
       "a call is evaluated in place; a recursion whose end depends on lanes never ends in place",
       "write the recursion as a loop; its trips may differ from lane to lane")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -11,13 +10,13 @@ from pyflat.backend.flat import FlatFunction
 from pyflat.errors import FlattenError, refuse
 from pyflat.frontend.callables import unwrap
 from pyflat.frontend.specialise import specialise
+from pyflat.functions.locks import flattening
 from pyflat.ir.nodes import Const, Loop, Op, walk
 from pyflat.ir.opaque_calls import Call
 from pyflat.ir.recursion import with_room
 from pyflat.passes import pipelines
 
 Faults = Literal["drop", "mask", "keep"]
-_one_at_a_time = threading.RLock()
 
 
 @with_room
@@ -74,7 +73,7 @@ def _folded(flat: FlatFunction) -> FlatFunction:
 
 def _flattened(fn: Callable[..., Any], whitelist: Any, shapes: dict[str, Any], faults: Faults, max_unroll: int,
                none: bool) -> FlatFunction:
-    with _one_at_a_time:
+    with flattening:
         spec = specialise(fn, shapes, loops="unroll", max_unroll=max_unroll, whitelist=whitelist, none=none)
     if spec.rolled is not None:
         raise spec.rolled

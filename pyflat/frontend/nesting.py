@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from pyflat.functions.locks import brief
+
 MAX_NESTING = 1_200
 """Levels of statements and expressions inside each other; `a + b + c` are two."""
 
@@ -19,7 +21,6 @@ SHORT = 400
 """A text of so many characters is parsed where it is: it nests no deeper, and so takes at most half a MiB of stack."""
 
 _STACK = 64 * 2**20
-_starting = threading.Lock()
 
 
 class Place(NamedTuple):
@@ -65,7 +66,7 @@ def parse_module(text: str) -> cst.Module:
             found.append(error)
 
     thread = threading.Thread(target=parse, name="pyflat-parse")
-    with _starting:
+    with brief:
         size = threading.stack_size(_STACK)
         try:
             thread.start()

@@ -18,7 +18,6 @@ import itertools
 import math
 import struct
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -26,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.errors import InternalError
+from pyflat.functions.locks import brief
 from pyflat.functions.records import RECORDS, Accuracy, of_accuracy
 
 _LIBRARY_OWN = ("fmod", "remainder", "nextafter")
@@ -46,7 +46,6 @@ _UFUNC_NONE = -1
 FENV_BYTES = 128
 """More than `fenv_t` of any C library."""
 
-_lock = threading.RLock()
 _forever: list[object] = []
 """Buffers and callbacks that compiled loops point into."""
 
@@ -172,7 +171,7 @@ def _library_address(name: str) -> int | None:
 
 def from_library(name: str) -> bool:
     """Whether the C library's function is used; False: CPython's is called lane by lane."""
-    with _lock:
+    with brief:
         return _library_address(name) is not None
 
 
@@ -218,7 +217,7 @@ def address(name: str) -> int:
     """
     if name not in NAMES | CALLED:
         raise InternalError(f"the C library's table has no function {name}")
-    with _lock:
+    with brief:
         return _address(name)
 
 
@@ -294,7 +293,7 @@ def ufunc(name: str) -> Callable[..., Any]:
     library's function has them, otherwise a function with the same call that runs lane by lane."""
     if name not in NAMES | CALLED:
         raise InternalError(f"the C library's table has no function {name}")
-    with _lock:
+    with brief:
         return _ufunc(name)
 
 

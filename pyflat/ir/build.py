@@ -12,6 +12,7 @@ from typing import Any
 
 from pyflat.errors import InternalError, refuse
 from pyflat.ir.formats import F8, FloatFormat
+from pyflat.ir.large import too_large
 from pyflat.ir.nodes import Block, Const, End, If, Item, Loop, Op, Origin, Param, Region, Scalar, Value
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.types import VOID, Kind, kind_of
@@ -47,9 +48,15 @@ class Builder:
         self.items: list[Item] = [Block()]
         self.origin: Origin | None = None
         self.max_ops = max_ops
-        self.built = 0
+        self._origins: list[Origin | None] = []
+        """Of every operation that was built."""
         self.before_append: Callable[[Op], None] | None = None
         """Called with every operation before it is appended: inside `try`, faults become edges there."""
+
+    @property
+    def built(self) -> int:
+        """Operations so far."""
+        return len(self._origins)
 
     @property
     def block(self) -> Block:
@@ -84,10 +91,10 @@ class Builder:
     def append(self, op: Op) -> Op:
         if self.dead(f"operation {op.opcode} after control has left the list"):
             return op
-        self.built += 1
-        if self.built > self.max_ops:
+        self._origins.append(op.origin)
+        if len(self._origins) > self.max_ops:
             span = self.origin.span if self.origin else None
-            raise refuse("flatten/too-large", f"the twin has more than {self.max_ops:,} operations", span)
+            raise too_large(f"the twin has more than {self.max_ops:,} operations", self._origins, span)
         self.block.ops.append(op)
         return op
 

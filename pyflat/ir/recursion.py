@@ -8,6 +8,7 @@ compilers. What nests deeper than `LIMIT` allows is `flatten/too-large`.
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
 from pyflat.errors import FlattenError, Span, refuse
+from pyflat.functions.locks import brief
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,7 +29,6 @@ some 700 bytes of the C stack for each frame, and Linux gives 8 MiB."""
 WHY = "flattening recurses over the nesting of expressions, branches and calls"
 HELP = "split the function, or turn the chain into a loop or a table"
 
-_lock = threading.Lock()
 _room = {"users": 0, "limit": 0}
 
 
@@ -88,7 +89,7 @@ def _place(about: object) -> Span | None:
 
 
 def _enter() -> None:
-    with _lock:
+    with brief:
         if _room["users"] == 0:
             _room["limit"] = sys.getrecursionlimit()
             sys.setrecursionlimit(max(LIMIT, _room["limit"]))
@@ -96,7 +97,19 @@ def _enter() -> None:
 
 
 def _leave() -> None:
-    with _lock:
+    with brief:
         _room["users"] -= 1
         if _room["users"] == 0:
             sys.setrecursionlimit(_room["limit"])
+
+
+def _forget_others() -> None:
+    """In a forked process there is one thread."""
+    if _room["users"]:
+        _room["users"] = 1
+        if not _mine.inside:
+            _leave()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_others)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import Any
 from pyflat.errors import refuse
 from pyflat.frontend.callables import Callee, Parameters
 from pyflat.frontend.notices import PerformanceWarning, warn
+from pyflat.functions.locks import brief
 from pyflat.ir.shape import (
     Fixed,
     Labels,
@@ -101,7 +101,6 @@ class Caller:
         self.kernels = Kernels(callee, parameters, self._count)
         self.stats = Stats(compilations.functions)
         self.words = Words()
-        self._counting = threading.Lock()
         self._warned = False
 
     def __call__(
@@ -241,7 +240,7 @@ class Caller:
         return (value, faults.of_whole(context.part)) if options.errors == "mask" else value
 
     def _count(self, lanes: int, replayed: int, failed: int) -> None:
-        with self._counting:
+        with brief:
             self.stats.calls_cell.cell_contents += 1
             self.stats.lanes_cell.cell_contents += lanes
             self.stats.replayed += replayed

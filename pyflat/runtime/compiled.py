@@ -5,15 +5,14 @@ kinds and static arguments, and again when something that was captured has chang
 
 Where a loop was kept, the masked form stands for the flat one.
 
-Reading a finished entry takes no lock; flattening is done under one lock for the whole process, because it may
-run code of the user (static calls, `__getattr__`) that uses other twins.
+Reading a finished entry takes no lock; flattening is done under one lock for the whole process
+(`pyflat.functions.locks`): it may run code of the user (static calls, `__getattr__`) that uses other twins.
 """
 
 from __future__ import annotations
 
 import itertools
 import sys
-import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyflat.errors import FlattenError, refuse
+from pyflat.functions import locks
 from pyflat.ir.formats import F4
 from pyflat.ir.garbage import no_full_collections
 from pyflat.ir.recursion import room_to_recurse
@@ -51,12 +51,10 @@ MAX_ENTRIES = 256
 SHORT = 8
 """Beyond so many iterations engines keep loops that lanes may leave: they run them until their lanes are done."""
 
-_flattening = threading.RLock()
-
 
 @contextmanager
 def _one_at_a_time(fn: Callable[..., Any]) -> Iterator[None]:
-    with _flattening, no_full_collections(), room_to_recurse(fn):
+    with locks.flattening, no_full_collections(), room_to_recurse(fn):
         yield
 
 
@@ -291,8 +289,12 @@ def _kept_or_built(fn: FunctionType, arguments: Mapping[str, Shape], options: Op
     found = wanted.find()
     if found is not None:
         return _restored(found, arguments, options)
-    built = _build(fn, arguments, options)
-    return replace(built, not_kept=wanted.keep(built))
+    with wanted.alone():
+        found = wanted.find()
+        if found is not None:
+            return _restored(found, arguments, options)
+        built = _build(fn, arguments, options)
+        return replace(built, not_kept=wanted.keep(built))
 
 
 def _restored(found: Found, arguments: Mapping[str, Shape], options: Options) -> Built:
@@ -373,7 +375,6 @@ def _identity(fn: FunctionType) -> tuple[Hashable, ...]:
 
 
 _states: weakref.WeakKeyDictionary[Any, Compilations] = weakref.WeakKeyDictionary()
-_finding = threading.Lock()
 _ATTRIBUTE = "__pyflat__"
 _FEW = 50
 _asked_at = _FEW
@@ -425,7 +426,7 @@ def _hand_over() -> None:
     global _asked_at  # noqa: PLW0603 - one for the process
     if len(_states) <= _asked_at:
         return
-    with _finding:
+    with locks.brief:
         for ref in _states.keyrefs():
             fn = ref()
             if isinstance(fn, FunctionType) and not _is_there(fn):
@@ -434,7 +435,7 @@ def _hand_over() -> None:
 
 
 def _carried(fn: FunctionType) -> Compilations:
-    with _finding:
+    with locks.brief:
         kept = fn.__dict__.get(_ATTRIBUTE)
         if not isinstance(kept, _Kept) or kept.owner() is not fn:  # functools.wraps has copied another one's
             kept = fn.__dict__[_ATTRIBUTE] = _Kept(weakref.ref(fn), Compilations())

@@ -8,7 +8,6 @@ new object at each access, so the twins of the last few are held.
 from __future__ import annotations
 
 import functools
-import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from types import FunctionType, MethodType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 
 from pyflat.frontend.callables import unwrap
+from pyflat.functions.locks import making
 from pyflat.runtime.settings import OptionArguments, Settings, resolve, settings
 from pyflat.runtime.twins import Twin
 
@@ -120,7 +120,6 @@ def flat_of(fn: object) -> Twin[..., Any] | None:
 
 _twins: weakref.WeakValueDictionary[tuple[Any, ...], Twin[..., Any]] = weakref.WeakValueDictionary()
 _bound: OrderedDict[tuple[Any, ...], Twin[..., Any]] = OrderedDict()
-_lock = threading.RLock()
 
 
 def twin_of(fn: Callable[P, R], options: Mapping[str, Any]) -> Twin[P, R]:
@@ -134,7 +133,7 @@ def cached(fn: Callable[P, R], chosen: Settings, *, check: bool = True) -> Twin[
     method = isinstance(fn, MethodType)
     identity = (id(fn.__func__), id(fn.__self__)) if isinstance(fn, MethodType) else (id(fn),)
     key = (*identity, chosen)
-    with _lock:
+    with making:
         found = _twins.get(key)
         if found is None:
             found = Twin(fn, chosen)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import ctypes
 import inspect
 import itertools
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ import numpy as np
 
 from pyflat.errors import FlattenError, refuse
 from pyflat.functions import ufunc_interface as interface
+from pyflat.functions.locks import flattening
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, Op, walk
 from pyflat.ir.recursion import with_room
@@ -97,7 +97,6 @@ class _Loops:
         self.made: dict[_Key, _Loop] = {}
         self._added: list[_Key] = []
         self._tables: list[object] = []
-        self._lock = threading.RLock()
         self._promote = interface.guarded(self.promote)
         self._promoter: StridedLoop | None = None
 
@@ -123,7 +122,7 @@ class _Loops:
 
     def find(self, key: _Key) -> _Loop:
         """The loop for inputs of these dtypes. Raises FlattenError."""
-        with self._lock:
+        with flattening:
             if key not in self.made:
                 self.made[key] = _Loop(self, key)
             return self.made[key]
@@ -170,7 +169,7 @@ class _Loops:
             if wanted is not None and wanted is not type(dtype):
                 gives = ", ".join(dtype.name for dtype in loop.dtypes)
                 raise TypeError(f"ufunc {self.name!r} gives {gives} for these operands")
-        with self._lock:
+        with flattening:
             self._add(ufunc, key)
         interface.give_dtypes(new_at, [*key, *loop.dtypes])
 

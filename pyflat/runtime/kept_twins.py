@@ -22,6 +22,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import fields
 from functools import cache
 from types import FunctionType
@@ -88,6 +89,10 @@ class Wanted:
             trace.say(name)
             _meet_shape(trace, shape)
         return trace
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Inside no other process makes this twin."""
+        return self._disk.alone(self._key)
 
     def find(self) -> Found | None:
         """The twin, where there is one, and what it has read is as it was."""

@@ -12,7 +12,6 @@ import dis
 import logging
 import os
 import re
-import threading
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pyflat.errors import refuse
+from pyflat.functions.locks import flattening
 from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.arguments import SCALARS
@@ -100,7 +100,6 @@ class Kernels:
     def __init__(self, callee: Callee, parameters: Parameters, count: Callable[[int, int, int], None]):
         self.callee, self.parameters, self._count = callee, parameters, count
         self._versions: OrderedDict[Any, _Version] = OrderedDict()
-        self._lock = threading.Lock()
         self.latest: _Version | None = None
         """The one that was made last."""
 
@@ -231,7 +230,10 @@ class Kernels:
         found = self._versions.get(key)
         if found is not None and found.kernel.guards.stale() is None:
             return found
-        with self._lock:
+        with flattening:
+            again = self._versions.get(key)
+            if again is not None and again is not found:
+                return again
             made = self._versions[key] = self._made(described, arrays, options.target)
             while len(self._versions) > MAX_VERSIONS:
                 self._versions.popitem(last=False)

@@ -21,7 +21,6 @@ import linecache
 import os
 import pickle
 import sys
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.notices import warn
+from pyflat.functions.locks import arriving
 from pyflat.runtime.content import cells_of, content_hash, names_read
 
 if TYPE_CHECKING:
@@ -211,7 +211,6 @@ def _reduced_class(cls: type, made: Reduced) -> Reduced:
 
 # --- there
 _arrived: OrderedDict[bytes, Any] = OrderedDict()
-_arriving = threading.RLock()
 Place = tuple[str, str, int, str, int]
 """A text, the name of its file, the line and the name of the function in it, and the future statements in force."""
 _came_from: dict[tuple[str, int, str], Place] = {}
@@ -221,7 +220,7 @@ _came_from: dict[tuple[str, int, str], Place] = {}
 def arrive(data: bytes) -> Any:
     """What `dumps` has made bytes of."""
     key = sha256(data).digest()
-    with _arriving:
+    with arriving:
         if key not in _arrived:
             _arrived[key] = pickle.loads(data)
             while len(_arrived) > MOST_ARRIVED:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import FunctionType
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, Unpack
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.callables import Parameters, explain_method_call, unwrap
+from pyflat.functions.locks import making
 from pyflat.runtime.plans import Plans
 from pyflat.runtime.settings import OptionArguments, Options, Settings, resolve
 from pyflat.targets import target as targets
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
-_making = threading.Lock()
 
 
 class Twin(Generic[P, R_co]):
@@ -76,7 +75,7 @@ class Twin(Generic[P, R_co]):
         from pyflat.runtime.calls import Caller
         from pyflat.runtime.compiled import compilations
 
-        with _making:
+        with making:
             if self._made is None:
                 self._made = Caller(self._callee, self._parameters, compilations(self.original), self._plans)
             return self._made

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -32,6 +31,7 @@ import numpy as np
 
 from pyflat.errors import refuse
 from pyflat.functions import ufunc_interface as interface
+from pyflat.functions.locks import flattening
 from pyflat.functions.stacking import DATES
 from pyflat.ir.formats import F4, F8, FloatFormat, dtypes
 from pyflat.ir.recursion import with_room
@@ -148,7 +148,6 @@ class _Loops:
         self.added: set[_Key] = set()
         self._signatures: list[tuple[np.dtype[Any], ...]] = []
         self._tables: list[object] = []
-        self._lock = threading.RLock()
         self._promote = interface.guarded(self.promote)
         self._promoter: StridedLoop | None = None
 
@@ -157,7 +156,7 @@ class _Loops:
 
     def find(self, key: _Key) -> MadeLoop:
         """The loop for operands of these kinds and float format. Raises FlattenError."""
-        with self._lock:
+        with flattening:
             if key not in self.made:
                 self.made[key] = MadeLoop(self, *key)
             return self.made[key]
@@ -199,7 +198,7 @@ class _Loops:
                             f"not {wanted}")
         if len(loop.outputs) != ufunc.nout:
             raise TypeError(f"ufunc {self.name!r} has {ufunc.nout} results, and {len(loop.outputs)} for these operands")
-        with self._lock:
+        with flattening:
             self._add(ufunc, key)
         interface.give_dtypes(new_at, [*loop.inputs, *loop.dtypes])
 

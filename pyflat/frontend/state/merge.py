@@ -8,6 +8,7 @@ result that says which one this lane has, and each alternative on its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Sequence
+from itertools import chain
 from weakref import WeakKeyDictionary
 
 from pyflat.errors import Span, refuse
@@ -70,13 +71,15 @@ class Joiner:
     def state(self, before: State) -> State:
         """The joined locals and heap; what no edge has changed stays the same object."""
         names: dict[str, Abstract] = {}
-        for name in dict.fromkeys(n for e in self.edges for n in e.state.locals):
+        paths = [e.state.locals for e in self.edges]
+        for name in dict.fromkeys(chain.from_iterable(paths)):
             old = before.locals.get(name, UNBOUND)
-            values = [e.state.locals.get(name, UNBOUND) for e in self.edges]
-            if all(v is old for v in values):
-                names[name] = old
+            for path in paths:
+                if path.get(name, UNBOUND) is not old:
+                    names[name] = self.join([each.get(name, UNBOUND) for each in paths], name)
+                    break
             else:
-                names[name] = self.join(values, name)
+                names[name] = old
         heap = self._heap(before)
         heap.update(self.made)
         return State(names, heap)

@@ -10,13 +10,12 @@ compiled once, whatever the dtypes of its operands are, and no operand is conver
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
-from pyflat.targets.numba.jit import MachineCode, compile_ir, processor
+from pyflat.targets.numba.jit import MachineCode, compile_ir, made_once, processor
 from pyflat.targets.numba.llvm import F32, F64, I8, I32, I64, POINTER, Splat, counted, element_at, i64, suffix
 
 _WIDTH = 16
@@ -35,7 +34,7 @@ def conversion(stored: np.dtype[Any], lane: np.dtype[Any]) -> int:
     return _compiled(stored.newbyteorder("=").str, not stored.isnative, lane.str).address
 
 
-@cache
+@made_once
 def _compiled(stored: str, swapped: bool, lane: str) -> MachineCode:
     text = _Conversion(np.dtype(stored), swapped, np.dtype(lane)).text()
     return compile_ir(text, "convert", {}, processor())

@@ -8,7 +8,9 @@ invalidate. An entry is
 The secret is a file of 32 random bytes in the cache folder that only the user may read (mode 0600); without it an entry
 that `load` accepts cannot be made. The folder and the secret must belong to the user, and no other user may write
 there; where that is not so, or something cannot be read or written, there is no cache and all works without. Entries
-are written to a temporary file and renamed, so that several processes may share a folder.
+are written to a temporary file and renamed, so that several processes may share a folder. One of them makes an entry,
+others that want it wait: each entry has a byte in the file `locks` that is locked meanwhile. The system lets go of it
+when a process ends. Where files cannot be locked, or one waits too long, an entry is made twice.
 
 PYFLAT_CACHE_DIR names the folder, ~ is the user's home (default: the user's cache folder of the platform);
 PYFLAT_CACHE=0 does without.
@@ -22,20 +24,29 @@ import hmac
 import os
 import secrets
 import stat
+import sys
 import tempfile
-from collections.abc import Iterable
-from functools import lru_cache
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 MAGIC = b"pyflat machine code 1\n"
 SUFFIX = ".code"
 SECRET = "secret"
 SECRET_BYTES = 32
+LOCKS = "locks"
+PATIENCE = 60.0
+"""Seconds that a process waits for another one, which may have been stopped; then it makes the entry itself."""
+PAUSE = 0.01
+"""Seconds between two tries: waiting in the system would not see Ctrl-C everywhere."""
 MOST_BYTES = 256 * 2**20
 """What the folder may hold; the entries that were not used for longest go first."""
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """A pipe in the place of a file is no reason to wait."""
+_LOCKED = os.O_RDWR | os.O_CREAT | (_READ & ~os.O_RDONLY) | getattr(os, "O_NOFOLLOW", 0)
 _MAC_BYTES = hashlib.sha256().digest_size
 
 
@@ -56,6 +67,29 @@ class Cache:
         self.folder = folder
         self._secret = secret
         self._pruned = False
+
+    @contextmanager
+    def alone(self, key: str) -> Iterator[None]:
+        """Inside there is one process at a time for each key, where the folder can be written. For one thread."""
+        held = self._locks is not None and _wait_for(self._locks, _place(key))
+        try:
+            yield
+        finally:
+            if held and self._locks is not None:
+                _unlock(self._locks, _place(key))
+
+    @cached_property
+    def _locks(self) -> int | None:
+        """The file of the locks. It stays open: closing it would end all locks of the process."""
+        try:
+            handle = os.open(self.folder / LOCKS, _LOCKED, 0o600)
+        except OSError:
+            return None
+        found = os.fstat(handle)
+        if stat.S_ISREG(found.st_mode) and _ours(found, private=True):
+            return handle
+        os.close(handle)
+        return None
 
     def _mac(self, key: str, contents: bytes) -> bytes:
         return hmac.digest(self._secret, key.encode() + b"\n" + contents, "sha256")
@@ -103,6 +137,46 @@ class Cache:
             total -= size
             if total <= MOST_BYTES * 3 // 4:
                 return
+
+
+def _place(key: str) -> int:
+    """The byte that is locked for a key. Two keys may have one: then they are made one after the other."""
+    return int(key[:7], 16)
+
+
+def _wait_for(handle: int, place: int) -> bool:
+    """Lock a byte of a file. False where that is not possible, or takes too long."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            _lock(handle, place)
+            return True
+        except (BlockingIOError, PermissionError):  # another process has it
+            if time.monotonic() > end:
+                return False
+            time.sleep(PAUSE)
+        except OSError:
+            return False
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(handle: int, place: int) -> None:
+        os.lseek(handle, place, os.SEEK_SET)
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+
+    def _unlock(handle: int, place: int) -> None:
+        os.lseek(handle, place, os.SEEK_SET)
+        msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
+else:
+    import fcntl
+
+    def _lock(handle: int, place: int) -> None:
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+
+    def _unlock(handle: int, place: int) -> None:
+        fcntl.lockf(handle, fcntl.LOCK_UN, 1, place)
 
 
 def _read(path: Path) -> bytes | None:

@@ -12,7 +12,6 @@ LLVM's time, measured on a 2-core machine for arithmetic with selects: 0.3 s for
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,10 +21,11 @@ import llvmlite
 import numpy as np
 
 from pyflat.analysis.liveness import sliced
-from pyflat.errors import refuse
 from pyflat.functions import libm
+from pyflat.functions.locks import translating
 from pyflat.ir.formats import dtypes
 from pyflat.ir.garbage import no_full_collections
+from pyflat.ir.large import too_large
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Function, Item, Op, Value, walk
 from pyflat.ir.ops import OPERATIONS, Accuracy
@@ -299,7 +299,6 @@ class NumbaEngine:
     """Seconds that a lane has taken, as far as that was measured."""
     shares: ClassVar[bool] = True
     _compiled: dict[tuple[str, Pattern], CompiledKernel] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def fused(self) -> Function:
@@ -369,7 +368,7 @@ class NumbaEngine:
 
     def _compile(self, role: str, pattern: Pattern) -> CompiledKernel:
         key = role, pattern
-        with self._lock, no_full_collections():
+        with translating, no_full_collections():
             if key not in self._compiled:
                 self._compiled[key] = self._kept(role, pattern) or self._made(role, pattern)
             return self._compiled[key]
@@ -462,10 +461,8 @@ def compile(fused: Function, *, unchecked: bool = False) -> NumbaEngine:
     kernels = Kernels(lambda: fused, checked, "mask" if checked else None)
     count = kernels.of("values").size
     if count > MAX_OPERATIONS:
-        raise refuse(
-            "flatten/too-large", f"the twin has {count:,} operations, the numba target takes {MAX_OPERATIONS:,}",
-            help='use target="numpy", shorten the loop, or flatten the inner function on its own',
-        )
+        raise too_large(f"the twin has {count:,} operations, the numba target takes {MAX_OPERATIONS:,}",
+                        [op.origin for op in all_ops(fused.body)], other='target="numpy" takes more operations')
     if checked and (count > STORED_MASK or fused.form == "masked"):
         kernels = Kernels(lambda: fused, checked, "values")
     known = dtypes(fused.floats)

@@ -22,9 +22,7 @@ state.
 
 from __future__ import annotations
 
-from functools import cache
-
-from pyflat.targets.numba.jit import MachineCode, Processor, compile_ir, processor
+from pyflat.targets.numba.jit import MachineCode, Processor, compile_ir, made_once, processor
 
 FEED, CONVERSIONS = 5, 6
 """Slots of the state of a kernel: the address of the feed, and from there on, one for each operand, the function that
@@ -50,7 +48,7 @@ def feed_address() -> int:
     return _compiled(processor()).address
 
 
-@cache
+@made_once
 def _compiled(cpu: Processor) -> MachineCode:
     return compile_ir(_FEED + _BLOCKS + _FILL + _copies("gather") + _copies("scatter"), "feed", {}, cpu)
 

@@ -9,16 +9,16 @@ The processor is the host's. NUMBA_CPU_NAME and NUMBA_CPU_FEATURES choose anothe
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import itertools
 import os
 import sys
-import threading
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, NamedTuple
+from functools import cache, wraps
+from typing import Any, NamedTuple, TypeVar
 
 import llvmlite
 import numpy as np
@@ -27,7 +27,10 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 
 import pyflat
 from pyflat.functions import libm
-from pyflat.targets.numba.disk_cache import key_of, opened
+from pyflat.functions.locks import PATIENCE, translating
+from pyflat.targets.numba.disk_cache import Cache, key_of, opened
+
+T = TypeVar("T")
 
 LARGE = 3_000
 """Lines of IR above which few passes run (`_FEW`). LLVM's own list takes 0.05 s for a thousand lines of a small kernel,
@@ -38,8 +41,9 @@ _FEW = ("always_inliner", "simplify_cfg", "sroa", "instruction_combine", "dead_c
 """What code needs that is written as wanted. No value numbering: pyflat's own has been there, and llvmlite's NewGVN
 (LLVM 22) ends the process where its results do not settle."""
 
-_lock = threading.RLock()
-"""LLVM's global context is not for two threads at once."""
+atexit.register(translating.acquire, timeout=PATIENCE)
+"""A daemon thread must not be in LLVM while LLVM's own memory is taken down. Registered after llvmlite's, and so called
+before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,7 @@ class MachineCode:
 
     def assembly(self) -> str:
         """The machine code as text."""
-        with _lock:
+        with translating:
             return str(_machine(self.cpu).emit_assembly(llvm.parse_assembly(self.llvm)))
 
 
@@ -135,16 +139,29 @@ def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor
     What is compiled is kept on disk (`pyflat.targets.numba.disk_cache`), but for modules with addresses of this
     process in them. Code from there names the functions that it calls; the addresses are always those given here.
     """
-    with _lock:
+    with translating:
         _initialise()
         disk = None if "inttoptr" in text else opened()
         key = _key(text, cpu, combine, scalar_loops) if disk is not None else ""
-        made = _unpacked(disk.load(key)) if disk is not None else None
-        if made is None:
-            made = _translated(text, cpu, combine, scalar_loops)
-            if disk is not None:
-                disk.store(key, _packed(made))
+
+        def translate() -> _Translated:
+            return _translated(text, cpu, combine, scalar_loops)
+
+        made = translate() if disk is None else _found_or(translate, disk, key)
         return _linked(made, entry, symbols, cpu, key or None, kept)
+
+
+def made_once(make: Callable[..., T]) -> Callable[..., T]:
+    """A decorator: what was made for arguments is kept for ever. `functools.cache` alone makes it twice where two
+    threads come at once, and drops machine code that one of them is about to call."""
+    kept = cache(make)
+
+    @wraps(make)
+    def made(*args: Hashable) -> T:
+        with translating:
+            return kept(*args)
+
+    return made
 
 
 def load_code(key: str, entry: str, symbols: Mapping[str, int], cpu: Processor, kept: Sequence[object] = ()
@@ -154,8 +171,21 @@ def load_code(key: str, entry: str, symbols: Mapping[str, int], cpu: Processor, 
     made = None if disk is None else _unpacked(disk.load(key))
     if made is None:
         return None
-    with _lock:
+    with translating:
         return _linked(made, entry, symbols, cpu, key, kept)
+
+
+def _found_or(translate: Callable[[], _Translated], disk: Cache, key: str) -> _Translated:
+    """From disk, else translated for all processes, by one of them."""
+    made = _unpacked(disk.load(key))
+    if made is not None:
+        return made
+    with disk.alone(key):
+        made = _unpacked(disk.load(key))
+        if made is None:
+            made = translate()
+            disk.store(key, _packed(made))
+        return made
 
 
 def _linked(made: _Translated, entry: str, symbols: Mapping[str, int], cpu: Processor, key: str | None,

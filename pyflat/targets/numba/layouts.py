@@ -18,7 +18,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import lru_cache
 from operator import mul
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ from llvmlite import ir
 
 from pyflat.targets.numba.conversions import conversion
 from pyflat.targets.numba.feed import CONVERSIONS, LANES
-from pyflat.targets.numba.jit import MachineCode, compile_ir, processor
+from pyflat.targets.numba.jit import MachineCode, compile_ir, made_once, processor
 from pyflat.targets.numba.llvm import I8, I64, POINTER, counted, element_at, i64
 from pyflat.targets.numba.loops import INTERRUPTED, SharedState
 
@@ -127,7 +127,7 @@ def _is_single(lengths: list[int], strides: list[int]) -> bool:
     return all(outer == inner * length for outer, inner, length in zip(strides[1:], strides, lengths, strict=False))
 
 
-@cache
+@made_once
 def _compiled() -> MachineCode:
     module = ir.Module("pyflat")
     _write_walk(module, _write_gather(module, _write_copies(module)))

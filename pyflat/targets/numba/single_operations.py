@@ -31,7 +31,7 @@ from pyflat.ir.nodes import Block, Const, Op, Param, Value
 from pyflat.ir.types import BOOL, FLOAT, Kind
 from pyflat.targets.numba.disk_cache import key_of, opened
 from pyflat.targets.numba.feed import CONVERSIONS, FEED, LANES, feed_address
-from pyflat.targets.numba.jit import MachineCode, Processor, Ufunc, compile_ir, load_code, processor
+from pyflat.targets.numba.jit import MachineCode, Processor, Ufunc, compile_ir, load_code, made_once, processor
 from pyflat.targets.numba.library import multiplies_and_adds
 from pyflat.targets.numba.symbols import addresses
 
@@ -136,7 +136,7 @@ class Wanted:
                        llvmlite.__version__, np.__version__, sys.implementation.cache_tag or sys.version, _sources()])
 
 
-@cache
+@made_once
 def made_ufunc(wanted: Wanted) -> np.ufunc | None:
     """A ufunc of the operation, compiled where that is not on disk; None where there is no vector code."""
     return wanted.ufunc(wanted.kept() or wanted.compiled()) if wanted.exists() else None

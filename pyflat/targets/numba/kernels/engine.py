@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from pyflat.frontend.kernels import Kernel
 from pyflat.frontend.kernels.results import names
 from pyflat.functions import libm
+from pyflat.functions.locks import translating
 from pyflat.ir.memory import ArrayArgument, overlaps_itself
 from pyflat.ir.types import BOOL, FLOAT, MEMORY
 from pyflat.targets.numba.jit import MachineCode, compile_ir, processor
@@ -96,10 +96,9 @@ class NumbaKernel:
         self.returned = [name for name in dict.fromkeys(names(kernel.result)) if name not in kernel.arguments]
         self.kinds = [kind for kind in kernel.function.result_kinds if kind is not MEMORY]
         self._versions: dict[bool, _Code] = {}
-        self._lock = threading.Lock()
 
     def version(self, careful: bool) -> _Code:
-        with self._lock:
+        with translating:
             if careful not in self._versions:
                 self._versions[careful] = _Code(self.kernel, self.layouts, self.returned, careful=careful)
             return self._versions[careful]

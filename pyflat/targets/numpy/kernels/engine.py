@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -11,6 +10,7 @@ import numpy as np
 from pyflat.frontend.kernels import Kernel
 from pyflat.frontend.kernels.results import names as returned_names
 from pyflat.functions import array_lanes
+from pyflat.functions.locks import translating
 from pyflat.ir.shape import Fixed
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 from pyflat.targets.numpy.kernels.names import returned
@@ -28,10 +28,9 @@ class NumpyKernel:
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
         self._versions: dict[bool, tuple[Any, str]] = {}
-        self._lock = threading.Lock()
 
     def version(self, lanes_too: bool) -> tuple[Any, str]:
-        with self._lock:
+        with translating:
             if lanes_too not in self._versions:
                 writer = KernelText(self.kernel, lanes=lanes_too)
                 text = writer.text()

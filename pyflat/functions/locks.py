@@ -1,0 +1,90 @@
+"""The locks of the process, and what becomes of them at a fork.
+
+Threads that want one thing compiled wait for each other: whoever comes second finds what the first has made. There is
+one lock for flattening, which runs code of the user and gains nothing from a second thread, and one for LLVM, whose
+global context is for one thread at a time. They are taken in the order in which they stand here.
+
+A fork waits until it has all of them, and for imports of pyflat that it can see. So the child has no compilation
+that is half done, in pyflat's tables, in LLVM's or in what is the process's own meanwhile (recursion limit, garbage
+collector), and no lock of a thread that is gone. It does not wait for ever: a thread that flattens may run code of the
+user that waits for the thread that forks. Then the child gets locks that are free.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+import time
+from contextlib import suppress
+from typing import Any
+
+arriving = threading.RLock()
+"""Reading what another process has pickled."""
+
+flattening = threading.RLock()
+"""Flattening, which may flatten other functions, and compiling what was flattened."""
+
+translating = threading.RLock()
+"""Writing and translating kernels. Nothing is flattened meanwhile."""
+
+making = threading.RLock()
+"""Making twins: nothing is compiled meanwhile."""
+
+brief = threading.RLock()
+"""Tables and counts, for microseconds. No other lock is taken meanwhile."""
+
+PATIENCE = 60.0
+"""Seconds that a fork, or the end of a process, waits for a compilation."""
+
+_ORDER: tuple[Any, ...] = (arriving, flattening, translating, making, brief)
+_TRIES = 5
+
+
+class _Taken(threading.local):
+    def __init__(self) -> None:
+        self.locks: list[Any] = []
+
+
+_taken = _Taken()
+
+
+def _take_all() -> None:
+    end = time.monotonic() + PATIENCE
+    for left in reversed(range(_TRIES)):
+        _wait_for_imports()
+        for lock in _ORDER:
+            if lock.acquire(timeout=max(0.0, end - time.monotonic())):
+                _taken.locks.append(lock)
+        if not left or not _importing():
+            return
+        _release_taken()  # that import may wait for one of them
+
+
+def _release_taken() -> None:
+    while _taken.locks:
+        _taken.locks.pop().release()
+
+
+def _release_all_in_child() -> None:
+    for lock in _ORDER:
+        if lock not in _taken.locks:
+            lock._at_fork_reinit()  # as CPython's own modules do
+    _release_taken()
+
+
+def _importing() -> list[str]:
+    """The modules of pyflat that are being imported. Python's locks of modules stay locked in a child whose parent was
+    importing in another thread."""
+    names = getattr(importlib._bootstrap, "_module_locks", {})
+    return [name for name in tuple(names) if name.startswith("pyflat.")]
+
+
+def _wait_for_imports() -> None:
+    for name in _importing():
+        with suppress(ImportError):
+            importlib.import_module(name)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_take_all, after_in_parent=_release_taken, after_in_child=_release_all_in_child)
