@@ -13,6 +13,7 @@ import click
 
 from pyflat.cli.explain import arguments
 from pyflat.cli.specs import BadSpec, bound, find_function, one_line
+from pyflat.targets.extras import require
 
 if TYPE_CHECKING:
     import numpy as np
@@ -123,9 +124,7 @@ def contenders(fn: Call) -> dict[str, Callable[[], Call]]:
     import pyflat
 
     def compiled() -> Call:
-        import numba
-
-        made: Call = numba.vectorize(fn)
+        made: Call = require("numba", "numba.vectorize").vectorize(fn)
         return made
 
     return {BASE: lambda: np.vectorize(fn), "numba.vectorize": compiled,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 EXTRAS = {"jax": "jax", "matplotlib": "plot", "polars": "polars", "wgpu": "wgsl", "z3": "prove"}
 """The library, by the name that is imported -> the extra (pyproject.toml)."""
 
 
-def require(library: str, what: str) -> None:
-    """Import a library. Raises ImportError where it is not installed."""
+def require(library: str, what: str) -> Any:
+    """Import a library; the module. Raises ImportError where it is not installed."""
     try:
-        import_module(library)
+        return import_module(library)
     except ModuleNotFoundError as error:
         if error.name != library:  # it is there, and lacks something itself
             raise
