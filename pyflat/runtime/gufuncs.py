@@ -139,7 +139,30 @@ class _Loops:
         results = [given.get(n) for n in self.operands[len(self.inputs):]]
         if any(r is not None for r in results):
             out = tuple(results)
+        if any(type(given[n]).__module__.partition(".")[0] == "xarray" for n in names):
+            if out is not None:
+                raise TypeError(f"{self.name}() of xarray's objects gives new ones: call it without outputs")
+            return self._over_dimensions(ufunc, {n: given[n] for n in names})
         return ufunc(*[given[n] for n in names], **({} if out is None else {"out": out}))
+
+    def _over_dimensions(self, ufunc: np.ufunc, given: Mapping[str, Any]) -> Any:
+        """A call with xarray's objects: core dimensions by name, wherever they are."""
+        from pyflat.runtime.containers import xarray
+
+        named: dict[str, str] = {}
+        for name, dims in self.options.core_dims:
+            core = dict(zip(given, self.inputs, strict=True)).get(name)
+            if core is None or len(core) != len(dims):
+                raise ValueError(f"core_dims={{{name!r}: {dims!r}}}: signature={self.options.signature!r} has "
+                                 + ("no such input" if core is None else f"{len(core)} core dimensions there"))
+            for own, dim in zip(core, dims, strict=True):
+                if named.setdefault(own, dim) != dim:
+                    raise ValueError(f"core_dims: {own!r} of signature={self.options.signature!r} is both "
+                                     f"{named[own]!r} and {dim!r}")
+        dtypes = self.find(tuple(np.asarray(value).dtype if np.isscalar(value) else value.dtype
+                                 for value in given.values())).dtypes
+        cores, results = ([[named.get(own, own) for own in core] for core in part] for part in self.signature)
+        return xarray.over_dimensions(ufunc, given, cores, results, dtypes)
 
     def serve(self, ufunc: np.ufunc) -> None:
         """Give the ufunc the loops that exist, and the promoter for all others."""

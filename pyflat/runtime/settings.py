@@ -44,6 +44,8 @@ class Options:
                 None: those that the body subscripts, iterates over, or asks for length or shape (`twin.roles`)
     signature   "(n),()->(n)": the core dimensions of each input and output of a kernel over arrays, as `np.vectorize`
                 writes them; dimensions before those broadcast, and `twin.gufunc` is the ufunc that does it
+    core_dims   {"a": ("y", "x")}: which dimensions of an xarray object are the core dimensions of a parameter, with
+                signature=; others are those that the signature names
     loops       "auto": constant loops become straight-line code, those whose trips differ by lane stay loops over live
                 masks; "unroll": every iteration is straight-line code or refused; "masked": every loop over a range and
                 every `while` stays a loop, however short; one whose body needs a known index is as with "auto"
@@ -77,6 +79,7 @@ class Options:
     static: tuple[str, ...] = ()
     arrays: tuple[str, ...] | None = None
     signature: str | None = None
+    core_dims: tuple[tuple[str, tuple[str, ...]], ...] = ()
     loops: Literal["auto", "unroll", "masked"] = "auto"
     max_unroll: int = 4096
     max_trips: int | None = None
@@ -137,6 +140,7 @@ class OptionArguments(TypedDict, total=False):
     static: str | Iterable[str]
     arrays: str | Iterable[str] | None
     signature: str | None
+    core_dims: Mapping[str, str | Iterable[str]]
     loops: Literal["auto", "unroll", "masked"]
     max_unroll: int
     max_trips: int | None
@@ -266,6 +270,8 @@ def _value(name: str, value: Any) -> Any:
         from pyflat.runtime.signatures import checked
 
         return checked(value)
+    if name == "core_dims":
+        return _core_dims(value)
     if name == "target":
         return _target(value, f"target={value!r}")
     if isinstance(value, str) and (name, value) in _FORMER:
@@ -289,6 +295,18 @@ def _value(name: str, value: Any) -> Any:
     if value < 1:
         raise ValueError(f"{name}={value!r}: expected an int of at least 1")
     return value
+
+
+def _core_dims(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    pairs = value.items() if isinstance(value, Mapping) else value  # pairs: what is set already
+    wanted = 'core_dims={!r}: expected dimensions by parameter, {{"a": ("y", "x")}}'
+    try:
+        found = [(name, (dims,) if isinstance(dims, str) else tuple(dims)) for name, dims in pairs]
+    except (TypeError, ValueError):
+        raise TypeError(wanted.format(value)) from None
+    if not all(isinstance(each, str) for name, dims in found for each in (name, *dims)):
+        raise TypeError(wanted.format(value))
+    return tuple(sorted(found))
 
 
 def _renamed(name: str, value: str) -> str:

@@ -6,7 +6,7 @@ same (xarray's `join="exact"`). What is in an array may be of another library: d
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,30 @@ def by_name(call: Call, table: Any) -> Any:
     parts = dict(named(value))
     made: Any = value if "" in parts else xr.Dataset(parts)
     return (made, *faults) if faults else made
+
+
+def over_dimensions(
+    ufunc: np.ufunc, given: Mapping[str, Any], cores: Sequence[Sequence[str]], results: Sequence[Sequence[str]],
+    dtypes: Sequence[np.dtype[Any]]
+) -> Any:
+    """A generalised ufunc over all dimensions but its core ones, which the results have last; arrays of dask's stay
+    lazy, and have to have each core dimension in one block."""
+    for (name, value), core in zip(given.items(), cores, strict=True):
+        missing = [dim for dim in core if dim not in getattr(value, "dims", core)]
+        if missing:
+            raise ValueError(f"argument {name!r} has the dimensions {tuple(value.dims)}, and no {missing[0]!r}: "
+                             f"core_dims={{{name!r}: (...)}} says which ones the signature means")
+        blocks = getattr(value, "chunksizes", {})
+        if split := [dim for dim in core if len(blocks.get(dim, ())) > 1]:
+            raise ValueError(f"argument {name!r} has several blocks along {split[0]!r}, over which the kernel runs as a "
+                             f"whole: {name}.chunk({split[0]}=-1), or dask's map_overlap with twin.gufunc")
+    try:
+        return xr.apply_ufunc(ufunc, *given.values(), input_core_dims=cores, output_core_dims=results, join="exact",
+                              dask="parallelized", output_dtypes=list(dtypes), keep_attrs="drop_conflicts")
+    except xr.AlignmentError as error:
+        shown = ", ".join(given)
+        raise ValueError(f"the arguments {shown} have different coordinates: align them first, {shown} = "
+                         f"xr.align({shown})") from error
 
 
 def _check(call: Call, data: dict[Path, Any]) -> None:
