@@ -159,16 +159,16 @@ f.flat(xs)
         '''
 @pyflat.flatten
 def f(n):
-    return 1 if n <= 1 else n * f(n - 1)
+    return n if n <= 1 else f(n - 1) + f(n - 2)
 
 f.flat(ns)
 ''', '''
 @pyflat.flatten
 def f(n):
-    product = 1
-    while n > 1:
-        product, n = product * n, n - 1
-    return product
+    first, second = 0, 1
+    while n > 0:
+        first, second, n = second, first + second, n - 1
+    return first
 
 f.flat(ns)
 '''),
@@ -255,22 +255,20 @@ pyflat.twin(ends)(xs, "two")
     "flatten/list-mutation": Example(
         '''
 @pyflat.flatten
-def f(x):
-    found = []
-    if x > 0.0:
-        found.append(x)
-    return len(found)
+def f(n):
+    found = [0.5] * n
+    return sum(found)
 
-f.flat(xs)
+f.flat(ns)
 ''', '''
 @pyflat.flatten
-def f(x):
-    found = 0
-    if x > 0.0:
-        found += 1
-    return found
+def f(n):
+    total = 0.0
+    for _ in range(n):
+        total += 0.5
+    return total
 
-f.flat(xs)
+f.flat(ns)
 '''),
     "flatten/effect": Example(
         '''

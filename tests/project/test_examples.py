@@ -112,3 +112,28 @@ def test_benchmark_agrees_with_the_original() -> None:
     best = speed.measure(speed.KERNELS[0], 2_000, 500, 1)
     assert set(best) == set(speed.CONTENDERS)
     assert all(value > 0.0 for value in best.values())
+
+
+def test_iterate_jit_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from examples import iterate_jit
+
+    monkeypatch.setitem(sys.modules, "taxcalc", None)
+    with pytest.raises(SystemExit, match="pip install taxcalc"):
+        iterate_jit.main()
+
+
+def test_iterate_jit_runs_a_rule_over_records() -> None:
+    from examples.iterate_jit import iterated
+
+    def rule(wage: float, rate: float, brackets: tuple[float, float], tax: float) -> tuple[float, float]:
+        tax = rate * max(0.0, wage - brackets[0])
+        return tax, brackets[1] - tax
+
+    class Policy:
+        rate, brackets = np.float64(0.25), np.array([[10.0, 99.0]])
+
+    class Records:
+        wage, tax, left = np.array([5.0, 30.0]), np.zeros(2), np.zeros(2)
+
+    iterated(rule, ["tax", "left"])(Policy, Records)
+    assert Records.tax.tolist() == [0.0, 5.0] and Records.left.tolist() == [99.0, 94.0]

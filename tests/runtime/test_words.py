@@ -200,9 +200,9 @@ def largest(x, u):
 COMPARED = [equal, member, looked_up, looked_up_with_default, in_a_dict, nested, matched, nothing_like_it,
             reversed_comparison, through_a_helper, in_a_loop, renamed, raised, caught, is_a_string, with_a_zero, closure]
 OTHERWISE = [lowered, ordered, truth, length, added, first_character, part, started,
-             returned, returned_with_others, formatted, chosen, differing_kinds, largest,
+             returned, returned_with_others, formatted, joined, chosen, differing_kinds, largest,
              compared_with_members]
-REFUSED = [caught_type_error, caught_attribute_error, joined]
+REFUSED = [caught_type_error, caught_attribute_error]
 XS = np.array([0.0, 1.0, -2.5, 3.0, np.nan, 7.0])
 
 

@@ -68,7 +68,7 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
             return _dict_method(s, s.space.dict_entries(receiver), receiver, name, arguments, node)
         case Static() if isinstance(receiver.value, dict) and name in ("get", "items", "keys", "values"):
             return _dict_method(s, s.space.dict_entries(receiver), None, name, arguments, node)
-        case Static() if receiver.value == "" and name == "join" and len(arguments.positional) == 1:
+        case Static(value=str() as text) if not text and name == "join" and len(arguments.positional) == 1:
             return characters.joined(s, containers.items_or_gaps(s, arguments.positional[0], node))
         case Static() if isinstance(receiver.value, str) and not arguments.all_static():
             return texts.formatted(receiver.value, arguments) if name == "format" else Text()

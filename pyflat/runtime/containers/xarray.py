@@ -68,7 +68,7 @@ def over_dimensions(
                              f"core_dims={{{name!r}: (...)}} says which ones the signature means")
         blocks = getattr(value, "chunksizes", {})
         if split := [dim for dim in core if len(blocks.get(dim, ())) > 1]:
-            raise ValueError(f"argument {name!r} has several blocks along {split[0]!r}, over which the kernel runs as a "
+            raise ValueError(f"argument {name!r} has several blocks along {split[0]!r}, which the kernel takes as a "
                              f"whole: {name}.chunk({split[0]}=-1), or dask's map_overlap with twin.gufunc")
     try:
         return xr.apply_ufunc(ufunc, *given.values(), input_core_dims=cores, output_core_dims=results, join="exact",

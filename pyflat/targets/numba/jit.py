@@ -152,11 +152,12 @@ def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor
 
 
 def made_once(make: Callable[..., T]) -> Callable[..., T]:
-    """A decorator: what was made for arguments is kept for ever. `functools.cache` alone makes it twice where two
-    threads come at once, and drops machine code that one of them is about to call."""
+    """A decorator: what was made for arguments is kept for ever, but for tests (`made.__wrapped__.cache_clear()`).
+    `functools.cache` alone makes it twice where two threads come at once, and drops machine code that one of them is
+    about to call."""
     kept = cache(make)
 
-    @wraps(make)
+    @wraps(kept)
     def made(*args: Hashable) -> T:
         with translating:
             return kept(*args)

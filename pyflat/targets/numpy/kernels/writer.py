@@ -117,7 +117,7 @@ class Writer:
 
     def _is_simple_sum(self, value: Value) -> bool:
         """A length of an argument, or a counter of the nest, plus a number: as short as any name."""
-        form = linear(value)
+        form = linear(value) if isinstance(value, Op) and value.opcode in ("add", "sub") else None
         return form is not None and value in self.modest and len(form[0]) == 1 and all(
             factor == 1 and (each in self.counters or each in self.nonnegative and each in self.kernel.function.params)
             for each, factor in form[0].items()) and self.levels[value] > 0
