@@ -30,13 +30,14 @@ from pyflat.ir.nodes import FAULT, Block, Const, Exit, Op, walk
 from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.calls import Caller
-from pyflat.runtime.settings import Options
+from pyflat.runtime.settings import Options, Settings
 from pyflat.runtime.signatures import Signature, parsed
 from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
     from pyflat.frontend.kernels import Kernel
     from pyflat.frontend.kernels.results import Result
+    from pyflat.runtime.twins import Twin
     from pyflat.targets.numba.outer_loop import Operand, OuterLoop
     from pyflat.targets.numba.strided_loop import StridedLoop
 
@@ -65,8 +66,9 @@ class MadeGufunc:
 
 
 @with_room
-def make_gufunc(caller: Caller, name: str, text: str, options: Options) -> MadeGufunc:
-    """The generalised ufunc of a function. Raises FlattenError, ValueError where signature= does not fit it."""
+def make_gufunc(twin: Twin[..., Any], caller: Caller, options: Options) -> MadeGufunc:
+    """The generalised ufunc of a twin. Raises FlattenError, ValueError where signature= does not fit its function."""
+    name = twin.__name__
     if options.signature is None:
         raise ValueError(f"twin.gufunc of {name} needs to know the core dimensions: signature=\"(n)->(n)\" says them, "
                          f"for each input and output")
@@ -77,9 +79,27 @@ def make_gufunc(caller: Caller, name: str, text: str, options: Options) -> MadeG
     except FlattenError as refusal:  # which may be of these dtypes only
         if refusal.code in ("flatten/effect", "flatten/result-kind"):
             raise
-    made = interface.new_ufunc(name, text, len(loops.inputs), len(loops.outputs), loops, options.signature)
+    source = Origin(loops, twin.original, twin.settings, options)
+    counts = len(loops.inputs), len(loops.outputs)
+    made = interface.new_ufunc(name, twin.__doc__ or "", *counts, source, options.signature)
     loops.serve(made)
     return MadeGufunc(made, options, loops)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """What a generalised ufunc keeps alive, and is made of."""
+
+    loops: _Loops
+    original: Callable[..., Any]
+    settings: Settings
+    options: Options
+
+
+def origin(ufunc: np.ufunc) -> Origin | None:
+    """What a generalised ufunc was made of; None for those that are no twin's."""
+    found = interface.kept(ufunc)
+    return found if isinstance(found, Origin) else None
 
 
 class _Loops:

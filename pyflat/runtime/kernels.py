@@ -288,7 +288,8 @@ class Kernels:
     def _require_writable(self, kernel: Kernel, given: Mapping[str, Any]) -> None:
         for name in kernel.written:
             if not given[name].flags.writeable:
-                raise ValueError(f"assignment destination is read-only: {self.parameters.name} writes into {name!r}")
+                raise ValueError(f"assignment destination is read-only: {self.parameters.name} writes into {name!r}; "
+                                 f"np.array({name}) is a copy that it may write into")
 
     # --- running
     def _run(self, version: _Version, arguments: Mapping[str, Any], given: Mapping[str, Any],

@@ -96,19 +96,24 @@ def pickle_ufuncs() -> None:
 
 def reduced_ufunc(ufunc: np.ufunc) -> Any:
     """What pickle stores of a ufunc: of a twin's the twin, of others what NumPy stores."""
+    from pyflat.runtime import gufuncs, ufuncs
     from pyflat.runtime.decorator import cached
-    from pyflat.runtime.ufuncs import origin
 
-    found = origin(ufunc)
+    if (general := gufuncs.origin(ufunc)) is not None:
+        return rebuilt, (cached(general.original, general.settings), None, general.options)
+    found = ufuncs.origin(ufunc)
     if found is None:
         return ufunc.__name__
     return rebuilt, (cached(found.original, found.settings), found.shapes, found.options)
 
 
-def rebuilt(twin: Twin[..., Any], shapes: dict[str, Shape], options: Options) -> np.ufunc:
-    """The ufunc of a twin that has arrived."""
+def rebuilt(twin: Twin[..., Any], shapes: dict[str, Shape] | None, options: Options) -> np.ufunc:
+    """The ufunc of a twin that has arrived; a generalised one without `shapes`."""
+    from pyflat.runtime.gufuncs import make_gufunc
     from pyflat.runtime.ufuncs import make_ufunc
 
+    if shapes is None:
+        return make_gufunc(twin, twin._caller, options).ufunc
     return make_ufunc(twin, twin._caller, shapes, options).ufunc
 
 

@@ -334,6 +334,9 @@ class Twin(Generic[P, R_co]):
         An item in which the original raises makes the call raise. Raises ValueError where the signature does not fit
         the parameters, FlattenError where an input is written or an output is read.
         """
+        from pyflat.runtime.pickling import pickle_ufuncs
+
+        pickle_ufuncs()
         return self._gufunc_for(self.options).ufunc
 
     def _gufunc_for(self, options: Options) -> gufuncs.MadeGufunc:
@@ -341,7 +344,7 @@ class Twin(Generic[P, R_co]):
 
         made = self._gufunc
         if made is None or not made.holds(options):
-            made = self._gufunc = gufuncs.make_gufunc(self._caller, self.__name__, self.__doc__ or "", options)
+            made = self._gufunc = gufuncs.make_gufunc(self, self._caller, options)
         return made
 
     def explain(self, kinds: str | Sequence[str] | None = None) -> Explanation | KernelExplanation:

@@ -160,6 +160,53 @@ def test_ufuncs_are_made_again():
     assert there(np.add) is np.add and there(math.sqrt) is math.sqrt
 
 
+def smoothed(a, w, out):
+    for i in range(len(a)):
+        out[i] = w * a[i] + (1.0 - w) * a[max(i - 1, 0)]
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_kernels_and_their_gufuncs_travel(target):
+    twin = pyflat.twin(smoothed, target=target)
+    by_items = twin.with_options(signature="(n),()->(n)")
+    lines = np.random.default_rng(0).normal(size=(3, 5))
+    expected, found = np.empty(5), np.empty(5)
+    smoothed(lines[0], 0.25, expected)
+    there(twin)(lines[0], 0.25, found)
+    assert found.tolist() == expected.tolist()
+    for arrived in (there(by_items), there(by_items.gufunc)):
+        assert np.array_equal(arrived(lines, 0.25), by_items(lines, 0.25))
+    assert isinstance(there(by_items.gufunc), np.ufunc)
+
+
+def test_joblib_computes_once_and_in_other_processes(tmp_path):
+    joblib = pytest.importorskip("joblib")
+    twin, xs = pyflat.twin(make(0.5)[0]), np.linspace(-2, 2, 5)
+    calls = []
+
+    def counted(twin, xs):
+        calls.append(1)
+        return twin(xs)
+
+    memory = joblib.Memory(tmp_path, verbose=0)
+    kept = memory.cache(counted)
+    for each in (twin, pyflat.twin(make(0.5)[0]), twin):
+        assert kept(each, xs).tolist() == twin(xs).tolist()
+    assert len(calls) == 1
+    kept(pyflat.twin(make(0.25)[0]), xs)
+    assert len(calls) == 2
+    found = joblib.Parallel(n_jobs=2)(joblib.delayed(twin)(part) for part in (xs[:2], xs[2:]))
+    assert np.concatenate(found).tolist() == twin(xs).tolist()
+
+
+def test_sklearn_transforms_by_a_twin():
+    preprocessing = pytest.importorskip("sklearn.preprocessing")
+    made = preprocessing.FunctionTransformer(pyflat.twin(helper))
+    xs = np.linspace(-2, 2, 6).reshape(3, 2)
+    assert there(made).fit_transform(xs).tolist() == pyflat.twin(helper)(xs).tolist()
+    assert type(made.get_params()["func"]) is type(pyflat.twin(helper))
+
+
 def test_keys_of_joblib_follow_source_and_values():
     joblib = pytest.importorskip("joblib")
     keys = [joblib.hash(make(rate)[0].flat) for rate in (3.0, 3.0, 4.0)]

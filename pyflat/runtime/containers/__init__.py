@@ -222,7 +222,18 @@ def call(
                         f"{_shown(two)}: make one of them what the other is, or a NumPy array")
     if out is not None and outermost in _APART:
         raise TypeError(f"argument 'out' goes with NumPy's arrays: the result is a {_shown(type(made.at(places[0])))}")
+    if outermost == NAMESPACES.module:
+        _require_lanes(made)
     return _module(outermost).call(made)
+
+
+def _require_lanes(call: Call) -> None:
+    """TypeError where an array of another namespace is one of a kernel, which runs on NumPy's memory."""
+    arrays = call.caller.kernels.roles(call.options)
+    for path, value in call.arguments().items():
+        if (name := call.name(path)) in arrays:
+            raise TypeError(f"argument {name!r} is a {_shown(type(value))}: a kernel over arrays reads and writes "
+                            f"NumPy's, pass np.array({name}) and make the library's own of what it has written")
 
 
 def plain(parameters: Parameters, args: Sequence[Any], kwargs: Mapping[str, Any], static: Sequence[str]

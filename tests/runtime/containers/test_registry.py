@@ -157,3 +157,16 @@ def test_groups_of_strings_name_the_lane_of_the_whole():
     with pytest.raises(ZeroDivisionError) as caught:
         pyflat.twin(chosen)(xs, pd.Series(["inverse", "plain", "plain", "inverse"]))
     assert caught.value.__notes__[0].startswith("lane 3 (")
+
+
+def doubled(a, n):
+    for i in range(n):
+        a[i] = a[i] * 2.0
+
+
+def test_arrays_that_a_kernel_cannot_write_are_refused_with_what_to_pass():
+    jnp, pd = pytest.importorskip("jax.numpy"), pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match=r"argument 'a' is a jax.*np\.array\(a\)"):
+        pyflat.twin(doubled)(jnp.arange(3.0), 3)
+    with pytest.raises(ValueError, match=r"read-only: doubled_flat writes into 'a'; np\.array\(a\) is a copy"):
+        pyflat.twin(doubled)(pd.Series([1.0, 2.0, 3.0]), 3)
