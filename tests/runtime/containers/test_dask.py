@@ -197,7 +197,7 @@ def cluster_functions():
 def test_a_cluster_of_processes():
     distributed = pytest.importorskip("distributed")
     given = blocks(XS, 7, 11), blocks(YS, 11)
-    with (distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+    with (distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
           distributed.Client(cluster) as client):
         for fn in cluster_functions():
             twin = pyflat.twin(fn, target="numba")
