@@ -203,9 +203,8 @@ def listing(
         spec = specialised(fn, shapes, options)
         return Listing(spec.captured.source if stage == "captured" else format_function(spec.function))
     done = flatten(fn, shapes, options)
-    if stage == "flat" or done.flat.form == "masked":
-        note = "" if stage == "flat" else f"# A loop of {name} stays a loop, and has no Python text yet. Its IR:\n"
-        return Listing(note + format_function(done.flat))
+    if stage == "flat":
+        return Listing(format_function(done.flat))
     if stage == "suspect":
         return Listing(standing_alone(_suspect(done, text_target, name), {}))
     text = with_fault_notes(_text(done, text_target, name), done.spelled)
@@ -232,10 +231,11 @@ def _suspect(done: FlatForm, target: TextTarget, name: str) -> str:
 
 
 def _text(done: FlatForm, target: TextTarget, name: str) -> str:
-    from pyflat.passes.pipelines import VALUES, run
+    from pyflat.passes.pipelines import ENDING, VALUES, run
     from pyflat.targets.text import render
 
-    return render(done.spec, run(done.spelled, VALUES), target=target, name=name)
+    shown = run(done.spelled, VALUES if target == targets.NEUTRAL else ENDING)
+    return render(done.spec, shown, target=target, name=name)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -256,8 +256,6 @@ def make_function(fn: FunctionType, shapes: dict[str, Shape], options: Options, 
     from pyflat.targets.text import globals_needed
 
     done = flatten(fn, shapes, options)
-    if done.spec.rolled is not None:
-        raise done.spec.rolled
     text = _text(done, "numpy", name)
     file = f"<pyflat {name} {next(_numbers)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)

@@ -149,13 +149,10 @@ def report(
 
 
 def _text(done: FlatForm, name: str) -> tuple[tuple[str, ...], list[frozenset[Place]]]:
-    """The lines of the twin, and where the last of them come from. A twin with a loop has its IR."""
-    from pyflat.ir.print import format_function
+    """The lines of the twin, and where the last of them come from."""
     from pyflat.passes.pipelines import VALUES, run
     from pyflat.targets.text import render_linked
 
-    if done.flat.form == "masked":
-        return tuple(format_function(done.flat).rstrip("\n").split("\n")), []
     text, places = render_linked(done.spec, run(done.spelled, VALUES), name=name)
     return tuple(text.rstrip("\n").split("\n")), places
 

@@ -27,9 +27,10 @@ from pyflat.ir.uses import rebuilt, results_of, with_body
 from pyflat.passes.record import TOTAL, Construct, Pass
 
 
-def gather_suspects(fn: Function, *, limited: bool = False) -> Function:
+def gather_suspects(fn: Function, *, limited: bool = False, told: bool = True) -> Function:
     """`fn` in flat or masked form without fault operations and with one more bool result, the suspect bit, at the
-    end; `limited`: before it one that says which lanes ran into a trip limit."""
+    end; `limited`: before it one that says which lanes ran into a trip limit. Not `told`: without that result, so that
+    suspect lanes leave loops and nothing else."""
     bits = _Bits(_Union(), _Union())
     items = _gathered(fn.body, bits)
     last = items[-1]
@@ -37,7 +38,8 @@ def gather_suspects(fn: Function, *, limited: bool = False) -> Function:
     results = results_of(fn)
     if limited:
         results = [*results, bits.limited.total(last)]
-    results = [*results, bits.suspect.total(last)]
+    if told:
+        results = [*results, bits.suspect.total(last)]
     last.end = Yield(results)
     return with_body(fn, sliced(items, results))
 
@@ -83,7 +85,7 @@ def _gathered_loop(loop: Loop, bits: _Bits, before: Block) -> Loop:
     for here, there, init, kinds in ((bits.suspect, inner.suspect, suspect, faults),
                                      (bits.limited, inner.limited, limit, list(filter(is_limit, faults)))):
         if kinds:
-            params.append(Param(BOOL))
+            params.append(Param(BOOL, "suspect" if there is inner.suspect else "limited"))
             inits.append(init)
             there.restart(params[-1])
             carried.append((here, there))

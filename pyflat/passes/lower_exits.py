@@ -347,7 +347,7 @@ class _Lowering:
         self.bind(loop.params, params)
         head = _Scope(here)
         entry = find_entry(loop, self.facts)
-        live = None if entry is not None and not entry.leaves_later else Param(BOOL)
+        live = None if entry is not None and not entry.leaves_later else Param(BOOL, "again")
         go, left = self.lower_entry(head, entry, live, depth)
         rest = _Scope(head)
         exits = self.lower_rest(rest, loop, entry, depth)

@@ -75,6 +75,9 @@ KERNEL: Pipeline = (share_in_scopes.PASS, prune_carried.PASS)
 VALUES: Pipeline = (gather_suspects.VALUES,)
 """What a text shows: a flat or masked function without faults."""
 
+ENDING: Pipeline = (gather_suspects.PASS.bind(told=False),)
+"""What a text that runs shows: its loops end in lanes in which the original raises, too."""
+
 def fast(math: Mapping[str, str], *, contract: bool) -> Pipeline:
     """Of `math="fast"`, for a function of any form: the functions of `math`, products for quotients, and products fused
     into sums where the target may `contract`. Before anything is folded: what folding knows of ranges is then known of

@@ -37,6 +37,7 @@ ALL: dict[str, tuple[Pipeline, frozenset[Construct]]] = {
     "FLOAT32_REFERENCE": (pipelines.FLOAT32_REFERENCE, frozenset()),
     "fast": (pipelines.fast(VECTOR_MATH, contract=True), frozenset()),
     "VALUES": (pipelines.VALUES, TOTAL),
+    "ENDING": (pipelines.ENDING, TOTAL),
     "engine": (pipelines.engine(), TOTAL),
     "engine, limited": (pipelines.engine(100), TOTAL),
     "dataflow": (pipelines.dataflow(HOIST_LEAVING), frozenset()),

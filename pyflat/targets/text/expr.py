@@ -272,8 +272,8 @@ def layout(prefix: str, expr: Expr, indent: str, suffix: str = "") -> list[str]:
             return layout(f"{prefix}{_guarded(expr.left, _operands(expr)[0])}{expr.sign}", expr.right, indent, suffix)
         case Infix() | Ternary():
             return [f"{indent}{prefix}(", *_broken(expr, indent + STEP), f"{indent}){suffix}"]
-        case Paren(inner=Infix() | Ternary()):
-            return layout(prefix, expr.inner, indent, suffix)
+        case Paren(inner=Infix() | Ternary() as inner):
+            return [f"{indent}{prefix}(", *_broken(inner, indent + STEP), f"{indent}){suffix}"]
         case _:
             return [indent + prefix + text + suffix]
 
@@ -299,7 +299,7 @@ def _broken(expr: Expr, indent: str) -> list[str]:
                 *_operand_lines("else ", expr.orelse, TERNARY, indent)]
     spine: list[Infix] = []
     first: Expr = expr
-    while isinstance(first, Infix) and (not spine or first.strength == spine[0].strength != COMPARISON):
+    while isinstance(first, Infix) and (not spine or first.strength == spine[0].strength not in (COMPARISON, POWER)):
         spine.append(first)
         first = first.left
     lines = _operand_lines("", first, _operands(spine[-1])[0], indent)

@@ -1,8 +1,9 @@
 """Names of the values in the text: the user's where they are free, fresh ones otherwise.
 
-Values live from their statement to the last statement that reads them. Two values may share a name when they do
-not live at the same time, so that `x = x * 2` stays what it was; a value whose name is still needed by another one
-gets a suffix (`x_1`). Values without a name are temporaries: c0, c1, ... for conditions, t0, t1, ... for numbers.
+Values live from their statement to the last statement that reads them; in a loop, to its end. Two values may share a
+name when they do not live at the same time, so that `x = x * 2` stays what it was; a value whose name is still needed
+by another one gets a suffix (`x_1`). Values without a name are temporaries: c0, c1, ... for conditions, t0, t1, ... for
+numbers.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from pyflat.ir.nodes import Op, Param, Value
 from pyflat.ir.types import BOOL
 from pyflat.targets.text.plan import Plan
+from pyflat.targets.text.steps import Begin, End, Leave, ends_of
 
 
 class Names:
@@ -59,7 +61,7 @@ class Names:
                 and not self._busy.get(name))
 
     def _suffixed(self, base: str) -> str:
-        base = base if base.isidentifier() else "value"
+        base = base if base.isidentifier() else (base.split() or ["value"])[0]  # "range 3", the place of an iterator
         freed = self._freed.get(base, [])
         while freed:
             _, name = heapq.heappop(freed)
@@ -83,10 +85,11 @@ def assign_names(plan: Plan, params: dict[Param, tuple[str, str]], names: Names)
         if param in dying.read:
             variables[param] = variable
             names.hold(variable)
-    for number, op in enumerate(plan.statements):
+    for number, step in enumerate(plan.steps):
         for value in dying.after(number):
             names.release(variables[value])
-        result[op] = variables[op] = names.variable(op.name) if op.name else names.temporary(_prefix(op))
+        if isinstance(step, Op) and plan.variable(step) is step:
+            result[step] = variables[step] = names.variable(step.name) if step.name else names.temporary(_prefix(step))
     return result
 
 
@@ -95,19 +98,36 @@ def _prefix(op: Op) -> str:
 
 
 class _LastReads:
-    """For each statement, the values that no later statement reads; the return comes last."""
+    """For each step, the values whose variables no later step needs; the return comes last."""
 
     def __init__(self, plan: Plan):
-        last: dict[Value, int] = {}
-        for number, op in enumerate(plan.statements):
-            for value in plan.reads(plan.expressions[op]):
-                last[value] = number
-        for value in plan.reads(plan.final):
-            last[value] = len(plan.statements)
-        self.read = last
-        self._by_statement: dict[int, list[Value]] = {}
-        for value, number in last.items():
-            self._by_statement.setdefault(number, []).append(value)
+        self.read = last_reads(plan)
+        self._by_step: dict[int, list[Value]] = {}
+        for value, number in self.read.items():
+            self._by_step.setdefault(number, []).append(value)
 
     def after(self, number: int) -> Sequence[Value]:
-        return self._by_statement.get(number, ())
+        return self._by_step.get(number, ())
+
+
+def last_reads(plan: Plan) -> dict[Value, int]:
+    """For each variable the number of the last step that reads it. What is stored before a loop and read in it is read
+    by the next iteration too, up to the end of the loop."""
+    ends = ends_of(plan.steps)
+    stored: dict[Value, int] = {}
+    last: dict[Value, int] = {}
+    inside: list[int] = []
+    for number, step in enumerate(plan.steps):
+        if isinstance(step, Begin):
+            inside.append(number)
+        elif isinstance(step, End):
+            inside.pop()
+        else:
+            op = step.condition if isinstance(step, Leave) else step
+            for value in plan.reads(plan.expressions[op]):
+                around = next((begin for begin in inside if begin > stored.get(value, -1)), None)
+                last[value] = max(last.get(value, -1), number if around is None else ends[around])
+            stored.setdefault(plan.variable(op), number)
+    for value in plan.reads(plan.final):
+        last[value] = len(plan.steps)
+    return last

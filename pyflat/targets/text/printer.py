@@ -10,32 +10,47 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from pyflat.errors import InternalError, refuse
+from pyflat.errors import refuse
 from pyflat.ir.formats import F8
-from pyflat.ir.nodes import Block, Const, Function, Op, Origin, Param, Value, walk
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves
+from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Origin, Value, walk
+from pyflat.ir.shape import Leaf, Shape, leaves
 from pyflat.ir.types import BOOL, FLOAT, kind_of
+from pyflat.ir.uses import results_of
 from pyflat.targets.text import source
 from pyflat.targets.text.dialects import DIALECTS, Dialect, Target
-from pyflat.targets.text.expr import Call, Expr, Global, Hole, Word, fill, flat, holes, layout, parts, under_other_names
+from pyflat.targets.text.expr import (
+    NOT,
+    Call,
+    Expr,
+    Global,
+    Hole,
+    Prefix,
+    Word,
+    fill,
+    flat,
+    holes,
+    layout,
+    parts,
+    under_other_names,
+)
 from pyflat.targets.text.match import SourceMatcher
 from pyflat.targets.text.names import Names, assign_names
 from pyflat.targets.text.plan import plan
 from pyflat.targets.text.results import Results
 from pyflat.targets.text.spelling import literal, spell
+from pyflat.targets.text.steps import LET, Begin, End, Leave, Step, steps_of
 from pyflat.targets.text.whole import free_names, is_straight
 
 if TYPE_CHECKING:
     from pyflat.frontend.result import Specialised
 
 SUSPECT = "Whether the original may raise, or compute an int beyond 64 bits, in a lane."
-IMPORTS = {"math": "import math", "numba": "import numba", "np": "import numpy as np",
-           "lanes": "from pyflat.functions import lanes"}
 
 
 def render(spec: Specialised, flat_form: Function, *, target: Target = "neutral", name: str) -> str:
@@ -55,10 +70,8 @@ def render_linked(
         own = spec.captured.source.rstrip("\n").count("\n") + 1
         lines = range(spec.captured.first_line, spec.captured.first_line + own)
         return same, [frozenset([(spec.captured.file, line)]) for line in lines]
-    end = flat_form.flat_block.end
-    assert end is not None
     printer = _Printer(spec, flat_form, dialect)
-    return printer.text(name, end.values, spec.result), printer.places
+    return printer.text(name, results_of(flat_form), spec.result), printer.places
 
 
 def _require_text(function: Function, dialect: Dialect) -> None:
@@ -75,16 +88,14 @@ def _own_twin(spec: Specialised, dialect: Dialect, name: str) -> str | None:
         return None
     own = spec.captured.module.code_for_node(spec.captured.tree)
     lines = source.renamed(own, name).rstrip("\n").split("\n")
-    return _module(spec, dialect, {n: outside[n] for n in free}, lines, {})
+    return source.module_text(spec, dialect, {n: outside[n] for n in free}, lines, {})
 
 
 def render_suspect(spec: Specialised, fused: Function, *, target: Target = "neutral", name: str) -> str:
     """The text of `name`, which says in which lanes the twin leaves to the original: the last result of `fused`."""
     dialect = DIALECTS[target]
     _require_text(fused, dialect)
-    end = fused.flat_block.end
-    assert end is not None
-    return _Printer(spec, fused, dialect).text(name, end.values[-1:], Leaf(BOOL), SUSPECT)
+    return _Printer(spec, fused, dialect).text(name, results_of(fused)[-1:], Leaf(BOOL), SUSPECT)
 
 
 def globals_needed(spec: Specialised) -> dict[str, Any]:
@@ -124,35 +135,6 @@ def _assigned(spec: Specialised) -> frozenset[str]:
     return spec.captured.stored.union(source.parameter_names(spec.captured.tree))
 
 
-def _module(spec: Specialised, dialect: Dialect, constants: dict[str, Const], definition: Sequence[str],
-            aliases: dict[str, str]) -> str:
-    """Header, imports, captured constants, decorator, definition."""
-    text = "\n".join(definition)
-    lines = source.header(spec, dialect, aliases)
-    if dialect.stands_alone:
-        lines += _imports(spec, dialect, text, aliases)
-    if constants:
-        lines += ["", *(f"{n} = {flat(literal(c, dialect))}" for n, c in constants.items())]
-    if dialect.stands_alone or constants:
-        lines += ["", ""]
-    if dialect.decorator:
-        lines.append(dialect.decorator)
-    return "\n".join([*lines, text]) + "\n"
-
-
-def _imports(spec: Specialised, dialect: Dialect, text: str, aliases: dict[str, str]) -> list[str]:
-    """Import lines in the usual groups, and other names for what a parameter hides."""
-    needed = {dialect.module}
-    needed |= {word for word in IMPORTS if aliases.get(word, word) + "." in text}
-    groups = [["from __future__ import annotations"] if source.has_annotations(spec.captured.tree) else []]
-    groups += [[IMPORTS[word] for word in group if word in needed] for group in (["math"], ["numba", "np"], ["lanes"])]
-    groups.append([f"{alias} = {word}" for word, alias in aliases.items()])
-    lines: list[str] = []
-    for group in filter(None, groups):
-        lines += ["", *group] if lines else group
-    return lines
-
-
 class _Printer:
     """One printing of one function."""
 
@@ -162,9 +144,10 @@ class _Printer:
         self.dialect = dialect
         self.floats = function.floats
         self.module = spec.captured.module
-        self.params = _parameters(spec, function)
-        ops = function.flat_block.ops
-        self.known = {op.name for op in ops if op.name} | {variable for variable, _ in self.params.values()}
+        self.params = source.parameter_texts(spec, function)
+        self.steps = steps_of(function, on_arrays=dialect.on_arrays)
+        self.known = {op.name for op in self.steps.operations() if op.name}
+        self.known |= {variable for variable, _ in self.params.values()}
         self.known |= set(spec.arguments)
         self.matcher = SourceMatcher(self.module, dialect, self.known, _assigned(spec))
         self.once = _read_once(function)
@@ -181,12 +164,12 @@ class _Printer:
         node = source.only_return(self.spec.captured.tree) if own and result is self.spec.result else None
         results = Results(self.matcher if own else None, self.dialect)
         final = results.expression(result, iter(values), node)
-        self.plan = plan(self.function.flat_block.ops, final, self.expression)
+        self.plan = plan(self.steps, final, self.expression)
         words = self._words()
         parameters = set(self.spec.arguments) | {v for v, _ in self.params.values()}
         self.aliases = {word: self._alias(word) for word in sorted(words & parameters)}
         self.names = assign_names(self.plan, self.params, Names(words | set(self.aliases.values()), self.known))
-        written = [(self.statement(op), self._places(op)) for op in self.plan.statements]
+        written = list(self._written())
         last = self.final_lines(node if results.exact else None)
         written.append((last, self._places(*self._folded(self.plan.final))))
         body = [line for lines, _ in written for line in lines]
@@ -196,17 +179,52 @@ class _Printer:
             del body[0]  # a blank line that stood between two statements
         head = source.definition(self.spec, name, self.dialect, "bool" if says else "")
         lines = [*head, *documented, *self.narrowed(), *body]
-        return _module(self.spec, self.dialect, self.constants, lines, self.aliases)
+        loops = self.steps.loops > 0
+        return source.module_text(self.spec, self.dialect, self.constants, lines, self.aliases, loops=loops)
+
+    def _written(self) -> Iterator[tuple[list[str], frozenset[tuple[str, int]]]]:
+        """The lines of each step, and where its operations come from."""
+        depth = 0
+        steps = self.plan.steps
+        for number, step in enumerate(steps):
+            lines: list[str] = []
+            at_once = isinstance(steps[number - 1], Begin) if number else False
+            match step:
+                case Begin() if not isinstance(steps[number + 1], Leave):
+                    lines = [f"{source.STEP}while True:"]
+                case Leave(condition=op):
+                    lines = self._condition(op, at_once=at_once)
+                case Op():
+                    lines = self.statement(step)
+            places = self._places(step.condition if isinstance(step, Leave) else step)
+            indent = source.STEP * (depth - isinstance(step, Leave) * at_once)
+            yield [indent + line if line else "" for line in lines], places
+            depth += isinstance(step, Begin) - isinstance(step, End)
+
+    def _condition(self, op: Op, *, at_once: bool) -> list[str]:
+        """How a loop goes on or is left: in its first line where it is asked `at_once`, else by a break."""
+        expr: Expr = self.plan.expressions[op]
+        if not self.dialect.on_arrays and at_once:
+            return layout("while ", self.closed(expr), source.STEP, ":")
+        if not self.dialect.on_arrays:
+            done = self.closed(Prefix("not ", expr, NOT))
+            return [*layout("if ", done, source.STEP, ":"), f"{source.STEP * 2}break"]
+        name = self.names[self.plan.variable(op)]
+        anywhere = self.aliases.get("np", "np") + ".any"
+        if at_once:
+            return [f"{source.STEP}while {anywhere}({name} := {flat(self.closed(expr))}):"]
+        return [*layout(f"{name} = ", self.closed(expr), source.STEP), f"{source.STEP}if not {anywhere}({name}):",
+                f"{source.STEP * 2}break"]
 
     def _folded(self, expr: Expr) -> list[Op]:
         """The operations that an expression writes in place."""
-        values = (hole.value for hole in holes(expr))
+        values = (self.plan.variable(hole.value) for hole in holes(expr))
         return [value for value in values if isinstance(value, Op) and value in self.plan.folded]
 
-    def _places(self, *ops: Op) -> frozenset[tuple[str, int]]:
+    def _places(self, *steps: Step) -> frozenset[tuple[str, int]]:
         """Where these operations, and those written in place in them, come from."""
         found: set[tuple[str, int]] = set()
-        todo = list(ops)
+        todo = [step for step in steps if isinstance(step, Op)]
         while todo:
             op = todo.pop()
             todo += self._folded(self.plan.expressions[op])
@@ -242,6 +260,8 @@ class _Printer:
                         words |= {p.text.partition(".")[0] for p in literal_parts if isinstance(p, Word)}
                     case _:
                         pass
+        if self.steps.loops and self.dialect.on_arrays:
+            words.add("np")
         return {word for word in words if word.isidentifier()}
 
     def _alias(self, word: str) -> str:
@@ -252,7 +272,7 @@ class _Printer:
         return f"{word}_{number}"
 
     def filling(self, hole: Hole) -> Expr:
-        value = hole.value
+        value = self.plan.variable(hole.value)
         if isinstance(value, Const):
             return self.closed(literal(value, self.dialect, self.floats))
         if isinstance(value, Op) and value in self.plan.folded:
@@ -274,7 +294,7 @@ class _Printer:
             return self._assignment(op)
         line = self.lines_of.get(origin.node) if origin.frame == 0 else None
         first = line is not None and line not in self.commented
-        verbatim = op in self.sourced and self.names[op] == _target(origin.node) and self.same_names(expr)
+        verbatim = op in self.sourced and self.names.get(op) == _target(origin.node) and self.same_names(expr)
         if isinstance(origin.node, cst.AugAssign) and self.dialect.on_arrays:
             verbatim = False  # on arrays it would write into the caller's array
         if line is not None and first:
@@ -293,9 +313,13 @@ class _Printer:
         return [*leading, *lines[:-1], lines[-1] + trailing]
 
     def _assignment(self, op: Op) -> list[str]:
-        """A statement that is not the user's, on one line if its expression was on one line of his."""
+        """A statement that is not the user's, on one line if its expression was on one line of his; none where the
+        value is in that variable already."""
         expr = self.plan.expressions[op]
-        prefix = f"{self.names[op]} = "
+        name = self.names[self.plan.variable(op)]
+        prefix = f"{name} = "
+        if op.opcode == LET and flat(self.closed(expr)) == name:
+            return []
         if op in self.sourced and all(part.name for part in parts(expr) if isinstance(part, Hole)):
             return [f"{source.STEP}{prefix}{flat(self.closed(expr))}"]
         return layout(prefix, self.closed(expr), source.STEP)
@@ -306,7 +330,7 @@ class _Printer:
             if isinstance(part, Call) and part.head and self.dialect.stands_alone:
                 return False  # functions are spelled otherwise there
             if isinstance(part, Hole):
-                value = part.value
+                value = self.plan.variable(part.value)
                 if not part.name or isinstance(value, Const) or value in self.plan.folded:
                     return False
                 if self.names[value] != part.name:
@@ -352,35 +376,16 @@ def _target(node: cst.CSTNode) -> str:
 
 def _read_once(function: Function) -> set[Value]:
     """The values that one operand or result refers to."""
-    block = function.flat_block
-    counts: dict[Value, int] = {}
-    for op in block.ops:
-        for arg in op.args:
-            counts[arg] = counts.get(arg, 0) + 1
-    for value in block.end.values if block.end is not None else ():
-        counts[value] = counts.get(value, 0) + 1
+    counts = Counter(value for item in walk(function.body) for value in _operands(item))
     return {value for value, count in counts.items() if count == 1}
 
 
-def _parameters(spec: Specialised, function: Function) -> dict[Param, tuple[str, str]]:
-    """For each parameter leaf the variable that holds it, and its text: p.x, rest[0], options["k"]."""
-    tree = spec.captured.tree
-    keywords = tree.params.star_kwarg.name.value if tree.params.star_kwarg is not None else None
-    shapes = [(name, spec.arguments[name]) for name in source.parameter_names(tree) if name in spec.arguments]
-    texts = [found for name, shape in shapes for found in _leaf_texts(name, name, shape, name == keywords)]
-    if len(texts) != len(function.params):
-        raise InternalError(f"{len(function.params)} parameters for {len(texts)} argument leaves")
-    return dict(zip(function.params, texts, strict=True))
-
-
-def _leaf_texts(variable: str, text: str, shape: Shape, keywords: bool = False) -> Iterator[tuple[str, str]]:
-    match shape:
-        case Leaf():
-            yield variable, text
-        case Record():
-            for index, item in enumerate(shape.items):
-                name = shape.names[index] if shape.names else ""
-                step = f"[{name!r}]" if keywords or shape.cls is dict else f".{name}" if name else f"[{index}]"
-                yield from _leaf_texts(variable, text + step, item)
-        case Fixed():
-            pass
+def _operands(item: Item) -> Iterator[Value]:
+    match item:
+        case Block():
+            yield from (arg for op in item.ops for arg in op.args)
+            yield from item.end.values if item.end is not None else ()
+        case If():
+            yield item.cond
+        case Loop():
+            yield from item.inits

@@ -16,21 +16,26 @@ from typing import TYPE_CHECKING
 import libcst as cst
 import numpy as np
 
+from pyflat.errors import InternalError
 from pyflat.functions.stacking import DATES
 from pyflat.ir.formats import F8, FloatFormat
+from pyflat.ir.nodes import Const, Function, Param
 from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape
 from pyflat.ir.types import FLOAT
 from pyflat.targets.text.dialects import Dialect
-from pyflat.targets.text.spelling import KIND_NAMES
+from pyflat.targets.text.expr import flat
+from pyflat.targets.text.spelling import KIND_NAMES, literal
 
 if TYPE_CHECKING:
     from pyflat.frontend.capture import Captured
     from pyflat.frontend.result import Specialised
 
 STEP = "    "
+IMPORTS = {"math": "import math", "numba": "import numba", "np": "import numpy as np",
+           "lanes": "from pyflat.functions import lanes"}
 
 
-def header(spec: Specialised, dialect: Dialect, aliases: Mapping[str, str]) -> list[str]:
+def header(spec: Specialised, dialect: Dialect, aliases: Mapping[str, str], *, loops: bool = False) -> list[str]:
     """The comment that says what the text is the twin of, for which kinds, and how it is to be read."""
     captured = spec.captured
     floats = spec.function.floats
@@ -39,7 +44,8 @@ def header(spec: Specialised, dialect: Dialect, aliases: Mapping[str, str]) -> l
     title = f"# pyflat twin of {module_name(captured)}:{captured.qualname}, kinds ({kinds})"
     meaning = dialect.meaning.replace("select(", aliases.get("select", "select") + "(")
     hidden = [f"{alias} is {word}" for word, alias in aliases.items() if word != "select" and not dialect.stands_alone]
-    return [title, "# " + "; ".join([meaning, *hidden])]
+    lanes = ["a lane that is done with a loop keeps its values"] * (loops and not dialect.stands_alone)
+    return [title, "# " + "; ".join([meaning, *lanes, *hidden])]
 
 
 def module_name(captured: Captured) -> str:
@@ -205,3 +211,56 @@ def renamed(source: str, name: str) -> str:
             lines[row] = lines[row][:column] + name + lines[row][column + len(old.string):]
             return "".join(lines)
     return source
+
+
+def module_text(spec: Specialised, dialect: Dialect, constants: dict[str, Const], definition: Sequence[str],
+                aliases: dict[str, str], *, loops: bool = False) -> str:
+    """Header, imports, captured constants, decorator, definition."""
+    text = "\n".join(definition)
+    lines = header(spec, dialect, aliases, loops=loops)
+    if dialect.stands_alone:
+        lines += _imports(spec, dialect, text, aliases)
+    if constants:
+        lines += ["", *(f"{n} = {flat(literal(c, dialect))}" for n, c in constants.items())]
+    if dialect.stands_alone or constants:
+        lines += ["", ""]
+    if dialect.decorator:
+        lines.append(dialect.decorator)
+    return "\n".join([*lines, text]) + "\n"
+
+
+def _imports(spec: Specialised, dialect: Dialect, text: str, aliases: dict[str, str]) -> list[str]:
+    """Import lines in the usual groups, and other names for what a parameter hides."""
+    needed = {dialect.module}
+    needed |= {word for word in IMPORTS if aliases.get(word, word) + "." in text}
+    groups = [["from __future__ import annotations"] if has_annotations(spec.captured.tree) else []]
+    groups += [[IMPORTS[word] for word in group if word in needed] for group in (["math"], ["numba", "np"], ["lanes"])]
+    groups.append([f"{alias} = {word}" for word, alias in aliases.items()])
+    lines: list[str] = []
+    for group in filter(None, groups):
+        lines += ["", *group] if lines else group
+    return lines
+
+
+def parameter_texts(spec: Specialised, function: Function) -> dict[Param, tuple[str, str]]:
+    """For each parameter leaf the variable that holds it, and its text: p.x, rest[0], options["k"]."""
+    tree = spec.captured.tree
+    keywords = tree.params.star_kwarg.name.value if tree.params.star_kwarg is not None else None
+    shapes = [(name, spec.arguments[name]) for name in parameter_names(tree) if name in spec.arguments]
+    texts = [found for name, shape in shapes for found in _leaf_texts(name, name, shape, name == keywords)]
+    if len(texts) != len(function.params):
+        raise InternalError(f"{len(function.params)} parameters for {len(texts)} argument leaves")
+    return dict(zip(function.params, texts, strict=True))
+
+
+def _leaf_texts(variable: str, text: str, shape: Shape, keywords: bool = False) -> Iterator[tuple[str, str]]:
+    match shape:
+        case Leaf():
+            yield variable, text
+        case Record():
+            for index, item in enumerate(shape.items):
+                name = shape.names[index] if shape.names else ""
+                step = f"[{name!r}]" if keywords or shape.cls is dict else f".{name}" if name else f"[{index}]"
+                yield from _leaf_texts(variable, text + step, item)
+        case Fixed():
+            pass

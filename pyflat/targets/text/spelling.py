@@ -19,6 +19,7 @@ from pyflat.targets.numpy import engine as numpy_target
 from pyflat.targets.text.dialects import DIALECTS, Dialect
 from pyflat.targets.text.expr import ATOM, UNARY, Call, Expr, Hole, Infix, Prefix, Word
 from pyflat.targets.text.literals import MIRRORED
+from pyflat.targets.text.steps import LET
 
 LANE_FUNCTIONS = numpy_target.spelled_functions() | {"complex_lanes", "array_lanes"}
 """The functions of `pyflat.functions.lanes` that NumPy texts call."""
@@ -37,6 +38,10 @@ def keeps_operator(op: Op, dialect: Dialect) -> bool:
 def spell(op: Op, dialect: Dialect, *, single_use: frozenset[Value] | set[Value], floats: FloatFormat = F8) -> Expr:
     """The expression of `op` over holes; `single_use` are the values that only one operation reads. NumPy's text of
     float32 rounds what is computed in float64."""
+    if op.opcode == LET:
+        (value,) = op.args
+        typed = isinstance(value, Const) and value.kind is not BOOL and dialect.on_arrays
+        return _typed(value, floats) if typed else Hole(value)
     if floats is F8 or not dialect.on_arrays:
         return _spell(op, dialect, single_use, floats)
     match op.opcode:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import colorsys
 import dataclasses
 import inspect
 import itertools
 import math
+import random
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +24,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.passes.gather_suspects import drop_faults, gather_suspects
 from pyflat.passes.pipelines import flatten_ir
 from pyflat.targets.text import globals_needed, render, render_suspect
+from pyflat.targets.text.expr import Call, Expr, Infix, Paren, Ternary, Word, flat, layout
 from pyflat.targets.text.literals import same_number
 from tests.targets.text.text_support import function, run_numpy, specialised
 
@@ -627,3 +630,29 @@ def test_numba_text_runs_as_it_stands():
     exec(render(spec, flat, target="numba", name="twin"), namespace)
     for args in [(0.5, 17, 1), (-0.5, -17, 2), (-0.0, 2**40, 0), (-1.5, -1, -3 + 3)]:
         assert namespace["twin"](*args) == f(*args)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_broken_lines_group_as_one_line_does(seed: int) -> None:
+    """At any width: parentheses are not lost where a line has room for all but them."""
+    rng = random.Random(seed)
+
+    def tree(depth: int) -> Expr:
+        if not depth or rng.random() < 0.15:
+            return Word(rng.choice(["x", "lanes_of_it", "1.5"]))
+        match rng.randrange(5):
+            case 0:
+                return Call("np.where", [tree(depth - 1) for _ in range(3)])
+            case 1:
+                return Paren(tree(depth - 1))
+            case 2:
+                return Ternary(tree(depth - 1), tree(depth - 1), tree(depth - 1))
+            case _:
+                return Infix(tree(depth - 1), f" {rng.choice(['/', '-', '*', '<', '**'])} ", tree(depth - 1))
+
+    for _ in range(60):
+        expr = tree(4)
+        whole = ast.dump(ast.parse(f"y = {flat(expr)}"))
+        for width in range(0, 96, 2):
+            lines = [line[width:] for line in layout("y = ", expr, " " * width)]
+            assert ast.dump(ast.parse("\n".join(lines))) == whole, lines
