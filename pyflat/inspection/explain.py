@@ -137,9 +137,9 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        import html
+        from pyflat.inspection.fragments import of_explanation
 
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return of_explanation(self)
 
 
 @with_room

@@ -111,9 +111,9 @@ class KernelExplanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        import html
+        from pyflat.inspection.fragments import of_kernel
 
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return of_kernel(self)
 
 
 def explain_kernel(version: Any, target: str, name: str, stats: Stats) -> KernelExplanation:

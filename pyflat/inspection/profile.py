@@ -116,9 +116,9 @@ class Profile:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        import html
+        from pyflat.inspection.fragments import of_profile
 
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return of_profile(self, headline(self))
 
 
 @with_room

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pyflat.errors import FlattenError
 from pyflat.inspection.explain import Explanation, KernelExplanation
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import TRIP_LIMIT, Op
+from pyflat.ir.nodes import TRIP_LIMIT, Op, Value
 from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.recursion import with_room
 from pyflat.targets import target as targets
@@ -36,6 +36,8 @@ Sort = Literal["select", "branch", "loop", "call", "array", "fault", "gone", "re
 Place = tuple[str, int]
 """A file, and a line of it."""
 
+MOST = 80
+"""Characters of a condition that is shown."""
 _CALLS = {Accuracy.LIBM: "the C library's", Accuracy.NUMPY: "NumPy's", Accuracy.CALL: "a call of Python for each lane",
           Accuracy.VECTOR: "in registers"}
 
@@ -186,7 +188,9 @@ def _of_operations(remarks: _Remarks, done: FlatForm) -> None:
             fault = op.attr("fault")
             span = fault.span or (op.origin.span if op.origin is not None else None)
             if span is not None and fault != TRIP_LIMIT:
-                remarks.add((span.file, span.line), "fault", f"lanes may end here with {fault.type}")
+                where = _condition(done, op.args[0])
+                remarks.add((span.file, span.line), "fault", f"lanes end here with {fault.type} where {where}" if where
+                            else f"lanes may end here with {fault.type}")
         condition = op.args[0] if op.opcode == "select" else None
         for place in _places(condition) if isinstance(condition, Op) else ():
             selects[place] += 1
@@ -196,6 +200,16 @@ def _of_operations(remarks: _Remarks, done: FlatForm) -> None:
                 remarks.add(place, "call", f"{op.opcode.removeprefix('np_')}: {whose}")
     for place, count in selects.items():
         remarks.add(place, "select", f"{count} select{'s' * (count > 1)} by this condition")
+
+
+def _condition(done: FlatForm, value: Value) -> str | None:
+    """When a lane ends, in the parameters of the function; None where that is long, or depends on a loop."""
+    from pyflat.targets.text import render_condition
+
+    if done.flat.form != "flat":
+        return None
+    found = render_condition(done.spec, done.flat, value)
+    return found if found is not None and len(found) <= MOST else None
 
 
 def _places(op: Op) -> set[Place]:

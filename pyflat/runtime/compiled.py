@@ -12,7 +12,9 @@ Reading a finished entry takes no lock; flattening is done under one lock for th
 from __future__ import annotations
 
 import itertools
+import logging
 import sys
+import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from pyflat.runtime.kept_twins import Found
     from pyflat.runtime.settings import Options
 
+log = logging.getLogger("pyflat")
 MAX_ENTRIES = 256
 """Specialisations kept for each function; the least recently made is dropped first."""
 
@@ -266,8 +269,11 @@ def _opaque_calls(done: FlatForm, target: Target) -> OpaqueCalls | None:
 
 def _build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Built:
     """Flatten and compile for a call. Raises FlattenError, TypeError where an argument is the reason."""
+    start = time.perf_counter()
     try:
-        return build(fn, arguments, options)
+        built = build(fn, arguments, options)
+        log.info("%s flattened for %s in %.2f s", fn.__qualname__, options.target, time.perf_counter() - start)
+        return built
     except FlattenError as refusal:
         error = as_argument_error(refusal, fn, arguments, options.static)
         if error is refusal:

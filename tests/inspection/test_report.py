@@ -72,7 +72,7 @@ def test_lines_say_what_became_of_them():
     found = pyflat.twin(price).report()
     assert [part.name for part in found.parts] == ["price", "share"]
     assert remarks(found, "base = 4.0")  == {("gone", "no operation: only a name, known while flattening, or not needed")}
-    assert ("fault", "lanes may end here with ValueError") in remarks(found, "raise ValueError")
+    assert ("fault", "lanes end here with ValueError where amount <= 0") in remarks(found, "raise ValueError")
     assert ("loop", "unrolled: straight-line code") in remarks(found, "for _ in")
     assert ("select", "3 selects by this condition") in remarks(found, "if cost > 100.0")
     assert {"call", "fault"} <= {sort for sort, _ in remarks(found, "cost = base +")}

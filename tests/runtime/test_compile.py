@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import logging
 import math
 from collections import namedtuple
 from types import FunctionType
@@ -180,3 +181,22 @@ def test_disabled_twins_compile_nothing(twin, counted, monkeypatch):
     monkeypatch.setenv("PYFLAT_DISABLE", "1")
     twin(ratio).compile(XS, 2.0)
     assert counted == []
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_the_log_tells_what_the_first_call_does(target, caplog, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYFLAT_CACHE_DIR", str(tmp_path))
+    caplog.set_level(logging.INFO, "pyflat")
+
+    def halved(x):
+        return x / 2.0 if x > 1.0 else x
+
+    twin = pyflat.twin(halved, target=target)
+    twin(np.arange(3.0))
+    said = [record.message for record in caplog.records if "halved flattened" in record.message]
+    assert len(said) == 1
+    assert f"for {target} in " in said[0]
+    assert target == "numpy" or any("compiled by LLVM in" in record.message for record in caplog.records)
+    caplog.clear()
+    twin(np.arange(4.0))
+    assert not caplog.records

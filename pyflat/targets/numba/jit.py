@@ -12,8 +12,10 @@ from __future__ import annotations
 import atexit
 import ctypes
 import itertools
+import logging
 import os
 import sys
+import time
 import zlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +31,8 @@ import pyflat
 from pyflat.functions import libm
 from pyflat.functions.locks import PATIENCE, translating
 from pyflat.targets.numba.disk_cache import Cache, key_of, opened
+
+log = logging.getLogger("pyflat")
 
 T = TypeVar("T")
 
@@ -145,7 +149,10 @@ def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor
         key = _key(text, cpu, combine, scalar_loops) if disk is not None else ""
 
         def translate() -> _Translated:
-            return _translated(text, cpu, combine, scalar_loops)
+            start = time.perf_counter()
+            made = _translated(text, cpu, combine, scalar_loops)
+            log.info("%s compiled by LLVM in %.2f s", entry, time.perf_counter() - start)
+            return made
 
         made = translate() if disk is None else _found_or(translate, disk, key)
         return _linked(made, entry, symbols, cpu, key or None, kept)

@@ -2,6 +2,7 @@
 
 from pyflat.targets.text.alone import standing_alone
 from pyflat.targets.text.dialects import Target
-from pyflat.targets.text.printer import globals_needed, render, render_linked, render_suspect
+from pyflat.targets.text.printer import globals_needed, render, render_condition, render_linked, render_suspect
 
-__all__ = ["Target", "globals_needed", "render", "render_linked", "render_suspect", "standing_alone"]
+__all__ = ["Target", "globals_needed", "render", "render_condition", "render_linked", "render_suspect",
+           "standing_alone"]

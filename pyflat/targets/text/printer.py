@@ -21,7 +21,7 @@ from pyflat.ir.formats import F8
 from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Origin, Value, walk
 from pyflat.ir.shape import Leaf, Shape, leaves
 from pyflat.ir.types import BOOL, FLOAT, kind_of
-from pyflat.ir.uses import results_of
+from pyflat.ir.uses import results_of, with_block
 from pyflat.targets.text import source
 from pyflat.targets.text.dialects import DIALECTS, Dialect, Target
 from pyflat.targets.text.expr import (
@@ -96,6 +96,16 @@ def render_suspect(spec: Specialised, fused: Function, *, target: Target = "neut
     dialect = DIALECTS[target]
     _require_text(fused, dialect)
     return _Printer(spec, fused, dialect).text(name, results_of(fused)[-1:], Leaf(BOOL), SUSPECT)
+
+
+def render_condition(spec: Specialised, flat: Function, condition: Value) -> str | None:
+    """A bool of a flat function as one expression over its parameters, None where that takes statements."""
+    assert flat.form == "flat"
+    text = _Printer(spec, with_block(flat, flat.flat_block.ops, [condition]), DIALECTS["neutral"])
+    lines = text.text("condition", [condition], Leaf(BOOL), SUSPECT).rstrip("\n").split("\n")
+    last = lines[-1].strip()
+    alone = lines[-2].strip().endswith(f'"""{SUSPECT}"""')
+    return last.removeprefix("return ") if alone and last.startswith("return ") and not last.endswith("(") else None
 
 
 def globals_needed(spec: Specialised) -> dict[str, Any]:
