@@ -103,9 +103,8 @@ def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], optio
             raise DifferenceError(f"the {options.target} kernel {caller.parameters.name} differs from its original in "
                                   f"{differs}")
         return Verified(compared, replayed, kernel=True)
-    context = caller.context(args, kwargs, options)
+    context, built, narrow = caller.ready(args, kwargs, options)
     call, lanes, options = context.call, context.lanes, context.options
-    built = caller.compilations.get(caller.callee.function, call.arguments, options.as_built)
     ran = built.run(lanes.inputs, lanes.count)
     arrays, suspect = ran.leaves, ran.suspect
     settled = np.zeros(lanes.count, np.bool_)
@@ -113,7 +112,7 @@ def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], optio
         if mask is not None:
             settled |= mask
     replay = Replay(context, built.result)
-    original, narrow = replay.original(), built.reference
+    original = replay.original()
     wanted: list[Array] = [np.zeros(lanes.count, dtypes(call.floats)[leaf.kind]) for leaf in leaves(built.result)]
     fast = options.math == "fast" and narrow is None
     raising = np.zeros(lanes.count, np.bool_)

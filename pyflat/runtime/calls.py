@@ -192,6 +192,18 @@ class Caller:
         args, kwargs = containers.plain(self.parameters, args, kwargs, options.static)
         return self._prepared(self.classified(args, kwargs, options), options)
 
+    def ready(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options
+              ) -> tuple[CallContext, Built, Float32Lanes | None]:
+        """A call with the twin that takes it, and what float32 lanes compute by definition; strings by lane as well."""
+        args, kwargs = containers.plain(self.parameters, args, kwargs, options.static)
+        texts = texts_in(self.parameters, args, kwargs, options.static)
+        coded = word_call(self, texts, args, kwargs, options) if texts else None
+        if coded is not None:
+            return coded.context, coded.built, coded.reference
+        context = self._prepared(self.classified(args, kwargs, options), options)
+        built = self.compilations.get(self.callee.function, context.call.arguments, context.options.as_built)
+        return context, built, built.reference
+
     def _prepared(
         self, call: ClassifiedCall, options: Options, out: Any = None, built: Built | None = None,
         part: Part | None = None,

@@ -112,3 +112,19 @@ def test_numpys_functions_are_judged_by_equality(fn, function, math_, monkeypatc
     if fn is not beside:
         with pytest.raises(DifferenceError):
             verify(fn, target="numba", examples=20, max_unroll=62)
+
+
+def in_celsius(x: float, unit: str) -> float:
+    if unit == "C":
+        return x
+    if unit == "F":
+        return (x - 32.0) / 1.8
+    raise ValueError(unit)
+
+
+def test_strings_by_lane():
+    units = np.array(["C", "F", "K", "C"])
+    twin = pyflat.twin(in_celsius)
+    found = twin.verify(np.arange(4.0), units)
+    assert (found.lanes, found.replayed) == (4, 1)
+    assert twin.verify(np.arange(4.0), "F").replayed == 0
