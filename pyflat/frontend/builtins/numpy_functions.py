@@ -6,6 +6,7 @@ Functions that only move elements (np.concatenate, np.reshape, np.flip) are appl
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -23,11 +24,12 @@ from pyflat.frontend.space.scalars import const_eval, is_number_union
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, ListRef, Seq, Static
+from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, ListRef, OtherText, Seq, Static, Text
 from pyflat.ir.nodes import Param, Value
 from pyflat.ir.ops import NUMPY_LOOPS
 
 NumpyHandler = Callable[[Evaluator, Given, cst.CSTNode], Abstract]
+_IS_SCALAR = {("pandas.api.types", "is_scalar"), ("pandas._libs.lib", "is_scalar")}
 _REDUCED = "a axis !dtype !out keepdims !initial !where"
 _EXTREME = "a axis !out keepdims !initial !where"
 _BOOLS = "a axis !out keepdims !where"
@@ -42,6 +44,8 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode, is_pure
         return _now(s, fn, arguments, lambda _: True)
     if isinstance(getattr(fn, "__self__", None), np.ufunc) and fn.__name__ == "reduce":
         return _reduced(s, fn.__self__, arguments, node)
+    if (getattr(fn, "__module__", None), getattr(fn, "__name__", None)) in _IS_SCALAR:
+        return pandas_is_scalar(s, arguments, node)
     if not is_numpy(fn):
         if not _is_written_in_python(fn):
             return None
@@ -225,6 +229,14 @@ def about(read: Callable[[tuple[int, ...]], Any]) -> NumpyHandler:
     return handler
 
 
+def pandas_is_scalar(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """pandas.api.types.is_scalar, which says yes to None and to some other objects too."""
+    if arguments.all_static():
+        args, named = arguments.values()
+        return const_eval(s, lambda: sys.modules["pandas"].api.types.is_scalar(*args, **named))
+    return isscalar(s, bind_names(s, "pandas.api.types.is_scalar", "element", arguments, node), node)
+
+
 def isscalar(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     value = given.value("element")
     if isinstance(value, GuardedUnion) or isinstance(value, Value) and s.saw_numpy and (
@@ -232,7 +244,7 @@ def isscalar(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         raise s.refuse("flatten/unsupported-expression", "np.isscalar of what NumPy has made", node,
                        why="it is false for arrays without axes, which pyflat does not tell from numbers",
                        help="use np.ndim(x) == 0")
-    return Static(numeric_kind(value) is not None)
+    return Static(numeric_kind(value) is not None or isinstance(value, Text | OtherText))
 
 
 def broadcast_arrays(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
