@@ -23,6 +23,7 @@ from pyflat.frontend.builtins import (
     kernel_arrays,
     logs,
     numpy_functions,
+    pandas_checks,
     records,
     sequences,
     signatures,
@@ -120,7 +121,9 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
                                    for v in arguments.positional], arguments.named)
     if str(getattr(fn, "__module__", "")).startswith("numpy"):
         refuse_texts(s, arguments, node)
-    done = numpy_functions.call(s, fn, arguments, node, is_pure)
+    done = pandas_checks.call(s, fn, arguments, node)
+    if done is None:
+        done = numpy_functions.call(s, fn, arguments, node, is_pure)
     if done is not None:
         return done
     try:

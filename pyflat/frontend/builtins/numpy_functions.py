@@ -6,7 +6,6 @@ Functions that only move elements (np.concatenate, np.reshape, np.flip) are appl
 
 from __future__ import annotations
 
-import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +28,6 @@ from pyflat.ir.nodes import Param, Value
 from pyflat.ir.ops import NUMPY_LOOPS
 
 NumpyHandler = Callable[[Evaluator, Given, cst.CSTNode], Abstract]
-_IS_SCALAR = {("pandas.api.types", "is_scalar"), ("pandas._libs.lib", "is_scalar")}
 _REDUCED = "a axis !dtype !out keepdims !initial !where"
 _EXTREME = "a axis !out keepdims !initial !where"
 _BOOLS = "a axis !out keepdims !where"
@@ -44,8 +42,6 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode, is_pure
         return _now(s, fn, arguments, lambda _: True)
     if isinstance(getattr(fn, "__self__", None), np.ufunc) and fn.__name__ == "reduce":
         return _reduced(s, fn.__self__, arguments, node)
-    if (getattr(fn, "__module__", None), getattr(fn, "__name__", None)) in _IS_SCALAR:
-        return pandas_is_scalar(s, arguments, node)
     if not is_numpy(fn):
         if not _is_written_in_python(fn):
             return None
@@ -227,14 +223,6 @@ def about(read: Callable[[tuple[int, ...]], Any]) -> NumpyHandler:
         return Static(read(shape))
 
     return handler
-
-
-def pandas_is_scalar(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    """pandas.api.types.is_scalar, which says yes to None and to some other objects too."""
-    if arguments.all_static():
-        args, named = arguments.values()
-        return const_eval(s, lambda: sys.modules["pandas"].api.types.is_scalar(*args, **named))
-    return isscalar(s, bind_names(s, "pandas.api.types.is_scalar", "element", arguments, node), node)
 
 
 def isscalar(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:

@@ -482,3 +482,13 @@ def test_is_scalar_of_pandas():
         return types.is_scalar(x) + 2 * types.is_scalar(mode) + 4 * types.is_scalar([x]) + 8 * types.is_scalar(str(x))
 
     assert pyflat.twin(count)(np.array([1.0, 2.0])).tolist() == [count(1.0)] * 2
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_missing_numbers_of_pandas(target):
+    pandas = pytest.importorskip("pandas")
+
+    def fill(x, n, other=None):
+        return 0.25 if pandas.isna(x) else x + (0.5 if pandas.isnull(other) else 2.0) + pandas.notna(n)
+
+    agree(fill, "fi", target=target)
