@@ -927,6 +927,11 @@ def powers_modulo(a, b, m):
     return pow(a, b, m)
 
 
+@case(SECTION, "`pow(a, -1, m)` of ints", (3, 10, -7, 2**62 + 1), (7, 97, 10**9 + 7, 2**50))
+def inverse_modulo(a, m):
+    return pow(a, -1, m)
+
+
 def fibonacci(n):
     return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
 

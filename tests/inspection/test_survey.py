@@ -113,6 +113,12 @@ def numbers(n):
     yield n
 
 
+def passed_on(n):
+    if n < 0:
+        return iter(numbers(-n))
+    return numbers(n)
+
+
 def constant():
     return 1.0
 
@@ -174,7 +180,7 @@ def test_what_is_no_kernel_is_skipped(found):
     assert reasons == {
         "total": "takes a container", "deep": reasons["deep"], "helper": "takes a container",
         "apply": "takes a function", "says": "returns no number", "nothing": "returns nothing",
-        "numbers": "a generator or coroutine", "constant": "takes no parameters",
+        "numbers": "a generator or coroutine", "passed_on": "a generator or coroutine", "constant": "takes no parameters",
     }
     assert reasons["deep"] in ("takes a container, as a callee shows", "raises for every number: takes something else")
 

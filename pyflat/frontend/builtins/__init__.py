@@ -21,7 +21,9 @@ from pyflat.frontend.builtins import (
     complex_functions,
     iterators,
     kernel_arrays,
+    logs,
     numpy_functions,
+    pandas_checks,
     records,
     sequences,
     signatures,
@@ -119,7 +121,9 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
                                    for v in arguments.positional], arguments.named)
     if str(getattr(fn, "__module__", "")).startswith("numpy"):
         refuse_texts(s, arguments, node)
-    done = numpy_functions.call(s, fn, arguments, node, is_pure)
+    done = pandas_checks.call(s, fn, arguments, node)
+    if done is None:
+        done = numpy_functions.call(s, fn, arguments, node, is_pure)
     if done is not None:
         return done
     try:
@@ -186,7 +190,8 @@ _HANDLERS: dict[Any, Handler] = {
     tuple: sequences.sequence(lambda s, items: heap.make_tuple(items)),
     list: sequences.list_,
     set: sequences.set_, frozenset: sequences.frozenset_,
-    **iterators.HANDLERS, **records.HANDLERS, **signatures.HANDLERS, functools.reduce: sequences.reduce_,
+    **iterators.HANDLERS, **records.HANDLERS, **signatures.HANDLERS, **logs.HANDLERS,
+    functools.reduce: sequences.reduce_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
     str: sequences.text, repr: sequences.text,
@@ -253,7 +258,7 @@ _WHOLE = {len, range, tuple, list, sum, any, all, sorted, set, frozenset, dict, 
 """The ones of `_ALWAYS` that are split when an argument is one of several things."""
 
 _ALWAYS = {warnings.simplefilter, warnings.filterwarnings, list, dict, sorted, *iterators.HANDLERS, *records.HANDLERS,
-           *signatures.HANDLERS,
+           *signatures.HANDLERS, *logs.HANDLERS,
            functools.reduce, len, isinstance, type, getattr, hasattr, callable, range, min, max, sum, any, all, tuple,
            set, frozenset}
 """Handled even when everything is static, because they make local objects, or take objects whole."""

@@ -23,7 +23,7 @@ from pyflat.frontend.space.scalars import const_eval, is_number_union
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, ListRef, Seq, Static
+from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, ListRef, OtherText, Seq, Static, Text
 from pyflat.ir.nodes import Param, Value
 from pyflat.ir.ops import NUMPY_LOOPS
 
@@ -232,7 +232,7 @@ def isscalar(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         raise s.refuse("flatten/unsupported-expression", "np.isscalar of what NumPy has made", node,
                        why="it is false for arrays without axes, which pyflat does not tell from numbers",
                        help="use np.ndim(x) == 0")
-    return Static(numeric_kind(value) is not None)
+    return Static(numeric_kind(value) is not None or isinstance(value, Text | OtherText))
 
 
 def broadcast_arrays(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -12,7 +12,7 @@ import numpy as np
 from pyflat.frontend.builtins.support import Given
 from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.products import dot, matmul
+from pyflat.frontend.space.products import dot, matmul, scaled
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
@@ -299,7 +299,7 @@ def np_dot(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     a, b = _operands(s, given, node)
     if arrays.shape_of(a) and arrays.shape_of(b):
         return matmul(s, a, b, node, "dot")
-    return s.mark_numpy(arrays.apply(s, lambda x, y: num.binary(s, "mul", x, y), [a, b], node))
+    return s.mark_numpy(scaled(s, a, b, node))
 
 
 def vdot(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:

@@ -156,6 +156,19 @@ def power_modulo(base: int, exponent: int, modulus: int) -> int:
     return result
 
 
+def inverse_modulo(base: int, modulus: int) -> int:
+    """pow(base, -1, modulus), 1 <= modulus <= 2**50, by the extended algorithm of Euclid."""
+    old, new = base % modulus, modulus
+    factor, next_factor = 1, 0
+    while new != 0:
+        quotient = old // new
+        old, new = new, old - quotient * new
+        factor, next_factor = next_factor, factor - quotient * next_factor
+    if old != 1:
+        raise ValueError("base is not invertible for the given modulus")
+    return factor % modulus
+
+
 def product_modulo(a: int, b: int, modulus: int) -> int:
     """a * b % modulus of numbers in range(modulus), modulus <= 2**50: the quotient of floats is off by one at most, and
     the remainder is small, so that its low bits have it all."""

@@ -7,6 +7,7 @@ no rule fixes: `blas` finds out.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +54,30 @@ def matmul(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode, function: 
     return arrays.new(s, made, node)
 
 
+def scaled(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """np.dot of an array and a number. Of floats BLAS adds the multiples to 0.0, and leaves 0.0 where the number is 0,
+    also beside an infinity; only of one element, and of more than two axes, it is a plain product."""
+    number, array = (a, b) if arrays.shape_of(b) else (b, a)
+    shape = arrays.shape_of(array)
+    if FLOAT not in {arrays.kind_of(a), arrays.kind_of(b)} or math.prod(shape) == 1 or len(shape) > 2:
+        return arrays.apply(s, lambda x, y: num.binary(s, "mul", x, y), [a, b], node)
+
+    def multiple(factor: Abstract, x: Abstract) -> Abstract:
+        return _multiple(s, scalars.as_float(s, factor), scalars.as_float(s, x), node)
+
+    return arrays.apply(s, multiple, [number, array], node)
+
+
+def _multiple(s: Evaluator, factor: Value, x: Value, node: cst.CSTNode) -> Value:
+    build, zero = s.build, const(0.0)
+    product = build.op("mul", factor, x)
+    some = build.op("and", build.op("ne", factor, zero), build.op("ne", x, zero))
+    underflow = build.op("and", build.op("eq", product, zero), some)  # to 0.0 or -0.0, as BLAS fuses or not
+    skipped = build.op("and", build.op("eq", factor, zero), build.op("ne", product, zero))
+    heap.suspect_if(s, build.op("or", underflow, skipped), "a product with 0 that BLAS may leave out", node)
+    return build.op("add", product, zero)
+
+
 def _in_order(s: Evaluator, left: Grid, right: Grid, shape: tuple[int, ...], dot: _Dot) -> Grid:
     rows = left if left.ndim == 2 else left[None, :]
     columns = right if right.ndim == 2 else right[:, None]
@@ -92,6 +117,10 @@ def _floats(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode, function:
     for cell in np.ndindex(orders.shape):
         split = blas.left_axes(layouts[0])
         row, column = left[cell[:split]], right[(slice(None), *cell[split:])]
+        if function == "dot" and 1 in (left.size, right.size) and left.size != right.size:
+            factor, x = (left.item(), column.item()) if left.size == 1 else (right.item(), row.item())
+            made[cell] = s.mark_numpy(_multiple(s, scalars.as_float(s, factor), scalars.as_float(s, x), node))
+            continue
         made[cell] = _chain(s, orders[cell], row, column, node)
     return made
 

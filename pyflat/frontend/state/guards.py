@@ -300,6 +300,13 @@ class Guards:
 
             self._others.append((f"an item of a captured {type(owner).__name__}", holds))
 
+    def answer(self, what: str, asked: tuple[Any, ...], holds: Callable[[], bool]) -> None:
+        """What a method of an outside object has said, which is asked again at each call."""
+        if self._new(("answer", *map(id, asked))):
+            self._anchors.append(asked)
+            self._others.append((what, holds))
+            self.varies(what)
+
     def length(self, owner: list[Any]) -> None:
         """len(owner) of a list whose items may change."""
         if self._new(("length", id(owner))):

@@ -233,8 +233,11 @@ def _no_result(function: FunctionType) -> str:
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return "a generator or coroutine"
     tree = _tree(function)
-    if tree is not None and not _returns(tree):
+    returned = None if tree is None else list(_returned(tree))
+    if returned == []:
         return "returns nothing"
+    if returned and all(_is_generator(value, function.__globals__) for value in returned):
+        return "a generator or coroutine"
     note = inspect.signature(function, follow_wrapped=False).return_annotation
     return "returns no number" if _class(note, function) in _NO_RESULTS else ""
 
@@ -301,17 +304,27 @@ def _tree(function: FunctionType) -> ast.FunctionDef | ast.Lambda | None:
     return next((node for node in ast.walk(body) if isinstance(node, ast.Lambda)), None)
 
 
-def _returns(tree: ast.FunctionDef | ast.Lambda) -> bool:
+def _returned(tree: ast.FunctionDef | ast.Lambda) -> Iterator[ast.expr]:
+    """What the function returns on some path, other than None."""
     if isinstance(tree, ast.Lambda):
-        return True
+        yield tree.body
+        return
     pending: list[ast.AST] = list(tree.body)
     while pending:
         node = pending.pop()
         if isinstance(node, ast.Return) and node.value is not None and not _is_none(node.value):
-            return True
+            yield node.value
         if not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef | ast.AsyncFunctionDef):
             pending += ast.iter_child_nodes(node)
-    return False
+
+
+def _is_generator(value: ast.expr, names: Mapping[str, Any]) -> bool:
+    """A call of a generator function of this module, or iter() of one."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
+        return False
+    if value.func.id == "iter" and "iter" not in names and len(value.args) == 1:
+        return _is_generator(value.args[0], names)
+    return inspect.isgeneratorfunction(names.get(value.func.id))
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -466,3 +466,29 @@ def test_what_is_computed_with_a_turned_array_keeps_its_order(use: Callable[...,
 
 
 TURNED = np.asfortranarray(np.arange(24.0).reshape(4, 6) / 7.0)
+
+
+def test_strings_made_from_lanes_are_scalars():
+    def count(n):
+        return np.isscalar(str(n)) + 2 * np.isscalar(f"{n} m") + 4 * np.isscalar((n, n))
+
+    assert pyflat.twin(count)(np.arange(3)).tolist() == [count(n) for n in range(3)]
+
+
+def test_is_scalar_of_pandas():
+    types = pytest.importorskip("pandas").api.types
+
+    def count(x, mode=None):
+        return types.is_scalar(x) + 2 * types.is_scalar(mode) + 4 * types.is_scalar([x]) + 8 * types.is_scalar(str(x))
+
+    assert pyflat.twin(count)(np.array([1.0, 2.0])).tolist() == [count(1.0)] * 2
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_missing_numbers_of_pandas(target):
+    pandas = pytest.importorskip("pandas")
+
+    def fill(x, n, other=None):
+        return 0.25 if pandas.isna(x) else x + (0.5 if pandas.isnull(other) else 2.0) + pandas.notna(n)
+
+    agree(fill, "fi", target=target)

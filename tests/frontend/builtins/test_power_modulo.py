@@ -1,5 +1,7 @@
 """pow(a, b, m) of ints, also where the products on the way leave 64 bits."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,29 @@ def test_errors_are_pythons():
         pyflat.twin(power)(np.array([2, 3]), np.array([2, 3]), np.array([5, 0]))
     with pytest.raises(pyflat.FlattenError, match="takes ints"):
         pyflat.twin(power)(np.array([2.0]), np.array([2]), np.array([5]))
+
+
+def inverse(a, m):
+    return pow(a, -1, m)
+
+
+def cubed_inverse(a, m):
+    try:
+        return pow(a, -3, m)
+    except ValueError:
+        return -1
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_inverses_are_pythons(target):
+    lanes = [(a, m) for a in AS.tolist() for m in MS.tolist()]
+    prime_to = [(a, m) for a, m in lanes if math.gcd(a, m) == 1]
+    got = pyflat.twin(inverse, target=target)(*map(np.array, zip(*prime_to, strict=True)))
+    assert got.tolist() == [inverse(*lane) for lane in prime_to]
+    got = pyflat.twin(cubed_inverse, target=target)(*map(np.array, zip(*lanes, strict=True)))
+    assert got.tolist() == [cubed_inverse(*lane) for lane in lanes]
+    with pytest.raises(ValueError, match="base is not invertible for the given modulus"):
+        pyflat.twin(inverse, target=target)(np.array([3, 6]), np.array([7, 9]))
 
 
 def test_products_at_the_edges():

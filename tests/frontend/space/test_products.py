@@ -1,14 +1,17 @@
 """The order in which BLAS adds the terms of a product is found by trial: here of kernels that are known."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
 
+import pyflat
 from pyflat.frontend.space import blas
 from pyflat.frontend.space.blas import Chain, Layout, plain
 from pyflat.functions import lanes
 from pyflat.ir.ops import FUSED, PRIMITIVES
+from pyflat.testing import same_bits
 
 fma = FUSED["fma"].python
 
@@ -111,3 +114,30 @@ def test_the_operation_is_the_exact_chain_on_every_machine(monkeypatch, terms, n
     natural = [fused(range(terms))(row[:terms], row[terms:]) for row in rows.tolist()]
     assert np.array_equal(found.view(np.int64), expected.view(np.int64))
     assert np.array_equal(found.view(np.int64), np.array(natural).view(np.int64))
+
+
+SCALED = {
+    "vector": lambda k, x, y, z: np.dot(np.array([x, y, z]), k),
+    "number_first": lambda k, x, y, z: np.dot(k, np.array([[x, y], [z, 1.0]])),
+    "method": lambda k, x, y, z: np.array([x, z]).dot(k),
+    "inner": lambda k, x, y, z: np.inner(np.array([x, z]), k),
+    "ints": lambda k, x, y, z: np.dot(np.array([1, 0, -3]), k),
+    "one_element": lambda k, x, y, z: np.dot(np.array([x]), k),
+    "three_axes": lambda k, x, y, z: np.dot(np.array([[[x], [y]]]), k),
+    "column_and_one_element": lambda k, x, y, z: np.dot(np.array([[x], [y], [z]]), np.array([k])),
+    "one_element_and_row": lambda k, x, y, z: np.dot(np.array([k]), np.array([[x, y, z]])),
+    "columns": lambda k, x, y, z: np.dot(np.array([[x, y, z]]).T, np.array([[k]])),
+    "operator": lambda k, x, y, z: np.array([[x], [y]]) @ np.array([k]),
+    "outer": lambda k, x, y, z: np.dot(np.array([[k], [x]]), np.array([[y, z]])),
+}
+SPECIAL = (0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, -5e-324, 1e-200, -1e200)
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("fn", SCALED.values(), ids=SCALED)
+def test_multiples_have_the_zeros_of_blas(fn, target):
+    """BLAS adds them to 0.0, and leaves 0.0 where the number is 0, also beside an infinity."""
+    rows = [(k, x, y, SPECIAL[(i + j) % 10]) for k in SPECIAL for i, x in enumerate(SPECIAL) for j, y in enumerate(SPECIAL[::3])]
+    with np.errstate(all="ignore"):
+        got = pyflat.twin(fn, target=target)(*map(np.array, zip(*rows, strict=True)))
+        assert same_bits(got, np.array([fn(*row) for row in rows]))
