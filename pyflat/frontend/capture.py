@@ -16,9 +16,9 @@ import textwrap
 import tokenize
 import types
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, TypeVar, cast
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
@@ -29,6 +29,8 @@ from pyflat.frontend.blocks import Found
 from pyflat.ir.recursion import too_deep
 
 Tree = cst.FunctionDef | cst.Lambda
+Node = TypeVar("Node", bound=cst.CSTNode)
+Fact = TypeVar("Fact")
 
 
 @dataclass(eq=False)
@@ -50,6 +52,16 @@ class Captured:
     _positions: Mapping[cst.CSTNode, CodeRange] = field(default_factory=dict, repr=False)
     _spans: dict[int, Span] = field(default_factory=dict, repr=False)
     """By identity, of nodes that have a position, which live as long: LibCST's nodes are slow to hash."""
+    _found: dict[tuple[Callable[[Any], Any], int], tuple[cst.CSTNode, Any]] = field(default_factory=dict, repr=False)
+    """By what was looked for and the identity of the node, which is kept."""
+
+    def once(self, look: Callable[[Node], Fact], node: Node) -> Fact:
+        """What `look` finds in a node, whose tree is walked once, however often its code is evaluated."""
+        key = look, id(node)
+        if key not in self._found:
+            self._found[key] = node, look(node)
+        found: Fact = self._found[key][1]
+        return found
 
     def span(self, node: cst.CSTNode) -> Span | None:
         found = self._spans.get(id(node))
