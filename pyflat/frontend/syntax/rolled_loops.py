@@ -147,7 +147,9 @@ def _settle(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: d
     entry.locals.update(extra)
     kinds = _settled_before(s, entry, node)
     nest, forget, known, outside = s.nest, remember_edges(s), len(s.facts), s.round
+    counter = s.counter
     for _ in range(MAX_ROUNDS):
+        s.counter = counter  # so that no name tells how many rounds there were
         s.kept_loop.met.clear()
         scope = LoopScope(Scope(s.fresh("loop")), Scope(s.fresh("next")))
         params, inits, owned, s.state = _generalised(s, entry, kinds, node)
