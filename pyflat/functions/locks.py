@@ -4,14 +4,15 @@ Threads that want one thing compiled wait for each other: whoever comes second f
 one lock for flattening, which runs code of the user and gains nothing from a second thread, and one for LLVM, whose
 global context is for one thread at a time. They are taken in the order in which they stand here.
 
-A fork waits until it has all of them, and until no other thread imports a module of pyflat. So the child has no compilation
-that is half done, in pyflat's tables, in LLVM's or in what is the process's own meanwhile (recursion limit, garbage
-collector), and no lock of a thread that is gone. It does not wait for ever: a thread that flattens may run code of the
-user that waits for the thread that forks. Then the child gets locks that are free.
+A fork waits until it has all of them, and until no other thread imports a module of pyflat. So the child has no
+compilation that is half done, in pyflat's tables, in LLVM's or in what is the process's own meanwhile (recursion limit,
+garbage collector), and no lock of a thread that is gone. It does not wait for ever: a thread that flattens may run code
+of the user that waits for the thread that forks. Then the child gets locks that are free.
 
 What is registered last is asked first before a fork. `logging` is imported here, so that a fork has not taken its lock
-yet while it waits for a thread that wants it. `import pyflat` in a thread is waited for as soon as this module is there;
-a fork in the milliseconds before leaves the child what a fork during any import leaves it: a module that stays locked.
+yet while it waits for a thread that wants it. `import pyflat` in a thread is waited for as soon as this module is
+there; a fork in the milliseconds before leaves the child what it leaves it during any import: a module that stays
+locked.
 """
 
 from __future__ import annotations
