@@ -138,12 +138,12 @@ def test_a_nest_is_kept_down_to_what_is_short(monkeypatch: pytest.MonkeyPatch) -
     assert 5**3 < operations < made < 5 * operations
 
 
-@pytest.mark.parametrize("fn, kept", [(known_items, 1), (seldom, 0), (triangle, 2), (calls, 2), (rebound, 0)])
+@pytest.mark.parametrize(("fn", "kept"), [(known_items, 1), (seldom, 0), (triangle, 2), (calls, 2), (rebound, 0)])
 def test_what_is_kept(fn: Callable[..., Any], kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert built(fn, monkeypatch)[0] == kept
 
 
-@pytest.mark.parametrize("fn, least", [
+@pytest.mark.parametrize(("fn", "least"), [
     (uniform, 5**6), (kinds_that_grow, 8000), (known_items, 6000), (left_early, 0), (seldom, 300), (triangle, 100),
     (calls, 8000), (rebound, 10)])
 def test_iterations_known_before(fn: Callable[..., Any], least: int, monkeypatch: pytest.MonkeyPatch) -> None:
