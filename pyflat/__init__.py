@@ -66,6 +66,7 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
+    import_module("pyflat.functions.locks")  # a fork waits for the imports after this one
     if name in _MODULES:
         return import_module(f"pyflat.{_MODULES[name]}")
     home = _HOME.get(name)

@@ -16,12 +16,13 @@ import textwrap
 import tokenize
 import types
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, TypeVar, cast
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+from libcst.metadata import CodeRange, PositionProvider
+from libcst.metadata.position_provider import PositionProvidingCodegenState
 
 from pyflat.errors import FlattenError, Span, refuse
 from pyflat.frontend import blocks, nesting, recompiled, spelling
@@ -29,6 +30,8 @@ from pyflat.frontend.blocks import Found
 from pyflat.ir.recursion import too_deep
 
 Tree = cst.FunctionDef | cst.Lambda
+Node = TypeVar("Node", bound=cst.CSTNode)
+Fact = TypeVar("Fact")
 
 
 @dataclass(eq=False)
@@ -50,6 +53,16 @@ class Captured:
     _positions: Mapping[cst.CSTNode, CodeRange] = field(default_factory=dict, repr=False)
     _spans: dict[int, Span] = field(default_factory=dict, repr=False)
     """By identity, of nodes that have a position, which live as long: LibCST's nodes are slow to hash."""
+    _found: dict[tuple[Callable[[Any], Any], int], tuple[cst.CSTNode, Any]] = field(default_factory=dict, repr=False)
+    """By what was looked for and the identity of the node, which is kept."""
+
+    def once(self, look: Callable[[Node], Fact], node: Node) -> Fact:
+        """What `look` finds in a node, whose tree is walked once, however often its code is evaluated."""
+        key = look, id(node)
+        if key not in self._found:
+            self._found[key] = node, look(node)
+        found: Fact = self._found[key][1]
+        return found
 
     def span(self, node: cst.CSTNode) -> Span | None:
         found = self._spans.get(id(node))
@@ -207,15 +220,17 @@ def _parse(code: types.CodeType, found: Found) -> Captured:
         above, own = int(blocks.is_indented(found.text)), found.text
         text = "if True:\n" * above + own  # in a block, and not moved to the left: its strings stay
     _check_nesting(code, text, found.first_line - 1 - above)
-    module, positions = _parsed(code, text)
+    module, positions, written = _parsed(code, text)
     tree = _find(module, is_lambda)
     if tree is None:
         raise _unparsed(code)
     source = found.text if is_lambda or not above else module.code_for_node(tree)
     around = recompiled.classes_around(code)
     altered = spelling.name_as_python(module, text, around[-1] if around else None)
-    if altered or module.code != text:
-        const_eval = module.code.partition("\n")[2] if above and not is_lambda else module.code
+    if altered:
+        written = module.code
+    if altered or written != text:
+        const_eval = written.partition("\n")[2] if above and not is_lambda else written
         if not recompiled.means_the_same(code, own, const_eval):
             raise _unparsed(code)
     return Captured(code.co_name, code.co_filename, found.first_line, source, tree, module, code.co_qualname,
@@ -226,10 +241,14 @@ _NOT_PARSED = (cst.ParserSyntaxError, cst.CSTValidationError, TypeError)
 """TypeError comes from LibCST's own checks, of a lambda between brackets."""
 
 
-def _parsed(code: types.CodeType, text: str) -> tuple[cst.Module, Mapping[cst.CSTNode, CodeRange]]:
-    """The tree, and the places of its nodes in the text. LibCST is stricter about spaces than Python is."""
+Positions = Mapping[cst.CSTNode, CodeRange]
+
+
+def _parsed(code: types.CodeType, text: str) -> tuple[cst.Module, Positions, str]:
+    """The tree, the places of its nodes in the text, and the text of the tree. LibCST is stricter about spaces than
+    Python is."""
     try:
-        return (module := nesting.parse_module(text)), _positions(module)
+        return (module := nesting.parse_module(text)), *_written(module)
     except _NOT_PARSED:
         pass
     try:
@@ -237,13 +256,17 @@ def _parsed(code: types.CodeType, text: str) -> tuple[cst.Module, Mapping[cst.CS
         module = nesting.parse_module(text)
     except (SyntaxError, tokenize.TokenError, *_NOT_PARSED):
         raise _unparsed(code) from None
-    return module, {node: spelling.without_spaces(place, inserted) for node, place in _positions(module).items()}
+    places, written = _written(module)
+    return module, {node: spelling.without_spaces(place, inserted) for node, place in places.items()}, written
 
 
-def _positions(module: cst.Module) -> Mapping[cst.CSTNode, CodeRange]:
-    # `resolve` of the wrapper would walk the tree once more, for batched providers that there are none of.
+def _written(module: cst.Module) -> tuple[Positions, str]:
+    """The places of the nodes and the text, in one walk of the tree: LibCST's own functions take one for each."""
+    provider = PositionProvider()
+    state = PositionProvidingCodegenState(module.default_indent, module.default_newline, provider)
     try:
-        return dict(cast(Mapping[cst.CSTNode, CodeRange], PositionProvider()._gen(MetadataWrapper(module, True))))
+        module._codegen(state)
+        return cast(Positions, provider._computed), "".join(state.tokens)
     except KeyError as error:  # what a RecursionError becomes inside of LibCST, once for each level
         cause: BaseException | None = error
         while cause is not None and not isinstance(cause, RecursionError):

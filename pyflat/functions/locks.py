@@ -4,19 +4,24 @@ Threads that want one thing compiled wait for each other: whoever comes second f
 one lock for flattening, which runs code of the user and gains nothing from a second thread, and one for LLVM, whose
 global context is for one thread at a time. They are taken in the order in which they stand here.
 
-A fork waits until it has all of them, and for imports of pyflat that it can see. So the child has no compilation
-that is half done, in pyflat's tables, in LLVM's or in what is the process's own meanwhile (recursion limit, garbage
-collector), and no lock of a thread that is gone. It does not wait for ever: a thread that flattens may run code of the
-user that waits for the thread that forks. Then the child gets locks that are free.
+A fork waits until it has all of them, and until no other thread imports a module of pyflat. So the child has no
+compilation that is half done, in pyflat's tables, in LLVM's or in what is the process's own meanwhile (recursion limit,
+garbage collector), and no lock of a thread that is gone. It does not wait for ever: a thread that flattens may run code
+of the user that waits for the thread that forks. Then the child gets locks that are free.
+
+What is registered last is asked first before a fork. `logging` is imported here, so that a fork has not taken its lock
+yet while it waits for a thread that wants it. `import pyflat` in a thread is waited for as soon as this module is
+there; a fork in the milliseconds before leaves the child what it leaves it during any import: a module that stays
+locked.
 """
 
 from __future__ import annotations
 
 import importlib
+import logging  # noqa: F401 - see above
 import os
 import threading
 import time
-from contextlib import suppress
 from typing import Any
 
 arriving = threading.RLock()
@@ -52,7 +57,7 @@ _taken = _Taken()
 def _take_all() -> None:
     end = time.monotonic() + PATIENCE
     for left in reversed(range(_TRIES)):
-        _wait_for_imports()
+        _wait_for_imports(end)
         for lock in _ORDER:
             if lock.acquire(timeout=max(0.0, end - time.monotonic())):
                 _taken.locks.append(lock)
@@ -73,17 +78,17 @@ def _release_all_in_child() -> None:
     _release_taken()
 
 
-def _importing() -> list[str]:
-    """The modules of pyflat that are being imported. Python's locks of modules stay locked in a child whose parent was
-    importing in another thread."""
-    names = getattr(importlib._bootstrap, "_module_locks", {})
-    return [name for name in tuple(names) if name.startswith("pyflat.")]
+def _importing() -> bool:
+    """Whether another thread imports a module of pyflat. Python's locks of modules stay locked in the child."""
+    own = threading.get_ident()
+    locks: dict[str, Any] = getattr(importlib._bootstrap, "_module_locks", {})
+    held = [lock() for name, lock in tuple(locks.items()) if name.partition(".")[0] == "pyflat"]
+    return any(getattr(lock, "owner", None) not in (None, own) for lock in held)
 
 
-def _wait_for_imports() -> None:
-    for name in _importing():
-        with suppress(ImportError):
-            importlib.import_module(name)
+def _wait_for_imports(end: float) -> None:
+    while _importing() and time.monotonic() < end:
+        time.sleep(0.001)
 
 
 if hasattr(os, "register_at_fork"):

@@ -217,6 +217,44 @@ def test_a_fork_during_a_compilation(tmp_path, work):
     assert ended(process) == ["0"]
 
 
+@forks
+@pytest.mark.parametrize("name", ["pyflat.runtime.decorator", "pyflat.runtime.kept_twins"])
+def test_a_fork_during_an_import(tmp_path, name):
+    """Of the first module, and of one of a first call, which asks `logging` for its lock: the hook of `logging`, which
+    takes it, is no later one."""
+    process = start(tmp_path, f"""
+        import importlib.abc, os, sys, threading
+        import pyflat
+
+        inside, go = threading.Event(), threading.Event()
+
+        class Finder(importlib.abc.MetaPathFinder):
+            def find_spec(self, name, path, target=None):
+                if name == {name!r}:
+                    import logging
+                    inside.set()
+                    go.wait()
+                    logging.getLogger("asked")
+
+        def curve(x):
+            return x * 3.0 if x > 1.0 else x - 0.25
+
+        def call():
+            return pyflat.twin(curve)([0.0, 2.0]).tolist() == [-0.25, 6.0]
+
+        sys.meta_path.insert(0, Finder())
+        thread = threading.Thread(target=call)
+        thread.start()
+        inside.wait()
+        os.register_at_fork(before=go.set)
+        child = os.fork()
+        if not child:
+            os._exit(0 if call() else 1)
+        print(os.waitpid(child, 0)[1])
+        """, before="")
+    assert ended(process) == ["0"]
+
+
 def test_a_process_that_exits_waits_for_llvm(tmp_path):
     """What is registered last at exit runs first: it lets the compilation go on that the exit waits for."""
     process = start(tmp_path, """

@@ -37,7 +37,9 @@ from tests.generator.storage import Storage, arrays, held, native, storages
 from tests.support.patience import HANG
 
 Target = Literal["numpy", "numba"]
-Loops = Literal["auto", "masked"]
+Loops = Literal["auto", "masked", "short"]
+SHORT = 4
+"""Iterations of a nest, with "short"; longer ones are kept."""
 Math = Literal["exact", "fast"]
 _numbers = itertools.count()
 
@@ -136,8 +138,9 @@ def _check(
                 fast = _fast(fn, program, rows[:deep], expected, target)
                 outcome.failures += check_twin(fn, program, rows[:deep], fast, shape, target, "fast")
         if not outcome.failures and re.search(r"\b(for|while)\b", program.source):
-            kept = shape_of(fn, program, "masked")
-            outcome.failures += check_twin(fn, program, rows, expected, kept, targets[-1], loops="masked")
+            for loops in _ways_to_keep(fn, program):
+                kept = shape_of(fn, program, loops)
+                outcome.failures += check_twin(fn, program, rows, expected, kept, targets[-1], loops=loops)
         if not outcome.failures:
             outcome.failures += _check_storage(fn, program, rows, shape, targets)
 
@@ -151,6 +154,16 @@ def _check_storage(
     expected = [observe(fn, lane) for lane in lanes]
     found = (check_twin(fn, program, lanes, expected, shape, target, given=given) for target in targets)
     return next((failures for failures in found if failures), [])
+
+
+def _ways_to_keep(fn: Any, program: Program) -> list[Loops]:
+    """Loops that stay loops: all that can, and those of nests longer than a few iterations, where what follows lets
+    them."""
+    try:
+        shape_of(fn, program, "short")
+    except FlattenError:
+        return ["masked"]
+    return ["masked", "short"]
 
 
 def shape_of(fn: Any, program: Program, loops: Loops = "auto") -> Shape:
@@ -172,7 +185,8 @@ def _fast(
 
 
 def _twin(fn: Callable[..., Any], target: Target, math: Math = "exact", loops: Loops = "auto") -> Any:
-    return pyflat.twin(fn).with_options(target=target, math=math, loops=loops, none="object")
+    ways: dict[str, Any] = {"max_unroll": SHORT} if loops == "short" else {"loops": loops}
+    return pyflat.twin(fn).with_options(target=target, math=math, none="object", **ways)
 
 
 # --- the twins

@@ -8,6 +8,7 @@ builder and raises ControlLeft, which unwinds to them.
 from __future__ import annotations
 
 import types
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -146,6 +147,24 @@ class Nest:
     """The known lengths of the running loops, for the projected count in a refusal."""
 
 
+@dataclass
+class KeptLoop:
+    """A loop that stays one, over the rounds in which the kept loop around it is built again: they meet the same loops
+    inside, whose variables hold what they held in the round before, or more."""
+
+    shapes: dict[str, Any] = field(default_factory=dict)
+    """Of its variables, in the last round."""
+    inner: dict[Hashable, KeptLoop] = field(default_factory=dict)
+    """The loops inside, by their places."""
+    met: Counter[Hashable] = field(default_factory=Counter)
+    """How often this round has met each place."""
+
+    def next(self, place: Hashable) -> KeptLoop:
+        """The loop inside that is met now."""
+        self.met[place] += 1
+        return self.inner.setdefault((place, self.met[place]), KeptLoop())
+
+
 Naming = tuple[int, str, Origin | None]
 """When a value was stored in a variable, its name and the statement."""
 
@@ -209,6 +228,9 @@ class Evaluator:
         self.guards = Guards()
         self.loops = loops
         self.max_unroll = max_unroll
+        self.unrolled = max_unroll
+        """The most iterations of a nest that are unrolled at the current place: fewer in one that is kept."""
+        self.kept_loop = KeptLoop()
         self.long = long
         self.frames: list[Frame] = []
         self.state = State({}, WeakKeyDictionary())

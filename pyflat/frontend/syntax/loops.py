@@ -19,11 +19,14 @@ from pyflat.frontend.space import containers, memories
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import ControlLeft, Evaluator, LoopScope, Nest, Scope
 from pyflat.frontend.state.values import NONE, Abstract, GuardedUnion, Ranges, Static, View
+from pyflat.frontend.syntax import nests, scopes
 from pyflat.frontend.syntax import rolled_loops as rolled
-from pyflat.frontend.syntax import scopes
 
 TRY_UNROLL = 256
 """Iterations of a loop with lane exits that are tried before it is rolled."""
+IN_KEPT = 128
+"""The most iterations of a nest that are unrolled inside of one that is kept because it is too long: straight-line code
+of more takes longer to compile and gains little (design.md)."""
 
 
 class TooLongError(Exception):
@@ -54,15 +57,14 @@ def _for_over(s: Evaluator, node: cst.For, source: Abstract) -> None:
             lambda: rolled.roll_range(s, node, source))
         return
     length = len(source.value) if isinstance(source, Static) and isinstance(source.value, range) else None
-    if length is not None and length > s.max_unroll:
+    if length is not None and length > s.unrolled:
         assert isinstance(source, Static)
         known = source.value
-        _roll_or_refuse(s, node, _too_long(s, node, length),
-                        lambda: rolled.roll_range(s, node, Ranges(Static(known.start), Static(known.stop), known.step)))
+        _roll_or_refuse(s, node, _too_long(s, node, length), lambda: _roll_nest(s, node, known, IN_KEPT))
         return
     if length and _is_kept(s, node, length):
         assert isinstance(source, Static)
-        if _rolled_if_possible(s, node, source.value):
+        if _rolled_if_possible(s, node, source.value, s.unrolled):
             return
     if length is not None and s.loops != "unroll" and s.nest is None:
         assert isinstance(source, Static)
@@ -73,11 +75,14 @@ def _for_over(s: Evaluator, node: cst.For, source: Abstract) -> None:
 
 def _is_kept(s: Evaluator, node: cst.For, length: int) -> bool:
     """Whether a range that could be unrolled is rolled where that is possible."""
-    return s.loops == "masked" or (s.loops == "auto" and length > s.long and scopes.may_leave(node.body))
+    long = s.loops == "auto" and length > s.long
+    return s.loops == "masked" or long and s.frame.captured.once(scopes.may_leave, node.body)
 
 
 def _unroll_or_roll(s: Evaluator, node: cst.For, known: range) -> None:
-    """The outermost loop of a nest: kept as a loop when the nest has too many iterations, and each of it has not."""
+    """The outermost loop of a nest: kept as a loop when the nest has too many iterations."""
+    if nests.least_iterations(s, node, len(known)) > s.unrolled and _rolled_if_possible(s, node, known, IN_KEPT):
+        return
     before, counter, forget = s.state, s.counter, rolled.remember_edges(s)
     s.state = before.copy()
     try:
@@ -92,25 +97,42 @@ def _unroll_or_roll(s: Evaluator, node: cst.For, known: range) -> None:
             raise
         s.state, s.counter, s.nest = before, counter, None
         forget()
-        if not _rolled_if_possible(s, node, known):
+        if not _rolled_if_possible(s, node, known, IN_KEPT):
             raise
         return
     _continue_with(s, items, left)
 
 
-def _rolled_if_possible(s: Evaluator, node: cst.For, known: range) -> bool:
+def _rolled_if_possible(s: Evaluator, node: cst.For, known: range, inside: int) -> bool:
     """Keep a loop; False, and nothing has happened, where its body needs a known index."""
     undo = checkpoint(s)
     why = s.refuse("flatten/while-unbounded", f"this loop of {len(known)} iterations is kept as a loop", node,
                    help="loops=\"unroll\" makes it straight-line code")
     try:
-        rolled.roll_range(s, node, Ranges(Static(known.start), Static(known.stop), known.step))
+        _roll_nest(s, node, known, inside)
     except FlattenError:
         undo()
         return False
     if s.rolled is None:
         s.rolled = why
     return True
+
+
+def _roll_nest(s: Evaluator, node: cst.For, known: range, inside: int) -> None:
+    """Keep a loop, and of the loops inside those whose nest has more than `inside` iterations; where one of them cannot
+    be kept, only those that are too long."""
+    bounds = Ranges(Static(known.start), Static(known.stop), known.step)
+    if s.unrolled > inside:
+        undo, most = checkpoint(s), s.unrolled
+        s.unrolled = inside
+        try:
+            rolled.roll_range(s, node, bounds)
+            return
+        except FlattenError:
+            undo()
+        finally:
+            s.unrolled = most
+    rolled.roll_range(s, node, bounds)
 
 
 def _too_long(s: Evaluator, node: Any, count: int) -> FlattenError:
@@ -127,7 +149,7 @@ def _roll_or_refuse(s: Evaluator, node: cst.CSTNode, why: FlattenError, roll: Ca
 
 
 def _unroll(s: Evaluator, node: cst.For, items: Iterator[Abstract], length: int | None) -> None:
-    found = scopes.jumps(node.body)
+    found = s.frame.captured.once(scopes.jumps, node.body)
     scope = LoopScope(Scope(s.fresh("loop")) if "break" in found else None, None)
 
     def one(item: Abstract) -> Abstract:
@@ -169,7 +191,7 @@ def _nested(s: Evaluator, length: int | None) -> Iterator[Nest]:
 def _count(s: Evaluator, nest: Nest, node: Any, length: int | None) -> None:
     nest.count += 1
     nest.fresh = True
-    if nest.count > s.max_unroll:
+    if nest.count > s.unrolled:
         projected = 1
         for known in nest.depth_lengths:
             projected *= max(known, 1)
@@ -267,7 +289,7 @@ def _roll_while(s: Evaluator, node: cst.While) -> None:
 
 
 def _unroll_while(s: Evaluator, node: cst.While, most: int) -> None:
-    found = scopes.jumps(node.body)
+    found = s.frame.captured.once(scopes.jumps, node.body)
     scope = LoopScope(Scope(s.fresh("loop")) if "break" in found else None, None)
     unbounded = s.refuse("flatten/while-unbounded", "the trip count of this while loop depends on lanes", node,
                          label="not known while flattening")
@@ -282,7 +304,7 @@ def _unroll_while(s: Evaluator, node: cst.While, most: int) -> None:
                 if not test.value:
                     break
                 trips += 1
-                if nest.count >= s.max_unroll or trips > most and _lanes_leave(scope):
+                if nest.count >= s.unrolled or trips > most and _lanes_leave(scope):
                     raise TooLongError(unbounded if _lanes_leave(scope) or trips <= 1 else _too_long(s, node, trips))
                 _count(s, nest, node, None)
                 _iteration(s, scope, node.body, "continue" in found)

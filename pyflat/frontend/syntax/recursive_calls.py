@@ -58,9 +58,11 @@ def plan(frame: Frame) -> tuple[frozenset[cst.Call], str] | None:
     for statement in _statements(tree.body):
         if isinstance(statement, cst.Return) and statement.value is not None:
             _tails(statement.value, name, found)
+    if not found.calls:
+        return None
     mentions = _Mentions(name)
     tree.body.visit(mentions)
-    if not found.calls or mentions.count != len(found.calls) or mentions.nested:
+    if mentions.count != len(found.calls) or mentions.nested:
         return None
     collected = {"add" if opcode == "sub" else opcode for opcode in found.opcodes}
     return (frozenset(found.calls), collected.pop() if collected else "") if len(collected) < 2 else None

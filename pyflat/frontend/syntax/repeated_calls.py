@@ -119,7 +119,7 @@ def _call(s: Evaluator, frame: Frame) -> Call | None:
 
 def _situation(s: Evaluator) -> tuple[Hashable, ...]:
     nest = None if s.nest is None else s.nest.fresh
-    return s.saw_numpy, s.saw_turned, s.catching_warnings, nest
+    return s.saw_numpy, s.saw_turned, s.catching_warnings, s.unrolled, nest
 
 
 def _recurs(s: Evaluator, called: slice) -> bool:
@@ -133,7 +133,7 @@ def _recurs(s: Evaluator, called: slice) -> bool:
 
 
 def _fits(s: Evaluator, found: Evaluated) -> bool:
-    if s.nest is not None and s.nest.count + found.iterations > s.max_unroll:
+    if s.nest is not None and s.nest.count + found.iterations > s.unrolled:
         return False  # evaluated, it says which loop is too long
     return not _recurs(s, found.called)
 

@@ -2,16 +2,19 @@
 
 The body is built into a detached list from an entry state in which what the body changes has become a loop parameter;
 while the state at the back edge differs in more places or kinds, the list is dropped and built again. The kinds only
-grow (bool < int < float, and once `Later`), so that the rounds end.
+grow (bool < int < float, and once `Later`), so that the rounds end. Loops inside begin with the kinds that they had in
+the round before (`KeptLoop`): if each began with none, the rounds of a nest would multiply.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import libcst as cst
 
+from pyflat.errors import FlattenError
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space import scalars
 from pyflat.frontend.state.frames import ControlLeft, Evaluator, LoopScope, Scope
@@ -35,7 +38,7 @@ from pyflat.frontend.state.values import (
 )
 from pyflat.frontend.syntax import loop_shapes
 from pyflat.frontend.syntax.loop_parameters import BackEdge, Maker, Owned
-from pyflat.frontend.syntax.loop_shapes import Shape, Shapes
+from pyflat.frontend.syntax.loop_shapes import NoShape, Shape, Shapes
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import Exit, Loop, Op, Param, Value, Yield
 from pyflat.ir.types import BOOL, INT
@@ -131,11 +134,23 @@ def _body(s: Evaluator, scope: LoopScope, suite: cst.BaseSuite) -> None:
 
 def roll(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: dict[str, Abstract]) -> None:
     """One Loop whose iteration `body(scope)` builds; `extra` are hidden variables of the frame."""
+    around = s.kept_loop
+    s.kept_loop = around.next((node, *(frame.call_span for frame in s.frames)))
+    try:
+        _settle(s, node, body, extra)
+    finally:
+        s.kept_loop = around
+
+
+def _settle(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: dict[str, Abstract]) -> None:
     entry = s.state
     entry.locals.update(extra)
-    kinds: dict[Place, Shape] = {}
+    kinds = _settled_before(s, entry, node)
     nest, forget, known, outside = s.nest, remember_edges(s), len(s.facts), s.round
+    counter = s.counter
     for _ in range(MAX_ROUNDS):
+        s.counter = counter  # so that no name tells how many rounds there were
+        s.kept_loop.met.clear()
         scope = LoopScope(Scope(s.fresh("loop")), Scope(s.fresh("next")))
         params, inits, owned, s.state = _generalised(s, entry, kinds, node)
         s.nest, s.round = None, next_serial()
@@ -157,9 +172,31 @@ def roll(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: dict
         start.heap.update(owned)
         if not _widen(s, scope.again.edges, start, kinds, owned, node):
             _close_loop(s, node, scope, params, inits, items, entry, owned)
+            numbers = _numbers_of_hidden(entry)
+            s.kept_loop.shapes = {numbers.get(place, place): shape for place, shape in kinds.items()
+                                  if isinstance(place, str)}
             return
         forget()
     raise s.refuse("flatten/mixed-join", "the variables of this loop do not settle", node)
+
+
+def _settled_before(s: Evaluator, entry: State, node: Any) -> dict[Place, Shape]:
+    """What the variables held in the last round of the loop around this one, joined with what they hold before it."""
+    kinds: dict[Place, Shape] = {}
+    names = {number: name for name, number in _numbers_of_hidden(entry).items()}
+    for title, shape in s.kept_loop.shapes.items():
+        name = names.get(title, title)
+        old = _read(entry, name)
+        if not isinstance(shape, NoShape) and not isinstance(old, Unavailable):
+            with suppress(FlattenError):
+                kinds[name] = Shapes(s, name, node).joined(shape, old, entry, old, entry)
+    return kinds
+
+
+def _numbers_of_hidden(entry: State) -> dict[str, str]:
+    """Of hidden variables, whose names have the number of their making: names that are the same in each round."""
+    hidden = [name for name in entry.locals if " " in name]
+    return {name: f"hidden {k}" for k, name in enumerate(hidden)}
 
 
 def _generalised(s: Evaluator, entry: State, kinds: dict[Place, Shape], node: Any

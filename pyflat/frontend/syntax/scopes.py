@@ -149,6 +149,13 @@ class _Jumps(cst.CSTVisitor):
         return False
 
 
+def bound_names(statement: cst.BaseCompoundStatement) -> frozenset[str]:
+    """Every name that a statement may bind, in this function."""
+    visitor = _Bindings()
+    statement.visit(visitor)
+    return frozenset(visitor.bound)
+
+
 class _Returns(cst.CSTVisitor):
     found = False
 
@@ -182,6 +189,23 @@ class _Leaves(cst.CSTVisitor):
 def may_leave(body: cst.BaseSuite) -> bool:
     """A loop's body has a break or return somewhere."""
     visitor = _Leaves()
+    body.visit(visitor)
+    return visitor.found
+
+
+class _Ends(_Leaves):
+    """Also `continue` and `raise`."""
+
+    def visit_Continue(self, node: cst.Continue) -> None:
+        self.found = True
+
+    def visit_Raise(self, node: cst.Raise) -> None:
+        self.found = True
+
+
+def may_end(body: cst.BaseSuite) -> bool:
+    """A statement somewhere in a body ends an iteration."""
+    visitor = _Ends()
     body.visit(visitor)
     return visitor.found
 
