@@ -3,11 +3,11 @@
     make bench-arrays            python -m benchmarks.arrays [--kernels hdiff,lcs] [--contenders njit,"twin numba"]
 
 All contenders of a kernel run in one process on one core and take turns on arguments made anew; the shortest turn of a
-contender is its time, in processor seconds. Each must have the bits of the Python loop on small arguments, and of njit
-on large ones: NumPy's sums have an order of their own, and where bits differ a `~` stands at the ratio. Ratios are to
-njit: 2 is twice as fast. Arrays made inside cost their page faults, as the C library happens to give memory. The first
-call is the whole of it, with compiling, on small arguments, without a cache. A contender that is missing or fails is
-named with the reason.
+contender is its time. (Not in processor seconds, which some systems count in ticks of 4 ms.) Each must have the bits of
+the Python loop on small arguments, and of njit on large ones: NumPy's sums have an order of their own, and where bits
+differ a `~` stands at the ratio. Ratios are to njit: 2 is twice as fast. Arrays made inside cost their page faults, as
+the C library happens to give memory. The first call is the whole of it, with compiling, on small arguments, without a
+cache. A contender that is missing or fails is named with the reason.
 """
 
 from __future__ import annotations
@@ -146,9 +146,9 @@ def prepared(kernel: ArrayKernel, name: str, result: Result) -> Call | None:
     expected = outputs(kernel.function(*reference), reference)
     try:
         call = CONTENDERS[name](kernel)
-        start = time.process_time()
+        start = time.perf_counter()
         returned = call(*given)
-        result.first = time.process_time() - start
+        result.first = time.perf_counter() - start
     except UnavailableError as error:
         result.failed = str(error)
         return None
@@ -173,14 +173,14 @@ def measure(kernel: ArrayKernel, names: Sequence[str], repeats: int, budget: flo
             for one, original in zip(work, fresh, strict=True):
                 if isinstance(one, np.ndarray):
                     np.copyto(one, original)
-            start = time.process_time()
+            start = time.perf_counter()
             try:
                 with time_limit(LONGEST):
                     returned = call(*work)
             except Slow:
                 results[name].failed = f"more than {LONGEST:.0f} s on large arguments"
                 continue
-            taken = time.process_time() - start
+            taken = time.perf_counter() - start
             spent[name] += taken
             if turn:
                 results[name].seconds = min(taken, results[name].seconds) if turn > 1 else taken

@@ -3,7 +3,7 @@
 LLVM makes vectors of an innermost loop. A loop around other loops it leaves alone, and there lanes are worth most: the
 loop inside may be a reduction, whose order must stay, or a `while` of each element. Such a loop is taken where
 
-- its iterations do not meet (`targets.numpy.kernels.parallel`), and it counts by one,
+- its iterations do not meet (`analysis.parallel_loops`), and it counts by one,
 - its loads and stores are of consecutive elements, or of the same one in all iterations,
 - what it does can be done in all lanes: it is left at its end only, as are the loops inside, and no function is called.
 
@@ -15,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel, linear, places
 from pyflat.analysis.small_ints import small_ints
+from pyflat.analysis.varying import varying_in
 from pyflat.frontend.kernels import Kernel
 from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
 from pyflat.ir.nodes import Block, Exit, Function, If, Item, Loop, Op, Param, Region, Value, child_lists, walk
@@ -23,8 +25,6 @@ from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
 from pyflat.ir.types import FLOAT, INT
 from pyflat.targets.numba.costs import is_called
 from pyflat.targets.numba.library import library_function
-from pyflat.targets.numpy.kernels.parallel import carries_memory_only, is_alone_parallel, linear, places
-from pyflat.targets.numpy.kernels.varying import varying_in
 
 MOST_OPERATIONS = 400
 """In a loop that is written for three sorts of gangs."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
+from pyflat.analysis.parallel_loops import linear, places
 from pyflat.errors import InternalError
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import can_fault, fault_condition
@@ -28,7 +29,6 @@ from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.kernels.lane_plans import LanePlan, entry_of
 from pyflat.targets.numba.llvm import I1, I32, I64, element_at, i64, suffix
-from pyflat.targets.numpy.kernels.parallel import linear, places
 
 if TYPE_CHECKING:
     from pyflat.targets.numba.kernels.emit import KernelCode

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from pyflat.analysis.parallel_loops import Form, Nest, continues, linear, places, subtracted
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Block, Op, Value
-from pyflat.targets.numpy.kernels.parallel import Form, Nest, continues, linear, places, subtracted
 
 Axis = tuple[int, int]
 """A loop of the nest, and what is added to its counter."""

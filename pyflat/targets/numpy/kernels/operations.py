@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pyflat.analysis.parallel_loops import Form, linear, places
 from pyflat.frontend.kernels import Kernel
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
@@ -14,7 +15,6 @@ from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Block, Const, Op, Value, walk
 from pyflat.ir.types import FLOAT, INT
 from pyflat.targets.numpy.kernels.boxes import Axis
-from pyflat.targets.numpy.kernels.parallel import Form, linear, places
 from pyflat.targets.numpy.kernels.spelled import ATOM, OPERATORS, OWN, as_scalar, joined, repeats, spelled
 from pyflat.targets.numpy.kernels.writer import Writer
 from pyflat.targets.numpy.spelling import spelling
