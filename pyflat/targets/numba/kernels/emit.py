@@ -37,6 +37,7 @@ from pyflat.targets.numba.kernels.fusion import Fusion, Fusions, write_fused
 from pyflat.targets.numba.kernels.lane_plans import plan_lanes
 from pyflat.targets.numba.kernels.lanes import write_lanes
 from pyflat.targets.numba.kernels.removable import removable
+from pyflat.targets.numba.kernels.splits import plan_splits, write_split
 from pyflat.targets.numba.llvm import F32, F64, I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.ops import emit
 from pyflat.targets.numba.symbols import Symbols
@@ -121,11 +122,14 @@ class KernelCode:
         """Operations that LLVM may leave out, though they set the flags that say whether a run may warn."""
         self.constant: set[Value] = set()
         """Operations that LLVM computes, without any flag."""
+        self.done: set[Op] = set()
+        """Operations whose values are there already."""
         self.kept: dict[int, Any] = {}
         """For as many lanes: the sum of the bits of such operations."""
         strided = {name: layout == STRIDED for name, layout in layouts.items()}
         in_order = careful or OVERLAPPING in layouts.values()
         self.lanes = {} if in_order else plan_lanes(kernel, strided)
+        self.splits = {} if in_order else plan_splits(kernel, set(self.lanes))
         fused = None if in_order else Fusions(kernel, set(self.lanes), returned)
         self.fusions = {} if fused is None else fused.found
         self.whole = {} if fused is None else fused.reasons
@@ -144,7 +148,7 @@ class KernelCode:
         self.targets[fn.label] = self._target(done, [Param(kind) for kind in fn.result_kinds])
         ends = self.items(fn.body)
         if ends is not None:
-            self._jump(self.targets[fn.label], ends)
+            self.jump(self.targets[fn.label], ends)
         b.position_at_end(failed)
         b.ret(i64(FAULTED))
         b.position_at_end(done)
@@ -220,7 +224,7 @@ class KernelCode:
         self.builder.position_at_end(before)
         return Target(block, phis)
 
-    def _jump(self, target: Target, values: Sequence[Value]) -> None:
+    def jump(self, target: Target, values: Sequence[Value]) -> None:
         for phi, value in zip(target.phis, values, strict=True):
             if phi is not None:
                 phi.add_incoming(self.lane(value).value, self.builder.block)
@@ -260,9 +264,9 @@ class KernelCode:
         raise InternalError("control fell off a list without an end")
 
     def _exit(self, end: Exit) -> None:
-        self._jump(self.targets[end.label], [] if end.label is FAULT else end.values)
+        self.jump(self.targets[end.label], [] if end.label is FAULT else end.values)
 
-    def _bind(self, params: Sequence[Param], target: Target) -> None:
+    def bind(self, params: Sequence[Param], target: Target) -> None:
         self.builder.position_at_end(target.block)
         for param, phi in zip(params, target.phis, strict=True):
             self.values[param] = None if phi is None else Lane(self.e, param.kind, phi)
@@ -276,16 +280,16 @@ class KernelCode:
             b.position_at_end(block)
             values = self.items(items)
             if values is not None:
-                self._jump(target, values)
-        self._bind(node.results, target)
+                self.jump(target, values)
+        self.bind(node.results, target)
 
     def _region(self, node: Region) -> None:
         target = self._target(self.function.append_basic_block("region"), node.results)
         self.targets[node.label] = target
         values = self.items(node.body)
         if values is not None:
-            self._jump(target, values)
-        self._bind(node.results, target)
+            self.jump(target, values)
+        self.bind(node.results, target)
 
     def _loop(self, loop: Loop) -> None:
         after = self._target(self.function.append_basic_block("after"), loop.results)
@@ -294,7 +298,7 @@ class KernelCode:
             self._loop_once(loop, after)
         else:
             self._loop_twice(loop, after, *tested)
-        self._bind(loop.results, after)
+        self.bind(loop.results, after)
 
     def _fused(self, fusion: Fusion) -> bool:
         """Writes loops as one, and as they stand where an index may be outside. False: that is all that they can be."""
@@ -360,25 +364,36 @@ class KernelCode:
         return boxes.trusted, proven, boxes.used
 
     def _loop_once(self, loop: Loop, after: Target) -> None:
-        b, plan = self.builder, self.lanes.get(loop)
+        plan, split = self.lanes.get(loop), self.splits.get(loop)
         if plan is not None and plan.indices <= self.proven:
             write_lanes(self, plan, after.block)
-            return
-        head = self._target(self.function.append_basic_block("loop"), loop.params)
+        elif split is not None and split.plan.indices <= self.proven:
+            write_split(self, split, after)
+        else:
+            self.loop_as_it_is(loop, loop.inits, after)
+
+    def loop_head(self, name: str, params: Sequence[Param]) -> Target:
+        """A block that carries numbers."""
+        return self._target(self.function.append_basic_block(name), params)
+
+    def loop_as_it_is(self, loop: Loop, inits: Sequence[Value], after: Target) -> None:
+        b, head = self.builder, self.loop_head("loop", loop.params)
         self.targets[loop.label] = after
         self.targets[loop.again] = head
-        self._jump(head, loop.inits)
-        self._bind(loop.params, head)
+        self.jump(head, inits)
+        self.bind(loop.params, head)
         if recognise_counted(loop) is None:  # what a fault has left may keep it running for ever
             go = self.function.append_basic_block("go")
             b.cbranch(b.load(self.faulted, typ=I1), self.targets[FAULT].block, go)
             b.position_at_end(go)
         values = self.items(loop.body)
         if values is not None:
-            self._jump(head, values)
+            self.jump(head, values)
 
     # --- operations
     def op(self, op: Op) -> None:
+        if op in self.done:
+            return
         match op.opcode:
             case "index":
                 self.values[op] = self._index(op)
@@ -513,6 +528,23 @@ class KernelCode:
         value = b.load(address, typ=ELEMENTS[place.dtype], align=np.dtype(place.dtype).itemsize)
         self.apart.mark(value, op.attr("array"))
         return self.number(self.e, op.kind, value, place.dtype)
+
+    def has_gaps(self, array: str) -> bool:
+        """The elements of a row do not lie one after the other."""
+        return self.places[array].layout in (STRIDED, OVERLAPPING)
+
+    def addresses(self, e: Emitter, array: str, position: Sequence[Lane]) -> Any:
+        """Where the elements of many lanes are."""
+        b, place, flat = self.builder, self.places[array], e.const(INT, 0).value
+        pointer = b.load(place.pointer, typ=POINTER) if place.slots else place.pointer
+        steps = place.extents if place.layout == CONTIGUOUS else place.strides
+        for number, step in zip(position, steps, strict=False):
+            each = e.broadcast(INT, b.load(step, typ=I64) if place.slots else step).value
+            if place.layout == CONTIGUOUS:
+                flat = b.add(b.mul(flat, each), number.value)
+            else:
+                flat = b.add(flat, b.mul(number.value, each))
+        return element_at(b, pointer, flat, ELEMENTS[place.dtype] if place.layout == CONTIGUOUS else I8)
 
     @staticmethod
     def element(dtype: str) -> tuple[ir.Type, int]:
