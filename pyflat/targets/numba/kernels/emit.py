@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from pyflat.analysis.parallel_loops import places
 from pyflat.errors import InternalError
 from pyflat.frontend.kernels import Kernel
 from pyflat.ir.build import Builder
@@ -497,7 +498,28 @@ class KernelCode:
         b.position_at_end(go)
         return wrapped
 
-    def address(self, place: Place, position: Sequence[Lane]) -> Any:
+    def _element(self, op: Op) -> Any:
+        """Where the element of an access is. What is added to the last index is added behind all else: LLVM would take
+        `a[j - 1]` for the `a[j]` of the iteration before, keep it in a register, and shuffle vectors for it."""
+        place, (*rows, last) = self.places[op.attr("array")], places(op)
+        number, more = self._parted(last) if rows else (last, 0)
+        if not more or place.layout not in (CONTIGUOUS, ROWS):
+            return self.address(place, [self.lane(each) for each in places(op)])
+        found = self.address(place, [self.lane(each) for each in [*rows, number]], surely=False)
+        return self._gep(found, i64(more), ELEMENTS[place.dtype], surely=False)
+
+    def _parted(self, index: Value) -> tuple[Value, int]:
+        """An index that is inside, as a value and a number to add."""
+        sum_ = index.args[0] if isinstance(index, Op) and index in self.proven else None
+        if not isinstance(sum_, Op) or sum_.opcode not in ("add", "sub") or sum_ not in self.modest:
+            return index, 0
+        value, more = sum_.args
+        if not isinstance(more, Const) or isinstance(value, Const):
+            return index, 0
+        return value, int(more.value or 0) if sum_.opcode == "add" else -int(more.value or 0)
+
+    def address(self, place: Place, position: Sequence[Lane], *, surely: bool = True) -> Any:
+        """Where an element is; `surely`: there is one."""
         b = self.builder
         pointer = b.load(place.pointer, typ=POINTER) if place.slots else place.pointer
         extents = [b.load(extent, typ=I64) for extent in place.extents] if place.slots else place.extents
@@ -509,23 +531,22 @@ class KernelCode:
             for number, extent in zip(position, extents, strict=True):
                 flat = number.value if flat.type is I64 and getattr(flat, "constant", None) == 0 else b.add(
                     b.mul(flat, extent, flags=["nsw"]), number.value, flags=["nsw"])
-            return self._gep(pointer, flat, element)
+            return self._gep(pointer, flat, element, surely=surely)
         last = len(position) - 1
         for axis, number in enumerate(position):
             if axis == last and place.layout == ROWS:
-                return self._gep(pointer, number.value, element)
+                return self._gep(pointer, number.value, element, surely=surely)
             pointer = self._gep(pointer, b.mul(number.value, place.strides[axis], flags=["nsw"]), I8)
         return pointer
 
-    def _gep(self, pointer: Any, index: Any, element: ir.Type) -> Any:
-        found = self.builder.gep(pointer, [index], inbounds=True, source_etype=element)
+    def _gep(self, pointer: Any, index: Any, element: ir.Type, *, surely: bool = True) -> Any:
+        found = self.builder.gep(pointer, [index], inbounds=surely, source_etype=element)
         found.type = POINTER
         return found
 
     def _load(self, op: Op) -> Lane:
         b, place = self.builder, self.places[op.attr("array")]
-        address = self.address(place, [self.lane(arg) for arg in op.args[1:]])
-        value = b.load(address, typ=ELEMENTS[place.dtype], align=np.dtype(place.dtype).itemsize)
+        value = b.load(self._element(op), typ=ELEMENTS[place.dtype], align=np.dtype(place.dtype).itemsize)
         self.apart.mark(value, op.attr("array"))
         return self.number(self.e, op.kind, value, place.dtype)
 
@@ -565,8 +586,7 @@ class KernelCode:
 
     def _store(self, op: Op) -> None:
         place = self.places[op.attr("array")]
-        address = self.address(place, [self.lane(arg) for arg in op.args[1:-1]])
-        stored = self.builder.store(self.narrowed(self.lane(op.args[-1]), place.dtype), address,
+        stored = self.builder.store(self.narrowed(self.lane(op.args[-1]), place.dtype), self._element(op),
                                     align=np.dtype(place.dtype).itemsize)
         self.apart.mark(stored, op.attr("array"))
 
