@@ -276,13 +276,35 @@ class KernelCode:
         b = self.builder
         then, orelse, after = (self.function.append_basic_block(n) for n in ("then", "else", "join"))
         target = self._target(after, node.results)
+        early = self._loaded_early(node)
         b.cbranch(self.lane(node.cond).value, then, orelse)
         for block, items in ((then, node.then), (orelse, node.orelse)):
             b.position_at_end(block)
             values = self.items(items)
             if values is not None:
                 self.jump(target, values)
+        self.done -= early
         self.bind(node.results, target)
+
+    def _loaded_early(self, node: If) -> set[Op]:
+        """Loads from arrays that both arms read, before the branch: one of the two is needed, elements that are inside
+        can be read in any case, and without them LLVM makes a choice of the branch."""
+        heads = [early_loads(items) for items in (node.then, node.orelse)]
+        arrays = [{op.attr("array") for op in head if op.opcode == "load"} for head in heads]
+        wanted: set[Value] = {op for head in heads for op in head
+                              if op.opcode == "load" and op.attr("array") in arrays[0] & arrays[1]}
+        ops = [op for head in heads for op in head]
+        for op in reversed(ops):
+            if op in wanted:
+                wanted |= {arg for arg in op.args if arg.kind is not MEMORY}
+        found = {op for op in ops if op in wanted}
+        if any(op.opcode != "load" and op not in self.proven and op not in self.modest for op in found):
+            return set()
+        for op in ops:
+            if op in found:
+                self.op(op)
+        self.done |= found
+        return found
 
     def _region(self, node: Region) -> None:
         target = self._target(self.function.append_basic_block("region"), node.results)
@@ -630,6 +652,21 @@ class KernelCode:
         with counted(self.builder, total) as index:
             self.builder.store(value, element_at(self.builder, pointer, index, ELEMENTS[dtype]),
                                align=np.dtype(dtype).itemsize)
+
+
+def early_loads(items: list[Item]) -> list[Op]:
+    """The loads at the head of a list, before any store, that need nothing but sums of indices from it; and these."""
+    head = items[0] if items else None
+    found: dict[Op, None] = {}
+    own = set(head.ops) if isinstance(head, Block) else set()
+    for op in head.ops if isinstance(head, Block) else ():
+        if op.opcode in ("store", "alloc", "call", "ufunc"):
+            break
+        if op.opcode not in ("load", "index", "add", "sub") or op.opcode in ("add", "sub") and op.kind is not INT:
+            continue
+        if all(arg not in own or arg in found and arg.opcode != "load" for arg in op.args if isinstance(arg, Op)):
+            found[op] = None
+    return list(found)
 
 
 def _indices(loop: Loop) -> set[Op]:
