@@ -754,8 +754,6 @@ MUTANTS: tuple[Mutant, ...] = (
          tests="targets/numba/kernels/test_splits.py", numba=True),
     *_of("lanes of kernels", "targets/numba/kernels/emit.py",
          ("loads behind a store are early", "early_loads", "op.opcode in ('store', 'alloc', 'call', 'ufunc')", "False"),
-         ("indices that may be outside are read early", "KernelCode._loaded_early",
-          "op.opcode != 'load' and op not in self.proven and op not in self.modest", "False"),
          tests="targets/numba/kernels/test_branches.py", numba=True),
     *_of("fused rows of kernels", "targets/numba/kernels/fusion.py",
          ("no loop is behind another", "Fusions._behind", "part.behind = max(part.behind, other.behind + gap)", "pass"),
