@@ -655,13 +655,12 @@ class KernelCode:
 
 
 def early_loads(items: list[Item]) -> list[Op]:
-    """The loads at the head of a list, before any store, that need nothing but sums of indices from it; and these."""
+    """The loads at the head of a list that need nothing but sums of indices from it, and so no memory that a store of
+    it has left; and these."""
     head = items[0] if items else None
     found: dict[Op, None] = {}
     own = set(head.ops) if isinstance(head, Block) else set()
     for op in head.ops if isinstance(head, Block) else ():
-        if op.opcode in ("store", "alloc", "call", "ufunc"):
-            break
         if op.opcode not in ("load", "index", "add", "sub") or op.opcode in ("add", "sub") and op.kind is not INT:
             continue
         if all(arg not in own or arg in found and arg.opcode != "load" for arg in op.args if isinstance(arg, Op)):

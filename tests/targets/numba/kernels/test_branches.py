@@ -41,13 +41,15 @@ def beyond(c, out):
 
 
 def stored_between(c, out):
+    """c[i + k] is c[i], which nothing but the run shows."""
     for i in range(1, c.shape[0]):
-        if c[i] > 0.0:
-            c[i] = 7.0
-            d = c[i]
-        else:
-            d = c[i - 1]
-        out[i] = d
+        for k in range(out.shape[0] - c.shape[0] + 1):
+            if c[i] > 0.0:
+                c[i] = 7.0
+                d = c[i + k]
+            else:
+                d = c[i - 1]
+            out[i] = d
 
 
 @pytest.mark.parametrize("function", [upwind, at_the_ends, beyond, stored_between])
