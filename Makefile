@@ -62,7 +62,7 @@ $(BENCH_READY): $(READY)
 bench: $(BENCH_READY)  ## speed ratios against what people use instead: make bench BENCH_ARGS='--sizes 4096 --kernels bs'
 	"$(PY)" -m benchmarks.lanes --out out/bench.jsonl --plot out/bench.svg $(BENCH_ARGS)
 
-bench-arrays: $(READY)  ## index loops over arrays against njit, NumPy and C: make bench-arrays ARRAYS_ARGS='--kernels hdiff'
+bench-arrays: $(READY)  ## index loops over arrays against njit, NumPy and C; --docs writes docs/contributors/array-kernels.md: make bench-arrays ARRAYS_ARGS='--kernels hdiff'
 	"$(PY)" -m benchmarks.arrays $(ARRAYS_ARGS)
 
 bench-dtypes: $(READY)  ## what dtypes and layouts of arguments cost; docs/contributors/dtypes.md: three minutes

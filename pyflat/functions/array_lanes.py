@@ -107,6 +107,8 @@ def inside(position: Position, size: int, mask: Any) -> Position:
                 raise Faulted
             return 0
         return number + size if number < 0 else number
+    if _all_between(position, 0, size):
+        return position
     outside = (position < 0) | (position >= size)
     if mask is not None:
         outside = outside & mask
@@ -116,6 +118,23 @@ def inside(position: Position, size: int, mask: Any) -> Position:
             raise Faulted
         raise Wraps
     return position if mask is None else np.clip(position, 0, max(size - 1, 0))
+
+
+def wrapped(position: Position, size: int, mask: Any) -> Position:
+    """An index of elements that no lane writes: a negative one counts from the end in its own lane."""
+    plain = lanes_of(position)
+    if not isinstance(plain, np.ndarray) or _all_between(plain, 0, size):
+        return inside(position, size, mask)
+    if not _all_between(plain, -size, size):
+        outside = (plain < -size) | (plain >= size)
+        if (outside if mask is None else outside & mask).any():
+            raise Faulted
+        plain = np.where(outside, 0, plain)
+    return plain
+
+
+def _all_between(position: Any, low: int, high: int) -> bool:
+    return bool(position.size and position.min() >= low and position.max() < high)
 
 
 def _basic(position: Sequence[Position], axes: int) -> tuple[Any, list[int]] | None:

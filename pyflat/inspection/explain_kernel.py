@@ -1,7 +1,7 @@
 """`twin.explain()` of a kernel over arrays: its arrays, what becomes of its loops and why, where indices are tested.
 
 An iteration of a loop is a lane where no iteration reads what another one has left, in variables or in memory. The
-NumPy target makes such loops operations on whole arrays (`targets.numpy.kernels.parallel` decides), and LLVM may.
+NumPy target makes such loops operations on whole arrays (`analysis.parallel_loops` decides), and LLVM may.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pyflat.analysis.parallel_loops import linear, nest_of
 from pyflat.inspection.source_map import KeptLoop, SourceLine, SourceMap, source_line
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import all_ops, recognise_counted
@@ -35,7 +36,6 @@ from pyflat.ir.nodes import (
 )
 from pyflat.ir.types import MEMORY
 from pyflat.targets import target as targets
-from pyflat.targets.numpy.kernels.parallel import linear, nest_of
 
 if TYPE_CHECKING:
     from pyflat.frontend.kernels import Kernel

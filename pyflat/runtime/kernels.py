@@ -15,7 +15,7 @@ import re
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,6 +28,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.arguments import SCALARS
 from pyflat.runtime.array_orders import in_order
 from pyflat.runtime.examples import read_dtype
+from pyflat.runtime.saved_arrays import SavedArrays, put_back
 from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class RunnableKernel(Protocol):
 class _Version:
     kernel: Kernel
     compiled: RunnableKernel
+    saved: SavedArrays = field(default_factory=SavedArrays)
 
     @cached_property
     def undone(self) -> tuple[str, ...]:
@@ -298,15 +300,17 @@ class Kernels:
         if errors["under"] != "ignore":  # which nothing here looks for
             self._count(0, 1, 0)
             return original()
-        kept = {name: arguments[name].copy(order="K") for name in version.undone}
+        kept = version.saved.save(arguments, version.undone)
         watch = any(how != "ignore" for how in errors.values())
         state, numbers, made = version.compiled.run(arguments, careful=False, watch=watch)
         if state in ("warning", "wraps"):
-            _put_back(arguments, kept)
+            put_back(arguments, kept)
             state, numbers, made = version.compiled.run(arguments, careful=True, watch=watch)
         self._count(0, int(state != "done"), 0)
         if state != "done":
-            _put_back(given, kept)
+            put_back(given, kept)
+        version.saved.release(kept)
+        if state != "done":
             log.info("%s meets an exception or a warning: the original runs on the same arrays", self.parameters.name)
             return original()
         for name in kernel.written:
@@ -409,11 +413,6 @@ def _overlap(a: Any, b: Any) -> bool:
         return bool(np.shares_memory(a, b, MAX_OVERLAP_WORK))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
-
-
-def _put_back(arguments: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
-    for name, saved in kept.items():
-        arguments[name][...] = saved
 
 
 def _result(result: Any, numbers: Any, arrays: Mapping[str, Any]) -> Any:

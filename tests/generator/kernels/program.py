@@ -12,11 +12,12 @@ from tests.generator.kernels.columns import columns
 from tests.generator.kernels.expressions import number
 from tests.generator.kernels.inputs import DTYPES, Inputs, Param, draw_inputs
 from tests.generator.kernels.scope import TABLE, Array, Scope
+from tests.generator.kernels.series import series
 from tests.generator.kernels.statements import Lines, block, counted, indented, nest, statement
 from tests.generator.kernels.sweeps import sweeps
 
-OF, COLUMNS, SWEEPS = 8, 5, 3
-"""Seeds that leave these rests of 8 give a nest of `columns`, over long rows, or `sweeps`."""
+OF, COLUMNS, SWEEPS, SERIES = 8, 5, 3, 6
+"""Seeds that leave these rests of 8 give a nest of `columns` or `series`, over long rows, or `sweeps`."""
 SETS = 4
 """Sets of arguments for each kernel."""
 _DIMS = ("n", "m", "k")
@@ -42,6 +43,8 @@ def generate(seed: int) -> Kernel:
     wide, prologue = "", _prologue(scope)
     if seed % OF == COLUMNS:
         lines, wide = columns(scope)
+    elif seed % OF == SERIES and all(array.dims for array in scope.arrays):
+        lines, wide = series(scope)
     else:
         lines = sweeps(scope) if seed % OF == SWEEPS else []
     body = [*prologue, *(lines or _body(scope))]

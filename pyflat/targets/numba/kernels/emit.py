@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from pyflat.analysis.parallel_loops import places
 from pyflat.errors import InternalError
 from pyflat.frontend.kernels import Kernel
 from pyflat.ir.build import Builder
@@ -37,6 +38,7 @@ from pyflat.targets.numba.kernels.fusion import Fusion, Fusions, write_fused
 from pyflat.targets.numba.kernels.lane_plans import plan_lanes
 from pyflat.targets.numba.kernels.lanes import write_lanes
 from pyflat.targets.numba.kernels.removable import removable
+from pyflat.targets.numba.kernels.splits import plan_splits, write_split
 from pyflat.targets.numba.llvm import F32, F64, I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.ops import emit
 from pyflat.targets.numba.symbols import Symbols
@@ -121,11 +123,14 @@ class KernelCode:
         """Operations that LLVM may leave out, though they set the flags that say whether a run may warn."""
         self.constant: set[Value] = set()
         """Operations that LLVM computes, without any flag."""
+        self.done: set[Op] = set()
+        """Operations whose values are there already."""
         self.kept: dict[int, Any] = {}
         """For as many lanes: the sum of the bits of such operations."""
         strided = {name: layout == STRIDED for name, layout in layouts.items()}
         in_order = careful or OVERLAPPING in layouts.values()
         self.lanes = {} if in_order else plan_lanes(kernel, strided)
+        self.splits = {} if in_order else plan_splits(kernel, set(self.lanes))
         fused = None if in_order else Fusions(kernel, set(self.lanes), returned)
         self.fusions = {} if fused is None else fused.found
         self.whole = {} if fused is None else fused.reasons
@@ -144,7 +149,7 @@ class KernelCode:
         self.targets[fn.label] = self._target(done, [Param(kind) for kind in fn.result_kinds])
         ends = self.items(fn.body)
         if ends is not None:
-            self._jump(self.targets[fn.label], ends)
+            self.jump(self.targets[fn.label], ends)
         b.position_at_end(failed)
         b.ret(i64(FAULTED))
         b.position_at_end(done)
@@ -220,7 +225,7 @@ class KernelCode:
         self.builder.position_at_end(before)
         return Target(block, phis)
 
-    def _jump(self, target: Target, values: Sequence[Value]) -> None:
+    def jump(self, target: Target, values: Sequence[Value]) -> None:
         for phi, value in zip(target.phis, values, strict=True):
             if phi is not None:
                 phi.add_incoming(self.lane(value).value, self.builder.block)
@@ -260,9 +265,9 @@ class KernelCode:
         raise InternalError("control fell off a list without an end")
 
     def _exit(self, end: Exit) -> None:
-        self._jump(self.targets[end.label], [] if end.label is FAULT else end.values)
+        self.jump(self.targets[end.label], [] if end.label is FAULT else end.values)
 
-    def _bind(self, params: Sequence[Param], target: Target) -> None:
+    def bind(self, params: Sequence[Param], target: Target) -> None:
         self.builder.position_at_end(target.block)
         for param, phi in zip(params, target.phis, strict=True):
             self.values[param] = None if phi is None else Lane(self.e, param.kind, phi)
@@ -271,21 +276,43 @@ class KernelCode:
         b = self.builder
         then, orelse, after = (self.function.append_basic_block(n) for n in ("then", "else", "join"))
         target = self._target(after, node.results)
+        early = self._loaded_early(node)
         b.cbranch(self.lane(node.cond).value, then, orelse)
         for block, items in ((then, node.then), (orelse, node.orelse)):
             b.position_at_end(block)
             values = self.items(items)
             if values is not None:
-                self._jump(target, values)
-        self._bind(node.results, target)
+                self.jump(target, values)
+        self.done -= early
+        self.bind(node.results, target)
+
+    def _loaded_early(self, node: If) -> set[Op]:
+        """Loads from arrays that both arms read, before the branch: one of the two is needed, elements that are inside
+        can be read in any case, and without them LLVM makes a choice of the branch."""
+        heads = [early_loads(items) for items in (node.then, node.orelse)]
+        arrays = [{op.attr("array") for op in head if op.opcode == "load"} for head in heads]
+        wanted: set[Value] = {op for head in heads for op in head
+                              if op.opcode == "load" and op.attr("array") in arrays[0] & arrays[1]}
+        ops = [op for head in heads for op in head]
+        for op in reversed(ops):
+            if op in wanted:
+                wanted |= {arg for arg in op.args if arg.kind is not MEMORY}
+        found = {op for op in ops if op in wanted}
+        if any(op.opcode != "load" and op not in self.proven and op not in self.modest for op in found):
+            return set()
+        for op in ops:
+            if op in found:
+                self.op(op)
+        self.done |= found
+        return found
 
     def _region(self, node: Region) -> None:
         target = self._target(self.function.append_basic_block("region"), node.results)
         self.targets[node.label] = target
         values = self.items(node.body)
         if values is not None:
-            self._jump(target, values)
-        self._bind(node.results, target)
+            self.jump(target, values)
+        self.bind(node.results, target)
 
     def _loop(self, loop: Loop) -> None:
         after = self._target(self.function.append_basic_block("after"), loop.results)
@@ -294,7 +321,7 @@ class KernelCode:
             self._loop_once(loop, after)
         else:
             self._loop_twice(loop, after, *tested)
-        self._bind(loop.results, after)
+        self.bind(loop.results, after)
 
     def _fused(self, fusion: Fusion) -> bool:
         """Writes loops as one, and as they stand where an index may be outside. False: that is all that they can be."""
@@ -360,25 +387,36 @@ class KernelCode:
         return boxes.trusted, proven, boxes.used
 
     def _loop_once(self, loop: Loop, after: Target) -> None:
-        b, plan = self.builder, self.lanes.get(loop)
+        plan, split = self.lanes.get(loop), self.splits.get(loop)
         if plan is not None and plan.indices <= self.proven:
             write_lanes(self, plan, after.block)
-            return
-        head = self._target(self.function.append_basic_block("loop"), loop.params)
+        elif split is not None and split.plan.indices <= self.proven:
+            write_split(self, split, after)
+        else:
+            self.loop_as_it_is(loop, loop.inits, after)
+
+    def loop_head(self, name: str, params: Sequence[Param]) -> Target:
+        """A block that carries numbers."""
+        return self._target(self.function.append_basic_block(name), params)
+
+    def loop_as_it_is(self, loop: Loop, inits: Sequence[Value], after: Target) -> None:
+        b, head = self.builder, self.loop_head("loop", loop.params)
         self.targets[loop.label] = after
         self.targets[loop.again] = head
-        self._jump(head, loop.inits)
-        self._bind(loop.params, head)
+        self.jump(head, inits)
+        self.bind(loop.params, head)
         if recognise_counted(loop) is None:  # what a fault has left may keep it running for ever
             go = self.function.append_basic_block("go")
             b.cbranch(b.load(self.faulted, typ=I1), self.targets[FAULT].block, go)
             b.position_at_end(go)
         values = self.items(loop.body)
         if values is not None:
-            self._jump(head, values)
+            self.jump(head, values)
 
     # --- operations
     def op(self, op: Op) -> None:
+        if op in self.done:
+            return
         match op.opcode:
             case "index":
                 self.values[op] = self._index(op)
@@ -482,7 +520,28 @@ class KernelCode:
         b.position_at_end(go)
         return wrapped
 
-    def address(self, place: Place, position: Sequence[Lane]) -> Any:
+    def _element(self, op: Op) -> Any:
+        """Where the element of an access is. What is added to the last index is added behind all else: LLVM would take
+        `a[j - 1]` for the `a[j]` of the iteration before, keep it in a register, and shuffle vectors for it."""
+        place, (*rows, last) = self.places[op.attr("array")], places(op)
+        number, more = self._parted(last) if rows else (last, 0)
+        if not more or place.layout not in (CONTIGUOUS, ROWS):
+            return self.address(place, [self.lane(each) for each in places(op)])
+        found = self.address(place, [self.lane(each) for each in [*rows, number]], surely=False)
+        return self._gep(found, i64(more), ELEMENTS[place.dtype], surely=False)
+
+    def _parted(self, index: Value) -> tuple[Value, int]:
+        """An index that is inside, as a value and a number to add."""
+        sum_ = index.args[0] if isinstance(index, Op) and index in self.proven else None
+        if not isinstance(sum_, Op) or sum_.opcode not in ("add", "sub") or sum_ not in self.modest:
+            return index, 0
+        value, more = sum_.args
+        if not isinstance(more, Const) or isinstance(value, Const):
+            return index, 0
+        return value, int(more.value or 0) if sum_.opcode == "add" else -int(more.value or 0)
+
+    def address(self, place: Place, position: Sequence[Lane], *, surely: bool = True) -> Any:
+        """Where an element is; `surely`: there is one."""
         b = self.builder
         pointer = b.load(place.pointer, typ=POINTER) if place.slots else place.pointer
         extents = [b.load(extent, typ=I64) for extent in place.extents] if place.slots else place.extents
@@ -494,25 +553,41 @@ class KernelCode:
             for number, extent in zip(position, extents, strict=True):
                 flat = number.value if flat.type is I64 and getattr(flat, "constant", None) == 0 else b.add(
                     b.mul(flat, extent, flags=["nsw"]), number.value, flags=["nsw"])
-            return self._gep(pointer, flat, element)
+            return self._gep(pointer, flat, element, surely=surely)
         last = len(position) - 1
         for axis, number in enumerate(position):
             if axis == last and place.layout == ROWS:
-                return self._gep(pointer, number.value, element)
+                return self._gep(pointer, number.value, element, surely=surely)
             pointer = self._gep(pointer, b.mul(number.value, place.strides[axis], flags=["nsw"]), I8)
         return pointer
 
-    def _gep(self, pointer: Any, index: Any, element: ir.Type) -> Any:
-        found = self.builder.gep(pointer, [index], inbounds=True, source_etype=element)
+    def _gep(self, pointer: Any, index: Any, element: ir.Type, *, surely: bool = True) -> Any:
+        found = self.builder.gep(pointer, [index], inbounds=surely, source_etype=element)
         found.type = POINTER
         return found
 
     def _load(self, op: Op) -> Lane:
         b, place = self.builder, self.places[op.attr("array")]
-        address = self.address(place, [self.lane(arg) for arg in op.args[1:]])
-        value = b.load(address, typ=ELEMENTS[place.dtype], align=np.dtype(place.dtype).itemsize)
+        value = b.load(self._element(op), typ=ELEMENTS[place.dtype], align=np.dtype(place.dtype).itemsize)
         self.apart.mark(value, op.attr("array"))
         return self.number(self.e, op.kind, value, place.dtype)
+
+    def has_gaps(self, array: str) -> bool:
+        """The elements of a row do not lie one after the other."""
+        return self.places[array].layout in (STRIDED, OVERLAPPING)
+
+    def addresses(self, e: Emitter, array: str, position: Sequence[Lane]) -> Any:
+        """Where the elements of many lanes are."""
+        b, place, flat = self.builder, self.places[array], e.const(INT, 0).value
+        pointer = b.load(place.pointer, typ=POINTER) if place.slots else place.pointer
+        steps = place.extents if place.layout == CONTIGUOUS else place.strides
+        for number, step in zip(position, steps, strict=False):
+            each = e.broadcast(INT, b.load(step, typ=I64) if place.slots else step).value
+            if place.layout == CONTIGUOUS:
+                flat = b.add(b.mul(flat, each), number.value)
+            else:
+                flat = b.add(flat, b.mul(number.value, each))
+        return element_at(b, pointer, flat, ELEMENTS[place.dtype] if place.layout == CONTIGUOUS else I8)
 
     @staticmethod
     def element(dtype: str) -> tuple[ir.Type, int]:
@@ -533,8 +608,7 @@ class KernelCode:
 
     def _store(self, op: Op) -> None:
         place = self.places[op.attr("array")]
-        address = self.address(place, [self.lane(arg) for arg in op.args[1:-1]])
-        stored = self.builder.store(self.narrowed(self.lane(op.args[-1]), place.dtype), address,
+        stored = self.builder.store(self.narrowed(self.lane(op.args[-1]), place.dtype), self._element(op),
                                     align=np.dtype(place.dtype).itemsize)
         self.apart.mark(stored, op.attr("array"))
 
@@ -578,6 +652,20 @@ class KernelCode:
         with counted(self.builder, total) as index:
             self.builder.store(value, element_at(self.builder, pointer, index, ELEMENTS[dtype]),
                                align=np.dtype(dtype).itemsize)
+
+
+def early_loads(items: list[Item]) -> list[Op]:
+    """The loads at the head of a list that need nothing but sums of indices from it, and so no memory that a store of
+    it has left; and these."""
+    head = items[0] if items else None
+    found: dict[Op, None] = {}
+    own = set(head.ops) if isinstance(head, Block) else set()
+    for op in head.ops if isinstance(head, Block) else ():
+        if op.opcode not in ("load", "index", "add", "sub") or op.opcode in ("add", "sub") and op.kind is not INT:
+            continue
+        if all(arg not in own or arg in found and arg.opcode != "load" for arg in op.args if isinstance(arg, Op)):
+            found[op] = None
+    return list(found)
 
 
 def _indices(loop: Loop) -> set[Op]:

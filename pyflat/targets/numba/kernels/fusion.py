@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from pyflat.analysis.parallel_loops import carries_memory_only, leaves, linear, places
 from pyflat.frontend.kernels import Kernel
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
@@ -26,7 +27,6 @@ from pyflat.ir.nodes import FAULT, Block, Const, Exit, Item, Loop, Op, Value, ch
 from pyflat.ir.types import INT, MEMORY
 from pyflat.targets.numba.emitter import Lane
 from pyflat.targets.numba.llvm import counted, i64
-from pyflat.targets.numpy.kernels.parallel import carries_memory_only, leaves, linear, places
 
 if TYPE_CHECKING:
     from pyflat.targets.numba.kernels.emit import KernelCode

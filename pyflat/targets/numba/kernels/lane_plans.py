@@ -1,30 +1,32 @@
 """Which loops of a kernel run with their iterations as the lanes of vector registers.
 
-LLVM makes vectors of an innermost loop. A loop around other loops it leaves alone, and there lanes are worth most: the
-loop inside may be a reduction, whose order must stay, or a `while` of each element. Such a loop is taken where
+LLVM makes vectors of an innermost loop, unless a mathematical function is in it. A loop around other loops it leaves
+alone, and there lanes are worth most: the loop inside may be a reduction, whose order must stay, or a `while` of each
+element. Such a loop is taken where
 
-- its iterations do not meet (`targets.numpy.kernels.parallel`), and it counts by one,
+- its iterations do not meet (`analysis.parallel_loops`), and it counts by one,
 - its loads and stores are of consecutive elements, or of the same one in all iterations,
-- what it does can be done in all lanes: it is left at its end only, as are the loops inside, and no function is called.
+- what it does can be done in all lanes: it is left at its end only, as are the loops inside, and no function is called
+  that has no vector code.
 
 A loop inside is *uniform* where all lanes leave it together, else it runs under a mask.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel, linear, places
 from pyflat.analysis.small_ints import small_ints
+from pyflat.analysis.varying import varying_in
 from pyflat.frontend.kernels import Kernel
 from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
-from pyflat.ir.nodes import Block, Exit, Function, If, Item, Loop, Op, Param, Region, Value, child_lists, walk
+from pyflat.ir.nodes import Block, Exit, If, Item, Loop, Op, Param, Region, Value, child_lists, walk
 from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
 from pyflat.ir.types import FLOAT, INT
 from pyflat.targets.numba.costs import is_called
 from pyflat.targets.numba.library import library_function
-from pyflat.targets.numpy.kernels.parallel import carries_memory_only, is_alone_parallel, linear, places
-from pyflat.targets.numpy.kernels.varying import varying_in
 
 MOST_OPERATIONS = 400
 """In a loop that is written for three sorts of gangs."""
@@ -63,7 +65,7 @@ class Entry:
 def plan_lanes(kernel: Kernel, strided: Mapping[str, bool]) -> dict[Loop, LanePlan]:
     """The loops of lanes. `strided`: arrays whose rows have gaps."""
     fn = kernel.function
-    finder = _Finder(strided, _bounded(fn, small_ints(fn, kernel.lengths())))
+    finder = _Finder(strided, bounded_ints(kernel))
     finder.search(fn.body)
     return finder.found
 
@@ -80,9 +82,10 @@ def entry_of(loop: Loop) -> Entry | None:
     return None
 
 
-def _bounded(fn: Function, small: set[Value]) -> frozenset[Value]:
+def bounded_ints(kernel: Kernel) -> frozenset[Value]:
     """The small ints, and what a `while` counts up to a number: `n + 1` where `n < limit` has let the loop go on."""
-    found = set(small)
+    fn = kernel.function
+    found = set(small_ints(fn, kernel.lengths()))
     for item in walk(fn.body):
         entry = entry_of(item) if isinstance(item, Loop) else None
         if entry is None or not entry.goes_on_if:
@@ -137,10 +140,12 @@ class _Finder:
 
     def _plan(self, loop: Loop) -> LanePlan | None:
         counted = recognise_counted(loop)
-        if counted is None or counted.step != 1 or not has_loop(loop.body) or not carries_memory_only(loop, counted):
+        if counted is None or counted.step != 1 or not carries_memory_only(loop, counted):
             return None
         ops = list(all_ops(loop.body))
-        if len(ops) > MOST_OPERATIONS or not all(map(self._is_possible, ops)):
+        if not has_loop(loop.body) and not any(map(library_function, ops)):
+            return None
+        if len(ops) > MOST_OPERATIONS or not all(map(is_possible, ops)):
             return None
         if not is_alone_parallel(loop, counted) or not _is_left_at_tests(loop.body[2:]):
             return None
@@ -153,19 +158,26 @@ class _Finder:
         masked = any(entry is not None and entry.test.cond in varying for entry in entries)
         return LanePlan(loop, counted, frozenset(varying), self.small, indices, masked)
 
-    def _is_possible(self, op: Op) -> bool:
-        if op.opcode in _NO_LANES or op.opcode in VECTOR or op.opcode in NUMPY_LOOPS or is_called(op):
-            return False
-        return library_function(op) is None and not (op.kind is FLOAT and op.opcode in ("floordiv", "mod"))
-
     def _is_consecutive(self, op: Op, iv: Param, varying: set[Value]) -> bool:
-        position = places(op)
-        if not any(index in varying for index in position):
+        if not any(index in varying for index in places(op)):
             return op.opcode == "load"
-        form = linear(position[-1])
-        if self.strided.get(op.attr("array"), False) or form is None or any(v in varying for v in position[:-1]):
-            return False
-        return form[0].get(iv) == 1 and not any(v in varying for v in form[0] if v is not iv)
+        return is_consecutive(op, iv, varying, gaps=self.strided.get(op.attr("array"), False))
+
+
+def is_possible(op: Op) -> bool:
+    """Whether an operation on numbers can be done for all lanes at once."""
+    if op.opcode in _NO_LANES or op.opcode in VECTOR or op.opcode in NUMPY_LOOPS or is_called(op):
+        return False
+    return not (op.kind is FLOAT and op.opcode in ("floordiv", "mod"))
+
+
+def is_consecutive(op: Op, iv: Param, varying: Collection[Value], *, gaps: bool) -> bool:
+    """The lanes of an access are elements one after the other. `gaps`: those of a row are not."""
+    *rows, last = places(op)
+    form = linear(last)
+    if gaps or form is None or any(v in varying for v in rows):
+        return False
+    return form[0].get(iv) == 1 and not any(v in varying for v in form[0] if v is not iv)
 
 
 def _is_left_at_tests(items: list[Item]) -> bool:

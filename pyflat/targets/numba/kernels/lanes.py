@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
+from pyflat.analysis.parallel_loops import linear, places
 from pyflat.errors import InternalError
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import can_fault, fault_condition
@@ -26,9 +27,8 @@ from pyflat.ir.nodes import Block, Const, If, Item, Loop, Op, Param, Value, Yiel
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.jit import processor
-from pyflat.targets.numba.kernels.lane_plans import LanePlan, entry_of
+from pyflat.targets.numba.kernels.lane_plans import LanePlan, entry_of, is_consecutive
 from pyflat.targets.numba.llvm import I1, I32, I64, element_at, i64, suffix
-from pyflat.targets.numpy.kernels.parallel import linear, places
 
 if TYPE_CHECKING:
     from pyflat.targets.numba.kernels.emit import KernelCode
@@ -56,15 +56,15 @@ def write_lanes(code: KernelCode, plan: LanePlan, after: Any) -> None:
     registers = MASKED_REGISTERS if plan.masked else REGISTERS
     gang = registers * width
     first = _repeated(code, lower.value, lambda i: b.icmp_signed(">=", b.sub(upper.value, i), i64(gang)), gang,
-                      lambda i: _Gang(code, plan, registers).run(i, None))
+                      lambda i: Gang(code, plan, registers).run(i, None))
     most, rest = (code.function.append_basic_block(name) for name in ("most", "rest"))
     b.cbranch(b.icmp_signed(">", b.sub(upper.value, first), i64(gang // 2)), most, rest)
     b.position_at_end(most)
-    _Gang(code, plan, registers).run(first, upper.value)
+    Gang(code, plan, registers).run(first, upper.value)
     b.branch(after)
     b.position_at_end(rest)
     _repeated(code, first, lambda i: b.icmp_signed("<", i, upper.value), width,
-              lambda i: _Gang(code, plan, 1).run(i, upper.value))
+              lambda i: Gang(code, plan, 1).run(i, upper.value))
     b.branch(after)
 
 
@@ -85,7 +85,7 @@ def _repeated(code: KernelCode, start: Any, goes_on: Any, step: int, body: Any) 
     return number
 
 
-class _Gang:
+class Gang:
     """The body of the loop for some registers of lanes. `sets`: what differs between lanes, for each register."""
 
     def __init__(self, code: KernelCode, plan: LanePlan, registers: int):
@@ -100,6 +100,11 @@ class _Gang:
 
     def run(self, first: Any, upper: Any) -> None:
         """The iterations from `first` on; `upper`: not all of them may be there."""
+        self.start(first, upper)
+        self.items(self.plan.loop.body[2:])
+
+    def start(self, first: Any, upper: Any) -> None:
+        """The counter of each lane, and which of them are iterations."""
         self.first = first
         width = self.e.width
         iota = ir.Constant(ir.VectorType(I64, width), list(range(width)))
@@ -110,7 +115,6 @@ class _Gang:
             if upper is not None:
                 self.active[r] = lane.compare("<", Lane(self.e, INT, self.e.broadcast(INT, upper).value)).value
         self.there = list(self.active)
-        self.items(self.plan.loop.body[2:])
 
     # --- values
     def varies(self, value: Value) -> bool:
@@ -323,8 +327,8 @@ class _Gang:
             self.code.op(op)
         elif op.opcode == "load":
             self._load(op)
-        elif op.opcode == "index":  # it is inside: no lane counts from the end
-            for r in self.registers:
+        elif op.opcode == "index":
+            for r in self.registers:  # inside, no lane counts from the end
                 self.sets[r][op] = self.read(r, op.args[0])
         else:
             for r in self.registers:
@@ -370,7 +374,30 @@ class _Gang:
         addresses = [element_at(self.b, address, i64(r * self.e.width), element) for r in self.registers]
         return dtype, self.e.widened(element), addresses, size
 
+    def put(self, op: Op, buffer: Any) -> None:
+        """The numbers of all lanes, one after the other; of bools, ints."""
+        for r in self.registers:
+            value = self.read(r, op).value
+            value = self.b.zext(value, self.e.types[INT]) if op.kind is BOOL else value
+            place = element_at(self.b, buffer, i64(r * self.e.width), value.type.element)
+            self.b.store(value, place, align=8)
+
+    def _gather(self, op: Op) -> None:
+        dtype = self.code.places[op.attr("array")].dtype
+        element, size = self.code.element(dtype)
+        type_ = self.e.widened(element)
+        name = f"llvm.masked.gather.{suffix(type_)}.v{self.e.width}p0"
+        for r in self.registers:
+            addresses = self.code.addresses(self.e, op.attr("array"), [self.read(r, each) for each in places(op)])
+            there = self.e.const(BOOL, True).value if self.active[r] is None else self.active[r]
+            value = self.e.llvm(name, type_, addresses, ir.Constant(I32, size), there, ir.Constant(type_, None))
+            self.sets[r][op] = self.code.number(self.e, op.kind, value, dtype)
+
     def _load(self, op: Op) -> None:
+        array, iv = op.attr("array"), self.plan.counted.iv
+        if not is_consecutive(op, iv, self.plan.varying, gaps=self.code.has_gaps(array)):
+            self._gather(op)
+            return
         dtype, type_, addresses, size = self._elements(op)
         for r, address in enumerate(addresses):
             if self.there[r] is None:

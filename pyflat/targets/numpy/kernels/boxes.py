@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
+from pyflat.analysis.parallel_loops import Form, Nest, continues, linear, places, subtracted
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Block, Op, Value
-from pyflat.targets.numpy.kernels.parallel import Form, Nest, continues, linear, places, subtracted
 
 Axis = tuple[int, int]
 """A loop of the nest, and what is added to its counter."""
@@ -67,7 +68,9 @@ def _add(boxes: Boxes, nest: Nest, op: Op, varying: set[Value], nonnegative: set
         if found is None:
             return
         axis, shift = found
-        assert isinstance(place, Op)
+        if not _is_index(place):  # of a whole-array expression: it is inside
+            axes.append(found)
+            continue
         extent = linear(place.args[1])
         if extent is None or inside & set(extent[0]):
             return
@@ -95,7 +98,7 @@ def _add(boxes: Boxes, nest: Nest, op: Op, varying: set[Value], nonnegative: set
 
 
 def _axis(nest: Nest, place: Value) -> Axis | None:
-    form = linear(place) if isinstance(place, Op) and place.opcode == "index" else None
+    form = linear(place)
     if form is None or len(form[0]) != 1:
         return None
     ((counter, factor),) = form[0].items()
@@ -103,6 +106,10 @@ def _axis(nest: Nest, place: Value) -> Axis | None:
     if factor != 1 or counter not in counters or nest.counted[counters.index(counter)].step != 1:
         return None
     return counters.index(counter), form[1]
+
+
+def _is_index(place: Value) -> TypeGuard[Op]:
+    return isinstance(place, Op) and place.opcode == "index"
 
 
 def is_nonnegative(form: Form | None, nonnegative: set[Value]) -> bool:

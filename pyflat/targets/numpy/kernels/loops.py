@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from pyflat.analysis.parallel_loops import linear, nest_of
+from pyflat.analysis.varying import exits_vary, leaves_elsewhere, next_values, varying_in
 from pyflat.frontend.kernels import Kernel
 from pyflat.ir.loops import Counted, all_ops, recognise_counted
 from pyflat.ir.nodes import Block, Const, Exit, If, Item, Label, Loop, Param, Region, Value
@@ -13,9 +15,7 @@ from pyflat.ir.types import MEMORY
 from pyflat.targets.numpy.kernels.boxes import is_nonnegative
 from pyflat.targets.numpy.kernels.nests import Nests
 from pyflat.targets.numpy.kernels.operations import Mask
-from pyflat.targets.numpy.kernels.parallel import linear, nest_of
 from pyflat.targets.numpy.kernels.spelled import ENDLESS, literal
-from pyflat.targets.numpy.kernels.varying import exits_vary, leaves_elsewhere, next_values, varying_in
 
 
 @dataclass(slots=True)

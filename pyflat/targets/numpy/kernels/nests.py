@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pyflat.analysis.parallel_loops import Nest, continues, linear, places
+from pyflat.analysis.varying import may_fault_outside, varying_in
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Block, Const, If, Item, Loop, Op, Value
 from pyflat.ir.types import INT, MEMORY
 from pyflat.targets.numpy.kernels.boxes import Boxes, boxes_of, is_nonnegative
 from pyflat.targets.numpy.kernels.names import counter_wish
 from pyflat.targets.numpy.kernels.operations import Mask, Operations
-from pyflat.targets.numpy.kernels.parallel import Nest, continues, linear, places
 from pyflat.targets.numpy.kernels.spelled import literal, spelled
-from pyflat.targets.numpy.kernels.varying import may_fault_outside, varying_in
 
 Given = tuple[Sequence[Value], Mask] | None
 """What a list yields and the lanes that come to its end, None where nothing does."""

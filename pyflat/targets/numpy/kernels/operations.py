@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pyflat.analysis.parallel_loops import Form, linear, places
 from pyflat.frontend.kernels import Kernel
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
@@ -14,7 +15,6 @@ from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Block, Const, Op, Value, walk
 from pyflat.ir.types import FLOAT, INT
 from pyflat.targets.numpy.kernels.boxes import Axis
-from pyflat.targets.numpy.kernels.parallel import Form, linear, places
 from pyflat.targets.numpy.kernels.spelled import ATOM, OPERATORS, OWN, as_scalar, joined, repeats, spelled
 from pyflat.targets.numpy.kernels.writer import Writer
 from pyflat.targets.numpy.spelling import spelling
@@ -172,7 +172,7 @@ class Operations(Writer):
 
     # --- memory
     def _index(self, op: Op, mask: Mask) -> None:
-        is_plain = self.nest is None or mask == "None" and self._is_in_slices(op)
+        is_plain = self.nest is None or mask == "None" and (self._is_in_slices(op) or self._only_reads(op))
         if is_plain and op in self.by_python and op in self.local:
             position = op.args[0]
             if op not in self.inlined or isinstance(position, Const):
@@ -185,7 +185,16 @@ class Operations(Writer):
             return
         self.settle_view(op.args[0])
         reads = self.reads_of(op)
-        self.define(op, f"s.inside({self.bare(op.args[0])}, {self.bare(op.args[1])}, {mask})", reads=reads)
+        name = "wrapped" if self._only_reads(op) else "inside"
+        self.define(op, f"s.{name}({self.bare(op.args[0])}, {self.bare(op.args[1])}, {mask})", reads=reads)
+
+    def _only_reads(self, op: Op) -> bool:
+        """An index of lanes of which nothing but elements that no lane writes depends: it may count from the end."""
+        users = self.users.get(op, [])
+        if self.nest is None or op not in self.varying or not users:
+            return False
+        return all(isinstance(user, Op) and user.opcode == "load" and not self._is_stored(user.attr("array"))
+                   for user in users)
 
     def _is_in_slices(self, op: Op) -> bool:
         return op not in self.varying and all(user in self.boxes.slices for user in self.users.get(op, []))
@@ -224,13 +233,13 @@ class Operations(Writer):
                 parts.append(self.bare(place))
                 continue
             parts += ["None"] * (axis[0] - before - 1 if before >= 0 else 0)
-            assert isinstance(place, Op)
-            parts.append(self._part(axis, place.args[1]))
+            index = isinstance(place, Op) and place.opcode == "index"
+            parts.append(self._part(axis, place.args[1] if isinstance(place, Op) and index else None))
             before = axis[0]
         parts += ["None"] * (len(self.ranges) - before - 1)
         return f"{self.array(op.attr('array'))}[{', '.join(parts)}]"
 
-    def _part(self, axis: Axis, extent: Value) -> str:
+    def _part(self, axis: Axis, extent: Value | None) -> str:
         number, shift = axis
         assert self.nest is not None
         block = self.ranges[number]
@@ -240,7 +249,7 @@ class Operations(Writer):
         counted = self.nest.counted[number]
         start = self.sum_text(counted.lower, shift)
         upper = linear(counted.upper)
-        ends = upper is not None and (upper[0], upper[1] + shift) == linear(extent)
+        ends = extent is not None and upper is not None and (upper[0], upper[1] + shift) == linear(extent)
         return f"{'' if start == '0' else start}:{'' if ends else self.sum_text(counted.upper, shift)}"
 
     def sum_text(self, value: Value, shift: int) -> str:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pyflat.analysis.parallel_loops import linear
 from pyflat.errors import InternalError
 from pyflat.frontend.kernels.results import names as returned_names
 from pyflat.ir.memory import ArrayArgument
@@ -27,7 +28,6 @@ from pyflat.targets.numpy.kernels.loops import Loops
 from pyflat.targets.numpy.kernels.names import returned
 from pyflat.targets.numpy.kernels.nests import Given
 from pyflat.targets.numpy.kernels.operations import Mask
-from pyflat.targets.numpy.kernels.parallel import linear
 from pyflat.targets.numpy.kernels.spelled import as_scalar
 
 _IMPORTS = ((r"\bmath\.", "import math"), (r"\bpartial\(", "from functools import partial"),

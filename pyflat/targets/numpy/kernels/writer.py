@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from pyflat.analysis.parallel_loops import Nest, linear
 from pyflat.frontend.kernels import Kernel
 from pyflat.ir.loops import Counted
 from pyflat.ir.memory import ArrayArgument
@@ -17,7 +18,6 @@ from pyflat.ir.nodes import Block, Const, Exit, If, Item, Loop, Op, Param, Value
 from pyflat.ir.types import MEMORY
 from pyflat.targets.numpy.kernels.boxes import Boxes
 from pyflat.targets.numpy.kernels.names import Names, counter_wish, wish
-from pyflat.targets.numpy.kernels.parallel import Nest, linear
 from pyflat.targets.numpy.kernels.spelled import ATOM, literal
 
 WIDEST = 90

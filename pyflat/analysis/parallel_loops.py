@@ -54,9 +54,13 @@ def is_alone_parallel(loop: Loop, counted: Counted) -> bool:
 def carries_memory_only(loop: Loop, counted: Counted) -> bool:
     """All that goes from iteration to iteration is the counter and memory, and the test is all of the head."""
     carried = [param for param in loop.params if param is not counted.iv]
+    return iterates(loop) and all(value.kind is MEMORY for value in [*carried, *loop.results])
+
+
+def iterates(loop: Loop) -> bool:
+    """Each iteration is a test, then the items from the third one on."""
     head = loop.body[0]
-    alone = isinstance(head, Block) and len(head.ops) == 1 and _start(loop) is not None
-    return alone and all(value.kind is MEMORY for value in [*carried, *loop.results])
+    return isinstance(head, Block) and len(head.ops) == 1 and _start(loop) is not None
 
 
 def _chain(loop: Loop) -> list[tuple[Loop, Counted]]:

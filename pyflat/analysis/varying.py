@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyflat.analysis.parallel_loops import Nest
 from pyflat.ir.faults import can_fault
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Param, Region, Value, Yield, walk
 from pyflat.ir.types import MEMORY
-from pyflat.targets.numpy.kernels.parallel import Nest
 
 
 def varying_in(loop: Loop, known: set[Value]) -> set[Value]:

@@ -1,0 +1,183 @@
+"""Loops that must run in order, but compute something first that need not: that part as lanes, the rest one by one.
+
+    for i in range(n):                        while n - i >= 32:
+        total += math.exp(x[i])                   e[0:32] = exp(x[i:i + 32])        lanes, into a buffer
+                                                  for k in range(32): total += e[k]
+                                                  i += 32
+                                              for i in range(i, n): total += math.exp(x[i])
+
+Lanes take what every iteration surely computes out of numbers that no iteration changes, where that is a function, a
+root or a division: LLVM computes a function one by one, and makes no vectors of a loop whose iterations meet. Faults
+and warnings are the same, since all lanes are iterations that run: which of them is first does not matter, for the
+original runs then. A loop that is left before its end is none of these, nor one with another loop in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyflat.analysis.parallel_loops import is_alone_parallel, iterates
+from pyflat.frontend.kernels import Kernel
+from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
+from pyflat.ir.nodes import Block, Const, Exit, If, Item, Loop, Op, Param, Region, Value, walk
+from pyflat.ir.types import BOOL, INT, MEMORY
+from pyflat.targets.numba.emitter import Lane
+from pyflat.targets.numba.kernels.apart import kernel_memories
+from pyflat.targets.numba.kernels.lane_plans import LanePlan, bounded_ints, is_possible
+from pyflat.targets.numba.kernels.lanes import Gang, lanes_in_register
+from pyflat.targets.numba.library import library_function
+from pyflat.targets.numba.llvm import I64, element_at, i64, stack
+
+if TYPE_CHECKING:
+    from pyflat.targets.numba.kernels.emit import KernelCode, Target
+
+REGISTERS = 4
+"""Of lanes in a turn: fewer wait for each other's results, and a loop shorter than a turn has none."""
+MOST_BUFFERS = 6
+_SLOW = frozenset({"sqrt", "np_sqrt", "divide", "truediv"})
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A loop, what of it is lanes in their order, and which of these numbers the rest takes."""
+
+    plan: LanePlan
+    lanes: Sequence[Op]
+    taken: Sequence[Op]
+
+
+def plan_splits(kernel: Kernel, kept: set[Loop]) -> dict[Loop, Split]:
+    """The loops to split. `kept`: loops that are lanes as a whole."""
+    fn, small = kernel.function, bounded_ints(kernel)
+    made = [op for op in all_ops(fn.body) if op.opcode == "alloc"]
+    memories = kernel_memories(kernel, made)
+    inside = {id(each) for loop in kept for each in [loop, *walk(loop.body)]}
+    loops = [item for item in walk(fn.body) if isinstance(item, Loop) and id(item) not in inside]
+    found = [_split(loop, memories, small) for loop in loops]
+    return {each.plan.loop: each for each in found if each is not None}
+
+
+def _split(loop: Loop, memories: Mapping[str, object], small: frozenset[Value]) -> Split | None:
+    counted = recognise_counted(loop)
+    if counted is None or counted.step != 1 or has_loop(loop.body) or not iterates(loop):
+        return None
+    rest = loop.body[2:]
+    if any(isinstance(item, Region) or isinstance(item, Block) and isinstance(item.end, Exit) for item in walk(rest)):
+        return None
+    possible = _possible(loop, counted, memories)
+    functions = [op for op in possible if library_function(op) is not None]
+    slow = functions or [op for op in possible if op.opcode in _SLOW]
+    if not slow or not functions and is_alone_parallel(loop, counted):
+        return None
+    lanes = _needed(possible, slow)
+    taken = _taken(rest, lanes)
+    if len(taken) > MOST_BUFFERS:
+        return None
+    varying: set[Value] = {counted.iv}
+    for op in lanes:
+        varying |= {op} if any(arg in varying for arg in op.args) else set()
+    indices = frozenset(op for op in lanes if op.opcode == "index")
+    return Split(LanePlan(loop, counted, frozenset(varying), small, indices, False), lanes, taken)
+
+
+def _possible(loop: Loop, counted: Counted, memories: Mapping[str, object]) -> dict[Op, None]:
+    """What every iteration computes, without what another one has left, in order."""
+    written = {memories[op.attr("array")] for op in all_ops(loop.body) if op.opcode == "store"}
+    found: dict[Op, None] = {}
+    inside: set[Value] = {*all_ops(loop.body), *loop.params}
+    inside |= {result for item in walk(loop.body) if not isinstance(item, Block) for result in item.results}
+
+    def known(value: Value) -> bool:
+        return value is counted.iv or value in found or value not in inside
+
+    for item in loop.body[2:]:
+        for op in item.ops if isinstance(item, Block) else ():
+            if op.opcode == "load":
+                fits = memories[op.attr("array")] not in written and all(map(known, op.args[1:]))
+            else:
+                fits = op.kind is not MEMORY and op.opcode != "store" and is_possible(op) and all(map(known, op.args))
+            if fits:
+                found[op] = None
+    return found
+
+
+def _needed(possible: Mapping[Op, None], slow: Sequence[Op]) -> list[Op]:
+    """The slow operations, what is made of them alone, and what all of these need."""
+    wanted = set(slow)
+    for op in possible:
+        if any(arg in wanted for arg in op.args):
+            wanted.add(op)
+    for op in reversed(list(possible)):
+        if op in wanted:
+            wanted |= {arg for arg in op.args if isinstance(arg, Op) and arg in possible}
+    return [op for op in possible if op in wanted]
+
+
+def _taken(rest: Sequence[Item], lanes: Sequence[Op]) -> list[Op]:
+    """Numbers of lanes that something else reads."""
+    own = set(lanes)
+    read = {arg for op in all_ops(list(rest)) if op not in own for arg in op.args}
+    for item in walk(list(rest)):
+        if isinstance(item, Block):
+            read |= set(item.end.values) if item.end is not None else set()
+        elif isinstance(item, If):
+            read.add(item.cond)
+    return [op for op in lanes if op in read]
+
+
+def write_split(code: KernelCode, split: Split, after: Target) -> None:
+    """The loop of a split, at the place of the code's builder; it goes on at `after`."""
+    b, loop = code.builder, split.plan.loop
+    width = REGISTERS * lanes_in_register()
+    buffers = {op: stack(b, _stored(code, op), width) for op in split.taken}
+    state = [Param(param.kind) for param in loop.params]
+    turns = code.loop_head("turns", state)
+    code.jump(turns, loop.inits)
+    code.bind(state, turns)
+    first = code.lane(state[loop.params.index(split.plan.counted.iv)]).value
+    upper = code.lane(split.plan.counted.upper).value
+    turn, rest = (code.function.append_basic_block(name) for name in ("turn", "left_over"))
+    b.cbranch(b.icmp_signed(">=", b.sub(upper, first), i64(width)), turn, rest)
+    b.position_at_end(turn)
+    gang = Gang(code, split.plan, REGISTERS)
+    gang.start(first, None)
+    for op in split.lanes:
+        gang.op(op)
+    for op, buffer in buffers.items():
+        gang.put(op, buffer)
+    code.jump(turns, _in_order(code, split, state, buffers, width))
+    b.position_at_end(rest)
+    code.loop_as_it_is(loop, state, after)
+
+
+def _in_order(code: KernelCode, split: Split, state: Sequence[Param], buffers: Mapping[Op, Any], width: int
+              ) -> list[Value]:
+    """The rest of so many iterations; what the next one takes."""
+    b, loop = code.builder, split.plan.loop
+    number = Param(INT)
+    head = code.loop_head("in_order", [*loop.params, number])
+    code.jump(head, [*state, Const(INT, 0)])
+    code.bind([*loop.params, number], head)
+    inside, end = (code.function.append_basic_block(name) for name in ("ordered", "turn_done"))
+    k = code.lane(number).value
+    b.cbranch(b.icmp_signed("<", k, i64(width)), inside, end)
+    b.position_at_end(inside)
+    for op, buffer in buffers.items():
+        type_ = _stored(code, op)
+        value = b.load(element_at(b, buffer, k, type_), typ=type_)
+        code.values[op] = Lane(code.e, op.kind, b.icmp_unsigned("!=", value, i64(0)) if op.kind is BOOL else value)
+    code.done |= set(split.lanes)
+    values = code.items(loop.body[2:])
+    code.done -= set(split.lanes)
+    assert values is not None
+    following = Param(INT)
+    code.values[following] = Lane(code.e, INT, b.add(k, i64(1), flags=["nsw"]))
+    code.jump(head, [*values, following])
+    b.position_at_end(end)
+    return list(loop.params)
+
+
+def _stored(code: KernelCode, op: Op) -> Any:
+    return I64 if op.kind is BOOL else code.e.scalars[op.kind]
