@@ -27,7 +27,7 @@ from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
 from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
 from pyflat.ir.types import BOOL, FLOAT, Kind
-from pyflat.targets.numba.arms import Arm, plan_arms
+from pyflat.targets.numba.arms import Arm, plan_arms, with_parts
 from pyflat.targets.numba.autotune import SHORT_TRIAL, TRIAL, write_choice
 from pyflat.targets.numba.costs import cost_of, is_called
 from pyflat.targets.numba.emitter import Emitter, Lane, size_of, types_of
@@ -185,7 +185,7 @@ def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, S
     uniform = {p for p, same in zip(kernel.params, pattern, strict=True) if same}
     hoisted, inner = split_uniform(kernel.items, uniform)
     computed = uniform | {value for item in hoisted for value in _defined(item)}
-    shared = [value for value in outer_values(inner, kernel.results) if value in computed]
+    shared = with_parts(value for value in outer_values(inner, kernel.results) if value in computed)
     varying = [param for param in kernel.params if param not in uniform]
     lanes = _write_lanes(module, symbols, kernel, shape, shared, varying, inner)
     _Entry(module, symbols, kernel, uniform).write(hoisted, shared, lanes)
@@ -349,9 +349,9 @@ class _Lanes:
         self._store_results(gang, pointers[len(self.varying):], start)
         self._note_suspects(gang, suspects)
         numbers, slots = ({value: k for k, value in enumerate(values)} for values in (self.kernel.params, self.shared))
-        places = {param: gang.loaded.get(param, {}) for param in self.varying}
+        read = {param: gang.loaded.get(param, {}) for param in self.varying}
         self.wanted = {numbers[param]: [[(slots[value], holds) for value, holds in known] for known in each]
-                       for param, each in places.items() if () not in each}
+                       for param, each in read.items() if () not in each}
 
     def _with_regrouping(self, gang: Gang, items: list[Item], early: list[Item], waiting: Waiting,
                          pointers: Sequence[Any], suspects: Any) -> None:

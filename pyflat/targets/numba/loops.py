@@ -33,7 +33,7 @@ from pyflat.errors import InternalError
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
 from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.targets.numba.arms import Arm, Literal, plan_arms
+from pyflat.targets.numba.arms import Arm, Literal, plan_arms, with_parts
 from pyflat.targets.numba.costs import is_called
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.feed import FEED, LEFT_EARLY
@@ -276,7 +276,8 @@ class Gang:
             else:
                 varying.append(op)
         outside = [op for op in varying if op in self.outside]
-        same = {arg for op in varying for arg in op.args if arg in self.fixed}
+        same = {part for part in with_parts(arg for op in varying for arg in op.args if arg in self.fixed)
+                if part in self.fixed}
         planned = plan_arms(varying, outside, self.emitter.width, same)
         self._steps(varying if planned is None else planned)
 
