@@ -23,7 +23,7 @@ Wanted = Sequence[Sequence[tuple[int, bool]]]
 
 def block_lanes(operands: int, gang: int) -> int:
     """Lanes in a block: whole gangs."""
-    return max(feed.BUFFERS // (SLOT * max(operands, 1)) // gang, 1) * gang
+    return max(max(feed.BUFFERS // (SLOT * max(operands, 1)), feed.LEAST_LANES) // gang, 1) * gang
 
 
 def write_feed(lanes: ir.Function, sizes: Sequence[int], results: int, gang: int, wanted: Mapping[int, Wanted]
