@@ -16,8 +16,8 @@ as they lie where they are dense and aligned, and are copied by a loop here wher
 
 This code is the same for all kernels, and reads from a table what a kernel's operands are: int64 numbers, which are how
 many operands there are, how many of them are read, the lanes in a gang, those in a block, the bytes of all buffers, and
-the bytes of a lane of each operand, 0 where it is uniform, or not read in this call. It is compiled once, and kernels find its address in the
-state.
+the bytes of a lane of each operand, 0 where it is uniform, or not read in this call. It is compiled once, and kernels
+find its address in the state.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _SIZES = 5
 _TYPE = ir.FunctionType(I8, [POINTER, POINTER, I64, I64, POINTER, POINTER, POINTER, POINTER])
 
 Wanted = Sequence[Sequence[tuple[int, bool]]]
-"""When an operand is read: where in any of the lists all uniform bools, by their numbers, have the value beside them."""
+"""When an operand is read: where in any list all uniform bools, given by number, have the value beside them."""
 
 
 def block_lanes(operands: int, gang: int) -> int:
@@ -29,8 +29,8 @@ def block_lanes(operands: int, gang: int) -> int:
 def write_feed(lanes: ir.Function, sizes: Sequence[int], results: int, gang: int, wanted: Mapping[int, Wanted]
                ) -> ir.Function:
     """`i8 (count, first, state, uniform values, args, steps)`: the feed of `lanes(count, state, uniform values,
-    pointers)`. `sizes` are the bytes of a lane of each operand, 0 where it is uniform; the last are the `results`. An operand
-    that is not `wanted` is handed on as it lies, as a uniform one is, and not converted."""
+    pointers)`. `sizes` are the bytes of a lane of each operand, 0 where it is uniform; the last are the `results`. An
+    operand that is not `wanted` is handed on as it lies, as a uniform one is, and not converted."""
     module, varying = lanes.module, sum(size > 0 for size in sizes)
     block = block_lanes(varying, gang)
     numbers = [len(sizes), len(sizes) - results, gang, block, SLOT * block * varying, *sizes]
