@@ -62,14 +62,14 @@ _BACK = {FLOAT: float, INT: int, BOOL: bool}
 
 
 class Argument(NamedTuple):
-    """What a plan knows of one argument: its type, the dtype of an array, the items of a tuple, list or dataclass, or
-    the value of a string and of what is static."""
+    """What a plan knows of one argument: its type, the dtype of an array, the items of a tuple, list, dict or
+    dataclass, or the value of a string and of what is static."""
 
     cls: type
     dtype: np.dtype[Any] | None = None
     items: tuple[Argument, ...] = ()
     names: tuple[str, ...] = ()
-    """The attributes that the items are; none where they have numbers."""
+    """The attributes, or keys, that the items are; none where they have numbers."""
     value: Any = None
     static: bool = False
     single: bool = False
@@ -109,10 +109,10 @@ def _argument(value: Any) -> Argument | None:
         return Argument(cls, value=value, static=True)
     if cls in _SCALARS or cls in (NotGiven, type(None)):
         return Argument(cls)
-    parts = record_of(value) if cls is not dict else None
+    parts = record_of(value)
     if parts is None or (is_dataclass(cls) and not is_plain_dataclass(cls)):
         return None
-    return _with_items(cls, parts[1] if is_dataclass(cls) else (), list(map(_argument, parts[2])))
+    return _with_items(cls, parts[1] if is_dataclass(cls) or cls is dict else (), list(map(_argument, parts[2])))
 
 
 def _static(value: Any) -> Argument | None:
@@ -156,6 +156,8 @@ def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings,
     if owner_of(function)[0] or any(name.startswith(OURS) for name in parameters.names):
         return None
     stored = [lane.dtype if lane.is_array else None for argument in arguments for lane in argument.lanes]
+    if len(stored) != sum(len(list(leaves_of(shape))) for shape in built.arguments.values()):
+        return None  # a dict of numbers alone is static
     point = built.engine.entry_point(stored)  # type: ignore[attr-defined]
     if point is None or len(point.dtypes) != len(leaves):
         return None
@@ -453,9 +455,15 @@ class _Text(Conditions):
         yield f"{self.constant(type)}({named}) is not {cls}"
         if issubclass(argument.cls, tuple | list):
             yield f"{self.constant(len)}({name}) != {len(argument.items)}"
+        elif argument.cls is dict:
+            yield f"{self.constant(tuple)}({name}) != {self.constant(argument.names)}"
+            yield f"{{*{self.constant(map)}({self.constant(type)}, {name})}} - {self.constant(frozenset({str}))}"
         for k, item in enumerate(argument.items):
             self._items += 1
-            part = f".{argument.names[k]}" if argument.names else f"[{k}]"
+            if argument.cls is dict:
+                part = f"[{self.constant(argument.names[k])}]"
+            else:
+                part = f".{argument.names[k]}" if argument.names else f"[{k}]"
             yield from self._other_type(name + part, f"{OURS}i{self._items}", item)
         if argument.static:
             yield f"{name} != {self.constant(argument.value)}"

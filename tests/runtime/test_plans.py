@@ -582,6 +582,33 @@ class DoubleScheme(Scheme):
         return x * (2.0 * self.factor)
 
 
+def mixed(d, rates, scale=1.0):
+    total = 0.0
+    for key in d:
+        total = total * 2.0 + d[key]["MISS"] if key == "a" else total - d[key] * rates["low"]
+    return total * scale if rates["how"] == "up" else total
+
+
+@pytest.mark.parametrize("target", ["numba", "numpy"])
+def test_dicts(target, short):
+    """Keys, their order and strings belong to a plan; a dict of numbers alone is static, and its values count."""
+    twin = pyflat.twin(mixed, target=target)
+    rates = {"low": X, "how": "up"}
+    calls = [({"a": {"MISS": X}, "b": 2.0}, rates), ({"b": 2.0, "a": {"MISS": X}}, rates), ({"b": X, "c": X}, rates),
+             ({"a": {"MISS": X}}, {"how": "down", "low": X}), ({"a": {"MISS": X}, "b": 2.0}, {**rates, "how": "down"})]
+    for args in calls * 3:
+        assert_same(twin(*args), without(twin, *args))
+    for d, r in calls:
+        assert_same(short(twin, d, r), without(twin, d, r))
+        assert_same(short(twin, rates=r, d=d), without(twin, d, r))
+    for low in (0.5, 2.0, 0.5):
+        assert_same(twin({"b": X}, {"low": low, "how": "up"}), without(twin, {"b": X}, {"low": low, "how": "up"}))
+    with pytest.raises(KeyError, match="low"):
+        twin({"b": X}, {"lower": X, "how": "up"})
+    with pytest.raises(TypeError, match="'d' is a dict with arrays in it"):
+        twin({type("Name", (str,), {})("b"): X, "c": X}, rates)
+
+
 def powers(x, n, how, scale):
     for _ in range(n):
         x = x * scale if how[0] == "up" else x - how[1]

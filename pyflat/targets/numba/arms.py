@@ -100,6 +100,20 @@ def plan_arms(ops: Sequence[Op], outside: Iterable[Value], width: int, same: Abs
     return plan
 
 
+def with_parts(values: Iterable[Value]) -> list[Value]:
+    """The values, and the bools that those among them are made of by `and`, `or` and `not`: what conditions that all
+    lanes share have in common can be seen in their parts only."""
+    found = dict.fromkeys(values)
+    waiting = list(found)
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Op) and value.kind is BOOL and value.opcode in ("and", "or", "not"):
+            parts = [arg for arg in value.args if not isinstance(arg, Const) and arg not in found]
+            found.update(dict.fromkeys(parts))
+            waiting += parts
+    return list(found)
+
+
 def arms_of(ops: Sequence[Op], outside: Iterable[Value], each: dict[Op, float], least: Least, *, gather: bool = False
             ) -> list[Op | Arm] | None:
     """The same, with what each operation costs, and what an arm has to cost; with `gather` selects (`_chosen`) and

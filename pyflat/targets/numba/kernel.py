@@ -12,7 +12,7 @@ warn.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,12 +27,12 @@ from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
 from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
 from pyflat.ir.types import BOOL, FLOAT, Kind
-from pyflat.targets.numba.arms import Arm, plan_arms
+from pyflat.targets.numba.arms import Arm, plan_arms, with_parts
 from pyflat.targets.numba.autotune import SHORT_TRIAL, TRIAL, write_choice
 from pyflat.targets.numba.costs import cost_of, is_called
 from pyflat.targets.numba.emitter import Emitter, Lane, size_of, types_of
 from pyflat.targets.numba.feed import SLOT
-from pyflat.targets.numba.feed_calls import write_feed
+from pyflat.targets.numba.feed_calls import Wanted, write_feed
 from pyflat.targets.numba.integer_narrowing import IntegerNarrowing, narrow_ints
 from pyflat.targets.numba.lane_regrouping import Regrouping, Waiting, can_wait, plan_regrouping
 from pyflat.targets.numba.library import library_function
@@ -185,7 +185,7 @@ def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, S
     uniform = {p for p, same in zip(kernel.params, pattern, strict=True) if same}
     hoisted, inner = split_uniform(kernel.items, uniform)
     computed = uniform | {value for item in hoisted for value in _defined(item)}
-    shared = [value for value in outer_values(inner, kernel.results) if value in computed]
+    shared = with_parts(value for value in outer_values(inner, kernel.results) if value in computed)
     varying = [param for param in kernel.params if param not in uniform]
     lanes = _write_lanes(module, symbols, kernel, shape, shared, varying, inner)
     _Entry(module, symbols, kernel, uniform).write(hoisted, shared, lanes)
@@ -205,8 +205,8 @@ def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Sha
     sizes = [size_of(_memory(kernel, param)) if param in differ else 0 for param in kernel.params]
     sizes += [size_of(_memory(kernel, root)) for root in kernel.roots]
 
-    def fed(lanes: ir.Function) -> ir.Function:
-        return write_feed(lanes, sizes, len(kernel.roots), shape.lanes)
+    def fed(lanes: ir.Function, wanted: Mapping[int, Wanted] | None = None) -> ir.Function:
+        return write_feed(lanes, sizes, len(kernel.roots), shape.lanes, wanted or {})
 
     def lanes(name: str) -> _Lanes:
         return _Lanes(module, symbols, kernel, shape, shared, varying, name)
@@ -218,7 +218,8 @@ def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Sha
         plain = lanes("plain").write(inner, narrowed, None)
         other = lanes("queued").write(inner, narrowed, regrouping)
     else:
-        return fed(lanes("lanes").write(inner, narrowed, None))
+        alone = lanes("lanes")
+        return fed(alone.write(inner, narrowed, None), alone.wanted)
     return write_choice(fed(plain), fed(other), shape.lanes * (TRIAL if has_loop(inner) else SHORT_TRIAL))
 
 
@@ -293,6 +294,8 @@ class _Lanes:
         self.function.attributes.add("noinline")
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.emitter = Emitter(self.builder, symbols, shape.width, types_of(kernel.floats))
+        self.wanted: dict[int, Wanted] = {}
+        """Operands that no lane reads where conditions of uniform values say so, by their number."""
 
     def write(self, inner: list[Item], narrowed: IntegerNarrowing, regrouping: Regrouping | None) -> ir.Function:
         builder, emitter, kernel = self.builder, self.emitter, self.kernel
@@ -345,6 +348,10 @@ class _Lanes:
         gang.emit(items)
         self._store_results(gang, pointers[len(self.varying):], start)
         self._note_suspects(gang, suspects)
+        numbers, slots = ({value: k for k, value in enumerate(values)} for values in (self.kernel.params, self.shared))
+        read = {param: gang.loaded.get(param, {}) for param in self.varying}
+        self.wanted = {numbers[param]: [[(slots[value], holds) for value, holds in known] for known in each]
+                       for param, each in read.items() if () not in each}
 
     def _with_regrouping(self, gang: Gang, items: list[Item], early: list[Item], waiting: Waiting,
                          pointers: Sequence[Any], suspects: Any) -> None:

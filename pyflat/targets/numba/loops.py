@@ -33,7 +33,7 @@ from pyflat.errors import InternalError
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
 from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.targets.numba.arms import Arm, plan_arms
+from pyflat.targets.numba.arms import Arm, Literal, plan_arms, with_parts
 from pyflat.targets.numba.costs import is_called
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.feed import FEED, LEFT_EARLY
@@ -167,9 +167,13 @@ class Gang:
         self.loads: dict[Value, Callable[[int], Lane]] = {}
         """Parameters that are loaded where they are first used, register by register: what only an arm uses need not
         come from memory where it is skipped."""
+        self.loaded: dict[Value, dict[tuple[Literal, ...], None]] = {}
+        """For each of these what holds of the `fixed` values where it is loaded, once for each place."""
         self.active: list[Any] = [None] * registers
         self.rounded: set[Value] = set()
         """Ints that are rounded floats, which are there too."""
+        self._known: tuple[Literal, ...] = ()
+        """What holds of the `fixed` values in the arm that is written."""
 
     def read(self, register: int, value: Value) -> Lane:
         """A value in every lane of a register, all of it."""
@@ -217,6 +221,7 @@ class Gang:
             return self.wide.get(value)
         lanes = self.sets[register]
         if value not in lanes:
+            self.loaded.setdefault(value, {})[self._known] = None
             lanes[value] = self.loads[value](register)
         return lanes[value]
 
@@ -271,7 +276,8 @@ class Gang:
             else:
                 varying.append(op)
         outside = [op for op in varying if op in self.outside]
-        same = {arg for op in varying for arg in op.args if arg in self.fixed}
+        same = {part for part in with_parts(arg for op in varying for arg in op.args if arg in self.fixed)
+                if part in self.fixed}
         planned = plan_arms(varying, outside, self.emitter.width, same)
         self._steps(varying if planned is None else planned)
 
@@ -348,13 +354,14 @@ class Gang:
         skipped = [{op: (self.read_for(r, arm.otherwise[op], op) if op in arm.otherwise else self.zero_of(op)).value
                     for op in arm.results} for r in self.registers]
         taken, masks = self._taken(arm)
-        before, rounded = builder.block, set(self.rounded)
+        before, rounded, known = builder.block, set(self.rounded), self._known
+        self._known = (*known, *[literal for literal in arm.conditions if literal[0] in self.fixed])
         missing = [self.loads.keys() - lanes.keys() for lanes in self.sets]
         with builder.if_then(taken):
             self.active = masks
             self._steps(arm.items)
             inside = builder.block
-        self.active, self.rounded = around, rounded
+        self.active, self.rounded, self._known = around, rounded, known
         for lanes, loaded, values in zip(self.sets, missing, skipped, strict=True):
             for param in loaded:
                 lanes.pop(param, None)

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 import pyflat
+from pyflat.ir.parse import parse_function
 from pyflat.runtime.calls import Caller
 from pyflat.targets.numba import autotune, conversions, feed
 from pyflat.targets.numba import engine as target
 from pyflat.targets.numba import kernel as numba_kernel
+from pyflat.targets.numba.loops import SUSPECTS
 from tests.targets.flat_functions import DAG_PARAMS, STRAIGHT, columns, random_dag, rows_of
 
 INTS = ("i1", "u1", "<i2", ">i2", "<u2", ">u2", "<i4", ">i4", "<u4", ">u4", "<i8", ">i8", "<u8", ">u8")
@@ -113,6 +115,7 @@ def test_nothing_behind_the_last_element_is_read(dtype):
 def test_a_kernel_takes_every_mix_of_dtypes_and_layouts(block, monkeypatch):
     """One kernel, compiled once."""
     monkeypatch.setattr(feed, "BUFFERS", block)
+    monkeypatch.setattr(feed, "LEAST_LANES", 1)
     rng = np.random.default_rng(5)
     engine = target.compile(random_dag(40, 3, STRAIGHT))
     made = []
@@ -132,6 +135,37 @@ def test_a_kernel_takes_every_mix_of_dtypes_and_layouts(block, monkeypatch):
             assert (suspects is None) == (marked is None)
             assert suspects is None or np.array_equal(suspects, marked)
     assert len(made) <= 2  # the values and the mask
+
+
+SWITCHED = """
+func @f(%p: b, %q: b, %n: i8, %m: i8, %x: f8) -> (f8, b) fused @return {
+  %both = and %p, %q : b
+  %a = mul %n, %n : i8
+  %b = add %a, %n : i8
+  %c = mul %b, %b : i8
+  %d = add %c, %m : i8
+  %e = mul %d, %m : i8
+  %0 = lt %e, 0 : b
+  %1 = and %both, %0 : b
+  %g = to_float %d : f8
+  %r = select %p, %g, %x : f8
+  yield %r, %1
+}
+"""
+
+
+@pytest.mark.parametrize("n", [5, 5_003])
+@pytest.mark.parametrize(("first", "second", "read"), [(False, False, ""), (False, True, ""), (True, False, "nm")])
+def test_what_this_call_does_not_read_is_not_converted(first, second, read, n):
+    """The numbers are beyond int64, which whoever converts them sees; the third condition is `and` of the others."""
+    for name in ("n", "m"):
+        engine = target.compile(parse_function(SWITCHED))
+        ints = [np.full(n, 2**63 if each == name else 1, np.uint64) for each in ("n", "m")]
+        x = np.arange(float(n))
+        (found,), _ = engine([np.bool_(first), np.bool_(second), *ints, x], n)
+        calls = engine._compiled["values", (True, True, False, False, False)]._calls.values()
+        assert any(call.state.words[SUSPECTS] for call in calls) == (name in read)
+        assert first or found.tolist() == x.tolist()
 
 
 def _stored(rng, lane):
