@@ -54,7 +54,7 @@ def _fitted(out: Any, result: Shape) -> Any:
 def _parts_of(shape: Shape) -> tuple[Shape, ...] | None:
     """The items of a result that has several; None for what one array holds."""
     match shape:
-        case Record() if shape.cls not in (complex, np.ndarray) and shape.cls not in DATES:
+        case Record() if shape.cls not in (complex, np.ndarray, np.uint64) and shape.cls not in DATES:
             return shape.items
         case Fixed(value=tuple() as value) if type(value) is tuple or hasattr(value, "_fields"):
             return tuple(map(Fixed, value))

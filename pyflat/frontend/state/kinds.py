@@ -28,11 +28,12 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     Text,
+    Unsigned,
     View,
 )
 from pyflat.ir.build import const
-from pyflat.ir.nodes import Value
-from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.ir.nodes import FALSE, Value
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MIN, Kind
 
 
 def same_static(a: Abstract, b: Abstract) -> bool:
@@ -84,6 +85,13 @@ def complex_parts(value: Abstract | None) -> Complex | None:
     if isinstance(value, Static) and type(value.value) is complex:
         return Complex(Static(value.value.real), Static(value.value.imag))
     return None
+
+
+def as_unsigned(value: Abstract | None) -> Unsigned | None:
+    """An unsigned number, lanes or a known int, as its bits; None for everything else."""
+    if isinstance(value, Static) and type(value.value) is int and 0 <= value.value < 2**64:
+        return Unsigned(const((value.value - INT_MIN) % 2**64 + INT_MIN), FALSE)
+    return value if isinstance(value, Unsigned) else None
 
 
 def changed_operator(cls: type, base: type) -> str | None:
@@ -138,6 +146,8 @@ def describe(value: Abstract) -> str:
             return f"a captured {type(value.value).__name__} that is written"
         case Complex():
             return "a complex lane"
+        case Unsigned():
+            return "an int lane of 64 bits"
         case Seq():
             plain = value.cls in (tuple, list) or hasattr(value.cls, "_fields")
             return "a tuple" if plain else f"a {value.cls.__name__}"

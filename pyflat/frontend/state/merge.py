@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from pyflat.errors import Span, refuse
 from pyflat.frontend.state import aliasing
-from pyflat.frontend.state.kinds import complex_parts, lane, numeric_kind, opened, same_static
+from pyflat.frontend.state.kinds import as_unsigned, complex_parts, lane, numeric_kind, opened, same_static
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
@@ -36,6 +36,7 @@ from pyflat.frontend.state.values import (
     Stored,
     Text,
     Unavailable,
+    Unsigned,
     View,
 )
 from pyflat.frontend.state.widths import Widths
@@ -149,6 +150,8 @@ class Joiner:
         kinds = {numeric_kind(v) for v in present}
         if len(kinds) == 1 and (kind := kinds.pop()) is not None:
             return self.leaf(kind, [None if v is None else lane(v) for v in values], name)
+        if any(isinstance(v, Unsigned) for v in present) and all(as_unsigned(v) is not None for v in present):
+            return self._unsigned([as_unsigned(v) for v in values], name)
         return self._of_one_class(values, name) or self._one_object(values, name) or self._choice(values, name)
 
     def _of_one_class(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:
@@ -175,6 +178,13 @@ class Joiner:
             case Value() | GuardedUnion() | Seq():
                 return None
         return first if all(v is first for v in present) else None
+
+    def _unsigned(self, values: Sequence[Unsigned | None], name: str) -> Unsigned:
+        outside = [None if v is None else v.outside for v in values]
+        known = next((v for v in outside if v is not None), FALSE)
+        same = all(v is None or v is known for v in outside)
+        return Unsigned(self.leaf(INT, [None if v is None else v.bits for v in values], name),
+                        known if same else self.leaf(BOOL, outside, ""))
 
     def _char(self, values: Sequence[Abstract | None], name: str) -> Abstract:
         """One of several characters; a string of lanes where digits meet others."""
@@ -258,6 +268,9 @@ class Joiner:
         x, y = complex_parts(a), complex_parts(b)
         if x is not None and y is not None:
             return Complex(self._select(edge, cond, x.real, y.real), self._select(edge, cond, x.imag, y.imag))
+        if isinstance(a, Unsigned) and isinstance(b, Unsigned):
+            outside = a.outside if a.outside is b.outside else _emit(edge, "select", cond, a.outside, b.outside)
+            return Unsigned(_emit(edge, "select", cond, a.bits, b.bits), outside)
         kind = numeric_kind(a)
         if kind is not None and kind is numeric_kind(b):
             return _emit(edge, "select", cond, lane(a), lane(b))
@@ -293,6 +306,8 @@ def _signature(value: Abstract) -> Hashable:
         return kind
     if complex_parts(value) is not None:
         return Complex
+    if isinstance(value, Unsigned):
+        return Unsigned
     match value:
         case Seq():
             return Seq, value.cls, len(value.items)
