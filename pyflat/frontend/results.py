@@ -28,7 +28,7 @@ import numpy as np
 
 from pyflat.errors import refuse
 from pyflat.frontend.library import dates
-from pyflat.frontend.space import unsigned
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.heap import has_gaps
 from pyflat.frontend.state.kinds import (
@@ -286,7 +286,7 @@ def _unsigned_leaf(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstra
         _wrong(s, edge, where, value, UNSIGNED, out)
         return
     if known is not None and known.outside is TRUE:
-        raise unsigned.unknown(s)
+        raise heap.only_modulo(s)
     outside = known.outside if known is not None else _emit(edge, "lt", lane(value), const(0))
     if outside is not FALSE:
         fault = Fault("OverflowError", "an int outside of 64 bits")

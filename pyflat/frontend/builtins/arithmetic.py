@@ -10,16 +10,17 @@ import libcst as cst
 from pyflat.frontend.builtins.support import Handler, inlined_for_ints, only
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import arrays, characters, operators, scalars
+from pyflat.frontend.space import arrays, characters, operators, scalars, unsigned
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import as_float, const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, RoundedText, Static
+from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, RoundedText, Static, Unsigned
 from pyflat.functions import lanes
 from pyflat.ir.build import const
 from pyflat.ir.formats import F8
+from pyflat.ir.nodes import FALSE
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX
 
 
@@ -43,6 +44,8 @@ def int_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
                        why="a base is for strings", help="leave the second argument out")
     if characters.is_text(arguments.positional[0]):
         return characters.to_int(s, characters.items_of(s, arguments.positional[0]) or (), node)
+    if isinstance(arguments.positional[0], Unsigned):
+        return Unsigned(unsigned.exact(s, arguments.positional[0]), FALSE)
     return to_whole("to_int")(s, arguments, node)
 
 

@@ -17,7 +17,7 @@ from pyflat.frontend.space import (
     ragged,
     scalars,
     scratch,
-    unsigned,
+    unsigned_operators,
     whole_arrays,
 )
 from pyflat.frontend.space import numbers as num
@@ -148,8 +148,8 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
         a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
     if complex_numbers.meet(a, b):
         return complex_numbers.compare(s, opcode, a, b)
-    if unsigned.meet(s, opcode, a, b):
-        return unsigned.compare(s, opcode, a, b)
+    if unsigned_operators.meet(s, opcode, a, b):
+        return unsigned_operators.compare(s, opcode, a, b)
     if arrays.is_array(a) or arrays.is_array(b):
         return operators.compare_arrays(s, opcode, a, b, node)
     if isinstance(a, GuardedUnion) and not is_number_union(a):

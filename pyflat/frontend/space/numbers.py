@@ -10,7 +10,7 @@ import types
 
 import libcst as cst
 
-from pyflat.frontend.space import complex_numbers, ragged, scalars, unsigned
+from pyflat.frontend.space import complex_numbers, ragged, scalars, unsigned, unsigned_operators
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind, plain_number
@@ -155,5 +155,5 @@ def unary(s: Evaluator, opcode: str, value: Abstract) -> Abstract:
     if isinstance(value, Complex):
         return complex_numbers.unary(s, opcode, value)
     if isinstance(value, Unsigned):
-        return unsigned.unary(s, opcode, value)
+        return unsigned_operators.unary(s, opcode, value)
     return scalars.unary(s, opcode, value)

@@ -41,6 +41,7 @@ from pyflat.frontend.state.values import (
     Static,
     Super,
     Text,
+    Unsigned,
     View,
 )
 from pyflat.ir.nodes import Value
@@ -101,6 +102,8 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
             return BoundMethod(owner, name)
         case Value():
             return _number_attribute(s, owner, name, node)
+        case Unsigned():
+            return BoundMethod(owner, name)
         case Complex():
             return complex_numbers.attribute(s, owner, name, node)
         case Super():

@@ -21,7 +21,7 @@ from pyflat.frontend.space import (
     ragged,
     scalars,
     texts,
-    unsigned,
+    unsigned_operators,
     whole_arrays,
 )
 from pyflat.frontend.space import numbers as num
@@ -54,8 +54,8 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNod
     a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
     if complex_numbers.meet(a, b):
         return complex_numbers.binary(s, opcode, a, b)
-    if unsigned.meet(s, opcode, a, b):
-        return unsigned.binary(s, opcode, a, b)
+    if unsigned_operators.meet(s, opcode, a, b):
+        return unsigned_operators.binary(s, opcode, a, b)
     if any(isinstance(v, GuardedUnion) and not scalars.is_number_union(v) for v in (a, b)):
         return scalars.split_pair(s, a, b, lambda x, y: binary(s, opcode, x, y, node))
     if any(isinstance(v, GuardedUnion) for v in (a, b)) or all(numeric_kind(v) is not None for v in (a, b)):
@@ -118,7 +118,7 @@ def unary(s: Evaluator, opcode: str, value: Abstract, node: cst.CSTNode) -> Abst
     if arrays.is_array(value):
         return unary_array(s, opcode, value, node)
     if isinstance(value, Unsigned):
-        return unsigned.unary(s, opcode, value)
+        return unsigned_operators.unary(s, opcode, value)
     found = lookup.method_of(value, f"__{opcode}__")
     return num.unary(s, opcode, value) if found is None else lookup.call_method(s, found, [value], node)
 

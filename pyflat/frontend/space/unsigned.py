@@ -11,83 +11,36 @@ original, and is refused where all of them would be.
 
 from __future__ import annotations
 
-from pyflat.errors import FlattenError
-from pyflat.frontend.space import scalars
+from collections.abc import Sequence
+from typing import Any
+
+import libcst as cst
+
+from pyflat.frontend.library import stdlib, table
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import as_unsigned, lane, numeric_kind, plain_number
-from pyflat.frontend.state.values import Abstract, GuardedUnion, Static, Unsigned
+from pyflat.frontend.state.kinds import as_unsigned, is_natural, lane, numeric_kind, plain_number
+from pyflat.frontend.state.values import Abstract, Arguments, Static, Unsigned
 from pyflat.ir.build import const
-from pyflat.ir.nodes import FALSE, TRUE, Const, Op, Value
-from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN
+from pyflat.ir.nodes import FALSE, TRUE, Const, Fault, Op, Value
+from pyflat.ir.types import INT, INT_MAX, INT_MIN, VOID
 
 SIZE = 2**64
-_RING = frozenset({"add", "sub", "mul", "and", "or", "xor", "shl"})
-_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
-def meet(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> bool:
-    """Two real numbers, one of which is unsigned, or an int lane and a known number beyond 63 bits."""
-    if s.widths is not None or isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
-        return False
-    unsigned = isinstance(a, Unsigned), isinstance(b, Unsigned)
-    if any(unsigned):
-        return all(isinstance(v, Unsigned) or numeric_kind(v) is not None for v in (a, b))
-    for known, other in ((a, b), (b, a)):
-        if isinstance(known, Static) and type(known.value) is int and known.value > INT_MAX:
-            ring = opcode in _RING - {"shl"} or (opcode, known.value, known is b) == ("mod", SIZE, True)
-            return ring and isinstance(other, Value) and other.kind in (INT, BOOL)
-    return False
-
-
-def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
-    """`a <op> b` of two numbers that `meet`."""
-    a, b = plain_number(a), plain_number(b)
-    if FLOAT in (numeric_kind(a), numeric_kind(b)) or opcode == "truediv" and _is_power_of_two(b):
-        return scalars.binary(s, opcode, *(as_float(s, v) if isinstance(v, Unsigned) else v for v in (a, b)))
-    match opcode:
-        case "and":
-            return _and(s, a, b)
-        case "or" | "xor":
-            return Unsigned(_bits(s, opcode, a, b), _either(s, a, b))
-        case "add" | "sub" | "mul":
-            return Unsigned(_bits(s, opcode, a, b), TRUE)
-        case "shl" if isinstance(a, Unsigned):
-            return Unsigned(_shifted_left(s, residue(s, a), b), TRUE)
-        case "shr" if isinstance(a, Unsigned):
-            return _shifted_right(s, a, b)
-        case "mod" if isinstance(b, Static) and _is_power_of_two(b):
-            return _and(s, a, Static(b.value - 1))
-        case "mod" | "floordiv" if isinstance(a, Unsigned) and isinstance(b, Static) and 0 < b.value < SIZE:
-            return _divided(s, opcode, a, b.value)
-    return scalars.binary(s, opcode, *(as_int(s, v) if isinstance(v, Unsigned) else v for v in (a, b)))
-
-
-def unary(s: Evaluator, opcode: str, value: Unsigned) -> Abstract:
-    match opcode:
-        case "pos" | "abs":
-            return Unsigned(*_exact(s, value))
-        case "neg":
-            return Unsigned(s.build.op("sub", const(0), value.bits), TRUE)
-    return Unsigned(s.build.op("invert", value.bits), TRUE)
-
-
-# --- numbers modulo 2**64
 def residue(s: Evaluator, value: Abstract) -> Value:
     """An int lane that is the number modulo 2**64."""
     if isinstance(value, Unsigned):
         return value.bits
     if isinstance(value, Static):
         return const(signed(int(value.value)))
-    return scalars.to_kind(s, lane(value), INT)
+    number = lane(value)
+    return number if number.kind is INT else s.build.op("to_int", number)
 
 
 def signed(number: int) -> int:
     """The signed int with these 64 bits."""
     return (number - INT_MIN) % SIZE + INT_MIN
-
-
-def _bits(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Value:
-    return s.build.op(opcode, residue(s, a), residue(s, b))
 
 
 def reduced(s: Evaluator, value: Abstract) -> Value:
@@ -100,79 +53,19 @@ def _may_wrap(value: Abstract) -> bool:
     return not isinstance(value, Unsigned) or value.outside is not FALSE
 
 
-def _and(s: Evaluator, a: Abstract, b: Abstract) -> Abstract:
-    """A mask below 2**63 gives an ordinary int; one below 2**64, or a number that is there, a number that is there."""
-    for mask, value in ((a, b), (b, a)):
-        if isinstance(mask, Static) and 0 <= mask.value <= INT_MAX:
-            return s.build.op("and", residue(s, value), const(mask.value))
-        if isinstance(mask, Static) and INT_MAX < mask.value < SIZE:
-            bits = reduced(s, value)
-            return Unsigned(bits if mask.value == SIZE - 1 else s.build.op("and", bits, residue(s, mask)), FALSE)
-    if any(isinstance(v, Unsigned) and v.outside is FALSE for v in (a, b)):
-        return Unsigned(s.build.op("and", reduced(s, a), reduced(s, b)), FALSE)
-    return Unsigned(_bits(s, "and", a, b), _either(s, a, b))
-
-
-def _either(s: Evaluator, a: Abstract, b: Abstract) -> Value:
-    """Where a bitwise operation of two numbers may not be in [0, 2**64)."""
-    found = [_outside(s, v) for v in (a, b)]
-    if TRUE in found:
-        return TRUE
-    first, second = found
-    return second if first is FALSE else first if second is FALSE else s.build.op("or", first, second)
-
-
-def _outside(s: Evaluator, value: Abstract) -> Value:
-    match value:
-        case Unsigned():
-            return value.outside
-        case Static():
-            return FALSE if 0 <= value.value < SIZE else TRUE
-        case Value() if value.kind is BOOL or _is_natural(value):
-            return FALSE
-    return s.build.op("lt", lane(value), const(0))
-
-
-def _is_natural(value: Value) -> bool:
-    """An int that its operation makes not negative."""
-    match value:
-        case Const():
-            return value.value is not None and value.value >= 0
-        case Op(opcode="and"):
-            return any(map(_is_natural, value.args))
-        case Op(opcode="or" | "xor"):
-            return all(map(_is_natural, value.args))
-        case Op(opcode="shr"):
-            return _is_natural(value.args[0])
-        case Op(opcode="mod"):
-            return isinstance(value.args[1], Const) and _is_natural(value.args[1])
-        case Op(opcode="to_int"):
-            return value.args[0].kind is BOOL
-        case Op(opcode="gather"):
-            return all(item >= 0 for item in value.attr("table"))
-    return False
-
-
-# --- the numbers themselves
-def _exact(s: Evaluator, value: Unsigned) -> tuple[Value, Value]:
+def exact(s: Evaluator, value: Unsigned) -> Value:
     """The bits of a number that is needed itself, in [0, 2**64) in all lanes but suspect ones."""
-    if value.outside is FALSE:
-        return value.bits, FALSE
     if value.outside is TRUE:
-        raise unknown(s)
-    return _failing(s, value.bits, value.outside), FALSE
+        raise heap.only_modulo(s)
+    if value.outside is not FALSE:
+        leave(s, value.outside)
+    return reduced(s, value)
 
 
-def unknown(s: Evaluator) -> FlattenError:
-    """Only the residue of a number is known."""
-    return s.refuse("flatten/int-too-large", "an int that may leave 64 bits is used other than modulo 2**64",
-                    why="sums, products and left shifts of 64-bit ints are computed modulo 2**64",
-                    help="mask it first: (...) & 0xFFFFFFFFFFFFFFFF")
-
-
-def _failing(s: Evaluator, bits: Value, where: Value) -> Value:
-    """`bits`; lanes `where` that holds are run by the original, because they shift by a negative count."""
-    return s.build.op("shr", bits, s.build.op("select", where, const(-1), const(0)))
+def leave(s: Evaluator, where: Value) -> None:
+    """Lanes that the original runs: no handler of the function is asked."""
+    fault = Fault("OverflowError", "an int outside of [0, 2**64)")
+    s.build.append(Op("fault", (where,), VOID, attrs=(("fault", fault),), origin=s.build.origin))
 
 
 def from_int(s: Evaluator, value: Abstract) -> Unsigned | None:
@@ -183,126 +76,64 @@ def from_int(s: Evaluator, value: Abstract) -> Unsigned | None:
     if isinstance(value, Static) or numeric_kind(value) is not INT:
         return as_unsigned(value)
     number = lane(value)
-    return Unsigned(number, FALSE if _is_natural(number) else s.build.op("lt", number, const(0)))
+    return Unsigned(number, FALSE if is_natural(number) else s.build.op("lt", number, const(0)))
 
 
-def carried(s: Evaluator, value: Abstract, *, exact: bool) -> Value:
+def carried(s: Evaluator, value: Abstract, *, known: bool) -> Value:
     """The bits of an int that a loop carries."""
-    if not exact:
+    if not known:
         return reduced(s, value)
     found = from_int(s, value)
     if found is None:
         raise s.refuse("flatten/mixed-join", "a negative int becomes one beyond 63 bits in a loop")
-    return _exact(s, found)[0]
+    return exact(s, found)
 
 
 def as_int(s: Evaluator, value: Unsigned) -> Value:
     """An ordinary int; lanes from 2**63 on are run by the original."""
-    bits, _ = _exact(s, value)
-    return _failing(s, bits, s.build.op("lt", bits, const(0)))
+    bits = exact(s, value)
+    leave(s, s.build.op("lt", bits, const(0)))
+    return bits
 
 
 def as_float(s: Evaluator, value: Unsigned) -> Value:
     """float(value), correctly rounded: of half of a large number, whose last bit stays set if it was."""
-    bits, _ = _exact(s, value)
-    half = s.build.op("or", _half(s, bits, 1), s.build.op("and", bits, const(1)))
+    bits = exact(s, value)
+    half = s.build.op("or", halved(s, bits, 1), s.build.op("and", bits, const(1)))
     twice = s.build.op("mul", s.build.op("to_float", half), const(2.0))
     return s.build.op("select", s.build.op("lt", bits, const(0)), twice, s.build.op("to_float", bits))
 
 
-def _half(s: Evaluator, bits: Value, count: int) -> Value:
+def halved(s: Evaluator, bits: Value, count: int) -> Value:
     """The number shifted to the right by a known count of 1 to 63."""
     return s.build.op("and", s.build.op("shr", bits, const(count)), const(2**(64 - count) - 1))
 
 
 def truth(s: Evaluator, value: Unsigned) -> Value:
-    bits, _ = _exact(s, value)
+    bits = exact(s, value)
     return s.build.op("ne", bits, const(0))
 
 
-def _shifted_left(s: Evaluator, bits: Value, count: Abstract) -> Value:
-    """Modulo 2**64, also by a count that differs by lane: a product with a power of two."""
-    if isinstance(count, Static):
-        if count.value < 0:
-            raise s.raised(ValueError)
-        return const(0) if count.value > 63 else s.build.op("shl", bits, const(int(count.value)))
-    number = as_int(s, count) if isinstance(count, Unsigned) else scalars.to_kind(s, lane(count), INT)
-    powers = tuple(signed(2**k) for k in range(64))
-    inside = s.build.op("lt", number, const(64))
-    place = s.build.op("and", number, const(63))
-    power = s.build.op("select", inside, s.build.op("gather", place, kind=INT, table=powers), const(0))
-    product = s.build.op("mul", bits, power)
-    return s.build.op("add", product, s.build.op("shl", const(0), number))  # which fails where the count is negative
+def bit_count(s: Evaluator, value: Unsigned, node: cst.CSTNode) -> Abstract:
+    """The ones among the bits: of the number without its last bit, halved, and that bit."""
+    bits = exact(s, value)
+    rest = s.space.call(Static(stdlib.bit_count), Arguments([halved(s, bits, 1)], {}), node)
+    return s.build.op("add", lane(rest), s.build.op("and", bits, const(1)))
 
 
-def _shifted_right(s: Evaluator, value: Unsigned, count: Abstract) -> Abstract:
-    bits, _ = _exact(s, value)
-    if isinstance(count, Static):
-        if count.value < 0:
-            raise s.raised(ValueError)
-        if count.value == 0:
-            return Unsigned(bits, FALSE)
-        return Static(0) if count.value > 63 else _half(s, bits, int(count.value))
-    number = as_int(s, count) if isinstance(count, Unsigned) else scalars.to_kind(s, lane(count), INT)
-    is_zero = s.build.op("eq", number, const(0))
-    one_less = s.build.op("select", s.build.op("gt", number, const(0)), s.build.op("sub", number, const(1)), const(0))
-    mask = s.build.op("select", is_zero, const(-1), s.build.op("shr", const(INT_MAX), one_less))
-    return Unsigned(s.build.op("and", s.build.op("shr", bits, number), mask), FALSE)
+def bit_length(s: Evaluator, value: Unsigned, node: cst.CSTNode) -> Abstract:
+    """64, or that of an ordinary int."""
+    bits = exact(s, value)
+    ordinary = s.build.op("and", bits, const(INT_MAX))
+    found = s.space.call(Static(table.bit_length), Arguments([ordinary], {}), node)
+    return s.build.op("select", s.build.op("lt", bits, const(0)), const(64), lane(found))
 
 
-def _is_power_of_two(value: Abstract) -> bool:
-    return isinstance(value, Static) and type(value.value) is int and value.value > 0 and value.value.bit_count() == 1
+def is_table(numbers: Sequence[Any]) -> bool:
+    """Ints of [0, 2**64), some of which 63 bits do not hold."""
+    return set(map(type, numbers)) == {int} and min(numbers) >= 0 and INT_MAX < max(numbers) < SIZE
 
 
-def _divided(s: Evaluator, opcode: str, value: Unsigned, divisor: int) -> Abstract:
-    """By a known divisor: half of the number divided, and corrected by at most one."""
-    bits, _ = _exact(s, value)
-    if divisor > INT_MAX:
-        reaches = _below(s, "ge", bits, const(signed(divisor)))
-        if opcode == "floordiv":
-            return scalars.to_kind(s, reaches, INT)
-        rest = s.build.op("select", reaches, s.build.op("low64", s.build.op("sub", bits, const(signed(divisor)))), bits)
-        return Unsigned(rest, FALSE)
-    if divisor == 1:
-        return Unsigned(bits, FALSE) if opcode == "floordiv" else Static(0)
-    twice = s.build.op("shl", s.build.op("floordiv", _half(s, bits, 1), const(divisor)), const(1))
-    product = s.build.op("low64", s.build.op("mul", twice, const(divisor)))
-    rest = s.build.op("low64", s.build.op("sub", bits, product))
-    reaches = _below(s, "ge", rest, const(divisor))
-    if opcode == "floordiv":
-        return s.build.op("add", twice, scalars.to_kind(s, reaches, INT))
-    return s.build.op("select", reaches, s.build.op("low64", s.build.op("sub", rest, const(divisor))), rest)
-
-
-# --- comparisons
-def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
-    """Of two numbers that `meet`, exactly."""
-    if not isinstance(a, Unsigned):
-        return compare(s, _MIRRORED.get(opcode, opcode), b, a)
-    b = plain_number(b)
-    bits, _ = _exact(s, a)
-    if isinstance(b, Unsigned):
-        return _below(s, opcode, bits, _exact(s, b)[0])
-    if isinstance(b, Static) and type(b.value) in (int, bool):
-        if not 0 <= b.value < SIZE:
-            return Static(scalars.PYTHON[opcode](0 if b.value > 0 else 1, 1 if b.value > 0 else 0))
-        return _below(s, opcode, bits, residue(s, b))
-    if numeric_kind(b) is FLOAT:
-        return scalars.compare(s, opcode, as_int(s, a), b)
-    number = scalars.to_kind(s, lane(b), INT)
-    if opcode in ("gt", "ge", "ne"):
-        opposite = {"gt": "le", "ge": "lt", "ne": "eq"}[opcode]
-        return s.build.op("not", _within(s, opposite, bits, number))
-    return _within(s, opcode, bits, number)
-
-
-def _within(s: Evaluator, opcode: str, bits: Value, number: Value) -> Value:
-    """Below, or equal to, a signed number: only what is below 2**63 can be."""
-    return s.build.op("and", s.build.op("ge", bits, const(0)), s.build.op(opcode, bits, number))
-
-
-def _below(s: Evaluator, opcode: str, a: Value, b: Value) -> Value:
-    """Of two numbers by their bits."""
-    if opcode in ("eq", "ne"):
-        return s.build.op(opcode, a, b)
-    return s.build.op(opcode, *(s.build.op("xor", bits, const(INT_MIN)) for bits in (a, b)))
+def gathered(s: Evaluator, numbers: Sequence[int], position: Value) -> Unsigned:
+    """An item of a table of ints of [0, 2**64)."""
+    return Unsigned(s.build.op("gather", position, kind=INT, table=tuple(map(signed, numbers))), FALSE)

@@ -32,8 +32,8 @@ from pyflat.frontend.state.values import (
     View,
 )
 from pyflat.ir.build import const
-from pyflat.ir.nodes import FALSE, Value
-from pyflat.ir.types import BOOL, FLOAT, INT, INT_MIN, Kind
+from pyflat.ir.nodes import FALSE, Const, Op, Value
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
 
 def same_static(a: Abstract, b: Abstract) -> bool:
@@ -87,11 +87,39 @@ def complex_parts(value: Abstract | None) -> Complex | None:
     return None
 
 
+def is_natural(value: Value) -> bool:
+    """An int that its operation makes not negative."""
+    match value:
+        case Const():
+            return value.value is not None and value.value >= 0
+        case Op(opcode="and"):
+            return any(map(is_natural, value.args))
+        case Op(opcode="or" | "xor"):
+            return all(map(is_natural, value.args))
+        case Op(opcode="shr"):
+            return is_natural(value.args[0])
+        case Op(opcode="mod"):
+            return isinstance(value.args[1], Const) and is_natural(value.args[1])
+        case Op(opcode="to_int"):
+            return value.args[0].kind is BOOL
+        case Op(opcode="gather"):
+            return all(item >= 0 for item in value.attr("table"))
+    return False
+
+
 def as_unsigned(value: Abstract | None) -> Unsigned | None:
-    """An unsigned number, lanes or a known int, as its bits; None for everything else."""
+    """An int that is certainly not negative, and below 2**64, as its bits; None for everything else."""
+    if isinstance(value, Value) and value.kind is INT and is_natural(value):
+        return Unsigned(value, FALSE)
     if isinstance(value, Static) and type(value.value) is int and 0 <= value.value < 2**64:
         return Unsigned(const((value.value - INT_MIN) % 2**64 + INT_MIN), FALSE)
     return value if isinstance(value, Unsigned) else None
+
+
+def is_beyond(value: Abstract) -> bool:
+    """An int that 63 bits may not hold."""
+    return isinstance(value, Unsigned) or isinstance(value, Static) and type(value.value) is int \
+        and value.value > INT_MAX
 
 
 def changed_operator(cls: type, base: type) -> str | None:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from pyflat.errors import Span, refuse
 from pyflat.frontend.state import aliasing
-from pyflat.frontend.state.kinds import as_unsigned, complex_parts, lane, numeric_kind, opened, same_static
+from pyflat.frontend.state.kinds import as_unsigned, complex_parts, is_beyond, lane, numeric_kind, opened, same_static
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
@@ -147,11 +147,11 @@ class Joiner:
         lost = next((v for v in present if isinstance(v, Unavailable)), None)
         if lost is not None:
             return lost
+        if any(is_beyond(v) for v in present) and all(as_unsigned(v) is not None for v in present):
+            return self._unsigned([as_unsigned(v) for v in values], name)
         kinds = {numeric_kind(v) for v in present}
         if len(kinds) == 1 and (kind := kinds.pop()) is not None:
             return self.leaf(kind, [None if v is None else lane(v) for v in values], name)
-        if any(isinstance(v, Unsigned) for v in present) and all(as_unsigned(v) is not None for v in present):
-            return self._unsigned([as_unsigned(v) for v in values], name)
         return self._of_one_class(values, name) or self._one_object(values, name) or self._choice(values, name)
 
     def _of_one_class(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:

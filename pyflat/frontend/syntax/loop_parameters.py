@@ -75,7 +75,7 @@ class Maker:
                 return _mixed_parameter(self.s, start, name, self.pairs, shape)
             case UnsignedShape():
                 bits = Param(INT, name)
-                self.pairs.append((bits, unsigned.carried(self.s, start, exact=shape.exact)))
+                self.pairs.append((bits, unsigned.carried(self.s, start, known=shape.exact)))
                 return Unsigned(bits, FALSE if shape.exact else TRUE)
             case ComplexShape():
                 return self.complex_parameter(start, shape.number, name)
@@ -176,7 +176,7 @@ class BackEdge:
             case Unsigned():
                 exact = param.outside is FALSE
                 self.operands.append(_in_block(self.s, self.edge.block,
-                                               lambda: unsigned.carried(self.s, value, exact=exact)))
+                                               lambda: unsigned.carried(self.s, value, known=exact)))
             case Seq():
                 parts = self.s.space.sequence_items(value) or ()
                 for inner, part in zip(param.items, parts, strict=True):
