@@ -70,6 +70,8 @@ def bool_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 def round_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = [*arguments.positional, *arguments.named.values()]
+    if isinstance(values[0], Unsigned) and (len(values) == 1 or values[1] == Static(None)):
+        return Unsigned(unsigned.exact(s, values[0]), FALSE)
     number = lane(values[0]) if numeric_kind(values[0]) is not None else None
     if number is None:
         raise scalars.type_fault(s, values[0])
@@ -158,7 +160,7 @@ def _leave_to_original(s: Evaluator, exponent: Abstract, modulus: Abstract, node
 
 def divmod_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     a, b = only(s, arguments, node, 2, 2)
-    return heap.make_tuple([num.binary(s, "floordiv", a, b), num.binary(s, "mod", a, b)])
+    return heap.make_tuple([operators.binary(s, opcode, a, b, node) for opcode in ("floordiv", "mod")])
 
 
 def hypot(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -109,6 +109,13 @@ def halved(s: Evaluator, bits: Value, count: int) -> Value:
     return s.build.op("and", s.build.op("shr", bits, const(count)), const(2**(64 - count) - 1))
 
 
+def below(s: Evaluator, opcode: str, a: Value, b: Value) -> Value:
+    """A comparison of two numbers by their bits."""
+    if opcode in ("eq", "ne"):
+        return s.build.op(opcode, a, b)
+    return s.build.op(opcode, *(s.build.op("xor", bits, const(INT_MIN)) for bits in (a, b)))
+
+
 def truth(s: Evaluator, value: Unsigned) -> Value:
     bits = exact(s, value)
     return s.build.op("ne", bits, const(0))

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from pyflat.frontend.space import scalars
-from pyflat.frontend.space.unsigned import SIZE, as_float, as_int, exact, halved, leave, reduced, residue, signed
+from pyflat.frontend.space.unsigned import (
+    SIZE,
+    as_float,
+    as_int,
+    below,
+    exact,
+    halved,
+    leave,
+    reduced,
+    residue,
+    signed,
+)
+from pyflat.frontend.space.unsigned_division import divided
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import is_natural, lane, numeric_kind, plain_number
 from pyflat.frontend.state.values import Abstract, GuardedUnion, Static, Unsigned
@@ -26,7 +38,7 @@ def meet(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> bool:
         return all(isinstance(v, Unsigned) or numeric_kind(v) is not None for v in (a, b))
     for known, other in ((a, b), (b, a)):
         if isinstance(known, Static) and type(known.value) is int and known.value > INT_MAX:
-            ring = opcode in _RING - {"shl"} or (opcode, known.value, known is b) == ("mod", SIZE, True)
+            ring = opcode in _RING - {"shl"} or opcode in ("floordiv", "mod") and known.value <= SIZE
             return ring and isinstance(other, Value) and other.kind in (INT, BOOL)
     return False
 
@@ -43,6 +55,8 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
             return _and(s, a, b)
         case "or" | "xor":
             return Unsigned(_bits(s, opcode, a, b), _either(s, a, b))
+        case "sub" if _is_sign_fold(a, b):
+            return s.build.op("xor", residue(s, a), const(INT_MIN))
         case "add" | "sub":
             return _sum(s, opcode, a, b)
         case "mul":
@@ -53,8 +67,8 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
             return _shifted_right(s, a, b)
         case "mod" if isinstance(b, Static) and _is_power_of_two(b):
             return _and(s, a, Static(b.value - 1))
-        case "mod" | "floordiv" if isinstance(a, Unsigned) and isinstance(b, Static) and 0 < b.value < SIZE:
-            return _divided(s, opcode, a, b.value)
+        case "mod" | "floordiv" if (found := divided(s, opcode, a, b)) is not None:
+            return found
     return scalars.binary(s, opcode, *(as_int(s, v) if isinstance(v, Unsigned) else v for v in (a, b)))
 
 
@@ -71,14 +85,19 @@ def _bits(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Value:
     return s.build.op(opcode, residue(s, a), residue(s, b))
 
 
+def _is_sign_fold(a: Abstract, b: Abstract) -> bool:
+    """A number less 2**63, which is an ordinary int: `(x ^ 2**63) - 2**63` reads 64 bits as a signed int."""
+    return isinstance(a, Unsigned) and a.outside is FALSE and isinstance(b, Static) and b.value == INT_MAX + 1
+
+
 def _sum(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Unsigned:
     """A sum or difference, which is outside where there is a carry or borrow."""
     bits = _bits(s, opcode, a, b)
     if any(_outside(s, v) is not FALSE for v in (a, b)):
         return Unsigned(bits, TRUE)
     if opcode == "sub":
-        return Unsigned(bits, _below(s, "lt", residue(s, a), residue(s, b)))
-    return Unsigned(bits, _below(s, "lt", s.build.op("low64", bits), residue(s, a)))
+        return Unsigned(bits, below(s, "lt", residue(s, a), residue(s, b)))
+    return Unsigned(bits, below(s, "lt", s.build.op("low64", bits), residue(s, a)))
 
 
 def _and(s: Evaluator, a: Abstract, b: Abstract) -> Abstract:
@@ -149,26 +168,6 @@ def _is_power_of_two(value: Abstract) -> bool:
     return isinstance(value, Static) and type(value.value) is int and value.value > 0 and value.value.bit_count() == 1
 
 
-def _divided(s: Evaluator, opcode: str, value: Unsigned, divisor: int) -> Abstract:
-    """By a known divisor: half of the number divided, and corrected by at most one."""
-    bits = exact(s, value)
-    if divisor > INT_MAX:
-        reaches = _below(s, "ge", bits, const(signed(divisor)))
-        if opcode == "floordiv":
-            return scalars.to_kind(s, reaches, INT)
-        rest = s.build.op("select", reaches, s.build.op("low64", s.build.op("sub", bits, const(signed(divisor)))), bits)
-        return Unsigned(rest, FALSE)
-    if divisor == 1:
-        return Unsigned(bits, FALSE) if opcode == "floordiv" else Static(0)
-    twice = s.build.op("shl", s.build.op("floordiv", halved(s, bits, 1), const(divisor)), const(1))
-    product = s.build.op("low64", s.build.op("mul", twice, const(divisor)))
-    rest = s.build.op("low64", s.build.op("sub", bits, product))
-    reaches = _below(s, "ge", rest, const(divisor))
-    if opcode == "floordiv":
-        return s.build.op("add", twice, scalars.to_kind(s, reaches, INT))
-    return s.build.op("select", reaches, s.build.op("low64", s.build.op("sub", rest, const(divisor))), rest)
-
-
 # --- comparisons
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """Of two numbers that `meet`, exactly."""
@@ -177,11 +176,11 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     b = plain_number(b)
     bits = exact(s, a)
     if isinstance(b, Unsigned):
-        return _below(s, opcode, bits, exact(s, b))
+        return below(s, opcode, bits, exact(s, b))
     if isinstance(b, Static) and type(b.value) in (int, bool):
         if not 0 <= b.value < SIZE:
             return Static(scalars.PYTHON[opcode](0 if b.value > 0 else 1, 1 if b.value > 0 else 0))
-        return _below(s, opcode, bits, residue(s, b))
+        return below(s, opcode, bits, residue(s, b))
     if numeric_kind(b) is FLOAT:
         return scalars.compare(s, opcode, as_int(s, a), b)
     number = scalars.to_kind(s, lane(b), INT)
@@ -194,10 +193,3 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
 def _within(s: Evaluator, opcode: str, bits: Value, number: Value) -> Value:
     """Below, or equal to, a signed number: only what is below 2**63 can be."""
     return s.build.op("and", s.build.op("ge", bits, const(0)), s.build.op(opcode, bits, number))
-
-
-def _below(s: Evaluator, opcode: str, a: Value, b: Value) -> Value:
-    """Of two numbers by their bits."""
-    if opcode in ("eq", "ne"):
-        return s.build.op(opcode, a, b)
-    return s.build.op(opcode, *(s.build.op("xor", bits, const(INT_MIN)) for bits in (a, b)))
