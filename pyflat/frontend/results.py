@@ -36,6 +36,7 @@ from pyflat.frontend.state.kinds import (
     as_unsigned,
     complex_parts,
     describe,
+    is_beyond,
     lane,
     numeric_kind,
     same_static,
@@ -54,7 +55,6 @@ from pyflat.frontend.state.values import (
     Seq,
     State,
     Static,
-    Unsigned,
 )
 from pyflat.functions.stacking import DATES
 from pyflat.ir.build import const, undefined
@@ -152,8 +152,7 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
     kinds = [k for k in (numeric_kind(v) for v, _ in options) if k is not None]
     if any(complex_parts(v) is not None for v, _ in options):
         return REAL_OR_COMPLEX if kinds else COMPLEX
-    if any(isinstance(v, Unsigned) for v, _ in options) and all(
-            isinstance(v, Unsigned) or numeric_kind(v) is INT for v, _ in options):
+    if any(is_beyond(v) for v, _ in options) and all(is_beyond(v) or numeric_kind(v) is INT for v, _ in options):
         return UNSIGNED
     if kinds:
         joined = kinds[0]
@@ -289,7 +288,7 @@ def _unsigned_leaf(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstra
         raise heap.only_modulo(s)
     outside = known.outside if known is not None else _emit(edge, "lt", lane(value), const(0))
     if outside is not FALSE:
-        fault = Fault("OverflowError", "an int outside of 64 bits")
+        fault = Fault("Undecided", "an int outside of [0, 2**64)", edge.span)
         edge.block.ops.append(Op("fault", (_emit(edge, "and", where, outside),), VOID, attrs=(("fault", fault),)))
     out.append(lane(value) if known is None else known.bits)
 

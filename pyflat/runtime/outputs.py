@@ -133,7 +133,7 @@ def _dtype_of(shape: Shape, floats: FloatFormat) -> np.dtype[Any] | None:
         case Leaf():
             return dtypes(floats)[shape.kind]
         case Record(cls=cls):
-            return whole if cls is complex else None
+            return whole if cls is complex else np.dtype(np.uint64) if cls is np.uint64 else None
         case Fixed(value):
             number = value.item() if isinstance(value, np.generic) else value
             kind = kind_of(number)

@@ -64,7 +64,7 @@ def exact(s: Evaluator, value: Unsigned) -> Value:
 
 def leave(s: Evaluator, where: Value) -> None:
     """Lanes that the original runs: no handler of the function is asked."""
-    fault = Fault("OverflowError", "an int outside of [0, 2**64)")
+    fault = Fault("Undecided", "an int outside of [0, 2**64)")
     s.build.append(Op("fault", (where,), VOID, attrs=(("fault", fault),), origin=s.build.origin))
 
 

@@ -181,10 +181,9 @@ class Joiner:
 
     def _unsigned(self, values: Sequence[Unsigned | None], name: str) -> Unsigned:
         outside = [None if v is None else v.outside for v in values]
-        known = next((v for v in outside if v is not None), FALSE)
-        same = all(v is None or v is known for v in outside)
-        return Unsigned(self.leaf(INT, [None if v is None else v.bits for v in values], name),
-                        known if same else self.leaf(BOOL, outside, ""))
+        found = {v for v in outside if v is not None}
+        known = found.pop() if found in ({FALSE}, {TRUE}) else self.leaf(BOOL, outside, "")
+        return Unsigned(self.leaf(INT, [None if v is None else v.bits for v in values], name), known)
 
     def _char(self, values: Sequence[Abstract | None], name: str) -> Abstract:
         """One of several characters; a string of lanes where digits meet others."""

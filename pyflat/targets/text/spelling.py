@@ -21,7 +21,7 @@ from pyflat.targets.text.expr import ATOM, UNARY, Call, Expr, Hole, Infix, Prefi
 from pyflat.targets.text.literals import MIRRORED
 from pyflat.targets.text.steps import LET
 
-LANE_FUNCTIONS = numpy_target.spelled_functions() | {"complex_lanes", "array_lanes"}
+LANE_FUNCTIONS = numpy_target.spelled_functions() | {"complex_lanes", "array_lanes", "unsigned"}
 """The functions of `pyflat.functions.lanes` that NumPy texts call."""
 
 INVERTED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
