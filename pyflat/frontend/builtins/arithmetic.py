@@ -30,6 +30,8 @@ def to_whole(opcode: str) -> Handler:
 
     def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         (value,) = only(s, arguments, node, 1, 1)
+        if isinstance(value, Unsigned):
+            return Unsigned(unsigned.exact(s, value), FALSE)
         if numeric_kind(value) is None:
             raise scalars.type_fault(s, value)
         number = lane(value)
@@ -44,17 +46,15 @@ def int_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
                        why="a base is for strings", help="leave the second argument out")
     if characters.is_text(arguments.positional[0]):
         return characters.to_int(s, characters.items_of(s, arguments.positional[0]) or (), node)
-    if isinstance(arguments.positional[0], Unsigned):
-        return Unsigned(unsigned.exact(s, arguments.positional[0]), FALSE)
     return to_whole("to_int")(s, arguments, node)
 
 
 def index_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """operator.index: ints as they are."""
     (value,) = only(s, arguments, node, 1, 1)
-    if numeric_kind(value) is FLOAT or numeric_kind(value) is None:
+    if not isinstance(value, Unsigned) and numeric_kind(value) in (FLOAT, None):
         raise s.raised(TypeError, node)
-    return scalars.to_kind(s, lane(value), INT)
+    return to_whole("to_int")(s, arguments, node)
 
 
 def float_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
@@ -70,8 +70,10 @@ def bool_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 def round_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = [*arguments.positional, *arguments.named.values()]
-    if isinstance(values[0], Unsigned) and (len(values) == 1 or values[1] == Static(None)):
-        return Unsigned(unsigned.exact(s, values[0]), FALSE)
+    if isinstance(values[0], Unsigned):
+        if len(values) == 1:
+            return Unsigned(unsigned.exact(s, values[0]), FALSE)
+        values[0] = unsigned.as_int(s, values[0])
     number = lane(values[0]) if numeric_kind(values[0]) is not None else None
     if number is None:
         raise scalars.type_fault(s, values[0])

@@ -17,6 +17,7 @@ from pyflat.frontend.space import (
     ragged,
     scalars,
     scratch,
+    unsigned,
     unsigned_operators,
     whole_arrays,
 )
@@ -35,6 +36,7 @@ from pyflat.frontend.state.values import (
     Ranges,
     Scratch,
     Static,
+    Unsigned,
     View,
 )
 from pyflat.ir.build import const
@@ -69,6 +71,9 @@ def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNod
         return const_eval(s, lambda: item.value in container.value)
     if isinstance(container, Static) and isinstance(container.value, str) and numeric_kind(item) is not None:
         raise s.raised(TypeError, node)
+    of_range = isinstance(container, Ranges) or isinstance(container, Static) and isinstance(container.value, range)
+    if of_range and isinstance(item, Unsigned):
+        item = unsigned.as_int(s, item)
     if isinstance(container, Static) and isinstance(container.value, range):
         return _in_range(s, container.value, item)
     if isinstance(container, Ranges) and not container.once and container.step in (1, -1):

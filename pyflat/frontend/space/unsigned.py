@@ -96,6 +96,16 @@ def as_int(s: Evaluator, value: Unsigned) -> Value:
     return bits
 
 
+def as_ints(s: Evaluator, arguments: Arguments) -> Arguments:
+    """Arguments of what takes ordinary ints only."""
+    values = [*arguments.positional, *arguments.named.values()]
+    if not any(isinstance(value, Unsigned) for value in values):
+        return arguments
+    found = [as_int(s, value) if isinstance(value, Unsigned) else value for value in values]
+    count = len(arguments.positional)
+    return Arguments(found[:count], dict(zip(arguments.named, found[count:], strict=True)))
+
+
 def as_float(s: Evaluator, value: Unsigned) -> Value:
     """float(value), correctly rounded: of half of a large number, whose last bit stays set if it was."""
     bits = exact(s, value)

@@ -35,8 +35,8 @@ def divided(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract | N
 
 def _by_known(s: Evaluator, opcode: str, a: Abstract, divisor: int) -> Abstract | None:
     dividend = as_unsigned(a)
-    if dividend is None and divisor > INT_MAX:
-        return _of_signed(s, opcode, scalars.to_kind(s, lane(a), INT), const(signed(divisor))) if divisor < SIZE else None
+    if dividend is None and INT_MAX < divisor < SIZE:
+        return _of_signed(s, opcode, scalars.to_kind(s, lane(a), INT), const(signed(divisor)))
     if dividend is None or divisor == 0:
         return None
     bits = exact(s, dividend)

@@ -104,7 +104,7 @@ def _and(s: Evaluator, a: Abstract, b: Abstract) -> Abstract:
     """A mask below 2**63 gives an ordinary int; one below 2**64, or a number that is there, a number that is there."""
     for mask, value in ((a, b), (b, a)):
         if isinstance(mask, Static) and 0 <= mask.value <= INT_MAX:
-            return s.build.op("and", residue(s, value), const(mask.value))
+            return s.build.op("and", residue(s, value), const(int(mask.value)))
         if isinstance(mask, Static) and INT_MAX < mask.value < SIZE:
             bits = reduced(s, value)
             return Unsigned(bits if mask.value == SIZE - 1 else s.build.op("and", bits, residue(s, mask)), FALSE)
