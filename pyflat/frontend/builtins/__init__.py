@@ -263,9 +263,9 @@ _ALWAYS = {warnings.simplefilter, warnings.filterwarnings, list, dict, sorted, *
 
 _OF_UNSIGNED = {
     abs, int, float, bool, round, divmod, min, max, any, all, tuple, list, dict, isinstance, type, hasattr, getattr,
-    callable, *iterators.HANDLERS, *records.HANDLERS, math.floor, math.ceil, math.trunc, math.fabs, math.log, math.isnan,
-    math.isinf, math.isfinite, math.hypot, operator.index, operator.lt, operator.le, operator.gt, operator.ge,
-    operator.eq, operator.ne,
+    callable, *iterators.HANDLERS, *records.HANDLERS, math.floor, math.ceil, math.trunc, math.fabs, math.log,
+    math.isnan, math.isinf, math.isfinite, math.hypot, operator.index, operator.lt, operator.le, operator.gt,
+    operator.ge, operator.eq, operator.ne,
 }
 """They take ints of [0, 2**64) as they are. All others get ordinary ints, and the original lanes from 2**63 on."""
 

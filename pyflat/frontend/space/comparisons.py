@@ -62,6 +62,9 @@ def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNod
         return scratch.contains(s, container, item, node)
     if isinstance(item, GuardedUnion):
         return s.split(item, lambda v: contains(s, container, v, node))
+    of_known = isinstance(container, Static) and isinstance(container.value, range | str)
+    if isinstance(item, Unsigned) and (of_known or isinstance(container, Ranges)):
+        return contains(s, container, unsigned.as_int(s, item), node)
     own = lookup.method_of(container, "__contains__")
     if own is not None:
         return s.space.truth(lookup.call_method(s, own, [container, item], node))
@@ -71,9 +74,6 @@ def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNod
         return const_eval(s, lambda: item.value in container.value)
     if isinstance(container, Static) and isinstance(container.value, str) and numeric_kind(item) is not None:
         raise s.raised(TypeError, node)
-    of_range = isinstance(container, Ranges) or isinstance(container, Static) and isinstance(container.value, range)
-    if of_range and isinstance(item, Unsigned):
-        item = unsigned.as_int(s, item)
     if isinstance(container, Static) and isinstance(container.value, range):
         return _in_range(s, container.value, item)
     if isinstance(container, Ranges) and not container.once and container.step in (1, -1):
@@ -343,7 +343,7 @@ def identical(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abst
             if other.kind is BOOL:
                 return num.compare(s, "eq", one, other)
             return Static(False)
-    if complex_numbers.is_number(a) and complex_numbers.is_number(b):
+    if all(isinstance(v, Unsigned) or complex_numbers.is_number(v) for v in (a, b)):
         raise s.refuse("flatten/unsupported-expression", "`is` on lane numbers has no meaning", node,
                        help="compare numbers with ==")
     if a in s.frozen or b in s.frozen:

@@ -101,7 +101,7 @@ def as_ints(s: Evaluator, arguments: Arguments) -> Arguments:
     values = [*arguments.positional, *arguments.named.values()]
     if not any(isinstance(value, Unsigned) for value in values):
         return arguments
-    found = [as_int(s, value) if isinstance(value, Unsigned) else value for value in values]
+    found: list[Abstract] = [as_int(s, value) if isinstance(value, Unsigned) else value for value in values]
     count = len(arguments.positional)
     return Arguments(found[:count], dict(zip(arguments.named, found[count:], strict=True)))
 
