@@ -4,7 +4,7 @@
 
 The sum and the product leave int64, but modulo 2**64 they have the low bits of Python's integers, and no other bit is
 read. So they cannot fault. The operations through which low bits come only from low bits are + - * << (of the left
-operand), negation, and the bitwise ones; a mask, or a remainder of a power of two, ends the chain.
+operand), negation, and the bitwise ones; a mask, a remainder of a power of two, or `low64` ends the chain.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ def _reads_low_bits(reader: Value, value: Value, found: set[Value]) -> bool:
         return reader in found
     match reader.opcode:
         case "and" if _mask(reader.args[0]) or _mask(reader.args[1]):
+            return True
+        case "low64":
             return True
         case "mod":
             return reader.args[0] is value and reader.args[1] is not value and _power_of_two(reader.args[1])

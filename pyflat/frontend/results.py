@@ -28,9 +28,19 @@ import numpy as np
 
 from pyflat.errors import refuse
 from pyflat.frontend.library import dates
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.heap import has_gaps
-from pyflat.frontend.state.kinds import alternatives, complex_parts, describe, lane, numeric_kind, same_static
+from pyflat.frontend.state.kinds import (
+    alternatives,
+    as_unsigned,
+    complex_parts,
+    describe,
+    is_beyond,
+    lane,
+    numeric_kind,
+    same_static,
+)
 from pyflat.frontend.state.values import (
     MAX_LENGTH,
     UNBOUND,
@@ -52,6 +62,7 @@ from pyflat.ir.nodes import FALSE, FAULT, TRUE, Const, Exit, Fault, Op, Value
 from pyflat.ir.shape import (
     COMPLEX,
     REAL_OR_COMPLEX,
+    UNSIGNED,
     Fixed,
     Labels,
     Leaf,
@@ -141,6 +152,8 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
     kinds = [k for k in (numeric_kind(v) for v, _ in options) if k is not None]
     if any(complex_parts(v) is not None for v, _ in options):
         return REAL_OR_COMPLEX if kinds else COMPLEX
+    if any(is_beyond(v) for v, _ in options) and all(is_beyond(v) or numeric_kind(v) is INT for v, _ in options):
+        return UNSIGNED
     if kinds:
         joined = kinds[0]
         for kind in kinds[1:]:
@@ -231,6 +244,8 @@ def _leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, sha
                 _wrong(s, edge, where, value, shape, out)
         case Record() if shape.cls is complex:
             _complex_leaves(s, edge, where, value, shape, out)
+        case Record() if shape is UNSIGNED:
+            _unsigned_leaf(s, edge, where, value, out)
         case Record():
             parts = parts_of(value, edge.state)
             if parts is None or not _fits(parts, shape.cls, shape.names, len(shape.items)):
@@ -261,6 +276,21 @@ def _complex_leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstr
     _leaves(s, edge, where, value if z is None else z.real, shape.items[0], out)
     out.append(const(0.0) if z is None else _convert(edge, z.imag, FLOAT))
     out += [const(z is not None)] * (len(shape.items) - 2)
+
+
+def _unsigned_leaf(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, out: list[Value]) -> None:
+    """The bits of an int; lanes in which it is not in [0, 2**64) are faults."""
+    known = as_unsigned(value)
+    if known is None and isinstance(value, Static):
+        _wrong(s, edge, where, value, UNSIGNED, out)
+        return
+    if known is not None and known.outside is TRUE:
+        raise heap.only_modulo(s)
+    outside = known.outside if known is not None else _emit(edge, "lt", lane(value), const(0))
+    if outside is not FALSE:
+        fault = Fault("Undecided", "an int outside of [0, 2**64)", edge.span)
+        edge.block.ops.append(Op("fault", (_emit(edge, "and", where, outside),), VOID, attrs=(("fault", fault),)))
+    out.append(lane(value) if known is None else known.bits)
 
 
 def _holds(kind: Kind, known: bool | int | float) -> bool:
@@ -319,7 +349,7 @@ def _emit(edge: IncomingEdge, opcode: str, *args: Value) -> Value:
         return args[2]
     if opcode == "select" and isinstance(args[2], Const) and args[2].value is None:
         return args[1]
-    kinds = {"and": BOOL, "not": BOOL, "select": args[-1].kind, "to_int": INT}
+    kinds = {"and": BOOL, "lt": BOOL, "not": BOOL, "select": args[-1].kind, "to_int": INT}
     op = Op(opcode, args, kinds.get(opcode, FLOAT))
     edge.block.ops.append(op)
     return op

@@ -142,6 +142,11 @@ def complex_lanes(real: Lanes, imag: Lanes) -> Any:
     return made[()]
 
 
+def unsigned(bits: Any) -> Any:
+    """Ints of [0, 2**64) of the signed ints with the same bits."""
+    return np.asarray(bits).astype(np.uint64)[()]
+
+
 def array_lanes(extent: tuple[int, ...], *elements: Lanes) -> Any:
     """An array in each lane, of these elements: its own axes come last."""
     return stacking.stacked(elements, extent)

@@ -73,6 +73,8 @@ _row("and", ((_BB, BOOL), (_II, INT)), operator.and_, operator="&", native=(_II,
 _row("or", ((_BB, BOOL), (_II, INT)), operator.or_, operator="|", native=(_II, _BB))
 _row("xor", ((_BB, BOOL), (_II, INT)), operator.xor, operator="^", native=(_II, _BB))
 _row("not", ((_B, BOOL),), operator.not_)
+_row("low64", ((_I, INT),), lambda a: (a + 2**63) % 2**64 - 2**63)
+"""An int modulo 2**64, as a signed one: where 64 bits hold all ints, the same."""
 _row("invert", ((_I, INT),), operator.invert, operator="~", native=(_I,))
 
 

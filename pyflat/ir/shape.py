@@ -5,6 +5,7 @@
     Record(tuple, (), (Leaf(INT), Leaf(FLOAT)))  a tuple of two; namedtuples, dataclasses, lists and dicts likewise
     COMPLEX                                      a complex number: two floats
     Record(datetime.date, ("year", ...), ...)    a date, a result only: an array of lanes has dtype object
+    UNSIGNED                                     a result only: an int of [0, 2**64)
     REAL_OR_COMPLEX                              a float in some lanes, a complex number in others
     Labels(("low", "high"))                      by lane one of a few objects; the leaf is its position
     Maybe(Leaf(FLOAT))                           a result only: None in some lanes; the last leaf says in which
@@ -117,6 +118,10 @@ Shape = Leaf | Fixed | Record | Labels | Maybe
 COMPLEX = Record(complex, ("real", "imag"), (Leaf(FLOAT), Leaf(FLOAT)))
 REAL_OR_COMPLEX = Record(complex, ("real", "imag", "is_complex"), (Leaf(FLOAT), Leaf(FLOAT), Leaf(BOOL)))
 """A result: an array holds all lanes as complex numbers, a single lane is the float or complex number it is."""
+
+
+UNSIGNED = Record(np.uint64, ("bits",), (Leaf(INT),))
+"""A result: ints of [0, 2**64), as the signed ints with the same bits."""
 
 
 def leaves(shape: Shape) -> Iterator[Leaf]:
@@ -236,6 +241,8 @@ def make_record(cls: type, names: Sequence[str], items: Sequence[Any]) -> Any:
         return stacked(items, tuple(map(int, names)))
     if cls in DATES:
         return date_lanes(cls, items)
+    if cls is np.uint64:
+        return items[0].view(np.uint64) if isinstance(items[0], np.ndarray | np.int64) else items[0] % 2**64
     if cls is complex:
         real, imag, *is_complex = items
         return real if is_complex == [False] else complex(real, imag)

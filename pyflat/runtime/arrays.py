@@ -173,6 +173,11 @@ def _collected(shape: Shape, source: Iterator[Array], lanes: Lanes, failed: npt.
             return _labels(shape, next(source), lanes, failed)
         case Maybe():
             return _maybe(shape, source, lanes, failed)
+        case Record() if shape.cls is np.uint64:
+            bits = next(source).view(np.uint64)
+            if lanes.scalars:
+                return bits[0] if lanes.scalars == "numpy" else bits[0].item()
+            return lanes.shaped(bits)
         case Record() if shape.cls in DATES:
             return _dates(shape, source, lanes, failed)
         case Record():

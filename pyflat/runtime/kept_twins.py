@@ -63,7 +63,7 @@ _log = logging.getLogger("pyflat.cache")
 
 FORMAT = "pyflat twin 1"
 _NOT_IN_KEY = ("cache", "inject", "parallel")
-_CLASSES: dict[str, type] = {cls.__name__: cls for cls in (tuple, list, dict, complex, np.ndarray, *DATES)}
+_CLASSES: dict[str, type] = {cls.__name__: cls for cls in (tuple, list, dict, complex, np.ndarray, np.uint64, *DATES)}
 
 
 def applies(options: Options) -> bool:

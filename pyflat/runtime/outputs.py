@@ -54,7 +54,7 @@ def _fitted(out: Any, result: Shape) -> Any:
 def _parts_of(shape: Shape) -> tuple[Shape, ...] | None:
     """The items of a result that has several; None for what one array holds."""
     match shape:
-        case Record() if shape.cls not in (complex, np.ndarray) and shape.cls not in DATES:
+        case Record() if shape.cls not in (complex, np.ndarray, np.uint64) and shape.cls not in DATES:
             return shape.items
         case Fixed(value=tuple() as value) if type(value) is tuple or hasattr(value, "_fields"):
             return tuple(map(Fixed, value))
@@ -133,7 +133,7 @@ def _dtype_of(shape: Shape, floats: FloatFormat) -> np.dtype[Any] | None:
         case Leaf():
             return dtypes(floats)[shape.kind]
         case Record(cls=cls):
-            return whole if cls is complex else None
+            return whole if cls is complex else np.dtype(np.uint64) if cls is np.uint64 else None
         case Fixed(value):
             number = value.item() if isinstance(value, np.generic) else value
             kind = kind_of(number)

@@ -288,6 +288,8 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
             yield False
         case Record() if shape.cls is complex:
             yield from (part for part, _ in zip(_fit_complex(value), shape.items, strict=False))
+        case Record() if shape.cls is np.uint64:
+            yield _fit_unsigned(value)
         case Record():
             if type(value) is not shape.cls:
                 raise LaneError(f"the function returned {value!r} here, and a {shape.cls.__name__} in other lanes")
@@ -341,6 +343,13 @@ def _fit_number(value: Any, kind: Kind) -> Any:
         return _exact_float(number)
     expected = {BOOL: "a bool", INT: "an int", FLOAT: "a float"}[kind]
     raise LaneError(f"the function returned {value!r}, which is not {expected} as in other lanes")
+
+
+def _fit_unsigned(value: Any) -> int:
+    """The signed int with the bits of an int of [0, 2**64)."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64:
+        return (value - INT_MIN) % 2**64 + INT_MIN
+    raise LaneError(f"the function returned {value!r} here, and ints of [0, 2**64) in other lanes")
 
 
 def _fit_complex(value: Any) -> Iterator[Any]:

@@ -31,7 +31,7 @@ from pyflat.functions.records import spellings
 from pyflat.functions.stacking import DATES
 from pyflat.ir.ops import SIGNS
 from pyflat.ir.recursion import with_room
-from pyflat.ir.shape import Fixed, Labels, Leaf, Record, Shape, rebuild
+from pyflat.ir.shape import UNSIGNED, Fixed, Labels, Leaf, Record, Shape, rebuild
 from pyflat.ir.types import INT
 from pyflat.targets.columns import ColumnsEngine, Rules, Term, flattened, terms_of
 from pyflat.targets.columns import expand as x
@@ -73,6 +73,8 @@ def function(fn: Callable[..., Any], xp: Any, /, *, faults: Faults = "nan", kind
     original = fn if isinstance(fn, FunctionType) else unwrap(fn).function
     if any(cls is complex for cls in _classes(flat.result)):
         raise refuse("flatten/result-kind", f"{flat.name} gives complex numbers", help="return the two parts")
+    if any(cls is UNSIGNED.cls for cls in _classes(flat.result)):
+        raise refuse("flatten/result-kind", f"{flat.name} gives ints beyond 63 bits", help="return halves of 32 bits")
     if any(cls in DATES for cls in _classes(flat.result)):
         raise refuse("flatten/result-kind", f"{flat.name} gives dates", help="return their parts, d.year and so on")
     return ArrayTwin(flat, compiled(flat, xp, faults, dtype, extra), inspect.signature(original), xp, faults == "mask")

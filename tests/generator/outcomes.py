@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Labels, Leaf, Maybe, Record, Shape
+from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, UNSIGNED, Fixed, Labels, Leaf, Maybe, Record, Shape
 from pyflat.ir.types import FLOAT, INT_MAX, INT_MIN
 from tests.generator.lanes import Lane
 
@@ -80,6 +80,8 @@ def outside(value: Any, shape: Shape) -> bool:
         return any(map(outside, value, items))
     if shape in (COMPLEX, REAL_OR_COMPLEX) and isinstance(value, complex):
         return False
+    if shape == UNSIGNED:
+        return not (isinstance(value, int) and 0 <= value < 2**64)
     real = isinstance(shape, Leaf) and shape.kind is FLOAT
     if isinstance(value, int) and not real and not INT_MIN <= value <= INT_MAX:
         return True

@@ -45,7 +45,7 @@ from pyflat.frontend.builtins.support import (
 )
 from pyflat.frontend.library import splines, stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import complex_numbers, memories, objects
+from pyflat.frontend.space import complex_numbers, memories, objects, unsigned
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -121,6 +121,7 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
                                    for v in arguments.positional], arguments.named)
     if str(getattr(fn, "__module__", "")).startswith("numpy"):
         refuse_texts(s, arguments, node)
+        arguments = arguments if fn in _FUNCTIONS else unsigned.as_ints(s, arguments)
     done = pandas_checks.call(s, fn, arguments, node)
     if done is None:
         done = numpy_functions.call(s, fn, arguments, node, is_pure)
@@ -134,6 +135,8 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
         return None
     if fn is not isinstance:
         refuse_texts(s, arguments, node)
+    if fn not in _FUNCTIONS and fn not in _OF_UNSIGNED:
+        arguments = unsigned.as_ints(s, arguments)
     s.saw_numpy = s.saw_numpy or isinstance(fn, np.ufunc) or str(getattr(fn, "__module__", "")).startswith("numpy")
     answered = special_methods.call(s, fn, arguments, node)
     if answered is not None:
@@ -262,5 +265,13 @@ _ALWAYS = {warnings.simplefilter, warnings.filterwarnings, list, dict, sorted, *
            functools.reduce, len, isinstance, type, getattr, hasattr, callable, range, min, max, sum, any, all, tuple,
            set, frozenset}
 """Handled even when everything is static, because they make local objects, or take objects whole."""
+
+_OF_UNSIGNED = {
+    abs, int, float, bool, round, divmod, min, max, any, all, tuple, list, dict, isinstance, type, hasattr, getattr,
+    callable, *iterators.HANDLERS, *records.HANDLERS, math.floor, math.ceil, math.trunc, math.fabs, math.log,
+    math.isnan, math.isinf, math.isfinite, math.hypot, operator.index, operator.lt, operator.le, operator.gt,
+    operator.ge, operator.eq, operator.ne,
+}
+"""They take ints of [0, 2**64) as they are. All others get ordinary ints, and the original lanes from 2**63 on."""
 
 __all__ = ["REPLACED", "function", "is_pure", "method", "mutates", "ufuncs"]

@@ -10,16 +10,17 @@ import libcst as cst
 from pyflat.frontend.builtins.support import Handler, inlined_for_ints, only
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import arrays, characters, operators, scalars
+from pyflat.frontend.space import arrays, characters, operators, scalars, unsigned
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import as_float, const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, RoundedText, Static
+from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, RoundedText, Static, Unsigned
 from pyflat.functions import lanes
 from pyflat.ir.build import const
 from pyflat.ir.formats import F8
+from pyflat.ir.nodes import FALSE
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX
 
 
@@ -29,6 +30,8 @@ def to_whole(opcode: str) -> Handler:
 
     def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         (value,) = only(s, arguments, node, 1, 1)
+        if isinstance(value, Unsigned):
+            return Unsigned(unsigned.exact(s, value), FALSE)
         if numeric_kind(value) is None:
             raise scalars.type_fault(s, value)
         number = lane(value)
@@ -49,9 +52,9 @@ def int_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 def index_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """operator.index: ints as they are."""
     (value,) = only(s, arguments, node, 1, 1)
-    if numeric_kind(value) is FLOAT or numeric_kind(value) is None:
+    if not isinstance(value, Unsigned) and numeric_kind(value) in (FLOAT, None):
         raise s.raised(TypeError, node)
-    return scalars.to_kind(s, lane(value), INT)
+    return to_whole("to_int")(s, arguments, node)
 
 
 def float_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
@@ -67,6 +70,10 @@ def bool_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 def round_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = [*arguments.positional, *arguments.named.values()]
+    if isinstance(values[0], Unsigned):
+        if len(values) == 1:
+            return Unsigned(unsigned.exact(s, values[0]), FALSE)
+        values[0] = unsigned.as_int(s, values[0])
     number = lane(values[0]) if numeric_kind(values[0]) is not None else None
     if number is None:
         raise scalars.type_fault(s, values[0])
@@ -158,7 +165,7 @@ def _leave_to_original(s: Evaluator, exponent: Abstract, modulus: Abstract, node
 
 def divmod_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     a, b = only(s, arguments, node, 2, 2)
-    return heap.make_tuple([num.binary(s, "floordiv", a, b), num.binary(s, "mod", a, b)])
+    return heap.make_tuple([operators.binary(s, opcode, a, b, node) for opcode in ("floordiv", "mod")])
 
 
 def hypot(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -26,6 +26,7 @@ from pyflat.frontend.space import (
     ragged,
     scalars,
     texts,
+    unsigned,
 )
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
@@ -46,6 +47,7 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     Text,
+    Unsigned,
     View,
 )
 from pyflat.ir.nodes import Value
@@ -87,6 +89,10 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
             return s.space.call(Static(library.bit_length), Arguments([receiver], {}), node)
         case Value() if name == "bit_count" and receiver.kind is not FLOAT:
             return s.space.call(Static(stdlib.bit_count), Arguments([receiver], {}), node)
+        case Unsigned() if name == "bit_length":
+            return unsigned.bit_length(s, receiver, node)
+        case Unsigned() if name == "bit_count":
+            return unsigned.bit_count(s, receiver, node)
         case Value() if name == "astype":
             given = bind_names(s, "astype", "dtype !order !casting !subok !copy", arguments, node)
             kind = making.dtype_of(s, given, node)

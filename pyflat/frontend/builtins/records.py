@@ -26,6 +26,7 @@ from pyflat.frontend.state.values import (
     ObjRef,
     Seq,
     Static,
+    Unsigned,
 )
 from pyflat.ir.nodes import Value
 
@@ -88,7 +89,7 @@ def copied(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
             return made
         case GuardedUnion():
             return s.split(value, lambda part: copied(s, Arguments([part], {}), node))
-        case Seq() | Value() | Complex():
+        case Seq() | Value() | Complex() | Unsigned():
             return value
         case Static() if lookup.is_plain(value.value):
             return scalars.const_eval(s, lambda: copy.copy(value.value))

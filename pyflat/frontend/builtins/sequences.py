@@ -35,6 +35,7 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     Text,
+    Unsigned,
     View,
 )
 from pyflat.ir.build import const
@@ -423,7 +424,8 @@ def hasattr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 def callable_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
-    return Static(callable(value.value) if isinstance(value, Static) else numeric_kind(value) is None)
+    is_number = isinstance(value, Unsigned) or numeric_kind(value) is not None
+    return Static(callable(value.value) if isinstance(value, Static) else not is_number)
 
 
 def text(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -17,6 +17,8 @@ from pyflat.frontend.space import (
     ragged,
     scalars,
     scratch,
+    unsigned,
+    unsigned_operators,
     whole_arrays,
 )
 from pyflat.frontend.space import numbers as num
@@ -34,6 +36,7 @@ from pyflat.frontend.state.values import (
     Ranges,
     Scratch,
     Static,
+    Unsigned,
     View,
 )
 from pyflat.ir.build import const
@@ -59,6 +62,9 @@ def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNod
         return scratch.contains(s, container, item, node)
     if isinstance(item, GuardedUnion):
         return s.split(item, lambda v: contains(s, container, v, node))
+    of_known = isinstance(container, Static) and isinstance(container.value, range | str)
+    if isinstance(item, Unsigned) and (of_known or isinstance(container, Ranges)):
+        return contains(s, container, unsigned.as_int(s, item), node)
     own = lookup.method_of(container, "__contains__")
     if own is not None:
         return s.space.truth(lookup.call_method(s, own, [container, item], node))
@@ -147,6 +153,8 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
         a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
     if complex_numbers.meet(a, b):
         return complex_numbers.compare(s, opcode, a, b)
+    if unsigned_operators.meet(s, opcode, a, b):
+        return unsigned_operators.compare(s, opcode, a, b)
     if arrays.is_array(a) or arrays.is_array(b):
         return operators.compare_arrays(s, opcode, a, b, node)
     if isinstance(a, GuardedUnion) and not is_number_union(a):
@@ -335,7 +343,7 @@ def identical(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abst
             if other.kind is BOOL:
                 return num.compare(s, "eq", one, other)
             return Static(False)
-    if complex_numbers.is_number(a) and complex_numbers.is_number(b):
+    if all(isinstance(v, Unsigned) or complex_numbers.is_number(v) for v in (a, b)):
         raise s.refuse("flatten/unsupported-expression", "`is` on lane numbers has no meaning", node,
                        help="compare numbers with ==")
     if a in s.frozen or b in s.frozen:

@@ -14,7 +14,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend import remedies
-from pyflat.frontend.space import array_items, arrays, characters, memories, ragged, scalars, whole_arrays
+from pyflat.frontend.space import array_items, arrays, characters, memories, ragged, scalars, unsigned, whole_arrays
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -39,6 +39,7 @@ from pyflat.frontend.state.values import (
     Slice,
     Static,
     Subscript,
+    Unsigned,
     View,
 )
 from pyflat.ir.build import const
@@ -332,6 +333,8 @@ def lane_index(s: Evaluator, items: tuple[Abstract, ...], key: Abstract, node: c
 
 def _position(s: Evaluator, key: Abstract, node: cst.CSTNode) -> Value:
     kind = numeric_kind(key)
+    if isinstance(key, Unsigned):
+        return unsigned.as_int(s, key)
     if kind is FLOAT or kind is None:
         raise s.fault("TypeError", "indices must be integers", node)
     return scalars.to_kind(s, lane(key), INT)
@@ -361,6 +364,8 @@ def _choose_object(s: Evaluator, items: tuple[Abstract, ...], position: Value) -
 
 def _gather(s: Evaluator, items: tuple[Abstract, ...], position: Value) -> Abstract | None:
     known = [v.value for v in items if isinstance(v, Static)]
+    if len(known) == len(items) and unsigned.is_table(known):
+        return unsigned.gathered(s, known, position)
     kinds = {kind_of(v) for v in known}
     if len(known) != len(items) or None in kinds or kinds > {INT, FLOAT}:
         return None

@@ -10,7 +10,7 @@ import types
 
 import libcst as cst
 
-from pyflat.frontend.space import complex_numbers, ragged, scalars
+from pyflat.frontend.space import complex_numbers, ragged, scalars, unsigned, unsigned_operators
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind, plain_number
@@ -31,6 +31,7 @@ from pyflat.frontend.state.values import (
     Partial,
     Seq,
     Static,
+    Unsigned,
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
@@ -89,6 +90,8 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
             return known
         case Complex():
             return complex_numbers.truth(s, value)
+        case Unsigned():
+            return unsigned.truth(s, value)
         case LaneSet():
             return ragged.is_filled(s, s.state.heap[value.members])
         case Chars():
@@ -151,4 +154,6 @@ def unary(s: Evaluator, opcode: str, value: Abstract) -> Abstract:
         return s.split(value, lambda v: unary(s, opcode, v))
     if isinstance(value, Complex):
         return complex_numbers.unary(s, opcode, value)
+    if isinstance(value, Unsigned):
+        return unsigned_operators.unary(s, opcode, value)
     return scalars.unary(s, opcode, value)

@@ -41,6 +41,7 @@ from pyflat.frontend.state.values import (
     Static,
     Super,
     Text,
+    Unsigned,
     View,
 )
 from pyflat.ir.nodes import Value
@@ -101,6 +102,8 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
             return BoundMethod(owner, name)
         case Value():
             return _number_attribute(s, owner, name, node)
+        case Unsigned():
+            return _unsigned_attribute(s, owner, name, node)
         case Complex():
             return complex_numbers.attribute(s, owner, name, node)
         case Super():
@@ -156,6 +159,17 @@ def _number_attribute(s: Evaluator, owner: Value, name: str, node: cst.CSTNode) 
     if name == "astype" and s.is_numpy(owner):
         return BoundMethod(owner, name)
     if name in ("is_integer", "conjugate", "item", "bit_length", "bit_count"):
+        return BoundMethod(owner, name)
+    raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a lane number", node,
+                   help=remedies.ONE_NUMBER)
+
+
+def _unsigned_attribute(s: Evaluator, owner: Unsigned, name: str, node: cst.CSTNode) -> Abstract:
+    if name in ("real", "numerator"):
+        return num.unary(s, "pos", owner)
+    if name in ("imag", "denominator"):
+        return Static(int(name == "denominator"))
+    if name in ("bit_length", "bit_count"):
         return BoundMethod(owner, name)
     raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a lane number", node,
                    help=remedies.ONE_NUMBER)

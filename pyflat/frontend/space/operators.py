@@ -21,6 +21,7 @@ from pyflat.frontend.space import (
     ragged,
     scalars,
     texts,
+    unsigned_operators,
     whole_arrays,
 )
 from pyflat.frontend.space import numbers as num
@@ -28,7 +29,18 @@ from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind, plain_number
-from pyflat.frontend.state.values import Abstract, Array, GuardedUnion, ListRef, OtherText, Seq, Static, Text, View
+from pyflat.frontend.state.values import (
+    Abstract,
+    Array,
+    GuardedUnion,
+    ListRef,
+    OtherText,
+    Seq,
+    Static,
+    Text,
+    Unsigned,
+    View,
+)
 from pyflat.ir.build import const
 from pyflat.ir.types import BOOL, FLOAT, INT
 
@@ -42,6 +54,8 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNod
     a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)
     if complex_numbers.meet(a, b):
         return complex_numbers.binary(s, opcode, a, b)
+    if unsigned_operators.meet(s, opcode, a, b):
+        return unsigned_operators.binary(s, opcode, a, b)
     if any(isinstance(v, GuardedUnion) and not scalars.is_number_union(v) for v in (a, b)):
         return scalars.split_pair(s, a, b, lambda x, y: binary(s, opcode, x, y, node))
     if any(isinstance(v, GuardedUnion) for v in (a, b)) or all(numeric_kind(v) is not None for v in (a, b)):
@@ -103,6 +117,8 @@ def unary(s: Evaluator, opcode: str, value: Abstract, node: cst.CSTNode) -> Abst
         return memories.computed(s, whole_arrays.unary(s, opcode, value, node), node)
     if arrays.is_array(value):
         return unary_array(s, opcode, value, node)
+    if isinstance(value, Unsigned):
+        return unsigned_operators.unary(s, opcode, value)
     found = lookup.method_of(value, f"__{opcode}__")
     return num.unary(s, opcode, value) if found is None else lookup.call_method(s, found, [value], node)
 

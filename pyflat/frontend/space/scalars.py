@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.frontend.space import width_rules
+from pyflat.frontend.space import unsigned, width_rules
 from pyflat.frontend.state import facts
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import complex_parts, describe, lane, numeric_kind, plain_number
@@ -31,6 +31,7 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     Text,
+    Unsigned,
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import TRUE, Const, Op, Value
@@ -93,6 +94,8 @@ def to_kind(s: Evaluator, value: Value, kind: Any) -> Value:
 def as_float(s: Evaluator, value: Abstract) -> Value:
     """A number as a float lane, as float() or an arithmetic operator would convert it."""
     value = plain_number(value)
+    if isinstance(value, Unsigned):
+        return unsigned.as_float(s, value)
     if isinstance(value, GuardedUnion):
         return lane(s.split(value, lambda v: as_float(s, v)))
     if isinstance(value, Static) and isinstance(value.value, int):

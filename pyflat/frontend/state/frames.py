@@ -40,6 +40,7 @@ from pyflat.frontend.state.values import (
     Scratch,
     State,
     Static,
+    Unsigned,
 )
 from pyflat.frontend.state.widths import PYTHON, Widths
 from pyflat.ir import recursion
@@ -545,6 +546,8 @@ class Evaluator:
         if isinstance(value, Complex):
             self.name_value(value.real, f"{name}_real", None)
             self.name_value(value.imag, f"{name}_imag", None)
+        if isinstance(value, Unsigned):
+            self.name_value(value.bits, name, statement)
         if isinstance(value, Op | Param):
             origin = None if statement is None else Origin(self.span(statement), statement, self.frame.ident)
             self.give_name(value, name, origin)

@@ -7,6 +7,7 @@ from typing import Any
 
 import libcst as cst
 
+from pyflat.errors import FlattenError
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, maybe_unbound
 from pyflat.frontend.state.values import (
@@ -132,6 +133,13 @@ def raise_if(s: Evaluator, cond: Value, cls: type[BaseException]) -> None:
         raise s.raised(cls)
 
     s.branch(cond, raise_it, lambda: None)
+
+
+def only_modulo(s: Evaluator) -> FlattenError:
+    """An int is asked for of which only the residue modulo 2**64 is known."""
+    return s.refuse("flatten/int-too-large", "an int that may leave 64 bits is used other than modulo 2**64",
+                    why="sums, products and left shifts of 64-bit ints are computed modulo 2**64",
+                    help="mask it first: (...) & 0xFFFFFFFFFFFFFFFF")
 
 
 def suspect_if(s: Evaluator, cond: Value, why: str, node: cst.CSTNode) -> None:

@@ -28,11 +28,12 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     Text,
+    Unsigned,
     View,
 )
 from pyflat.ir.build import const
-from pyflat.ir.nodes import Value
-from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.ir.nodes import FALSE, Const, Op, Value
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
 
 def same_static(a: Abstract, b: Abstract) -> bool:
@@ -84,6 +85,41 @@ def complex_parts(value: Abstract | None) -> Complex | None:
     if isinstance(value, Static) and type(value.value) is complex:
         return Complex(Static(value.value.real), Static(value.value.imag))
     return None
+
+
+def is_natural(value: Value) -> bool:
+    """An int that its operation makes not negative."""
+    match value:
+        case Const():
+            return value.value is not None and value.value >= 0
+        case Op(opcode="and"):
+            return any(map(is_natural, value.args))
+        case Op(opcode="or" | "xor"):
+            return all(map(is_natural, value.args))
+        case Op(opcode="shr"):
+            return is_natural(value.args[0])
+        case Op(opcode="mod"):
+            return isinstance(value.args[1], Const) and is_natural(value.args[1])
+        case Op(opcode="to_int"):
+            return value.args[0].kind is BOOL
+        case Op(opcode="gather"):
+            return all(item >= 0 for item in value.attr("table"))
+    return False
+
+
+def as_unsigned(value: Abstract | None) -> Unsigned | None:
+    """An int that is certainly not negative, and below 2**64, as its bits; None for everything else."""
+    if isinstance(value, Value) and value.kind is INT and is_natural(value):
+        return Unsigned(value, FALSE)
+    if isinstance(value, Static) and type(value.value) is int and 0 <= value.value < 2**64:
+        return Unsigned(const((value.value - INT_MIN) % 2**64 + INT_MIN), FALSE)
+    return value if isinstance(value, Unsigned) else None
+
+
+def is_beyond(value: Abstract) -> bool:
+    """An int that 63 bits may not hold."""
+    return isinstance(value, Unsigned) or isinstance(value, Static) and type(value.value) is int \
+        and value.value > INT_MAX
 
 
 def changed_operator(cls: type, base: type) -> str | None:
@@ -138,6 +174,8 @@ def describe(value: Abstract) -> str:
             return f"a captured {type(value.value).__name__} that is written"
         case Complex():
             return "a complex lane"
+        case Unsigned():
+            return "an int lane of 64 bits"
         case Seq():
             plain = value.cls in (tuple, list) or hasattr(value.cls, "_fields")
             return "a tuple" if plain else f"a {value.cls.__name__}"

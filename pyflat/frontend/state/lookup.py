@@ -29,6 +29,7 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     Text,
+    Unsigned,
     View,
 )
 from pyflat.ir.nodes import Value
@@ -77,6 +78,8 @@ def class_of(value: Abstract) -> type | None:
             return type(value.value)
         case Complex():
             return complex
+        case Unsigned():
+            return int
         case Seq() | ObjRef():
             return value.cls
         case ListRef():

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from pyflat.errors import Span, refuse
 from pyflat.frontend.state import aliasing
-from pyflat.frontend.state.kinds import complex_parts, lane, numeric_kind, opened, same_static
+from pyflat.frontend.state.kinds import as_unsigned, complex_parts, is_beyond, lane, numeric_kind, opened, same_static
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
@@ -36,6 +36,7 @@ from pyflat.frontend.state.values import (
     Stored,
     Text,
     Unavailable,
+    Unsigned,
     View,
 )
 from pyflat.frontend.state.widths import Widths
@@ -146,6 +147,8 @@ class Joiner:
         lost = next((v for v in present if isinstance(v, Unavailable)), None)
         if lost is not None:
             return lost
+        if any(is_beyond(v) for v in present) and all(as_unsigned(v) is not None for v in present):
+            return self._unsigned([as_unsigned(v) for v in values], name)
         kinds = {numeric_kind(v) for v in present}
         if len(kinds) == 1 and (kind := kinds.pop()) is not None:
             return self.leaf(kind, [None if v is None else lane(v) for v in values], name)
@@ -175,6 +178,12 @@ class Joiner:
             case Value() | GuardedUnion() | Seq():
                 return None
         return first if all(v is first for v in present) else None
+
+    def _unsigned(self, values: Sequence[Unsigned | None], name: str) -> Unsigned:
+        outside = [None if v is None else v.outside for v in values]
+        found = {v for v in outside if v is not None}
+        known = found.pop() if found in ({FALSE}, {TRUE}) else self.leaf(BOOL, outside, "")
+        return Unsigned(self.leaf(INT, [None if v is None else v.bits for v in values], name), known)
 
     def _char(self, values: Sequence[Abstract | None], name: str) -> Abstract:
         """One of several characters; a string of lanes where digits meet others."""
@@ -258,6 +267,9 @@ class Joiner:
         x, y = complex_parts(a), complex_parts(b)
         if x is not None and y is not None:
             return Complex(self._select(edge, cond, x.real, y.real), self._select(edge, cond, x.imag, y.imag))
+        if isinstance(a, Unsigned) and isinstance(b, Unsigned):
+            outside = a.outside if a.outside is b.outside else _emit(edge, "select", cond, a.outside, b.outside)
+            return Unsigned(_emit(edge, "select", cond, a.bits, b.bits), outside)
         kind = numeric_kind(a)
         if kind is not None and kind is numeric_kind(b):
             return _emit(edge, "select", cond, lane(a), lane(b))
@@ -293,6 +305,8 @@ def _signature(value: Abstract) -> Hashable:
         return kind
     if complex_parts(value) is not None:
         return Complex
+    if isinstance(value, Unsigned):
+        return Unsigned
     match value:
         case Seq():
             return Seq, value.cls, len(value.items)

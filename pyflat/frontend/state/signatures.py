@@ -39,6 +39,7 @@ from pyflat.frontend.state.values import (
     StoreRef,
     Super,
     Text,
+    Unsigned,
 )
 from pyflat.ir.nodes import FALSE, TRUE, Const, Param, Value
 
@@ -85,6 +86,8 @@ class Reader:
                 return Seq, value.cls, self._all(value.items)
             case Complex():
                 return Complex, self.read(value.real), self.read(value.imag)
+            case Unsigned():
+                return Unsigned, self.read(value.bits), self.read(value.outside)
             case GuardedUnion():
                 return GuardedUnion, self.read(value.cond), self.read(value.then), self.read(value.orelse)
             case Array():

@@ -21,6 +21,7 @@ from pyflat.frontend.state.values import (
     Static,
     StoreRef,
     Super,
+    Unsigned,
 )
 from pyflat.ir.nodes import Value
 
@@ -59,6 +60,8 @@ class Translation:
                 return Seq(value.cls, tuple(map(one, value.items)))
             case Complex():
                 return Complex(one(value.real), one(value.imag))
+            case Unsigned():
+                return Unsigned(one(value.bits), one(value.outside))
             case GuardedUnion():
                 return GuardedUnion(self.lane(value.cond), one(value.then), one(value.orelse))
             case Array():

@@ -3,6 +3,7 @@
     Static      any Python object known while flattening
     Value       an IR value: one number per lane (bool, int64 or float64)
     Complex     a complex number: two abstract floats
+    Unsigned    an int of [0, 2**64), as 64 bits
     Seq         a tuple or namedtuple of abstract values
     Array       a NumPy array made in the flattened code: a view of a StoreRef
     View        an array of a kernel, which is in memory
@@ -54,6 +55,15 @@ class Complex:
 
     real: Abstract
     imag: Abstract
+
+
+@dataclass(eq=False, slots=True)
+class Unsigned:
+    """An int that may be beyond 63 bits: in [0, 2**64) but in lanes `outside`, where only its residue modulo 2**64 is
+    known (`space.unsigned`); the residue as a signed int are the `bits`."""
+
+    bits: Value
+    outside: Value
 
 
 @dataclass(eq=False, slots=True)
@@ -339,8 +349,9 @@ class _Unbound:
 UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef | StoreRef | MemoryRef
-Abstract = (Static | Value | Complex | Seq | Array | View | Pending | Ref | Closure | BoundMethod | Partial | Super
-            | Lazy | Ranges | Text | OtherText | Caught | LaneSet | GuardedUnion | Scratch | Unavailable | _Unbound)
+Abstract = (Static | Value | Complex | Unsigned | Seq | Array | View | Pending | Ref | Closure | BoundMethod | Partial
+            | Super | Lazy | Ranges | Text | OtherText | Caught | LaneSet | GuardedUnion | Scratch | Unavailable
+            | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.frontend.space import complex_numbers, scalars
+from pyflat.frontend.space import complex_numbers, scalars, unsigned
 from pyflat.frontend.state import aliasing
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
@@ -30,6 +30,7 @@ from pyflat.frontend.state.values import (
     State,
     StoreRef,
     Unavailable,
+    Unsigned,
 )
 from pyflat.frontend.syntax import loop_shapes
 from pyflat.frontend.syntax.loop_shapes import (
@@ -43,10 +44,11 @@ from pyflat.frontend.syntax.loop_shapes import (
     OneOf,
     Shape,
     TupleShape,
+    UnsignedShape,
     zero,
 )
 from pyflat.ir.build import const
-from pyflat.ir.nodes import Block, Param, Value
+from pyflat.ir.nodes import FALSE, TRUE, Block, Param, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
 Owned = dict[Ref, Contents]
@@ -71,6 +73,10 @@ class Maker:
                 return self.s.widths.mark(found, shape.width)
             case IntOrFloat():
                 return _mixed_parameter(self.s, start, name, self.pairs, shape)
+            case UnsignedShape():
+                bits = Param(INT, name)
+                self.pairs.append((bits, unsigned.carried(self.s, start, known=shape.exact)))
+                return Unsigned(bits, FALSE if shape.exact else TRUE)
             case ComplexShape():
                 return self.complex_parameter(start, shape.number, name)
             case TupleShape():
@@ -167,6 +173,10 @@ class BackEdge:
                 self.carry_known(param, value)
             case Param():
                 self.operands.append(_in_block(self.s, self.edge.block, lambda: _as_kind(self.s, value, param.kind)))
+            case Unsigned():
+                exact = param.outside is FALSE
+                self.operands.append(_in_block(self.s, self.edge.block,
+                                               lambda: unsigned.carried(self.s, value, known=exact)))
             case Seq():
                 parts = self.s.space.sequence_items(value) or ()
                 for inner, part in zip(param.items, parts, strict=True):

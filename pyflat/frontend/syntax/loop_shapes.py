@@ -36,11 +36,12 @@ from pyflat.frontend.state.values import (
     Seq,
     State,
     Static,
+    Unsigned,
     View,
 )
 from pyflat.frontend.state.widths import PYTHON, Width
 from pyflat.ir.build import const
-from pyflat.ir.nodes import Value
+from pyflat.ir.nodes import FALSE, Value
 from pyflat.ir.types import BOOL, INT, MEMORY, Kind
 
 MAX_CONSTANTS = 8
@@ -68,6 +69,13 @@ class ComplexShape:
     """A complex number; with `number`, one that is a real number of this shape in some iterations."""
 
     number: Kind | IntOrFloat | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnsignedShape:
+    """An int as 64 bits; `exact`: in [0, 2**64), else its residue modulo 2**64."""
+
+    exact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +125,8 @@ class NoShape:
     error: FlattenError
 
 
-Shape = Kind | Number | IntOrFloat | ComplexShape | TupleShape | ObjectShape | ArrayShape | Later | OneOf | NoShape
+Shape = (Kind | Number | IntOrFloat | ComplexShape | UnsignedShape | TupleShape | ObjectShape | ArrayShape | Later
+         | OneOf | NoShape)
 """A number has its kind for a shape."""
 
 
@@ -128,7 +137,7 @@ def zero(shape: Shape) -> Abstract:
             return Static({"b": False, "i8": 0, "f8": 0.0}[shape.value])
         case Number():
             return zero(shape.kind)
-        case IntOrFloat():
+        case IntOrFloat() | UnsignedShape():
             return Static(0)
         case ComplexShape():
             return Static(0j)
@@ -204,6 +213,8 @@ class Shapes:
             return kind
         if complex_parts(value) is not None:
             return ComplexShape()
+        if isinstance(value, Unsigned):
+            return UnsignedShape(value.outside is FALSE)
         if isinstance(value, GuardedUnion) and complex_numbers.is_number(value):
             return self.join(self.of(value.then, state), self.of(value.orelse, state))
         if isinstance(value, Seq) or isinstance(value, Static) and isinstance(value.value, tuple):
@@ -259,6 +270,10 @@ class Shapes:
                 raise self.s.refuse("flatten/mixed-join", what, self.node, help="write np.zeros(3) or 0.0 for floats")
             case (Number() | IntOrFloat()), (Number() | IntOrFloat()):
                 return self._numbers(a, b)
+            case UnsignedShape(), UnsignedShape():
+                return UnsignedShape(a.exact and b.exact)
+            case (UnsignedShape() as known, Kind.INT) | (Kind.INT, UnsignedShape() as known):
+                return known
             case ComplexShape(), ComplexShape():
                 return ComplexShape(self._number(a.number, b.number))
             case (ComplexShape(number=number), (Kind() | IntOrFloat()) as other) | (

@@ -41,6 +41,7 @@ from pyflat.frontend.state.values import (
     Static,
     StoreRef,
     Text,
+    Unsigned,
 )
 from pyflat.ir.edit.copying import Copier
 from pyflat.ir.nodes import Block, Const, Item, Label, Node, Op, Origin, Param, Value
@@ -253,6 +254,8 @@ class _Result:
                 return all(map(self._value, value.items))
             case Complex():
                 return self._value(value.real) and self._value(value.imag)
+            case Unsigned():
+                return self._value(value.bits) and self._value(value.outside)
             case GuardedUnion():
                 return self._value(value.cond) and self._value(value.then) and self._value(value.orelse)
             case Array():

@@ -42,6 +42,7 @@ OPERATORS: dict[str, Emit] = {
     "xor": operator.xor,
     "not": operator.invert,
     "invert": operator.invert,
+    "low64": lambda x: x,
     "eq": lambda a, b: a.compare("==", b),
     "ne": lambda a, b: a.compare("!=", b),
     "lt": lambda a, b: a.compare("<", b),

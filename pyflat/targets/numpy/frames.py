@@ -59,7 +59,8 @@ UFUNCS: dict[str, str] = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
     "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "shl": "left_shift",
     "shr": "right_shift", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
-    "ge": "greater_equal", "neg": "negative", "invert": "invert", "not": "logical_not", "abs": "absolute",
+    "ge": "greater_equal", "neg": "negative", "invert": "invert", "low64": "positive", "not": "logical_not",
+    "abs": "absolute",
     **{name: name for name in ("floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite")},
     **{record.name: record.numpy for record in of_accuracy(Accuracy.EXACT, Accuracy.NUMPY)
        if record.numpy and record.name not in ("np_power", "np_powers")},

@@ -24,7 +24,7 @@ def of_namespace(module: str) -> dict[str, str]:
     return {
         **{name: f"{{0}} {sign} {{1}}" for name, sign in SIGNS.items()},
         **{name: f"{module}.{name}({{0}})" for name in unary},
-        "neg": "-{0}", "invert": "~{0}", "not": f"{module}.logical_not({{0}})",
+        "neg": "-{0}", "invert": "~{0}", "low64": "+{0}", "not": f"{module}.logical_not({{0}})",
         "select": f"{module}.where({{0}}, {{1}}, {{2}})",
     }
 

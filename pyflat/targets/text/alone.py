@@ -53,6 +53,10 @@ class lanes:  # noqa: N801 - the name that texts have for it
         return np.asarray(a).astype(np.int64)[()]
 
     @staticmethod
+    def unsigned(a: Any) -> Any:
+        return np.asarray(a).astype(np.uint64)[()]
+
+    @staticmethod
     def floor_int(a: Any) -> Any:
         return np.asarray(np.floor(a)).astype(np.int64)[()]
 

@@ -103,6 +103,11 @@ class Results:
             self.exact = False
             parts = [Hole(next(values)) for _ in shape.items]
             return Call("lanes.complex_lanes" if self.on_arrays else "complex", parts[:2])
+        if shape.cls is np.uint64:
+            self.exact = False
+            alone = self.dialect is not None and self.dialect.stands_alone
+            head = "lanes.unsigned" if self.on_arrays else "np.uint64" if alone else "uint64"
+            return Call(head, [Hole(next(values))])
         if shape.cls is np.ndarray:
             return self._array([Hole(next(values)) for _ in shape.items], shape.names)
         nodes: Sequence[cst.BaseExpression | None] = [None] * len(shape.items)

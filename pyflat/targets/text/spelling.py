@@ -21,7 +21,7 @@ from pyflat.targets.text.expr import ATOM, UNARY, Call, Expr, Hole, Infix, Prefi
 from pyflat.targets.text.literals import MIRRORED
 from pyflat.targets.text.steps import LET
 
-LANE_FUNCTIONS = numpy_target.spelled_functions() | {"complex_lanes", "array_lanes"}
+LANE_FUNCTIONS = numpy_target.spelled_functions() | {"complex_lanes", "array_lanes", "unsigned"}
 """The functions of `pyflat.functions.lanes` that NumPy texts call."""
 
 INVERTED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
@@ -42,6 +42,8 @@ def spell(op: Op, dialect: Dialect, *, single_use: frozenset[Value] | set[Value]
         (value,) = op.args
         typed = isinstance(value, Const) and value.kind is not BOOL and dialect.on_arrays
         return _typed(value, floats) if typed else Hole(value)
+    if op.opcode == "low64":
+        return Hole(op.args[0]) if dialect.stands_alone else Call("low64", [Hole(op.args[0])])
     if floats is F8 or not dialect.on_arrays:
         return _spell(op, dialect, single_use, floats)
     match op.opcode:
