@@ -378,11 +378,13 @@ class Gang:
         before = builder.block
         builder.branch(head)
         builder.position_at_end(head)
-        carried = [self._carry(plan, p, values, before) for p, values in zip(loop.params, inits, strict=True)]
+        carried = [[self._phi(value, before) for value in values] for values in inits]
         for param, start in starts.items():
             self.wide[param] = self.lane_of(param, self._phi(start, before))
         kept = {p: [self._phi(value, before) for value in values] for p, values in firsts.items()}
         live = [None if mask is None else self._phi(mask, before) for mask in masks]
+        for param, phis in zip(loop.params, carried, strict=True):
+            self._arrive(plan, param, phis)
         self.active = live if plan.sticky else around
         self.outside.update(plan.tests)  # no arm of the header may keep one to itself
         self.emit(plan.parts.header)
@@ -416,17 +418,16 @@ class Gang:
     def _inits(self, loop: Loop, plan: LoopPlan) -> list[list[Any]]:
         """What each parameter starts with: one scalar, or one value for each register."""
         return [[self.read_shared(init).value] if param in plan.uniform else
-                [self.read_for(r, init, param).value for r in self.registers]
+                [self.carried(plan, param, self.read_for(r, init, param).value) for r in self.registers]
                 for param, init in zip(loop.params, loop.inits, strict=True)]
 
-    def _carry(self, plan: LoopPlan, param: Param, inits: list[Any], before: Any) -> list[Any]:
-        phis = [self._phi(init, before) for init in inits]
+    def _arrive(self, plan: LoopPlan, param: Param, phis: list[Any]) -> None:
+        """Make a parameter known inside of its loop."""
         if param in plan.uniform:
             self.shared[param] = Lane(self.scalars, param.kind, phis[0])
-            return phis
+            return
         for lanes, phi in zip(self.sets, phis, strict=True):
-            lanes[param] = self.lane_of(param, phi)
-        return phis
+            lanes[param] = self.arrived(plan, param, phi)
 
     def _phi(self, init: Any, before: Any) -> Any:
         phi = self.emitter.builder.phi(init.type)
@@ -450,15 +451,31 @@ class Gang:
             masks.append(mask)
         return masks
 
+    def carried(self, plan: LoopPlan, param: Value, value: Any) -> Any:
+        """What a trip hands to the next one for a value. Bits that are only collected are ints with all bits alike:
+        there are seven mask registers, and one that is put aside for a trip takes longer to come back than a trip."""
+        return self.emitter.builder.sext(value, self.short.types[INT]) if param in plan.unasked else value
+
+    def nothing_of(self, plan: LoopPlan, value: Value) -> Any:
+        """What is handed on where no lane has a value."""
+        return (self.short.const(INT, 0) if value in plan.unasked else self.zero_of(value)).value
+
+    def arrived(self, plan: LoopPlan, param: Value, number: Any) -> Lane:
+        """The lane of what the trip before has handed on."""
+        if param not in plan.unasked:
+            return self.lane_of(param, number)
+        return Lane(self.emitter, BOOL, Lane(self.short, INT, number).compare("!=", 0).value)
+
     def following(self, plan: LoopPlan, param: Param, after: Value, register: int, phi: Any, go: Any) -> Any:
         """What a parameter is in the next trip."""
         if param in plan.uniform:
             return self.read_shared(after).value
-        value = self.read_for(register, after, param).value
-        if param in plan.suspects:
-            return self.emitter.builder.or_(phi, value)
+        value, builder = self.read_for(register, after, param).value, self.emitter.builder
+        if param in plan.unasked:
+            value = value if go is None or param in plan.suspects else builder.and_(value, go)
+            return builder.or_(phi, self.carried(plan, param, value))
         if param in self.suspects and param in plan.waiting and go is not None:  # cheaper than a choice of masks
-            return self.emitter.builder.or_(phi, self.emitter.builder.and_(value, go))
+            return builder.or_(phi, builder.and_(value, go))
         return self.emitter.builder.select(go, value, phi) if param in plan.waiting and go is not None else value
 
 
