@@ -6,10 +6,10 @@ Before:                              After:
     yield %b
 
 Of `math="fast"`, where the processor has the instruction. Several sums of one product each fuse it, which is an
-operation less, and units that multiply and add have less to do than those that add in most functions. The result has one rounding less than Python's, whatever the
-lane's place: that is decided here and not by the compiler, which could contract a product in one loop and leave it in
-another. A difference is a sum with the negative, whose sign costs nothing and whose zeros have their signs. Any form of
-a function.
+operation less, and units that multiply and add have less to do than those that add in most functions. The result has
+one rounding less than Python's, whatever the lane's place: that is decided here and not by the compiler, which could
+contract a product in one loop and leave it in another. A difference is a sum with the negative, whose sign costs
+nothing and whose zeros have their signs. Any form of a function.
 """
 
 from __future__ import annotations

@@ -77,7 +77,8 @@ def plan_loop(loop: Loop, known: Known, suspects: set[Value]) -> LoopPlan:
     direct = waiting - _needed(parts, params, through=True)
     # A suspect bit that does not end the loop is set for good, lane by lane, also where all lanes find the same.
     uniform = _same(loop, parts, ((params - waiting) | direct) - bits, known)
-    return LoopPlan(parts, counting if ends else [parts.go], uniform, waiting, True, True, set(), bits, uniform & direct)
+    tests = counting if ends else [parts.go]
+    return LoopPlan(parts, tests, uniform, waiting, True, True, set(), bits, uniform & direct)
 
 
 def _uniform_plan(loop: Loop, parts: LoopParts, tests: list[Value], known: Known, bits: set[Param]) -> LoopPlan | None:

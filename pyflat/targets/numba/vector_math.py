@@ -231,8 +231,8 @@ def emit_everywhere(e: Emitter, name: str, *args: Any) -> Any:
 
 
 def emit_power(e: Emitter, x: Any, y: Any, known: float) -> Any:
-    """x**y for a finite literal y, the number `known`: in line for normal positive numbers; for others, which are rare, the whole function
-    is called."""
+    """x**y for a finite literal y, the number `known`: in line for normal positive numbers; for others, which are rare,
+    the whole function is called."""
     builder, machine = e.builder, _LlvmMachine(x.type, e.builder)
     quick = power.ordinary_pow(machine, _Value(builder, x), known).value
     mask = e.masked(power.not_ordinary(machine, _Value(builder, x)).value)
