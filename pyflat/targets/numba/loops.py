@@ -42,6 +42,8 @@ from pyflat.targets.numba.library import library_function, paired_angles
 from pyflat.targets.numba.llvm import I8, I32, I64, POINTER, element_at, i64, joined, parted, stack
 from pyflat.targets.numba.loop_variance import LoopPlan, plan_loop
 from pyflat.targets.numba.ops import emit, emit_unsigned
+from pyflat.targets.numba.sign_choices import SignChoice, sign_choice, signed
+from pyflat.targets.numba.whole_floats import low_bits, takes_low_bits
 
 PATIENCE = 2**16
 """Trips between two looks at the signals: below a millisecond for small bodies, a second for the largest."""
@@ -187,6 +189,8 @@ class Gang:
         lane = self._lane(register, value)
         if lane is None:
             return self.short.broadcast(INT, self.emitter.builder.trunc(self.shared[value].value, I32))
+        if value in self.rounded and takes_low_bits(self.emitter):
+            return low_bits(self.short, self._rounded_float(register, value))
         return self._low(lane)
 
     def read_for(self, register: int, value: Value, target: Value) -> Lane:
@@ -233,6 +237,9 @@ class Gang:
             self.rounded.add(op)
         elif op.opcode in ("to_float", "exact_float") and op.args[0] in self.rounded:
             return self._rounded(register, op.args[0])
+        choice = sign_choice(op)
+        if choice is not None and (lane := self._as_wide(register, choice)) is not None:
+            return Lane(self.emitter, FLOAT, signed(self.read(register, choice.number), lane, choice))
         if op not in self.narrowed:
             return emit(self.emitter, op, [self.read(register, arg) for arg in op.args])
         args = [(self.read_short if arg.kind is INT else self.read)(register, arg) for arg in op.args]
@@ -240,10 +247,21 @@ class Gang:
         unsigned = self.narrowed.reads.get(op) is Form.UNSIGNED
         return self.lane_of(op, (emit_unsigned if unsigned else emit)(self.short, op, args).value)
 
+    def _as_wide(self, register: int, choice: SignChoice) -> Lane | None:
+        """The int whose bit chooses a sign, where it is kept as wide as floats are."""
+        if self.is_shared(choice.bits):
+            return None
+        lane = self._lane(register, choice.bits)
+        width = 32 if self.emitter.narrow else 64
+        return lane if lane is not None and lane.emit.scalars[INT].width == width and choice.place < width else None
+
     def _rounded(self, register: int, whole: Value) -> Lane:
         """A rounded float as a float again, without the int: -0.0 becomes 0.0. Other lanes are suspect."""
+        return self._rounded_float(register, whole) + 0.0
+
+    def _rounded_float(self, register: int, whole: Value) -> Lane:
         assert isinstance(whole, Op)
-        return self.emitter.intrinsic(_ROUNDINGS[whole.opcode], self.read(register, whole.args[0])) + 0.0
+        return self.emitter.intrinsic(_ROUNDINGS[whole.opcode], self.read(register, whole.args[0]))
 
     def is_shared(self, value: Value) -> bool:
         return isinstance(value, Const) or value in self.shared
