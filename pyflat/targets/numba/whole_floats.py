@@ -1,6 +1,6 @@
 """The low 32 bits of whole float32 numbers, of any size, without int64.
 
-A hash of a lattice point needs no more of it than these. AVX-512 converts half a register of float32 to int64 at a time,
+A hash of a lattice point needs no more of it than these. AVX-512 converts half a register of float32 to int64 at a time
 and takes that apart again: six operations for a register. What is left of a number by the nearest multiple of 2**32 is
 exact and within int32, where its low bits are those of the number: four.
 """
@@ -27,8 +27,7 @@ def low_bits(short: Emitter, number: Lane) -> Lane:
     emit = number.emit
     multiple = emit.intrinsic("llvm.rint", number * 2.0**-32)
     rest = emit.intrinsic("llvm.fma", multiple, emit.lift(-(2.0**32), number.kind), number)
-    mask, nearest = ir.Constant(ir.IntType(_LANES), -1), ir.Constant(I32, 4)  # by the rounding mode in force: none is
-    anything = ir.Constant(short.types[INT], None)
     # LLVM's own conversion says nothing of 2**31, which gives the right bits by this instruction.
-    return Lane(short, INT, emit.llvm("llvm.x86.avx512.mask.cvttps2dq.512", short.types[INT], rest.value, anything, mask,
-                                      nearest))
+    name, type_ = "llvm.x86.avx512.mask.cvttps2dq.512", short.types[INT]
+    mask, nearest = ir.Constant(ir.IntType(_LANES), -1), ir.Constant(I32, 4)
+    return Lane(short, INT, emit.llvm(name, type_, rest.value, ir.Constant(type_, None), mask, nearest))
