@@ -138,8 +138,8 @@ class Refilled:
 
         builder.position_at_end(refill)
         kept = [*parts.loop.params, *parts.carried]
-        nobody = self._gang([{}])
-        zeros = {value: nobody.nothing_of(parts.plan, value) for value in kept}
+        zero = self._gang([{}])
+        zeros = {value: zero.nothing_of(parts.plan, value) for value in kept}
         old = [{value: self._phi(zeros[value], before) for value in kept} for _ in self.registers]
         nothing = emitter.const(BOOL, False).value
         live = [self._phi(nothing, before) for _ in self.registers]
