@@ -1,14 +1,15 @@
-"""A product that is only added to something is rounded together with the sum: one fused multiply-add.
+"""A product that is only added to something is rounded together with each of these sums: fused multiply-adds.
 
 Before:                              After:
     %a = mul %x, %y : f8                 %b = fma %x, %y, %z : f8
     %b = add %a, %z : f8                 yield %b
     yield %b
 
-Of `math="fast"`, where the processor has the instruction. The result has one rounding less than Python's, whatever the
-lane's place: that is decided here and not by the compiler, which could contract a product in one loop and leave it in
-another. A difference is a sum with the negative, whose sign costs nothing and whose zeros have their signs. Any form of
-a function.
+Of `math="fast"`, where the processor has the instruction. Several sums of one product each fuse it, which is an
+operation less, and units that multiply and add have less to do than those that add in most functions. The result has
+one rounding less than Python's, whatever the lane's place: that is decided here and not by the compiler, which could
+contract a product in one loop and leave it in another. A difference is a sum with the negative, whose sign costs
+nothing and whose zeros have their signs. Any form of a function.
 """
 
 from __future__ import annotations
@@ -41,13 +42,7 @@ class _Contracting(Copier):
 
     def __init__(self, fn: Function):
         super().__init__()
-        used = Counter(uses(fn.body))
-        self.products: dict[Op, Op] = {}
-        for op in all_ops(fn.body):
-            if op.opcode in ("add", "sub") and op.kind is FLOAT:
-                product = next((arg for arg in op.args if _is_product(arg) and used[arg] == 1), None)
-                if isinstance(product, Op):
-                    self.products[op] = product
+        self.products = _products(fn)
         self.gone = set(self.products.values())
 
     def block(self, block: Block) -> Block:
@@ -71,6 +66,22 @@ class _Contracting(Copier):
         fused.statement = op.statement
         self.values[op] = fused
         return [*before, fused]
+
+
+def _products(fn: Function) -> dict[Op, Op]:
+    """For each sum that fuses a product, that product: one whose every use is a sum that fuses no other."""
+    used = Counter(uses(fn.body))
+    sums: dict[Op, list[Op]] = {}
+    for op in all_ops(fn.body):
+        if op.opcode in ("add", "sub") and op.kind is FLOAT:
+            for arg in op.args:
+                if isinstance(arg, Op) and _is_product(arg):
+                    sums.setdefault(arg, []).append(op)
+    found: dict[Op, Op] = {}
+    for product, users in sums.items():
+        if used[product] == len(set(users)) and not any(user in found for user in users):
+            found.update(dict.fromkeys(users, product))
+    return found
 
 
 def _is_product(value: Value) -> bool:

@@ -27,8 +27,9 @@ TAKEN = "%a = mul %x, %y : f8\n%b = sub %x, %a : f8\nyield %b"
 LESS = "%a = mul %x, %y : f8\n%b = sub %a, %x : f8\nyield %b"
 
 
-def test_what_is_used_twice_stays():
-    stays(contract_products, "%a = mul %x, %y : f8\n%b = add %a, %x : f8\n%c = add %a, %b : f8\nyield %c")
+def test_what_is_no_part_of_a_sum_somewhere_stays():
+    stays(contract_products, "%a = mul %x, %y : f8\n%b = add %a, %x : f8\n%c = mul %a, %b : f8\nyield %c")
+    stays(contract_products, "%a = mul %x, %y : f8\n%b = add %a, %a : f8\n%c = add %a, %b : f8\nyield %c")
     stays(contract_products, "%a = mul %x, %y : f8\n%b = add %a, %a : f8\nyield %b")
     stays(contract_products, "%a = mul %x, %y : f8\n%b = add %a, %x : f8\nyield %b, %a")
 
@@ -47,6 +48,21 @@ def test_sums_and_differences_are_fused():
 def test_of_two_products_one_is_rounded():
     after = swept(contract_products, "%a = mul %x, %y : f8\n%b = mul %x, %x : f8\n%c = add %a, %b : f8\nyield %c")
     assert after == lines("%b = mul %x, %x : f8\n%c = fma %x, %y, %b : f8\nyield %c")
+
+
+def test_each_sum_of_a_product_fuses_it():
+    after = swept(contract_products, "%a = mul %x, %y : f8\n%b = add %a, %x : f8\n%c = sub %b, %a : f8\nyield %b, %c")
+    assert after == lines("%b = fma %x, %y, %x : f8\n%0 = neg %x : f8\n%c = fma %0, %y, %b : f8\nyield %b, %c")
+
+
+def test_of_two_products_with_the_same_sums_one_is_rounded():
+    squares = "%a = mul %x, %x : f8\n%b = mul %y, %y : f8\n%c = add %a, %b : f8\n%d = sub %a, %b : f8\nyield %c, %d"
+    assert swept(contract_products, squares) == lines("""
+        %b = mul %y, %y : f8
+        %c = fma %x, %x, %b : f8
+        %0 = neg %b : f8
+        %d = fma %x, %x, %0 : f8
+        yield %c, %d""")
 
 
 @pytest.mark.parametrize(("text", "sign", "of_term"), [(SUM, 1.0, 1.0), (TAKEN, -1.0, 1.0), (LESS, 1.0, -1.0)])

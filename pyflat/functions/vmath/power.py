@@ -66,14 +66,22 @@ def pow(m: Machine, x: Number, y: Number) -> Number:
     return with_signs(m, x, y, _power(m, m.abs(x), y))
 
 
-def ordinary_pow(m: Machine, x: Number, y: Number) -> Number:
-    """x**y for a normal positive x and a finite y, with the bits of `pow`."""
+def ordinary_pow(m: Machine, x: Number, y: float) -> Number:
+    """x**y for a normal positive x and a finite number y, with the bits of `pow`."""
     high, low = _log_of_parts(m, *normal_mantissa_exponent(m, x))
+    if m.scales and abs(y) < _SCALED:
+        product = y * high
+        return exp_of_pair(m, product, m.fma(y, low, m.fma(y, high, -product)))
     _, product, rest = _exponent_of_log(m, high, low, y)
     return exp_of_pair(m, product, rest)
 
 
-def not_ordinary(m: Machine, x: Number, y: Number) -> Number:
+_SCALED = 1024.0
+"""Exponents of which no power needs a limit: logarithms are below 745, in float32 below 104, and `scaled` takes any
+power of two whose exponent is exact."""
+
+
+def not_ordinary(m: Machine, x: Number) -> Number:
     """Where `ordinary_pow` is no power."""
     return ~((x >= m.format.smallest_normal) & (x < math.inf))
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pyflat.analysis.liveness import captured
 from pyflat.ir.loops import LoopParts, has_loop, take_apart
@@ -41,8 +42,18 @@ class LoopPlan:
     """The mask of the lanes that go on is carried."""
     suspects: set[Param]
     """Suspect bits that stay set instead of ending the loop of their lane."""
+    unasked: set[Param] = field(default_factory=set)
+    """The same in any loop: no test asks for them."""
     followers: set[Param] = field(default_factory=set)
     """Parameters that are uniform in all lanes that go on; a lane that is done keeps what it had."""
+
+
+class Counter(NamedTuple):
+    """A parameter that ends the loop by counting: what it is compared with, and what is added in each trip."""
+
+    param: Param
+    limit: Value
+    step: int
 
 
 def plan_loop(loop: Loop, known: Known, suspects: set[Value]) -> LoopPlan:
@@ -66,7 +77,8 @@ def plan_loop(loop: Loop, known: Known, suspects: set[Value]) -> LoopPlan:
     direct = waiting - _needed(parts, params, through=True)
     # A suspect bit that does not end the loop is set for good, lane by lane, also where all lanes find the same.
     uniform = _same(loop, parts, ((params - waiting) | direct) - bits, known)
-    return LoopPlan(parts, counting if ends else [parts.go], uniform, waiting, True, True, set(), uniform & direct)
+    tests = counting if ends else [parts.go]
+    return LoopPlan(parts, tests, uniform, waiting, True, True, set(), bits, uniform & direct)
 
 
 def _uniform_plan(loop: Loop, parts: LoopParts, tests: list[Value], known: Known, bits: set[Param]) -> LoopPlan | None:
@@ -77,7 +89,7 @@ def _uniform_plan(loop: Loop, parts: LoopParts, tests: list[Value], known: Known
     values = _uniform_values(parts, uniform, known)
     if not (isinstance(tests[0], Const) or tests[0] in values or known(tests[0])):
         return None
-    return LoopPlan(parts, tests, uniform, set(), False, False, bits)
+    return LoopPlan(parts, tests, uniform, set(), False, False, bits, bits)
 
 
 def _conjuncts(parts: LoopParts) -> list[Value]:
@@ -111,15 +123,24 @@ def most_trips(loop: Loop) -> int | None:
     return min(known, default=None)
 
 
-def counters(loop: Loop) -> list[tuple[Param, Value, int]]:
-    """The parameters that end the loop by counting, each with what it is compared with and its step."""
+def counters(loop: Loop) -> list[Counter]:
+    """The parameters that end the loop by counting."""
     parts = take_apart(loop)
     return [found for test in _conjuncts(parts) if (found := _counter(test, loop, parts)) is not None]
 
 
-def _counter(test: Value, loop: Loop, parts: LoopParts) -> tuple[Param, Value, int] | None:
-    """Where the test alone ends the loop: the counter, what it is compared with, and its step. The test is that
-    comparison, or a parameter that says how it came out in the trip before, perhaps with other tests."""
+def tests_apart(loop: Loop, plan: LoopPlan) -> tuple[list[Value], dict[Op, Counter]]:
+    """The tests of a plan, taken apart: those that only computing each trip tells, and comparisons of counters, whose
+    outcome is known some trips before."""
+    tests = _conjuncts(plan.parts) if plan.tests == [plan.parts.go] else plan.tests
+    counting = {test: found for test in tests
+                if isinstance(test, Op) and (found := _counter(test, loop, plan.parts)) is not None}
+    return [test for test in tests if test not in counting], counting
+
+
+def _counter(test: Value, loop: Loop, parts: LoopParts) -> Counter | None:
+    """Where the test alone ends the loop: its counter. The test is that comparison, or a parameter that says how it
+    came out in the trip before, perhaps with other tests."""
     if isinstance(test, Param) and test in loop.params:
         after = parts.next[loop.params.index(test)]
         tests = [after] if not isinstance(after, Op) or after.opcode != "and" else list(after.args)
@@ -140,7 +161,7 @@ def _counter(test: Value, loop: Loop, parts: LoopParts) -> tuple[Param, Value, i
     step = grown.args[1] if grown.args[0] is counter else grown.args[0]
     if not isinstance(step, Const) or step.value is None or not (step.value > 0 if up else step.value < 0):
         return None
-    return counter, limit, int(step.value)
+    return Counter(counter, limit, int(step.value))
 
 
 def _needed(parts: LoopParts, params: set[Param], through: bool = False) -> set[Param]:

@@ -42,6 +42,8 @@ from pyflat.targets.numba.library import library_function, paired_angles
 from pyflat.targets.numba.llvm import I8, I32, I64, POINTER, element_at, i64, joined, parted, stack
 from pyflat.targets.numba.loop_variance import LoopPlan, plan_loop
 from pyflat.targets.numba.ops import emit, emit_unsigned
+from pyflat.targets.numba.sign_choices import SignChoice, sign_choice, signed
+from pyflat.targets.numba.whole_floats import low_bits, takes_low_bits
 
 PATIENCE = 2**16
 """Trips between two looks at the signals: below a millisecond for small bodies, a second for the largest."""
@@ -191,6 +193,8 @@ class Gang:
         lane = self._lane(register, value)
         if lane is None:
             return self.short.broadcast(INT, self.emitter.builder.trunc(self.shared[value].value, I32))
+        if value in self.rounded and takes_low_bits(self.emitter):
+            return low_bits(self.short, self._rounded_float(register, value))
         return self._low(lane)
 
     def read_for(self, register: int, value: Value, target: Value) -> Lane:
@@ -238,6 +242,9 @@ class Gang:
             self.rounded.add(op)
         elif op.opcode in ("to_float", "exact_float") and op.args[0] in self.rounded:
             return self._rounded(register, op.args[0])
+        choice = sign_choice(op)
+        if choice is not None and (lane := self._as_wide(register, choice)) is not None:
+            return Lane(self.emitter, FLOAT, signed(self.read(register, choice.number), lane, choice))
         if op not in self.narrowed:
             return emit(self.emitter, op, [self.read(register, arg) for arg in op.args])
         args = [(self.read_short if arg.kind is INT else self.read)(register, arg) for arg in op.args]
@@ -245,10 +252,21 @@ class Gang:
         unsigned = self.narrowed.reads.get(op) is Form.UNSIGNED
         return self.lane_of(op, (emit_unsigned if unsigned else emit)(self.short, op, args).value)
 
+    def _as_wide(self, register: int, choice: SignChoice) -> Lane | None:
+        """The int whose bit chooses a sign, where it is kept as wide as floats are."""
+        if self.is_shared(choice.bits):
+            return None
+        lane = self._lane(register, choice.bits)
+        width = 32 if self.emitter.narrow else 64
+        return lane if lane is not None and lane.emit.scalars[INT].width == width and choice.place < width else None
+
     def _rounded(self, register: int, whole: Value) -> Lane:
         """A rounded float as a float again, without the int: -0.0 becomes 0.0. Other lanes are suspect."""
+        return self._rounded_float(register, whole) + 0.0
+
+    def _rounded_float(self, register: int, whole: Value) -> Lane:
         assert isinstance(whole, Op)
-        return self.emitter.intrinsic(_ROUNDINGS[whole.opcode], self.read(register, whole.args[0])) + 0.0
+        return self.emitter.intrinsic(_ROUNDINGS[whole.opcode], self.read(register, whole.args[0]))
 
     def is_shared(self, value: Value) -> bool:
         return isinstance(value, Const) or value in self.shared
@@ -385,11 +403,13 @@ class Gang:
         before = builder.block
         builder.branch(head)
         builder.position_at_end(head)
-        carried = [self._carry(plan, p, values, before) for p, values in zip(loop.params, inits, strict=True)]
+        carried = [[self._phi(value, before) for value in values] for values in inits]
         for param, start in starts.items():
             self.wide[param] = self.lane_of(param, self._phi(start, before))
         kept = {p: [self._phi(value, before) for value in values] for p, values in firsts.items()}
         live = [None if mask is None else self._phi(mask, before) for mask in masks]
+        for param, phis in zip(loop.params, carried, strict=True):
+            self._arrive(plan, param, phis)
         self.active = live if plan.sticky else around
         self.outside.update(plan.tests)  # no arm of the header may keep one to itself
         self.emit(plan.parts.header)
@@ -423,17 +443,16 @@ class Gang:
     def _inits(self, loop: Loop, plan: LoopPlan) -> list[list[Any]]:
         """What each parameter starts with: one scalar, or one value for each register."""
         return [[self.read_shared(init).value] if param in plan.uniform else
-                [self.read_for(r, init, param).value for r in self.registers]
+                [self.carried(plan, param, self.read_for(r, init, param).value) for r in self.registers]
                 for param, init in zip(loop.params, loop.inits, strict=True)]
 
-    def _carry(self, plan: LoopPlan, param: Param, inits: list[Any], before: Any) -> list[Any]:
-        phis = [self._phi(init, before) for init in inits]
+    def _arrive(self, plan: LoopPlan, param: Param, phis: list[Any]) -> None:
+        """Make a parameter known inside of its loop."""
         if param in plan.uniform:
             self.shared[param] = Lane(self.scalars, param.kind, phis[0])
-            return phis
+            return
         for lanes, phi in zip(self.sets, phis, strict=True):
-            lanes[param] = self.lane_of(param, phi)
-        return phis
+            lanes[param] = self.arrived(plan, param, phi)
 
     def _phi(self, init: Any, before: Any) -> Any:
         phi = self.emitter.builder.phi(init.type)
@@ -457,15 +476,31 @@ class Gang:
             masks.append(mask)
         return masks
 
+    def carried(self, plan: LoopPlan, param: Value, value: Any) -> Any:
+        """What a trip hands to the next one for a value. Bits that are only collected are ints with all bits alike:
+        there are seven mask registers, and one that is put aside for a trip takes longer to come back than a trip."""
+        return self.emitter.builder.sext(value, self.short.types[INT]) if param in plan.unasked else value
+
+    def nothing_of(self, plan: LoopPlan, value: Value) -> Any:
+        """What is handed on where no lane has a value."""
+        return (self.short.const(INT, 0) if value in plan.unasked else self.zero_of(value)).value
+
+    def arrived(self, plan: LoopPlan, param: Value, number: Any) -> Lane:
+        """The lane of what the trip before has handed on."""
+        if param not in plan.unasked:
+            return self.lane_of(param, number)
+        return Lane(self.emitter, BOOL, Lane(self.short, INT, number).compare("!=", 0).value)
+
     def following(self, plan: LoopPlan, param: Param, after: Value, register: int, phi: Any, go: Any) -> Any:
         """What a parameter is in the next trip."""
         if param in plan.uniform:
             return self.read_shared(after).value
-        value = self.read_for(register, after, param).value
-        if param in plan.suspects:
-            return self.emitter.builder.or_(phi, value)
+        value, builder = self.read_for(register, after, param).value, self.emitter.builder
+        if param in plan.unasked:
+            value = value if go is None or param in plan.suspects else builder.and_(value, go)
+            return builder.or_(phi, self.carried(plan, param, value))
         if param in self.suspects and param in plan.waiting and go is not None:  # cheaper than a choice of masks
-            return self.emitter.builder.or_(phi, self.emitter.builder.and_(value, go))
+            return builder.or_(phi, builder.and_(value, go))
         return self.emitter.builder.select(go, value, phi) if param in plan.waiting and go is not None else value
 
 

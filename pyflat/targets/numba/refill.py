@@ -5,12 +5,15 @@ of lanes stay full instead:
 
     refill:  results of the lanes that are done, scattered to their places; the code before the loop for the elements
              that come next, which take the free lanes
-    trips:   `TRIPS` trips for all lanes, under the mask of those that go on
-             again while more than `FULL` of the lanes go on, or no elements are left and any lane goes on
+    check:   lanes whose counters have reached their limits are done; if others come to theirs within `TRIPS` trips, one
+             trip follows, else so many
+    trips:   trips for all lanes, under the mask of those that go on, without tests of counters
+             check again while more than `FULL` of the lanes go on, or no elements are left and any lane goes on
 
-So lanes of different ages run together, and a counter has a value for each lane. Refilling costs gathers and scatters;
-it pays where trips are many and differ. Whether they do depends on the data, so that the kernel measures which way is
-the faster one (`autotune`). Every lane is computed by the same operations either way.
+Each test makes the next trip wait, and the tests of a trip wait for each other (on a Zen 5 six cycles each). So lanes
+of different ages run together, and a counter has a value for each lane. Refilling costs gathers and scatters; it pays
+where trips are many and differ. Whether they do depends on the data, so that the kernel measures which way is the
+faster one (`autotune`). Every lane is computed by the same operations either way.
 """
 
 from __future__ import annotations
@@ -23,12 +26,19 @@ from llvmlite import ir
 
 from pyflat.analysis.liveness import captured, outer_values, used_outside
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import Const, Item, Loop, Param, Value
+from pyflat.ir.nodes import Const, Item, Loop, Op, Param, Value
 from pyflat.ir.types import BOOL, INT
 from pyflat.targets.numba.emitter import Emitter, Lane, size_of
 from pyflat.targets.numba.integer_narrowing import IntegerNarrowing
 from pyflat.targets.numba.llvm import I1, I8, I32, I64, element_at, i64, stack, suffix
-from pyflat.targets.numba.loop_variance import LoopPlan, most_trips, plan_loop, suspect_values
+from pyflat.targets.numba.loop_variance import (
+    Counter,
+    LoopPlan,
+    most_trips,
+    plan_loop,
+    suspect_values,
+    tests_apart,
+)
 from pyflat.targets.numba.loops import Gang, Interrupts
 
 TRIPS = 8
@@ -42,14 +52,18 @@ idle lanes cost their share of each trip; by that estimate it is the best share 
 FEWEST_TRIPS = 64
 """A loop that cannot make more trips is not refilled: there is too little to gain."""
 
-REGISTERS = 3
-"""Registers of lanes: each has its state, what the loop reads, masks and places."""
+REGISTERS = 4
+"""Registers of lanes: each has its state, what the loop reads, masks and places. On a Zen 5, of 2 to 6, four were the
+fastest for Collatz' steps (4.1 times numba.vectorize; three 3.9, five 3.9), with the code of one register after that of
+the other: in turns, their masks did not stay in the seven registers there are for them."""
 
 MOST_STATE = 14
 """Values that a lane carries, at most; beyond that they do not stay in registers."""
 
 MOST_OPERATIONS = 400
 """The loop is compiled twice."""
+
+COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 T = TypeVar("T")
 
@@ -68,6 +82,9 @@ class Divergent:
     loop: Loop
     after: list[Item]
     plan: LoopPlan
+    """Its tests are those of each trip."""
+    counting: dict[Op, Counter]
+    """Tests of counters, made once in many trips."""
     carried: list[Value]
     """What a lane brings from before the loop, besides the loop's parameters."""
 
@@ -93,7 +110,8 @@ def divergent(items: Sequence[Item], results: Sequence[Value], shared: set[Value
     carried = [value for value in used if value not in known and not isinstance(value, Const)]
     if len(carried) + len(loop.params) > MOST_STATE:
         return None
-    return Divergent(before, loop, after, replace(plan, uniform=set(), followers=set()), carried)
+    tests, counting = tests_apart(loop, plan)
+    return Divergent(before, loop, after, replace(plan, tests=tests, uniform=set(), followers=set()), counting, carried)
 
 
 class Refilled:
@@ -112,20 +130,16 @@ class Refilled:
     def write(self, count: Any, state: Any) -> None:
         """The body, from the entry block to the return."""
         builder, emitter, parts = self.builder, self.emitter, self.parts
-        self.suspects = stack(builder, emitter.types[BOOL])
-        builder.store(emitter.const(BOOL, False).value, self.suspects)
-        for root, pointer in self.outputs:
-            if root is self.suspect:
-                zero, is_volatile = ir.Constant(I8, 0), ir.Constant(I1, 0)
-                emitter.llvm("llvm.memset.p0.i64", ir.VoidType(), pointer, zero, count, is_volatile)
-        refill, trips, finish = (builder.append_basic_block(name) for name in ("refill", "trips", "finish"))
+        self._clear_suspects(count)
+        refill, check, trips, finish = map(builder.append_basic_block, ("refill", "check", "trips", "finish"))
         self.interrupts = Interrupts(emitter, state, finish)
         before = builder.block
         builder.branch(refill)
 
         builder.position_at_end(refill)
         kept = [*parts.loop.params, *parts.carried]
-        zeros = {value: self._gang([]).zero_of(value).value for value in kept}
+        zero = self._gang([{}])
+        zeros = {value: zero.nothing_of(parts.plan, value) for value in kept}
         old = [{value: self._phi(zeros[value], before) for value in kept} for _ in self.registers]
         nothing = emitter.const(BOOL, False).value
         live = [self._phi(nothing, before) for _ in self.registers]
@@ -134,38 +148,52 @@ class Refilled:
         done_until = self._phi(i64(0), before)
         self._deliver(old, live, held, places)
         new, running, at, until = self._fetch(old, live, places, done_until, count)
-        builder.cbranch(emitter.any(self._or(running)), trips, finish)
+        builder.cbranch(emitter.any(self._or(running)), check, finish)
         filled = builder.block
 
+        builder.position_at_end(check)
+        checked = [{value: self._phi(new[r][value], filled) for value in kept} for r in self.registers]
+        left = [self._phi(running[r], filled) for r in self.registers]
+        counted, bound = self._counted(checked, left)
+        entered = builder.block
+        builder.branch(trips)
+
         builder.position_at_end(trips)
-        states = [{value: self._phi(new[r][value], filled) for value in kept} for r in self.registers]
-        masks = [self._phi(running[r], filled) for r in self.registers]
-        steps = self._phi(ir.Constant(I32, 0), filled)
+        states = [{value: self._phi(checked[r][value], entered) for value in kept} for r in self.registers]
+        masks = [self._phi(counted[r], entered) for r in self.registers]
+        steps = self._phi(ir.Constant(I32, 0), entered)
         after, going = self._trip(states, masks)
         step = builder.add(steps, ir.Constant(I32, 1))
-        inner = builder.icmp_signed("<", step, ir.Constant(I32, TRIPS))
         look = builder.append_basic_block("look")
-        self._loop_back(states, after, masks, going, steps, step)
-        builder.cbranch(inner, trips, look)
+        self._pass_on(states, after, masks, going)
+        steps.add_incoming(step, builder.block)
+        builder.cbranch(builder.icmp_signed("<", step, bound), trips, look)
 
         builder.position_at_end(look)
         self.interrupts.count_trip()
         alive = self._alive(going)
         limit = builder.select(builder.icmp_signed("<", until, count),
                                i64(int(FULL * REGISTERS * emitter.width)), i64(0))
-        self._loop_back(states, after, masks, going, steps, ir.Constant(I32, 0))
+        self._pass_on(checked, after, left, going)
+        self._pass_on(old, after, live, going)
         for r in self.registers:
-            for value in kept:
-                old[r][value].add_incoming(after[r][value], builder.block)
-            live[r].add_incoming(going[r], builder.block)
             held[r].add_incoming(running[r], builder.block)
             places[r].add_incoming(at[r], builder.block)
         done_until.add_incoming(until, builder.block)
-        builder.cbranch(builder.icmp_signed(">", alive, limit), trips, refill)
+        builder.cbranch(builder.icmp_signed(">", alive, limit), check, refill)
 
         builder.position_at_end(finish)
         flags = builder.zext(emitter.any(builder.load(self.suspects, typ=emitter.types[BOOL])), I8)
         builder.ret(builder.or_(flags, builder.load(self.interrupts.left_early, typ=I8)))
+
+    def _clear_suspects(self, count: Any) -> None:
+        builder, emitter = self.builder, self.emitter
+        self.suspects = stack(builder, emitter.types[BOOL])
+        builder.store(emitter.const(BOOL, False).value, self.suspects)
+        for root, pointer in self.outputs:
+            if root is self.suspect:
+                zero, is_volatile = ir.Constant(I8, 0), ir.Constant(I1, 0)
+                emitter.llvm("llvm.memset.p0.i64", ir.VoidType(), pointer, zero, count, is_volatile)
 
     def _phi(self, start: Any, block: Any) -> Any:
         phi = self.builder.phi(start.type)
@@ -187,35 +215,54 @@ class Refilled:
         return total
 
     def _gang(self, sets: States) -> Gang:
-        gang = Gang(self.emitter, len(self.registers), self.interrupts, dict(self.shared), self.marked, self.outside,
+        gang = Gang(self.emitter, len(sets), self.interrupts, dict(self.shared), self.marked, self.outside,
                     self.narrowed)
         for lanes, known in zip(gang.sets, sets, strict=False):
-            lanes.update((value, gang.lane_of(value, number)) for value, number in known.items())
+            lanes.update((value, gang.arrived(self.parts.plan, value, number)) for value, number in known.items())
         return gang
 
     def _trip(self, states: States, masks: list[Any]) -> tuple[list[dict[Value, Any]], list[Any]]:
-        """One trip of all lanes: the state and the masks after it."""
+        """One trip of all lanes, register by register: the state and the masks after it."""
         loop, plan = self.parts.loop, self.parts.plan
-        gang = self._gang(states)
-        gang.active = list(masks)
-        gang.emit(plan.parts.header)
-        going = gang.going(plan)
-        gang.active = going
-        gang.emit(plan.parts.rest)
-        after = [dict(state) for state in states]
-        for param, value in zip(loop.params, plan.parts.next, strict=True):
-            for r in self.registers:
-                after[r][param] = gang.following(plan, param, value, r, states[r][param], going[r])
+        after, going = [dict(state) for state in states], list(masks)
+        for r in self.registers:
+            gang = self._gang([states[r]])
+            gang.active = [masks[r]]
+            gang.emit(plan.parts.header)
+            gang.active = gang.going(plan)
+            [going[r]] = gang.active
+            gang.emit(plan.parts.rest)
+            for param, value in zip(loop.params, plan.parts.next, strict=True):
+                after[r][param] = gang.following(plan, param, value, 0, states[r][param], going[r])
         return after, going
 
-    def _loop_back(self, states: States, after: States, masks: Sequence[Any],
-                   going: Sequence[Any], steps: Any, step: Any) -> None:
+    def _pass_on(self, phis: States, states: States, live: Sequence[Any], going: Sequence[Any]) -> None:
+        """What the lanes carry and which of them go on, from here to the phis of another block."""
         block = self.builder.block
         for r in self.registers:
-            for value, phi in states[r].items():
-                phi.add_incoming(after[r][value], block)
-            masks[r].add_incoming(going[r], block)
-        steps.add_incoming(step, block)
+            for value, phi in phis[r].items():
+                phi.add_incoming(states[r][value], block)
+            live[r].add_incoming(going[r], block)
+
+    def _counted(self, states: States, masks: Sequence[Any]) -> tuple[list[Any], Any]:
+        """The lanes whose counters let them go on, and for how many trips all of these do."""
+        builder, gang, left, near = self.builder, self._gang(states), [], []
+        for r, mask in enumerate(masks):
+            far = mask
+            for test, counter in self.parts.counting.items():
+                mask = builder.and_(mask, self._holds(gang, r, test, counter, 0))
+                far = builder.and_(far, self._holds(gang, r, test, counter, TRIPS - 1))
+            left.append(mask)
+            near.append(builder.xor(mask, far))
+        return left, builder.select(self.emitter.any(self._or(near)), ir.Constant(I32, 1), ir.Constant(I32, TRIPS))
+
+    def _holds(self, gang: Gang, register: int, test: Op, counter: Counter, trips: int) -> Any:
+        """Whether the test of a counter holds after so many trips; not where that would be no int64."""
+        limit, distance = gang.read(register, counter.limit), self.emitter.const(INT, trips * counter.step)
+        limit = self.emitter.intrinsic("llvm.ssub.sat", limit, distance, kind=INT)
+        sides = [gang.read(register, counter.param), limit]
+        first, second = sides if test.args[0] is counter.param else reversed(sides)
+        return first.compare(COMPARISONS[test.opcode], second).value
 
     def _deliver(self, states: States, live: Sequence[Any], held: Sequence[Any],
                  places: Sequence[Any]) -> None:
@@ -270,7 +317,8 @@ class Refilled:
         new: list[dict[Value, Any]] = []
         for r in self.registers:
             starts: dict[Value, Value] = dict(zip(loop.params, loop.inits, strict=True))
-            new.append({value: builder.select(fresh[r], gang.read_for(r, starts.get(value, value), value).value, old)
+            found = {value: gang.read_for(r, starts.get(value, value), value).value for value in states[r]}
+            new.append({value: builder.select(fresh[r], gang.carried(self.parts.plan, value, found[value]), old)
                         for value, old in states[r].items()})
         running = [builder.or_(live[r], fresh[r]) for r in self.registers]
         return new, running, at, until

@@ -230,13 +230,12 @@ def emit_everywhere(e: Emitter, name: str, *args: Any) -> Any:
     return _unless_called(e, name, args, distant.value, quick)
 
 
-def emit_power(e: Emitter, x: Any, y: Any) -> Any:
-    """x**y for a finite literal y: in line for normal positive numbers; for others, which are rare, the whole function
-    is called."""
+def emit_power(e: Emitter, x: Any, y: Any, known: float) -> Any:
+    """x**y for a finite literal y, the number `known`: in line for normal positive numbers; for others, which are rare,
+    the whole function is called."""
     builder, machine = e.builder, _LlvmMachine(x.type, e.builder)
-    numbers = _Value(builder, x), _Value(builder, y)
-    quick = power.ordinary_pow(machine, *numbers).value
-    mask = e.masked(power.not_ordinary(machine, *numbers).value)
+    quick = power.ordinary_pow(machine, _Value(builder, x), known).value
+    mask = e.masked(power.not_ordinary(machine, _Value(builder, x)).value)
     whole = _out_of_line(builder.module, vmath.TABLE["pow"], x.type)
     return e.where_any(mask, quick, lambda: builder.select(mask, builder.call(whole, [x, y]), quick))
 

@@ -87,6 +87,49 @@ def test_short_loops_and_uniform_loops_are_not_refilled(refilled: list[str], mon
     assert not refilled
 
 
+def upwards(start: int, limit: int, x: float) -> int:
+    trips = 0
+    i = start
+    while i < limit and x < 1e9:
+        x = x * 1.5 + 1.0
+        i += 3
+        trips += 1
+    return trips
+
+
+def downwards(start: int, limit: int, x: float) -> float:
+    i = start
+    while limit <= i and x < 1e9:
+        x = x * 1.5 + 1.0
+        i -= 2
+    return x
+
+
+def both(start: int, limit: int, x: float) -> float:
+    i = start
+    j = 40
+    while i <= limit and j > 0 and x < 1e9:
+        x = x * 1.5 + 1.0
+        i += 7
+        j -= 1
+    return x
+
+
+@pytest.mark.parametrize("fn", [upwards, downwards, both])
+def test_counters_end_at_their_limits(fn: Callable[..., Any], refilled: list[str]) -> None:
+    """Limits of each lane, beyond the start or before it, near and far, and at the ends of int64."""
+    rng, most = np.random.default_rng(8), 2**63 - 1
+    start, distance = rng.integers(-1000, 1000, 1500), rng.integers(-20, 40, 1500)
+    start[::5] = rng.choice([most - 60, most - 150, -most + 30, -most + 90, 0], 300)
+    limit = start + distance
+    limit[::7] = rng.choice([most, -most - 1, most - 1, -most], len(limit[::7]))
+    start = np.where((limit > most - 200) & (fn is downwards), 0, start)
+    lanes = start, limit, rng.choice([0.0, 1.0, 1e5, 2e9], 1500)
+    found = pyflat.twin(fn, target="numba", cache=False)(*lanes)
+    assert refilled
+    assert found.tolist() == [fn(*lane) for lane in zip(*[each.tolist() for each in lanes], strict=True)]
+
+
 def test_single_precision(refilled: list[str]) -> None:
     def halvings(x: float):
         n = 0
