@@ -9,6 +9,7 @@ holds; a model is an example only after both functions were run on it.
 from __future__ import annotations
 
 import copy
+import math
 import threading
 import time
 from collections import Counter
@@ -21,9 +22,10 @@ import z3
 from pyflat.inspection.prove import theorems
 from pyflat.inspection.prove.floats import Term
 from pyflat.inspection.prove.terms import Application, Terms, computed, literal, number
-from pyflat.ir.ops import PRIMITIVES, Accuracy
+from pyflat.ir.ops import COMMUTATIVE, PRIMITIVES, Accuracy
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
-CUTS_EACH = 8
+CUTS_EACH = 16
 """Models that may offend an operation before it becomes bit-precise."""
 
 Found = Literal["impossible", "possible", "open", "time"]
@@ -101,14 +103,14 @@ class Solver:
         self._asked += 1
         asked = z3.Bool(f"question!{self._asked}")
         self._solver.add(z3.Implies(asked, question))
-        found = self._refined(question, asked, self.terms.behind(question), accept, effort)
+        found = self._refined(question, asked, accept, effort)
         self._solver.add(z3.Not(asked))
         return found
 
     def _refined(
-        self, question: Term, asked: Term, behind: Sequence[Application], accept: Callable[[z3.ModelRef], bool],
-        effort: Effort,
+        self, question: Term, asked: Term, accept: Callable[[z3.ModelRef], bool], effort: Effort
     ) -> Found:
+        behind: Sequence[Application] | None = None
         while True:
             self._solver.add(*self.terms.facts[self._told[0]:], *self.terms.domains[self._told[1]:])
             self._told = len(self.terms.facts), len(self.terms.domains)
@@ -122,6 +124,8 @@ class Solver:
                 return "possible"
             if effort == "once":
                 return "open"
+            if behind is None:
+                behind = self.terms.behind(question)
             recomputed = _recomputed(self.model, behind)
             if all(z3.is_true(recomputed.eval(each, model_completion=True)) for each in (question, *self.terms.facts)):
                 self.model = recomputed
@@ -133,17 +137,21 @@ class Solver:
 
     def _lessons(self, model: z3.ModelRef, behind: Sequence[Application], *, bits: bool) -> list[Term]:
         """What the model offends: facts, that equal operands give equal results, cuts, and last a definition."""
+        equal: list[Term] = []
         facts: list[Term] = []
         cuts: list[Term] = []
         hard: list[Application] = []
-        results: dict[tuple[Any, ...], tuple[Any, Application]] = {}
+        seen: dict[tuple[Any, ...], tuple[Any, Application, list[int]]] = {}
         thresholds = theorems.Cuts(self.terms.literals)
         for made in behind:
             operands, result = _operands(model, made), number(model, made.result, made.kind)
-            other = results.setdefault((made.name, *map(repr, operands)), (result, made))
-            if repr(other[0]) != repr(result):
-                same = [a == b for a, b in zip(made.args, other[1].args, strict=True)]
-                facts.append(z3.Implies(z3.And(*same), made.result == other[1].result))
+            order = sorted(range(len(operands)), key=lambda place: repr(operands[place])) \
+                if made.opcode in COMMUTATIVE else list(range(len(operands)))
+            key = made.name, *(repr(operands[place]) for place in order)
+            before, other, places = seen.setdefault(key, (result, made, order))
+            if repr(before) != repr(result):
+                same = [made.args[a] == other.args[b] for a, b in zip(order, places, strict=True)]
+                equal.append(z3.Implies(z3.And(*same), made.result == other.result))
                 continue
             opaque = PRIMITIVES[made.opcode].accuracy is not Accuracy.EXACT
             if made.result in self._precise or not (opaque or _is_wrong(made, operands, result)):
@@ -152,16 +160,16 @@ class Solver:
             facts += offended
             if offended:
                 continue
-            self._offences[made.result] += not opaque
-            lesson = thresholds.of(made, operands, result) if self._offences[made.result] <= CUTS_EACH else []
+            lesson = thresholds.of(made, operands, result) if self._offences[made.result] < CUTS_EACH else []
+            self._offences[made.result] += bool(lesson)
             cuts += lesson
             if not lesson and not opaque:
                 hard.append(made)
-        return facts or cuts or (self._defined(hard) if bits else [])
+        return equal or facts or cuts or (self._defined(hard) if bits else [])
 
     def _offended_facts(self, made: Application, model: z3.ModelRef) -> list[Term]:
         if made.result not in self._facts:
-            self._facts[made.result] = list(theorems.facts(made))
+            self._facts[made.result] = [z3.simplify(fact) for fact in theorems.facts(made)]
         return [fact for fact in self._facts[made.result] if not z3.is_true(model.eval(fact, model_completion=True))]
 
     def _defined(self, hard: Sequence[Application]) -> list[Term]:
@@ -181,8 +189,7 @@ def _recomputed(model: z3.ModelRef, behind: Sequence[Application]) -> z3.ModelRe
     changed = copy.copy(model)
     for made in behind:
         value = computed(made.opcode, made.kind, made.attrs, _operands(changed, made))
-        if value is not None:
-            changed.update_value(made.result, literal(value))
+        changed.update_value(made.result, literal(_INSTEAD[made.kind] if value is None else value))
     return changed
 
 
@@ -195,4 +202,6 @@ def _is_wrong(made: Application, operands: Sequence[Any], result: Any) -> bool:
     return value is not None and repr(value) != repr(result)
 
 
+_INSTEAD: dict[Kind, Any] = {BOOL: False, INT: 0, FLOAT: math.nan}
+"""What the interpreter takes where Python raises."""
 _IN_WORDS = z3.Then("simplify", "fpa2bv", "simplify")

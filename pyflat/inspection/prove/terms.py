@@ -56,6 +56,7 @@ class Terms:
         self.literals: set[bool | int | float] = set()
         self._made: dict[tuple[Any, ...], Application] = {}
         self._of_result: dict[int, Application] = {}
+        self._parts: dict[int, tuple[Term, Sequence[Term]]] = {}
         self._count = 0
 
     def fresh(self, name: str, kind: Kind) -> Term:
@@ -115,20 +116,24 @@ class Terms:
     def behind(self, term: Term) -> list[Application]:
         """The operations that a term depends on, in the order in which they were made."""
         found: set[int] = set()
-        waiting = [term, *self.facts]
         seen: set[int] = set()
+        waiting = [term, *self.facts]
         while waiting:
             each = waiting.pop()
-            if each.get_id() in seen:
-                continue
-            seen.add(each.get_id())
-            made = self.made_by(each)
-            if made is not None:
-                found.add(each.get_id())
-                waiting += made.args
-            else:
-                waiting += each.children()
+            place = each.get_id()
+            if place not in seen:
+                seen.add(place)
+                if place in self._of_result:
+                    found.add(place)
+                waiting += self._below(each, place)
         return [made for made in self.applications if made.result.get_id() in found]
+
+    def _below(self, term: Term, place: int) -> Sequence[Term]:
+        """What a term is made of, by its number. Asking z3 takes long."""
+        if place not in self._parts:
+            made = self._of_result.get(place)
+            self._parts[place] = term, made.args if made else term.children()
+        return self._parts[place][1]
 
     def _gather(self, op: Op, index: Term) -> Term:
         table = op.attr("table")

@@ -211,32 +211,43 @@ class Cuts:
         if value is None or value == result:
             return []
         up = result < value
-        near = [self._near(operand, kind, up == rises)
-                for operand, kind, rises in zip(operands, made.kinds, order.rises, strict=True)]
-        bound = order.at(made, near)
-        if bound is None or (result >= bound if up else result <= bound):
-            near, bound = list(operands), value
-        return [order.formula(made, near, bound, up)]
 
-    def _near(self, value: Any, kind: Kind, below: bool) -> Any:
-        numbers: Sequence[Any] = self._floats if kind is FLOAT else self._ints
-        if below:
-            return numbers[bisect.bisect_right(numbers, value) - 1]
-        return numbers[bisect.bisect_left(numbers, value)]
+        def offends(near: Sequence[Any]) -> bool:
+            bound = order.at(made, near)
+            return bound is not None and (result < bound if up else result > bound)
+
+        near = self._widest(operands, made.kinds, [up == rises for rises in order.rises], offends)
+        return [order.formula(made, near, order.at(made, near), up)]
 
     def _ceiling(self, made: Application, operands: Sequence[Any], result: Any) -> list[Term]:
         """Of exp and pow: no more than at larger operands, and something for other libraries."""
         limit = _CEILINGS.get(made.opcode)
-        if limit is None:
+
+        def offends(near: Sequence[Any]) -> bool:
+            most = limit(*near) if limit else None
+            return most is not None and result > most
+
+        if limit is None or not offends(operands):
             return []
-        for near in ([self._near(operand, FLOAT, False) for operand in operands], operands):
-            most = limit(*near)
-            if most is not None and result > most:
-                premises = [at_most(arg, literal(float(value))) for arg, value in zip(made.args, near, strict=True)]
-                if made.opcode == "pow":
-                    premises += [at_most(ZERO, arg) for arg in made.args]
-                return [z3.Implies(z3.And(*premises, made.result != NAN), at_most(made.result, literal(most)))]
-        return []
+        near = self._widest(operands, made.kinds, [False] * len(operands), offends)
+        premises = [at_most(arg, literal(float(value))) for arg, value in zip(made.args, near, strict=True)]
+        if made.opcode == "pow":
+            premises += [at_most(ZERO, arg) for arg in made.args]
+        most = literal(limit(*near))
+        return [z3.Implies(z3.And(*premises, made.result != NAN), at_most(made.result, most))]
+
+    def _widest(self, operands: Sequence[Any], kinds: Sequence[Kind], below: Sequence[bool],
+                offends: Callable[[Sequence[Any]], bool]) -> list[Any]:
+        """Numbers below or above the operands, as far away as still `offends`: a cut there says most."""
+        near = list(operands)
+        for place, (operand, kind) in enumerate(zip(operands, kinds, strict=True)):
+            numbers: Sequence[Any] = self._floats if kind is FLOAT else self._ints
+            at = bisect.bisect_right(numbers, operand) if below[place] else bisect.bisect_left(numbers, operand)
+            for number in reversed(numbers[:at]) if below[place] else numbers[at:]:
+                if not offends([*near[:place], number, *near[place + 1:]]):
+                    break
+                near[place] = number
+        return near
 
 
 @dataclass(frozen=True, slots=True)
