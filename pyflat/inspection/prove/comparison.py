@@ -72,7 +72,8 @@ def _asked(structured: Function, flat: Function, params: Sequence[Any], theirs: 
         return bool(example)
 
     found = unsaid(theirs.fails, ours.fails, solver, accept=differ)
-    if found == "impossible":
-        wrong = z3.Or(*(a != b for a, b in zip(ours.results, theirs.results, strict=True)))
-        found = solver.impossible(z3.And(z3.Not(z3.Or(*ours.fails)), wrong), differ)
+    lane = z3.Not(z3.Or(*ours.fails))
+    for a, b in zip(ours.results, theirs.results, strict=True):
+        if found == "impossible" and not a.eq(b):
+            found = solver.impossible(z3.And(lane, a != b), differ)
     return example[0] if example else found
