@@ -22,9 +22,11 @@ import z3
 from pyflat.inspection.prove import theorems
 from pyflat.inspection.prove.floats import Term
 from pyflat.inspection.prove.terms import Application, Terms, computed, literal, number
-from pyflat.ir.ops import PRIMITIVES, Accuracy
+from pyflat.ir.ops import COMMUTATIVE, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
+MOST_EQUAL = 16
+"""Equal operands that are told at once: the first ones are the reason of later ones."""
 CUTS_EACH = 16
 """Models that may offend an operation before it becomes bit-precise."""
 
@@ -136,13 +138,23 @@ class Solver:
             self._solver.add(*lessons)
 
     def _lessons(self, model: z3.ModelRef, behind: Sequence[Application], *, bits: bool) -> list[Term]:
-        """What the model offends: facts, cuts, and last a definition."""
+        """What the model offends: facts, that equal operands give equal results, cuts, and last a definition."""
+        equal: list[Term] = []
         facts: list[Term] = []
         cuts: list[Term] = []
         hard: list[Application] = []
+        seen: dict[tuple[Any, ...], tuple[Any, Application, list[int]]] = {}
         thresholds = theorems.Cuts(self.terms.literals)
         for made in behind:
             operands, result = _operands(model, made), number(model, made.result, made.kind)
+            order = sorted(range(len(operands)), key=lambda place: repr(operands[place])) \
+                if made.opcode in COMMUTATIVE else list(range(len(operands)))
+            key = made.name, *(repr(operands[place]) for place in order)
+            before, other, places = seen.setdefault(key, (result, made, order))
+            if repr(before) != repr(result):
+                same = [made.args[a] == other.args[b] for a, b in zip(order, places, strict=True)]
+                equal.append(z3.Implies(z3.And(*same), made.result == other.result))
+                continue
             opaque = PRIMITIVES[made.opcode].accuracy is not Accuracy.EXACT
             if made.result in self._precise or not (opaque or _is_wrong(made, operands, result)):
                 continue
@@ -155,7 +167,7 @@ class Solver:
             cuts += lesson
             if not lesson and not opaque:
                 hard.append(made)
-        return facts or cuts or (self._defined(hard) if bits else [])
+        return equal[:MOST_EQUAL] or facts or cuts or (self._defined(hard) if bits else [])
 
     def _offended_facts(self, made: Application, model: z3.ModelRef) -> list[Term]:
         if made.result not in self._facts:

@@ -46,8 +46,7 @@ class Application:
 
 
 class Terms:
-    """Makes terms. `domains` says which fresh words are doubles, and that equal operands give equal results; `facts` what
-    else holds; `applications` are in
+    """Makes terms. `domains` says which fresh words are doubles, `facts` what else holds of them; `applications` are in
     the order in which they were made; `literals` are the numbers that the functions name."""
 
     def __init__(self) -> None:
@@ -106,9 +105,6 @@ class Terms:
         key = opcode, kinds, repr(attrs), *(arg.get_id() for arg in args)
         if key not in self._made:
             made = Application(opcode, attrs, tuple(args), kinds, kind, self.fresh(opcode, kind))
-            function = z3.Function(f"{opcode}{made.name[2]}{kinds}", *map(SORTS.__getitem__, kinds), SORTS[kind])
-            orders = (args, args[::-1]) if opcode in COMMUTATIVE else (args,)
-            self.domains += [made.result == function(*order) for order in orders]
             self._made[key] = self._of_result[made.result.get_id()] = made
             self.applications.append(made)
         return self._made[key].result

@@ -10,9 +10,13 @@ import pytest
 
 from pyflat.ir.nodes import Block, Const, Function, Op, Yield
 from pyflat.ir.parse import parse_function
-from pyflat.ir.types import FLOAT
+from pyflat.ir.print import format_function
+from pyflat.ir.shape import Leaf
+from pyflat.ir.types import FLOAT, INT
 from pyflat.passes import pipelines as pipeline
 from pyflat.passes.record import Pass
+from pyflat.runtime.compiled import specialised
+from pyflat.runtime.settings import resolve
 from tests.runtime import functions as f
 
 pytest.importorskip("z3")
@@ -65,8 +69,7 @@ def test_functions_that_are_proved(fn):
 
 
 def test_what_is_claimed_is_said():
-    assert str(prove(f.inverse)) == ("inverse: proved: for all arguments (x: float) each lane is suspect or has the value of its path "
-                                     "(whatever truediv compute)")
+    assert str(prove(f.inverse)) == ("inverse: proved: for all arguments (x: float) each lane is suspect or has the value of its path")
     assert "(n: int, m: int)" in prove(whole).reason
     assert "(x: int)" in prove(f.inverse, kinds="i8").reason
 
@@ -209,14 +212,86 @@ def halved(x):
     return x
 
 
-def test_loops_are_outside():
-    assert prove(halved).reason == "a loop is not unrolled, and a proof about it needs an invariant"
+def found(x, n: int):
+    """A loop that is left by its test, by break and by return."""
+    total = 0.0
+    while x > 1.0:
+        n = n + 1
+        if n > 100:
+            break
+        if x == 7.0:
+            return total / x
+        total = total + 1.0 / (x - 3.0)
+        x = x / 2.0
+    return total + x
 
 
-def test_large_tables_are_outside():
+def nested(x, y):
+    while x > 1.0:
+        z = y
+        while z > x:
+            z = z / 2.0
+        x = x / (z + 3.0)
+    return x
+
+
+def test_loops_are_proved_by_induction():
+    for fn in (halved, found, nested):
+        answer = prove(fn)
+        assert answer.verdict == "proved", str(answer)
+
+
+@pytest.mark.parametrize(("fn", "old", "new"), [
+    (halved, "truediv %x, 2.0", "truediv %x, 4.0"),
+    (halved, "gt %x, 1.0", "ge %x, 1.0"),
+    (found, "gt %n.1, 100", "gt %n.1, 101"),
+    (found, "ZeroDivisionError", ""),
+    (found, "add %n, 1", "add %n, 2"),
+    (found, "eq %x, 7.0", "eq %x, 5.0"),
+    (nested, "truediv %z, 2.0", "truediv %z, 4.0"),
+    (nested, "gt %z, %x", "ge %z, %x"),
+])
+def test_a_wrong_loop_is_not_proved(fn, old, new):
+    structured, flat = forms(fn)
+    text = format_function(flat)
+    wrong = text.replace(old, new, 1) if new else "\n".join(line for line in text.splitlines() if old not in line)
+    assert wrong != text
+    assert compare("f", structured, flat).verdict == "proved"
+    assert compare("f", structured, parse_function(wrong)).verdict != "proved"
+
+
+def forms(fn):
+    shapes = {name: Leaf(INT if note in (int, "int") else FLOAT)
+              for name, note in ((n, fn.__annotations__.get(n)) for n in fn.__code__.co_varnames[:fn.__code__.co_argcount])}
+    structured = specialised(fn, shapes, resolve(), none=False).function
+    return structured, pipeline.flatten_ir(structured)
+
+
+def test_large_tables_are_one_function():
     table = tuple(float(i) for i in range(1000))
     answer = prove(lambda i: table[i], kinds="i8")
-    assert str(answer).endswith("because a table of 1000 items is indexed by a lane value")
+    assert answer.verdict == "proved", str(answer)
+
+
+def squashed(x):
+    return 1.0 / math.sqrt(1.0 + 3.0 * x ** 2.0 / 9.8) + math.exp(-x * x / 2.0)
+
+
+def test_ranges_of_functions_and_order_decide_failures():
+    """No division by zero, no root of a negative number, no overflow: intervals said so to the passes."""
+    answer = prove(squashed)
+    assert answer.verdict == "proved", str(answer)
+    assert answer.reason.endswith("(whatever exp, pow compute in their ranges)")
+
+
+@pytest.mark.parametrize(("old", "new"), [("1.0", "-1.0"), ("3.0", "-3.0"), ("-2.0", "2.0")])
+def test_a_failure_that_can_be_is_not_proved_away(old, new):
+    """The flat form of `squashed` has no fault for these; that of other constants needs one."""
+    structured, flat = forms(squashed)
+    texts = [format_function(each) for each in (structured, flat)]
+    wrong = [text.replace(f" {old}", f" {new}", 1) for text in texts]
+    if wrong != texts:
+        assert compare("f", *map(parse_function, wrong)).verdict != "proved"
 
 
 def test_options_are_checked():
