@@ -26,9 +26,9 @@ import z3
 from pyflat.inspection.prove.floats import Term
 from pyflat.inspection.prove.paths import Entered, Walk, Walked, Way, kinds_of
 from pyflat.inspection.prove.solving import Found, Solver
-from pyflat.inspection.prove.terms import OutsideError, Terms
+from pyflat.inspection.prove.terms import OutsideError, Terms, both
 from pyflat.ir.loops import canonical_parts
-from pyflat.ir.nodes import FAULT, Label
+from pyflat.ir.nodes import FAULT
 from pyflat.ir.types import BOOL, Kind
 
 
@@ -234,45 +234,33 @@ class _Pair:
     def _after(self, assumed: Term, trip: _Trip, leaving: Sequence[Way]) -> tuple[list[Way], list[Way]]:
         """Fresh values behind the loop, and what holds between them."""
         results = [self.terms.fresh("left", value.kind) for value in self.flat.loop.results]
-        by_label = _by_label(leaving)
-        taken: dict[Label | None, tuple[Term, tuple[Term, ...], tuple[Kind, ...]]] = {}
+        taken: list[Way] = []
         facts: list[Term] = []
-        for label, ways in by_label.items():
-            here = z3.And(assumed, z3.Not(trip.fails), z3.Not(trip.suspect_later))
-            values = tuple(self.terms.fresh("exit", kind) for kind in ways[0].kinds)
+        here = z3.And(assumed, z3.Not(trip.fails), z3.Not(trip.suspect_later))
+        for way in leaving:
+            values = tuple(self.terms.fresh("exit", kind) for kind in way.kinds)
             chosen = self.terms.fresh("way", BOOL)
-            relations = _candidates(ways[0].kinds, kinds_of(self.flat.loop.results), [""] * len(values),
-                                    [""] * len(self.flat.loop.results))
-            for way in ways:
-                relations = self._kept(relations, lambda r, way=way: r.holds(way.values, trip.leave), z3.And(here, way.cond))
-            taken[label] = z3.And(self.path.cond, chosen), values, ways[0].kinds
-            if len(by_label) == 1:
+            relations = _candidates(way.kinds, kinds_of(self.flat.loop.results), [""] * len(values), [""] * len(results))
+            relations = self._kept(relations, lambda r, way=way: r.holds(way.values, trip.leave), z3.And(here, way.cond))
+            if len(leaving) == 1:
                 results = _chosen(relations, values, results)
+            taken.append(Way(both(self.path.cond, chosen), way.label, values, way.kinds))
             facts.append(z3.Implies(z3.And(self.reached, chosen), z3.And(*(r.holds(values, results) for r in relations))))
         failed = self.terms.fresh("failed", BOOL)
-        facts.append(z3.Implies(self.reached, _exactly_one([failed, *(cond for cond, _, _ in taken.values())])))
+        facts.append(z3.Implies(self.reached, _exactly_one([failed, *(way.cond for way in taken)])))
         if not z3.is_true(self.path.cond):
             start = self._head(self.flat.inits).read_all(self.parts.leave)
             results = [z3.If(self.path.cond, a, b) for a, b in zip(results, start, strict=True)]
         self.terms.facts += facts
         for walk in (self.path.walk, self.flat.walk):
             walk.fails.append(z3.And(self.path.cond, failed))
-        behind = self.flat.loop.results
-        return ([Way(cond, label, values, kinds) for label, (cond, values, kinds) in taken.items()],
-                [Way(self.flat.cond, self.flat.loop.label, tuple(results), kinds_of(behind))])
+        return taken, [Way(self.flat.cond, self.flat.loop.label, tuple(results), kinds_of(self.flat.loop.results))]
 
 
 def _alone(walked: Walked) -> None:
     """To the end of a walk that comes to no loop."""
     for _ in walked:
         raise OutsideError("a loop stands in the test of another one")
-
-
-def _by_label(ways: Sequence[Way]) -> dict[Label | None, list[Way]]:
-    found: dict[Label | None, list[Way]] = {}
-    for way in ways:
-        found.setdefault(way.label, []).append(way)
-    return found
 
 
 def _exactly_one(conds: Sequence[Term]) -> Term:

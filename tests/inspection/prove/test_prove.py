@@ -226,30 +226,19 @@ def found(x, n: int):
     return total + x
 
 
-def nested(x, y):
-    while x > 1.0:
-        z = y
-        while z > x:
-            z = z / 2.0
-        x = x / (z + 3.0)
-    return x
-
-
 def test_loops_are_proved_by_induction():
-    for fn in (halved, found, nested):
+    for fn in (halved, found):
         answer = prove(fn)
         assert answer.verdict == "proved", str(answer)
 
 
 @pytest.mark.parametrize(("fn", "old", "new"), [
-    (halved, "truediv %x, 2.0", "truediv %x, 4.0"),
-    (halved, "gt %x, 1.0", "ge %x, 1.0"),
-    (found, "gt %n.1, 100", "gt %n.1, 101"),
+    (halved, "truediv %x.1, 2.0", "truediv %x.1, 4.0"),
+    (halved, "gt %x.1, 1.0", "ge %x.1, 1.0"),
+    (found, "le %n.2, 100", "le %n.2, 101"),
     (found, "ZeroDivisionError", ""),
-    (found, "add %n, 1", "add %n, 2"),
-    (found, "eq %x, 7.0", "eq %x, 5.0"),
-    (nested, "truediv %z, 2.0", "truediv %z, 4.0"),
-    (nested, "gt %z, %x", "ge %z, %x"),
+    (found, "add %n.1, 1", "add %n.1, 2"),
+    (found, "eq %x.1, 7.0", "eq %x.1, 5.0"),
 ])
 def test_a_wrong_loop_is_not_proved(fn, old, new):
     structured, flat = forms(fn)
@@ -284,14 +273,11 @@ def test_ranges_of_functions_and_order_decide_failures():
     assert answer.reason.endswith("(whatever exp, pow compute in their ranges)")
 
 
-@pytest.mark.parametrize(("old", "new"), [("1.0", "-1.0"), ("3.0", "-3.0"), ("-2.0", "2.0")])
+@pytest.mark.parametrize(("old", "new"), [(" 3.0", " -3.0"), (" add 1.0", " add -1.0"), (" -2.0", " 2.0")])
 def test_a_failure_that_can_be_is_not_proved_away(old, new):
-    """The flat form of `squashed` has no fault for these; that of other constants needs one."""
-    structured, flat = forms(squashed)
-    texts = [format_function(each) for each in (structured, flat)]
-    wrong = [text.replace(f" {old}", f" {new}", 1) for text in texts]
-    if wrong != texts:
-        assert compare("f", *map(parse_function, wrong)).verdict != "proved"
+    """The flat form of `squashed` has no fault there; with other numbers it needs one."""
+    wrong = [format_function(each).replace(old, new, 1) for each in forms(squashed)]
+    assert compare("f", *map(parse_function, wrong)).verdict != "proved"
 
 
 def test_options_are_checked():
