@@ -28,7 +28,6 @@ from pyflat.frontend.roles import array_parameters
 from pyflat.inspection.listing import argument_shapes
 from pyflat.ir.interp import LaneFault, TripLimit, run
 from pyflat.ir.nodes import Function
-from pyflat.ir.ops import PRIMITIVES, Accuracy
 from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 from pyflat.runtime.compiled import specialised

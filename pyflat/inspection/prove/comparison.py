@@ -54,8 +54,9 @@ def compared(structured: Function, flat: Function, seconds: float, work: int | N
 def _meanings(structured: Function, flat: Function, params: Sequence[Any], solver: Solver) -> tuple[Meaning, Meaning]:
     walks = [Walk(solver.terms, fn.form == "structured", dict(zip(fn.params, params, strict=True)))
              for fn in (structured, flat)]
-    both = [walk.items(fn.body, z3.BoolVal(True)) for walk, fn in zip(walks, (structured, flat), strict=True)]
-    ways = side_by_side(*both, solver, [])
+    path, flattened = (walk.items(fn.body, z3.BoolVal(True))
+                       for walk, fn in zip(walks, (structured, flat), strict=True))
+    ways = side_by_side(path, flattened, solver, [])
     theirs, ours = (meaning(fn, walk, out) for fn, walk, out in zip((structured, flat), walks, ways, strict=True))
     return theirs, ours
 

@@ -11,8 +11,8 @@ impossible, in one trip of a lane that is not suspect:
   - the path fails, and no fault says so.
 
 What holds between the values that the path leaves with, by each way out, and the results of the canonical loop is found
-in the same manner. What follows the loop is walked with fresh values of which this is all that is known. Loops that do not
-end are not spoken of.
+in the same manner. What follows the loop is walked with fresh values of which this is all that is known.
+Loops that do not end are not spoken of.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import z3
 
@@ -51,14 +52,15 @@ def side_by_side(path: Walked, flat: Walked, solver: Solver, context: Sequence[T
 
 def unsaid(theirs: Sequence[Term], ours: Sequence[Term], solver: Solver, context: Sequence[Term] = (),
            accept: Callable[[z3.ModelRef], bool] = lambda _: False) -> Found:
-    """Whether a lane fails for one of the reasons `theirs` and for none of `ours`. One by one: most are the same terms in
-    both, or cannot be at all."""
+    """Whether a lane fails for one of the reasons `theirs` and for none of `ours`. One by one: most are
+    the same terms in both, or cannot be at all."""
     same = {fails.get_id() for fails in ours}
     lane = z3.And(*context, z3.Not(z3.Or(*ours)))
     for fails in theirs:
         here = z3.And(lane, fails)
-        if fails.get_id() in same or any(solver.impossible(each, effort=effort) == "impossible"
-                                         for each, effort in ((here, "once"), (fails, "cuts"))):
+        if fails.get_id() in same or solver.impossible(here, effort="once") == "impossible":
+            continue
+        if solver.impossible(fails, effort="cuts") == "impossible":
             continue
         found = solver.impossible(here, accept)
         if found != "impossible":
@@ -99,6 +101,10 @@ class _Relation:
         return values[self.place] == others[self.other]
 
 
+def _holds(values: Sequence[Term], others: Sequence[Term], relation: _Relation) -> Term:
+    return relation.holds(values, others)
+
+
 def _candidates(values: Sequence[Kind], others: Sequence[Kind], names: Sequence[str], other_names: Sequence[str]
                 ) -> list[_Relation]:
     """All that could hold; those of the same name first."""
@@ -119,8 +125,8 @@ def _chosen(relations: Sequence[_Relation], values: Sequence[Term], unknown: Seq
 
 @dataclass(frozen=True, slots=True)
 class _Trip:
-    """One trip of both: what the path does; whether the canonical loop goes on, with what, and what it leaves with at the
-    head of this trip or of the next one."""
+    """One trip of both: what the path does; whether the canonical loop goes on, with what, and what it leaves
+    with at the head of this trip or of the next one."""
 
     ways: list[Way]
     fails: Term
@@ -163,7 +169,7 @@ class _Pair:
             kept = invariant
             for way in again:
                 here = z3.And(assumed, z3.Not(trip.fails), way.cond, z3.Not(trip.suspect), trip.go)
-                kept = self._kept(kept, lambda r, way=way: r.holds(way.values, trip.next), here)
+                kept = self._kept(kept, partial(_holds, way.values, trip.next), here)
             if len(kept) == len(invariant):
                 break
             invariant = kept
@@ -220,7 +226,8 @@ class _Pair:
         unreached = z3.And(*self.context, z3.Not(self.path.cond), z3.Not(self.flat.walk.failed), z3.Not(start.failed))
         for wrong, said in (
             (z3.And(assumed, trip.fails, z3.Not(trip.suspect)), "fails in a loop without a fault in the flat form"),
-            (z3.And(assumed, right, goes, z3.Not(trip.suspect), z3.Not(trip.go)), "goes on in a loop that the flat form leaves"),
+            (z3.And(assumed, right, goes, z3.Not(trip.suspect), z3.Not(trip.go)),
+             "goes on in a loop that the flat form leaves"),
             (z3.And(assumed, right, z3.Or(*leaves), z3.Not(trip.suspect_later), trip.goes_again),
              "leaves a loop in which the flat form goes on"),
             (z3.And(unreached, start.read(self.parts.go)), "does not come to a loop that the flat form enters"),
@@ -240,12 +247,14 @@ class _Pair:
         for way in leaving:
             values = tuple(self.terms.fresh("exit", kind) for kind in way.kinds)
             chosen = self.terms.fresh("way", BOOL)
-            relations = _candidates(way.kinds, kinds_of(self.flat.loop.results), [""] * len(values), [""] * len(results))
-            relations = self._kept(relations, lambda r, way=way: r.holds(way.values, trip.leave), z3.And(here, way.cond))
+            relations = _candidates(way.kinds, kinds_of(self.flat.loop.results), [""] * len(values),
+                                    [""] * len(results))
+            relations = self._kept(relations, partial(_holds, way.values, trip.leave), z3.And(here, way.cond))
             if len(leaving) == 1:
                 results = _chosen(relations, values, results)
             taken.append(Way(both(self.path.cond, chosen), way.label, values, way.kinds))
-            facts.append(z3.Implies(z3.And(self.reached, chosen), z3.And(*(r.holds(values, results) for r in relations))))
+            related = z3.And(*(r.holds(values, results) for r in relations))
+            facts.append(z3.Implies(z3.And(self.reached, chosen), related))
         failed = self.terms.fresh("failed", BOOL)
         facts.append(z3.Implies(self.reached, _exactly_one([failed, *(way.cond for way in taken)])))
         if not z3.is_true(self.path.cond):

@@ -79,8 +79,9 @@ class Walk:
         return tuple(self.read(value) for value in values)
 
     def items(self, items: Sequence[Item], cond: Term) -> Walked:
-        """The ways out of a control-flow list that is entered under `cond`. Off the end without a Yield leads nowhere."""
+        """The ways out of a control-flow list that is entered under `cond`; off the end without a Yield: none."""
         left: list[Way] = []
+        own: tuple[Label | None, ...]
         for item in items:
             match item:
                 case Block():

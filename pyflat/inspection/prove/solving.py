@@ -54,8 +54,8 @@ class Budget:
         return self.work <= 0 if self.work is not None else time.monotonic() >= self.ends
 
     def check(self, solver: z3.Solver, asked: Term) -> z3.CheckSatResult:
-        """Whether `asked` can be; unknown where the budget ends in it. z3 does not look at its own limit everywhere: it is
-        interrupted."""
+        """Whether `asked` can be; unknown where the budget ends in it. z3 does not look at its own limit everywhere: it
+        is interrupted."""
         if self.spent:
             return z3.unknown
         if self.work is not None:

@@ -271,7 +271,7 @@ def _shift(opcode: str) -> Callable[..., Term]:
         shifted = x << count if opcode == "shl" else x >> count
         if z3.is_bv_value(count) and 0 <= count.as_signed_long() < 64:
             return shifted
-        beyond = terms._application(opcode, (INT, INT), [x, count], INT)  # noqa: SLF001 - of its own
+        beyond = terms._application(opcode, (INT, INT), [x, count], INT)
         return z3.If(z3.And(count >= 0, count < 64), shifted, beyond)
 
     return shift

@@ -1,6 +1,6 @@
 """What holds of an operation for all operands, as formulas about words: facts, cuts, and bit-precise definitions.
 
-*Facts* of IEEE arithmetic say when a result is nan, infinite or zero, its sign, and on which side of an operand it lies.
+*Facts* of IEEE arithmetic say when a result is nan, infinite or zero, its sign, and where it lies beside an operand.
 *Cuts* say that rounding keeps order: where one operand is at least 3.0 and the other at least 1.0, a sum is at least
 the rounded sum of these, 4.0. There is one for any two numbers; the solver asks for those that its model offends.
 A *definition* is the operation itself, in z3's floats or words. Nothing is said of a result where Python raises.
@@ -233,8 +233,9 @@ class Cuts:
         premises = [at_most(arg, literal(float(value))) for arg, value in zip(made.args, near, strict=True)]
         if made.opcode == "pow":
             premises += [at_most(ZERO, arg) for arg in made.args]
-        most = literal(limit(*near))
-        return [z3.Implies(z3.And(*premises, made.result != NAN), at_most(made.result, most))]
+        most = limit(*near)
+        assert most is not None
+        return [z3.Implies(z3.And(*premises, made.result != NAN), at_most(made.result, literal(most)))]
 
     def _widest(self, operands: Sequence[Any], kinds: Sequence[Kind], below: Sequence[bool],
                 offends: Callable[[Sequence[Any]], bool]) -> list[Any]:
