@@ -6,6 +6,9 @@ refused, 4 outside the provable part.
 
 from __future__ import annotations
 
+import contextlib
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -42,7 +45,8 @@ def verify(
     failed = False
     for name, fn in _functions(spec):
         try:
-            verify_flattened(name, fn, options)
+            with _shown(f"comparing {name}"):
+                verify_flattened(name, fn, options)
         except NotVerifiableError as reason:
             click.echo(f"{name}: skipped: {reason}")
         except AssertionError as difference:
@@ -72,11 +76,24 @@ def prove(spec: str, kinds: str | None, seconds: float, static: tuple[str, ...])
     if static:
         fn = functools.partial(fn, **_static(static))
     try:
-        answer = proof(fn, kinds=kinds, seconds=seconds)
+        with _shown(f"proving {spec}, at most {seconds:g} s"):
+            answer = proof(fn, kinds=kinds, seconds=seconds)
     except (TypeError, ValueError, ImportError) as error:
         raise BadSpec(" ".join(str(error).split())) from error
     click.echo(str(answer))
     raise SystemExit({"proved": 0, "counterexample": 1}.get(answer.verdict, OUTSIDE))
+
+
+@contextlib.contextmanager
+def _shown(what: str) -> Iterator[None]:
+    """That work goes on, on stderr when that is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
 
 
 def _functions(spec: str) -> list[tuple[str, Any]]:

@@ -26,9 +26,8 @@ from pyflat.errors import FlattenError
 from pyflat.frontend.callables import Parameters, unwrap
 from pyflat.frontend.roles import array_parameters
 from pyflat.inspection.listing import argument_shapes
-from pyflat.ir.interp import LaneFault, run
+from pyflat.ir.interp import LaneFault, TripLimit, run
 from pyflat.ir.nodes import Function
-from pyflat.ir.ops import PRIMITIVES, Accuracy
 from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 from pyflat.runtime.compiled import specialised
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
 
 SECONDS = 20.0
 MOST_ROWS = 1000
+MOST_TRIPS = 200
 EDGES: dict[Kind, tuple[Any, ...]] = {
     BOOL: (False, True),
     INT: (0, 1, -1, 2, 3, -3, 7, 10, 63, 64, 2**31, 2**53 + 1, INT_MAX, INT_MIN),
@@ -128,40 +128,19 @@ def compare(
 ) -> Answer:
     """Whether `flat` means what `structured` means."""
     require("z3", "pyflat.inspection.prove")
-    import z3
+    from pyflat.inspection.prove.comparison import compared
 
-    from pyflat.inspection.prove.paths import meaning
-    from pyflat.inspection.prove.terms import SORTS, OutsideError, Terms, number
-
-    params = [z3.Const(f"{p.name or 'p'}!{i}", SORTS[p.kind]) for i, p in enumerate(structured.params)]
-    unknown: set[str] = set()
-    for exact in (False, True):
-        terms = Terms(exact=exact)
-        try:
-            ours, theirs = meaning(flat, terms, params), meaning(structured, terms, params)
-        except OutsideError as error:
-            return Answer("outside", name, str(error))
-        differ = [a != b for a, b in zip(ours.results, theirs.results, strict=True)]
-        solver = z3.Solver()
-        solver.set(*(("timeout", int(seconds * 1000)) if work is None else ("rlimit", work)))
-        solver.set("random_seed", 0)
-        solver.add(z3.Not(ours.fails), z3.Or(theirs.fails, *differ))
-        found = solver.check()
-        unknown = terms.unknown
-        if found == z3.unsat:
-            return Answer("proved", name, _claim(structured, unknown))
-        if found == z3.sat:
-            model = solver.model()
-            args = tuple(number(model, term, p.kind) for term, p in zip(params, structured.params, strict=True))
-            shown = _counterexample(structured, flat, args)
-            if shown:
-                return Answer("counterexample", name, shown, _named(structured, args))
+    found = compared(structured, flat, seconds, work)
+    if found.arguments is not None:
+        return Answer("counterexample", name, differs(structured, flat, found.arguments),
+                      _named(structured, found.arguments))
+    if found.outside is None:
+        return Answer("proved", name, _claim(structured, found.functions))
     for args in edge_rows([p.kind for p in structured.params]):  # z3 has no proof; is there an example to the contrary?
-        shown = _counterexample(structured, flat, args)
+        shown = differs(structured, flat, args)
         if shown:
             return Answer("counterexample", name, shown, _named(structured, args))
-    limit = f"{seconds:g} s" if work is None else f"{work:,} steps"
-    return Answer("outside", name, _undecided(found == z3.unknown, unknown, limit))
+    return Answer("outside", name, found.outside)
 
 
 def edge_rows(kinds: Sequence[Kind]) -> list[tuple[Any, ...]]:
@@ -173,9 +152,9 @@ def edge_rows(kinds: Sequence[Kind]) -> list[tuple[Any, ...]]:
     return [tuple(rng.choice(column) for column in columns) for _ in range(MOST_ROWS)]
 
 
-def _claim(fn: Function, unknown: set[str]) -> str:
+def _claim(fn: Function, functions: Sequence[str]) -> str:
     arguments = ", ".join(f"{p.name}: {_WORDS.get(p.kind, 'bool')}" for p in fn.params)
-    assumed = f" (whatever {', '.join(sorted(unknown))} compute)" if unknown else ""
+    assumed = f" (whatever {', '.join(functions)} compute in their ranges)" if functions else ""
     return f"for all arguments ({arguments}) each lane is suspect or has the value of its path{assumed}"
 
 
@@ -183,14 +162,19 @@ def _named(fn: Function, args: Sequence[Any]) -> dict[str, Any]:
     return {p.name: value for p, value in zip(fn.params, args, strict=True)}
 
 
-def _counterexample(structured: Function, flat: Function, args: Sequence[Any]) -> str:
+def differs(structured: Function, flat: Function, args: Sequence[Any]) -> str:
     """How both forms differ for these arguments when they are run; "" when they do not."""
-    ours = run(flat, args)
+    try:
+        ours = run(flat, args, max_trips=MOST_TRIPS)
+    except TripLimit:
+        return ""  # nothing is claimed of loops that do not end
     if ours.suspect:
         return ""
     shown = ", ".join(f"{name}={value!r}" for name, value in _named(structured, args).items())
     try:
-        theirs = run(structured, args)
+        theirs = run(structured, args, max_trips=MOST_TRIPS)
+    except TripLimit:
+        return ""
     except LaneFault as fault:
         return f"{shown}: the path raises {fault}, the flat form gives {_values(ours.values)} and no suspect"
     if list(map(repr, ours.values)) == list(map(repr, theirs.values)):
@@ -200,10 +184,3 @@ def _counterexample(structured: Function, flat: Function, args: Sequence[Any]) -
 
 def _values(values: tuple[Any, ...]) -> str:
     return repr(values[0]) if len(values) == 1 else repr(values)
-
-
-def _undecided(gave_up: bool, unknown: set[str], limit: str) -> str:
-    if gave_up:
-        return f"z3 did not decide it in {limit}"
-    opened = sorted(op for op in unknown if PRIMITIVES[op].accuracy is not Accuracy.EXACT) or sorted(unknown)
-    return f"it depends on what {', '.join(opened)} compute, of which z3 knows nothing"

@@ -6,15 +6,18 @@ way in; the flat form is one path. When a primitive fails is said by the rules o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import z3
 
-from pyflat.inspection.prove.terms import OutsideError, Term, Terms
+from pyflat.inspection.prove.floats import Term
+from pyflat.inspection.prove.terms import OutsideError, Terms, both
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value
+from pyflat.ir.types import Kind
 
 MOST_OPERATIONS = 5_000
 
@@ -26,23 +29,43 @@ class Way:
     cond: Term
     label: Label | None
     values: tuple[Term, ...]
+    kinds: tuple[Kind, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
-    """What a function computes in one lane."""
+class Entered:
+    """A walk has come to a loop under `cond`, and wants the ways out of it."""
 
-    results: tuple[Term, ...]
-    fails: Term
+    loop: Loop
+    cond: Term
+    inits: tuple[Term, ...]
+    walk: Walk
+
+
+def kinds_of(values: Sequence[Value]) -> tuple[Kind, ...]:
+    return tuple(value.kind for value in values)
+
+
+Walked: TypeAlias = Generator[Entered, list[Way], list[Way]]
 
 
 @dataclass(slots=True)
-class _Walk:
+class Walk:
+    """One way through a function, list by list. `fails`: when the lane has failed so far."""
+
     terms: Terms
     strict: bool
     env: dict[Value, Term]
     fails: list[Term] = field(default_factory=list)
     seen: int = 0
+
+    @property
+    def failed(self) -> Term:
+        return z3.Or(*self.fails) if self.fails else z3.BoolVal(False)
+
+    def inside(self, params: Sequence[Param], values: Sequence[Term]) -> Walk:
+        """A walk that begins in a loop of this one, whose parameters have these values; its failures are its own."""
+        return Walk(self.terms, self.strict, {**self.env, **dict(zip(params, values, strict=True))})
 
     def read(self, value: Value) -> Term:
         """The term of a value; operations of fault rules, which stand in no block, are made when they are read."""
@@ -52,9 +75,13 @@ class _Walk:
             self.env[value] = self.terms.apply(value, [self.read(arg) for arg in value.args])
         return self.env[value]
 
-    def items(self, items: list[Item], cond: Term) -> list[Way]:
-        """The ways out of a control-flow list that is entered under `cond`."""
+    def read_all(self, values: Sequence[Value]) -> tuple[Term, ...]:
+        return tuple(self.read(value) for value in values)
+
+    def items(self, items: Sequence[Item], cond: Term) -> Walked:
+        """The ways out of a control-flow list that is entered under `cond`; off the end without a Yield: none."""
         left: list[Way] = []
+        own: tuple[Label | None, ...]
         for item in items:
             match item:
                 case Block():
@@ -62,34 +89,34 @@ class _Walk:
                         self.operation(op, cond)
                     if item.end is not None:
                         label = item.end.label if isinstance(item.end, Exit) else None
-                        return [*left, Way(cond, label, tuple(self.read(v) for v in item.end.values))]
+                        return [*left, Way(cond, label, self.read_all(item.end.values), kinds_of(item.end.values))]
                     continue
                 case If():
                     test = self.read(item.cond)
-                    ways = [*self.items(item.then, z3.And(cond, test)),
-                            *self.items(item.orelse, z3.And(cond, z3.Not(test)))]
-                    own: tuple[Label | None, ...] = (None,)
+                    then = yield from self.items(item.then, both(cond, test))
+                    orelse = yield from self.items(item.orelse, both(cond, z3.Not(test)))
+                    ways, own = [*then, *orelse], (None,)
                 case Region():
-                    ways, own = self.items(item.body, cond), (None, item.label)
+                    ways, own = (yield from self.items(item.body, cond)), (None, item.label)
                 case Loop():
-                    raise OutsideError("a loop is not unrolled, and a proof about it needs an invariant")
+                    ways, own = (yield Entered(item, cond, self.read_all(item.inits), self)), (item.label,)
             left += [way for way in ways if way.label not in own]
             merged = [way for way in ways if way.label in own]
             self.merge(item.results, merged)
             cond = z3.Or([way.cond for way in merged]) if merged else z3.BoolVal(False)
-        raise OutsideError("control falls off a list")
+        return left
 
     def operation(self, op: Op, cond: Term) -> None:
         self.seen += 1
         if self.seen > MOST_OPERATIONS:
             raise OutsideError(f"the function has more than {MOST_OPERATIONS:,} operations")
         if op.opcode == "fault":
-            self.fails.append(z3.And(cond, self.read(op.args[0])))
+            self.fails.append(both(cond, self.read(op.args[0])))
             return
         self.env[op] = self.terms.apply(op, [self.read(arg) for arg in op.args])
         when = fault_condition(Builder(), op) if self.strict else None
         if when is not None:
-            self.fails.append(z3.And(cond, self.read(when)))
+            self.fails.append(both(cond, self.read(when)))
 
     def merge(self, results: Sequence[Param], ways: Sequence[Way]) -> None:
         for place, result in enumerate(results):
@@ -103,12 +130,17 @@ class _Walk:
             self.env[result] = value
 
 
-def meaning(fn: Function, terms: Terms, params: Sequence[Term]) -> Meaning:
-    """What `fn` computes for these arguments. Raises OutsideError."""
-    walk = _Walk(terms, fn.form == "structured", dict(zip(fn.params, params, strict=True)))
-    ways = walk.items(fn.body, z3.BoolVal(True))
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a function computes in one lane."""
+
+    results: tuple[Term, ...]
+    fails: tuple[Term, ...]
+
+
+def meaning(fn: Function, walk: Walk, ways: Sequence[Way]) -> Meaning:
+    """Of a function whose `ways` the walk has found."""
     fails = [*walk.fails, *(way.cond for way in ways if way.label is FAULT)]
-    back = [way for way in ways if way.label is not FAULT]
     results = [Param(kind) for kind in fn.result_kinds]
-    walk.merge(results, back)
-    return Meaning(tuple(walk.env[result] for result in results), z3.Or(fails) if fails else z3.BoolVal(False))
+    walk.merge(results, [way for way in ways if way.label is not FAULT])
+    return Meaning(walk.read_all(results), tuple(fails))

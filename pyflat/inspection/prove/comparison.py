@@ -1,0 +1,80 @@
+"""The question whether two forms of a function mean the same, put to z3."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from pyflat.inspection.prove import differs
+from pyflat.inspection.prove.loops import OutOfTimeError, side_by_side, unsaid
+from pyflat.inspection.prove.paths import Meaning, Walk, meaning
+from pyflat.inspection.prove.solving import Budget, Solver
+from pyflat.inspection.prove.terms import OutsideError, Terms, number
+from pyflat.inspection.prove.theorems import is_opaque
+from pyflat.ir.nodes import Function
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """No lane differs (where `outside` is None): whatever `functions` compute; or the arguments of one that differs; or
+    why that is not known."""
+
+    outside: str | None = None
+    functions: tuple[str, ...] = ()
+    arguments: tuple[Any, ...] | None = None
+
+
+def compared(structured: Function, flat: Function, seconds: float, work: int | None) -> Compared:
+    """Whether each lane of `flat` is suspect, or has the value of its path in `structured`."""
+    terms, budget = Terms(), Budget(seconds, work)
+    solver = Solver(terms, budget)
+    params = [terms.fresh(p.name or "p", p.kind) for p in structured.params]
+    try:
+        theirs, ours = _meanings(structured, flat, params, solver)
+        found = _asked(structured, flat, params, theirs, ours, solver)
+    except OutOfTimeError:
+        found = "time"
+    except OutsideError as error:
+        return Compared(str(error))
+    functions = tuple(sorted({made.opcode for made in terms.applications if is_opaque(made)}))
+    match found:
+        case "impossible":
+            return Compared(None, functions)
+        case "time":
+            limit = f"{seconds:g} s" if work is None else f"{work:,} steps"
+            return Compared(f"z3 did not decide it in {limit}")
+        case "open":
+            return Compared(f"it depends on what {', '.join(functions) or 'a loop'} compute, of which z3 knows nothing")
+    return Compared("", arguments=found)
+
+
+def _meanings(structured: Function, flat: Function, params: Sequence[Any], solver: Solver) -> tuple[Meaning, Meaning]:
+    walks = [Walk(solver.terms, fn.form == "structured", dict(zip(fn.params, params, strict=True)))
+             for fn in (structured, flat)]
+    path, flattened = (walk.items(fn.body, z3.BoolVal(True))
+                       for walk, fn in zip(walks, (structured, flat), strict=True))
+    ways = side_by_side(path, flattened, solver, [])
+    theirs, ours = (meaning(fn, walk, out) for fn, walk, out in zip((structured, flat), walks, ways, strict=True))
+    return theirs, ours
+
+
+def _asked(structured: Function, flat: Function, params: Sequence[Any], theirs: Meaning, ours: Meaning, solver: Solver
+           ) -> Any:
+    """What is found, or the arguments of a counterexample."""
+    example: list[tuple[Any, ...]] = []
+
+    def differ(model: z3.ModelRef) -> bool:
+        args = tuple(number(model, term, p.kind) for term, p in zip(params, structured.params, strict=True))
+        if differs(structured, flat, args):
+            example.append(args)
+        return bool(example)
+
+    found = unsaid(theirs.fails, ours.fails, solver, accept=differ)
+    lane = z3.Not(z3.Or(*ours.fails))
+    for a, b in zip(ours.results, theirs.results, strict=True):
+        if found == "impossible" and not a.eq(b):
+            found = solver.impossible(z3.And(lane, a != b), differ)
+    return example[0] if example else found

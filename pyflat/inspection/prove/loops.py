@@ -1,0 +1,276 @@
+"""Two walks side by side, and the loops that both come to: their trips are the same, by induction.
+
+A loop of the structured form and the canonical loop that it became make the same trips. What holds between their
+parameters at the head of each trip is the *invariant*, a conjunction of candidates: a parameter of one equals a
+parameter of the other; a bool has one value. All that hold at the start are assumed, one trip of both is walked, and
+those that do not hold again are dropped, until the rest holds after each trip that begins with it. Then must be
+impossible, in one trip of a lane that is not suspect:
+
+  - the path goes on, and the canonical loop does not;
+  - the path leaves, and the canonical loop would begin yet another trip;
+  - the path fails, and no fault says so.
+
+What holds between the values that the path leaves with, by each way out, and the results of the canonical loop is found
+in the same manner. What follows the loop is walked with fresh values of which this is all that is known.
+Loops that do not end are not spoken of.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import z3
+
+from pyflat.inspection.prove.floats import Term
+from pyflat.inspection.prove.paths import Entered, Walk, Walked, Way, kinds_of
+from pyflat.inspection.prove.solving import Found, Solver
+from pyflat.inspection.prove.terms import OutsideError, Terms, both
+from pyflat.ir.loops import canonical_parts
+from pyflat.ir.nodes import FAULT
+from pyflat.ir.types import BOOL, Kind
+
+
+class OutOfTimeError(Exception):
+    """The budget ended in a question about a loop."""
+
+
+def side_by_side(path: Walked, flat: Walked, solver: Solver, context: Sequence[Term]) -> tuple[list[Way], list[Way]]:
+    """The ways out of both walks, which come to the same loops; `context` holds where they begin."""
+    ours, theirs = _Stepped(flat), _Stepped(path)
+    while theirs.request is not None and ours.request is not None:
+        pair = _Pair(theirs.request, ours.request, solver, context)
+        after_path, after_flat = pair.ways()
+        theirs.send(after_path)
+        ours.send(after_flat)
+    if theirs.request is not None or ours.request is not None:
+        raise OutsideError("one form has a loop that the other form has not, or not in this order")
+    return theirs.ways, ours.ways
+
+
+def unsaid(theirs: Sequence[Term], ours: Sequence[Term], solver: Solver, context: Sequence[Term] = (),
+           accept: Callable[[z3.ModelRef], bool] = lambda _: False) -> Found:
+    """Whether a lane fails for one of the reasons `theirs` and for none of `ours`. One by one: most are
+    the same terms in both, or cannot be at all."""
+    same = {fails.get_id() for fails in ours}
+    lane = z3.And(*context, z3.Not(z3.Or(*ours)))
+    for fails in theirs:
+        here = z3.And(lane, fails)
+        if fails.get_id() in same or solver.impossible(here, effort="once") == "impossible":
+            continue
+        if solver.impossible(fails, effort="cuts") == "impossible":
+            continue
+        found = solver.impossible(here, accept)
+        if found != "impossible":
+            return found
+    return "impossible"
+
+
+class _Stepped:
+    """A walk up to the next loop (`request`), or to its end (`ways`)."""
+
+    def __init__(self, walked: Walked):
+        self._walked = walked
+        self.request: Entered | None = None
+        self.ways: list[Way] = []
+        self._advance(lambda: next(walked))
+
+    def send(self, ways: list[Way]) -> None:
+        self._advance(lambda: self._walked.send(ways))
+
+    def _advance(self, step: Callable[[], Entered]) -> None:
+        try:
+            self.request = step()
+        except StopIteration as end:
+            self.request, self.ways = None, end.value
+
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
+    """Between places of two lists of values: they are equal, or (`place` None) the other one is a literal."""
+
+    place: int | None
+    other: int
+    literal: bool = False
+
+    def holds(self, values: Sequence[Term], others: Sequence[Term]) -> Term:
+        if self.place is None:
+            return others[self.other] if self.literal else z3.Not(others[self.other])
+        return values[self.place] == others[self.other]
+
+
+def _holds(values: Sequence[Term], others: Sequence[Term], relation: _Relation) -> Term:
+    return relation.holds(values, others)
+
+
+def _candidates(values: Sequence[Kind], others: Sequence[Kind], names: Sequence[str], other_names: Sequence[str]
+                ) -> list[_Relation]:
+    """All that could hold; those of the same name first."""
+    found = [_Relation(None, k, truth) for k, kind in enumerate(others) if kind is BOOL for truth in (False, True)]
+    pairs = [(j, k) for k, kind in enumerate(others) for j, mine in enumerate(values) if mine is kind]
+    pairs.sort(key=lambda pair: names[pair[0]] != other_names[pair[1]])
+    return found + [_Relation(j, k) for j, k in pairs]
+
+
+def _chosen(relations: Sequence[_Relation], values: Sequence[Term], unknown: Sequence[Term]) -> list[Term]:
+    """The terms of the other side: of the first relation that says what it is."""
+    found = list(unknown)
+    for relation in reversed(relations):
+        known = z3.BoolVal(relation.literal) if relation.place is None else values[relation.place]
+        found[relation.other] = known
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Trip:
+    """One trip of both: what the path does; whether the canonical loop goes on, with what, and what it leaves
+    with at the head of this trip or of the next one."""
+
+    ways: list[Way]
+    fails: Term
+    go: Term
+    next: tuple[Term, ...]
+    leave: tuple[Term, ...]
+    goes_again: Term
+    suspect: Term
+    suspect_later: Term
+
+
+class _Pair:
+    """A loop of the structured form and its canonical loop."""
+
+    def __init__(self, path: Entered, flat: Entered, solver: Solver, context: Sequence[Term]):
+        parts = canonical_parts(flat.loop)
+        if parts is None or path.loop.label.name != flat.loop.label.name:
+            raise OutsideError("one form has a loop that the other form has not, or not in this order")
+        self.path, self.flat, self.parts, self.solver = path, flat, parts, solver
+        self.terms: Terms = solver.terms
+        self.context = list(context)
+        self.at_path = [self.terms.fresh("path", p.kind) for p in path.loop.params]
+        self.at_flat: list[Term] = []
+        self.unknown = [self.terms.fresh("flat", p.kind) for p in flat.loop.params]
+        self.reached = z3.And(path.cond, z3.Not(path.walk.failed))
+
+    def ways(self) -> tuple[list[Way], list[Way]]:
+        """The ways out, whose values are fresh."""
+        if unsaid(self.path.walk.fails, self.flat.walk.fails, self.solver, self.context) != "impossible":
+            raise OutsideError("no proof was found that a fault says each failure before a loop")
+        begins = [*self.context, self.reached, z3.Not(self.flat.walk.failed)]
+        invariant = self._kept(_candidates(kinds_of(self.path.loop.params), kinds_of(self.flat.loop.params),
+                                           *([p.name for p in each.loop.params] for each in (self.path, self.flat))),
+                               lambda r: r.holds(self.path.inits, self.flat.inits), z3.And(*begins))
+        while True:
+            self.at_flat = _chosen(invariant, self.at_path, self.unknown)
+            assumed = z3.And(*self.context, *(r.holds(self.at_path, self.at_flat) for r in invariant))
+            trip = self._trip(assumed)
+            again = [way for way in trip.ways if way.label in (None, self.path.loop.again)]
+            kept = invariant
+            for way in again:
+                here = z3.And(assumed, z3.Not(trip.fails), way.cond, z3.Not(trip.suspect), trip.go)
+                kept = self._kept(kept, partial(_holds, way.values, trip.next), here)
+            if len(kept) == len(invariant):
+                break
+            invariant = kept
+        self._same_trips(assumed, trip, again)
+        leaving = [way for way in trip.ways if way not in again and way.label is not FAULT]
+        return self._after(assumed, trip, leaving)
+
+    def _kept(self, relations: list[_Relation], holds: Callable[[_Relation], Term], where: Term) -> list[_Relation]:
+        """The relations that hold wherever `where` does."""
+        while relations:
+            found = self.solver.impossible(z3.And(where, z3.Or(*(z3.Not(holds(r)) for r in relations))))
+            if found == "impossible":
+                break
+            if found == "time":
+                raise OutOfTimeError
+            model = self.solver.model
+            assert model is not None
+            relations = [r for r in relations if z3.is_true(model.eval(holds(r), model_completion=True))]
+        return relations
+
+    def _trip(self, assumed: Term) -> _Trip:
+        path = self.path.walk.inside(self.path.loop.params, self.at_path)
+        flat = self.flat.walk.inside(self.flat.loop.params, self.at_flat)
+        head: dict[str, Term] = {}
+        context = [assumed]
+
+        def canonical() -> Walked:
+            yield from flat.items(self.parts.header, z3.BoolVal(True))
+            head.update(go=flat.read(self.parts.go), suspect=flat.failed)
+            context.extend((head["go"], z3.Not(flat.failed)))
+            return (yield from flat.items(self.parts.rest, z3.BoolVal(True)))
+
+        ways, after = side_by_side(path.items(self.path.loop.body, z3.BoolVal(True)), canonical(), self.solver, context)
+        leave = flat.read_all(self.parts.leave)
+        fails = z3.Or(path.failed, *(way.cond for way in ways if way.label is FAULT))
+        suspect = z3.Or(head["suspect"], z3.And(head["go"], flat.failed))
+        later = self._head(after[0].values)
+        left = [z3.If(head["go"], b, a) for a, b in zip(leave, later.read_all(self.parts.leave), strict=True)]
+        return _Trip(ways, fails, head["go"], after[0].values, tuple(left),
+                     z3.And(head["go"], later.read(self.parts.go)), suspect,
+                     z3.Or(suspect, z3.And(head["go"], later.failed)))
+
+    def _head(self, values: Sequence[Term]) -> Walk:
+        """The canonical loop's header, walked with these values."""
+        walk = self.flat.walk.inside(self.flat.loop.params, values)
+        _alone(walk.items(self.parts.header, z3.BoolVal(True)))
+        return walk
+
+    def _same_trips(self, assumed: Term, trip: _Trip, again: Sequence[Way]) -> None:
+        goes = z3.Or(*(way.cond for way in again)) if again else z3.BoolVal(False)
+        leaves = [way.cond for way in trip.ways if way not in again and way.label is not FAULT]
+        right = z3.Not(trip.fails)
+        start = self._head(self.flat.inits)
+        unreached = z3.And(*self.context, z3.Not(self.path.cond), z3.Not(self.flat.walk.failed), z3.Not(start.failed))
+        for wrong, said in (
+            (z3.And(assumed, trip.fails, z3.Not(trip.suspect)), "fails in a loop without a fault in the flat form"),
+            (z3.And(assumed, right, goes, z3.Not(trip.suspect), z3.Not(trip.go)),
+             "goes on in a loop that the flat form leaves"),
+            (z3.And(assumed, right, z3.Or(*leaves), z3.Not(trip.suspect_later), trip.goes_again),
+             "leaves a loop in which the flat form goes on"),
+            (z3.And(unreached, start.read(self.parts.go)), "does not come to a loop that the flat form enters"),
+        ):
+            found = self.solver.impossible(wrong)
+            if found == "time":
+                raise OutOfTimeError
+            if found != "impossible":
+                raise OutsideError(f"no invariant was found that shows that no path {said}")
+
+    def _after(self, assumed: Term, trip: _Trip, leaving: Sequence[Way]) -> tuple[list[Way], list[Way]]:
+        """Fresh values behind the loop, and what holds between them."""
+        results = [self.terms.fresh("left", value.kind) for value in self.flat.loop.results]
+        taken: list[Way] = []
+        facts: list[Term] = []
+        here = z3.And(assumed, z3.Not(trip.fails), z3.Not(trip.suspect_later))
+        for way in leaving:
+            values = tuple(self.terms.fresh("exit", kind) for kind in way.kinds)
+            chosen = self.terms.fresh("way", BOOL)
+            relations = _candidates(way.kinds, kinds_of(self.flat.loop.results), [""] * len(values),
+                                    [""] * len(results))
+            relations = self._kept(relations, partial(_holds, way.values, trip.leave), z3.And(here, way.cond))
+            if len(leaving) == 1:
+                results = _chosen(relations, values, results)
+            taken.append(Way(both(self.path.cond, chosen), way.label, values, way.kinds))
+            related = z3.And(*(r.holds(values, results) for r in relations))
+            facts.append(z3.Implies(z3.And(self.reached, chosen), related))
+        failed = self.terms.fresh("failed", BOOL)
+        facts.append(z3.Implies(self.reached, _exactly_one([failed, *(way.cond for way in taken)])))
+        if not z3.is_true(self.path.cond):
+            start = self._head(self.flat.inits).read_all(self.parts.leave)
+            results = [z3.If(self.path.cond, a, b) for a, b in zip(results, start, strict=True)]
+        self.terms.facts += facts
+        for walk in (self.path.walk, self.flat.walk):
+            walk.fails.append(z3.And(self.path.cond, failed))
+        return taken, [Way(self.flat.cond, self.flat.loop.label, tuple(results), kinds_of(self.flat.loop.results))]
+
+
+def _alone(walked: Walked) -> None:
+    """To the end of a walk that comes to no loop."""
+    for _ in walked:
+        raise OutsideError("a loop stands in the test of another one")
+
+
+def _exactly_one(conds: Sequence[Term]) -> Term:
+    return z3.And(z3.Or(*conds), *(z3.Not(z3.And(a, b)) for a, b in itertools.combinations(conds, 2)))
