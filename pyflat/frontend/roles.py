@@ -16,6 +16,11 @@ from typing import Any
 
 _ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype", "T"})
 _ITERATING = frozenset({"len", "enumerate", "zip", "iter", "reversed"})
+OVER_ALL = frozenset({"sum", "prod", "mean", "std", "var", "median", "ptp", "any", "all", "argmax", "argmin", "cumsum",
+                      "cumprod", "sort", "argsort", "dot", "matmul", "outer", "diff", "searchsorted", "interp",
+                      "nansum", "nanprod", "nanmean", "nanmax", "nanmin", "amax", "amin", "max", "min",
+                      "count_nonzero"})
+"""Functions and methods of NumPy's that go over all elements."""
 _NO_ARRAYS = (bool, int, float, complex, str, tuple, list, dict, "bool", "int", "float", "complex", "str", "tuple",
               "list", "dict")
 """Annotations of parameters that are none."""
@@ -75,6 +80,16 @@ class _Reader(ast.NodeVisitor):
         if isinstance(node, ast.Name) and node.id in self.names and node.id not in self.rebound:
             self.found.setdefault(node.id, why)
 
+    def note_all(self, node: ast.AST, why: str) -> None:
+        """The parameters in an expression that is made of them alone: no array comes from anywhere else."""
+        leaves = [each for each in ast.walk(node) if not isinstance(
+            each, ast.BinOp | ast.UnaryOp | ast.Compare | ast.operator | ast.unaryop | ast.cmpop | ast.expr_context)]
+        names = [each.id for each in leaves if isinstance(each, ast.Name)]
+        if self.names.difference(self.rebound).issuperset(names) and all(
+                isinstance(each, ast.Name | ast.Constant) for each in leaves):
+            for each in leaves:
+                self.note(each, why)
+
     def visit_Assign(self, node: ast.Assign) -> None:
         self.generic_visit(node)
         self.rebound.update(target.id for target in node.targets if isinstance(target, ast.Name))
@@ -96,6 +111,12 @@ class _Reader(ast.NodeVisitor):
             self.note(node.value, f"its .{node.attr} is read")
         self.generic_visit(node)
 
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        if isinstance(node.op, ast.MatMult):
+            for side in (node.left, node.right):
+                self.note(side, "it is a factor of @")
+        self.generic_visit(node)
+
     def visit_Call(self, node: ast.Call) -> None:
         if isinstance(node.func, ast.Name):
             for position, value in _given(node):
@@ -103,6 +124,11 @@ class _Reader(ast.NodeVisitor):
                     self.note(value, f"{node.func.id}() is taken of it")
                 elif isinstance(value, ast.Name) and value.id in self.names:
                     self.passed.append((value.id, node.func.id, position))
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in OVER_ALL:
+            self.note_all(node.func.value, f"its .{node.func.attr}() is taken")
+            if isinstance(node.func.value, ast.Name) and node.func.value.id in ("np", "numpy"):
+                for _, value in _given(node):
+                    self.note_all(value, f"np.{node.func.attr}() is taken of it")
         self.generic_visit(node)
 
 

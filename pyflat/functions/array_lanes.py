@@ -32,6 +32,28 @@ def blocks(lower: int, upper: int, each: int) -> Iterator[tuple[int, int]]:
         yield lower + count * part // parts, lower + count * (part + 1) // parts
 
 
+# --- operands of NumPy's routines, which show warnings of their own
+def at_least(length: int, array: Any) -> Any:
+    """The array, all of whose axes are as long."""
+    if min(array.shape, default=length) < length:
+        raise Faulted
+    return array
+
+
+def numbers(array: Any) -> Any:
+    """The array, in which there is no nan."""
+    if array.size == 0 or np.isnan(array).any():
+        raise Faulted
+    return array
+
+
+def part(array: Any, extents: Sequence[int], axes: Sequence[int | None], bounds: Sequence[int]) -> Any:
+    """A view of an array: the lengths of its axes, the start and the step of each axis of the array."""
+    from pyflat.ir.memory import viewed
+
+    return viewed(array, (*extents, *bounds), len(extents), axes)
+
+
 class Line(np.lib.mixins.NDArrayOperatorsMixin):
     """`first + step * k` for k in range(count), along one of the axes of the lanes."""
 

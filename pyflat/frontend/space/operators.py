@@ -28,7 +28,7 @@ from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind, plain_number
-from pyflat.frontend.state.values import Abstract, Array, GuardedUnion, ListRef, OtherText, Seq, Static, Text, View
+from pyflat.frontend.state.values import Abstract, Array, GuardedUnion, ListRef, OtherText, Pending, Seq, Static, Text, View
 from pyflat.ir.build import const
 from pyflat.ir.types import BOOL, FLOAT, INT
 
@@ -36,7 +36,8 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """`a <op> b` for numbers, arrays, sequences, strings and objects."""
     if isinstance(a, View) or isinstance(b, View):
-        return memories.computed(s, whole_arrays.binary(s, opcode, a, b, node), node)
+        made: Abstract | Pending = whole_arrays.binary(s, opcode, a, b, node)
+        return memories.computed(s, made, node) if isinstance(made, Pending) else made
     if arrays.is_array(a) or arrays.is_array(b):
         return binary_arrays(s, opcode, a, b, node)
     a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)

@@ -107,7 +107,7 @@ def _must_run(op: Op) -> bool:
     """Whether an operation of the `else` of a loop has to run even where nothing takes its value. (Sums of counters are
     far from the ends of int64.)"""
     is_sum = op.kind is INT and op.opcode in ("add", "sub", "mul")
-    return op.opcode in ("load", "store", "alloc") or can_fault(op) and not is_sum or may_warn(op.opcode, op.kind)
+    return op.opcode in ("load", "store", "alloc", "routine") or can_fault(op) and not is_sum or may_warn(op.opcode, op.kind)
 
 
 def _only_loop(loop: Loop) -> Loop | None:
@@ -118,7 +118,7 @@ def _only_loop(loop: Loop) -> Loop | None:
     if len(nodes) != 1 or not isinstance(nodes[0], Loop):
         return None
     ops = [op for item in found[1] if isinstance(item, Block) for op in item.ops]
-    plain = not any(op.opcode in ("store", "alloc", "call", "ufunc") for op in ops)
+    plain = not any(op.opcode in ("store", "alloc", "call", "routine", "ufunc") for op in ops)
     return nodes[0] if plain else None
 
 
@@ -157,7 +157,7 @@ def leaves(loops: Sequence[Loop]) -> bool:
     ends = [item.end for item in walk(loops[0].body) if isinstance(item, Block) and item not in tests]
     if any(isinstance(end, Exit) and end.label not in inner for end in ends):
         return True
-    return any(op.opcode in ("alloc", "call", "ufunc") for op in all_ops(loops[0].body))
+    return any(op.opcode in ("alloc", "call", "routine", "ufunc") for op in all_ops(loops[0].body))
 
 
 def _labels(item: Item) -> list[Label]:
